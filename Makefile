@@ -1,0 +1,56 @@
+# Everything is installed into .venv, which these rules build themselves.
+PYTHON ?= python3
+BIN := .venv/bin
+DEMO_QUESTION := How do I cancel an asyncio task after a timeout?
+# The demo is offline and free whatever this machine has configured.
+DEMO_ENV := COLLECTION_SEARCH_HOME=.demo COLLECTION_SEARCH_CONFIG= COLLECTION_SEARCH_MODEL= \
+	COLLECTION_SEARCH_TENANT=local LANGFUSE_TRACING_ENABLED=false
+export PIP_DISABLE_PIP_VERSION_CHECK := 1
+
+.PHONY: help demo test test-server check bench clean
+.DEFAULT_GOAL := help
+
+help: ## Show the targets
+	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+demo: .venv/.run ## One question, offline: search, rank, ingest, and ask the collection
+	@$(DEMO_ENV) $(BIN)/collection-search run "$(DEMO_QUESTION)" --collection demo --auto-ingest \
+		--provider offline --embeddings lexical --profile default
+	@$(DEMO_ENV) $(BIN)/collection-search ask "$(DEMO_QUESTION)" --collection demo --k 3
+
+test: .venv/.dev ## Run the tests that need no server
+	$(BIN)/pytest -n auto -m "not server"
+
+test-server: .venv/.dev ## Run the tests that start a LangGraph server on this machine
+	$(BIN)/pytest -m server
+
+check: .venv/.dev ## Lint, types and import contracts
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/pyright
+	$(BIN)/lint-imports --no-cache
+
+bench: .venv/.dev ## Print the start-up cost; the other benchmarks take a path, see benchmarks/
+	$(BIN)/python benchmarks/startup.py
+
+clean: ## Remove what these rules made
+	rm -rf .venv .demo build dist
+
+.venv/.made:
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null || { \
+		echo "Python 3.11 or newer is needed, '$(PYTHON)' is none. Try: make PYTHON=python3.12 ..."; exit 1; }
+	@$(PYTHON) -c 'import venv, ensurepip' 2>/dev/null || { \
+		echo "'$(PYTHON)' cannot make virtual environments. On Debian and Ubuntu: apt install python3-venv"; exit 1; }
+	@$(PYTHON) -m venv --clear .venv
+	@touch $@
+
+.venv/.run: .venv/.made pyproject.toml
+	@echo "Installing Collection Search into .venv (about a minute) ..."
+	@$(BIN)/python -m pip install -qq --editable .
+	@touch $@
+
+.venv/.dev: .venv/.run
+	@echo "Installing the development tools into .venv (about a minute) ..."
+	@$(BIN)/python -m pip install -qq --editable '.[dev]'
+	@touch $@
