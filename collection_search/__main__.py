@@ -1,0 +1,5 @@
+"""`python -m collection_search`: the command."""
+
+from .cli import main
+
+main()

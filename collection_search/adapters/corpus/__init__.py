@@ -1,0 +1,1 @@
+"""The offline corpus: documentation that is already on the machine, and folders of the user."""

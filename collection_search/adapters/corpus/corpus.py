@@ -1,0 +1,212 @@
+"""The offline corpus as a whole: the running Python's pages and the user's folders, one index."""
+
+from __future__ import annotations
+
+import gc
+import hashlib
+import logging
+import sqlite3
+import sys
+import threading
+from contextlib import contextmanager
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+from ...errors import ConfigError, InputError, StoreError
+from ..crawl.extract import KINDS
+from . import index, packages, pages, python_docs
+from .folder import base_address, checked_name, folder_name, read_folder
+from .folder_store import Folder, FolderStore
+from .page import Source
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from pathlib import Path
+
+    from ...settings import Settings
+    from .index import Hit
+    from .page import Page, Progress, Reader
+
+_log = logging.getLogger(__name__)
+
+
+def running_python() -> Source:
+    """Return the source of what is installed: the running Python and its packages."""
+    folders = packages.site_folders()
+    facts = [sys.version, str(pages.VERSION), *packages.installed(folders)]
+    return Source(
+        fingerprint=hashlib.sha256("\n".join(facts).encode()).hexdigest(),
+        readers=lambda: [*python_docs.python_readers(), *packages.package_readers(folders)],
+    )
+
+
+class Corpus:
+    """Searches the corpus; its index is built when there is none or when it is out of date.
+
+    Safe to use from several threads and processes at once: one of them builds, the others wait.
+    Raises ConfigError when the data folder cannot be written, StoreError when a file in it cannot
+    be used.
+    """
+
+    def __init__(self, settings: Settings, source: Source | None = None) -> None:
+        self._settings = settings
+        self._given_source = source
+        self._path = settings.corpus_path
+        self._store = FolderStore(self._path.with_name("corpus-folders.db"))
+        self._lock = threading.Lock()
+        self._is_fresh = False
+
+    def prepare(self, progress: Progress | None = None) -> None:
+        """Build the index if need be; `progress` counts the pages."""
+        with self._lock:
+            if not self._is_fresh and self._is_outdated():
+                self._build(progress, self._is_outdated)
+            self._is_fresh = True
+
+    def search(self, question: str, limit: int) -> list[Hit]:
+        """Return up to `limit` pages, most relevant first; a damaged index is built anew."""
+        self.prepare()
+        stamp = self._stamp()
+        try:
+            return index.search_index(self._path, question, limit)
+        except index.DAMAGE as error:
+            _log.warning("The offline corpus is damaged and is built anew: %s", error)
+        with self._lock:
+            self._build(None, lambda: self._stamp() == stamp)
+        return index.search_index(self._path, question, limit)
+
+    def folders(self) -> list[Folder]:
+        """Return the user's folders by name."""
+        return self._store.folders()
+
+    def add_folder(
+        self,
+        path: Path,
+        *,
+        name: str | None = None,
+        base_url: str | None = None,
+        progress: Progress | None = None,
+    ) -> tuple[Folder, dict[str, str]]:
+        """Read a folder and keep its pages; return it and the files left out, each with the reason.
+
+        The same folder added again is read again. Raises InputError when nothing in it can be
+        used, or when its name is taken; nothing has changed then.
+        """
+        path = _resolved(path)
+        name = self._name_for(path, name)
+        base = base_address(name, base_url)
+        content = read_folder(path, base, progress)
+        if not content.pages:
+            raise InputError(_nothing_found(path, content.left_out))
+        self._settings.prepared_home()
+        self._store.put(name, path, base, content.pages)
+        self._is_fresh = False
+        return Folder(name, path, base, len(content.pages)), content.left_out
+
+    def remove_folder(self, name: str) -> None:
+        """Forget a folder; its files stay. Raises InputError listing the known names."""
+        known = [folder.name for folder in self.folders()]
+        if name not in known:
+            raise InputError(
+                f"No folder is called {name!r}. Known: {', '.join(known) or 'none was added'}."
+            )
+        self._store.remove(name)
+        self._is_fresh = False
+
+    def _name_for(self, path: Path, name: str | None) -> str:
+        folders = self.folders()
+        if name is None:
+            known = (folder.name for folder in folders if folder.path == path)
+            name = next(known, folder_name(path))
+        for folder in folders:
+            if folder.name == name and folder.path != path:
+                raise InputError(
+                    f"The name {name!r} is taken by {folder.path}. Choose another with --name."
+                )
+        return checked_name(name)
+
+    @cached_property
+    def _source(self) -> Source:
+        return self._given_source or running_python()
+
+    def _is_outdated(self) -> bool:
+        return index.read_fingerprint(self._path) != self._fingerprint()
+
+    def _fingerprint(self) -> str:
+        return f"{index.VERSION} {self._source.fingerprint} {self._store.revision()}"
+
+    def _stamp(self) -> tuple[int, int] | None:
+        """Return what tells one index file from the next."""
+        try:
+            status = self._path.stat()
+        except OSError:
+            return None
+        return status.st_ino, status.st_mtime_ns
+
+    def _build(self, progress: Progress | None, is_needed: Callable[[], bool]) -> None:
+        """Build the index unless another process did while this one waited for the lock."""
+        self._settings.prepared_home()
+        with self._store.locked():
+            if not is_needed():
+                return
+            try:
+                with _collector_paused():
+                    index.write_index(self._path, self._fingerprint(), self._pages(progress))
+            except (OSError, sqlite3.Error) as error:
+                if "fts5" in str(error):
+                    raise ConfigError(
+                        "The SQLite of this Python has no full-text search (FTS5). Use another "
+                        "build of Python, or set COLLECTION_SEARCH_PROVIDER to another provider."
+                    ) from error
+                raise StoreError(
+                    f"The offline corpus {self._path} cannot be written ({error}). "
+                    "Make room, or set COLLECTION_SEARCH_HOME to another folder."
+                ) from error
+
+    def _pages(self, progress: Progress | None) -> Iterator[Page]:
+        """Yield the user's pages, then those of the source: of two with one address the first."""
+        yield from self._store.pages()
+        readers = self._source.readers()
+        for done, reader in enumerate(readers, start=1):
+            if page := _read(reader):
+                yield page
+            if progress:
+                progress(done, len(readers))
+
+
+@contextmanager
+def _collector_paused() -> Iterator[None]:
+    """Keep the cyclic garbage collector off: syntax trees have no cycles, but many objects.
+
+    In a process that has a lot loaded it would take as long as the work itself.
+    """
+    was_enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_enabled:
+            gc.enable()
+
+
+def _read(reader: Reader) -> Page | None:
+    try:
+        return reader()
+    except Exception as error:  # noqa: BLE001 - a broken package must not cost all others
+        _log.warning("A page of the offline corpus is left out: %s", error)
+        return None
+
+
+def _resolved(path: Path) -> Path:
+    try:
+        return path.expanduser().resolve()
+    except RuntimeError as error:
+        raise InputError(f"The folder {path} cannot be found. {error}") from error
+
+
+def _nothing_found(path: Path, left_out: dict[str, str]) -> str:
+    message = f"{path} holds no file that can be indexed ({', '.join(KINDS)})."
+    if not left_out:
+        return message
+    file, reason = next(iter(left_out.items()))
+    return f"{message} {len(left_out)} left out, for instance {file}: {reason}"

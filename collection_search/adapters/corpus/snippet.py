@@ -1,0 +1,22 @@
+"""The part of a passage that shows why it was found."""
+
+from __future__ import annotations
+
+from ...lexicon import stems
+from ...text import chunk_spans, excerpt
+
+_CHARS = 240
+
+
+def best_excerpt(passage: str, question: str, *, limit: int = _CHARS) -> str:
+    """Return, in one line, the part of the passage with most of the question's words.
+
+    The earliest of equally good parts; at most `limit` characters.
+
+    >>> best_excerpt("Queues are first in, first out. Tasks can be cancelled.", "cancel", limit=30)
+    'Tasks can be cancelled.'
+    """
+    wanted = {*stems(question, "en"), *stems(question, "de")}
+    spans = chunk_spans(passage, size=limit, overlap=limit // 2)
+    parts = [passage[start:stop] for start, stop in spans] or [passage]
+    return excerpt(max(parts, key=lambda part: len(wanted & set(stems(part)))), limit)

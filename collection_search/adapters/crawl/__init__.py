@@ -1,0 +1,1 @@
+"""From the bytes of a file or page to its text."""

@@ -1,0 +1,65 @@
+"""Search over the documentation on this machine: no key, no server, no network."""
+
+from __future__ import annotations
+
+import sqlite3
+from typing import TYPE_CHECKING, Final
+from urllib.parse import urlsplit
+
+from ...contracts import ProviderSearchResult, SearchAdapterResponse
+from ...errors import SearchProviderUnavailable, StoreError
+from ..corpus.corpus import Corpus
+
+if TYPE_CHECKING:
+    from ...settings import Settings
+    from ..corpus.index import Hit
+    from ..corpus.page import Progress
+
+_OK: Final = 200
+
+
+class OfflineSearch:
+    """Finds pages of the offline corpus; the results carry their text.
+
+    Safe to use from several threads. The first search builds the index, which takes seconds:
+    `prepare` does it at a chosen time and shows its progress.
+    """
+
+    provider_name = "offline"
+    page_size: int | None = None
+
+    def __init__(self, corpus: Corpus) -> None:
+        self._corpus = corpus
+
+    @classmethod
+    def from_settings(cls, settings: Settings) -> OfflineSearch:
+        """Return the adapter over the corpus in the settings' data folder."""
+        return cls(Corpus(settings))
+
+    def prepare(self, progress: Progress | None = None) -> None:
+        """Build the index if need be. Raises ConfigError or StoreError."""
+        self._corpus.prepare(progress)
+
+    def search(self, query: str, *, max_results: int) -> SearchAdapterResponse:
+        """Return pages that share words with the query, best first; none is no error.
+
+        Raises ConfigError when the data folder cannot be written, SearchProviderUnavailable when a
+        file in it cannot be used; a retry does not help.
+        """
+        try:
+            hits = self._corpus.search(query, max_results)
+        except (StoreError, sqlite3.Error, OSError) as error:
+            raise SearchProviderUnavailable(str(error), retryable=False) from error
+        return SearchAdapterResponse(results=[_row(hit) for hit in hits], status_code=_OK)
+
+
+def _row(hit: Hit) -> ProviderSearchResult:
+    return ProviderSearchResult(
+        url=hit.url,
+        title=hit.title,
+        snippet=hit.snippet,
+        source=urlsplit(hit.url).hostname or "",
+        score=hit.score,
+        content_type="text/plain",
+        content=hit.text,
+    )

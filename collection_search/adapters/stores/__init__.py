@@ -1,0 +1,1 @@
+"""Stores: staged texts, the ledger of ingestion and the collections; one database each."""

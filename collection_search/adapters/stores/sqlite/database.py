@@ -1,0 +1,197 @@
+"""Connections to the one SQLite file, its schema, and sqlite3's failures in plain words."""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+import threading
+import time
+import weakref
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from ....errors import StoreError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+APPLICATION_ID: Final = int.from_bytes(b"CSDB", "big")
+SCHEMA_VERSION: Final = 1
+SCHEMA: Final = Path(__file__).with_name("schema.sql")
+BUSY_TIMEOUT_S: Final = 30.0
+MAX_IDLE: Final = 8
+"""Connections kept open between calls."""
+
+_ELSEWHERE: Final = "set COLLECTION_SEARCH_HOME to another folder"
+_REPLACE: Final = f"Restore a backup, move it away, or {_ELSEWHERE}"
+_ADVICE: Final = (
+    (
+        ("not a database", "malformed", "corrupt"),
+        f"is damaged or no SQLite database. {_REPLACE}",
+    ),
+    (
+        ("readonly", "unable to open", "authorization", "access permission"),
+        f"cannot be opened for writing. Give this user the right to write it, or {_ELSEWHERE}",
+    ),
+    (
+        ("locked", "busy"),
+        "was held by another process for too long. Try again, or end the process that holds it",
+    ),
+    (
+        ("full", "disk i/o"),
+        f"cannot grow: the disk or a quota is full, or the disk fails. Make room, or {_ELSEWHERE}",
+    ),
+    (
+        ("fts5",),
+        "needs SQLite's full-text search (FTS5). Use a build of Python that has it",
+    ),
+)
+"""What sqlite3 says and what it means, since its error codes do not tell these apart."""
+
+
+class Database:
+    """A SQLite file in WAL mode, safe for many threads and processes at once.
+
+    Every failure of sqlite3 leaves here as a StoreError that names the file and what to do.
+    """
+
+    def __init__(self, path: Path, *, busy_timeout_s: float = BUSY_TIMEOUT_S) -> None:
+        self.path = path
+        self._busy_timeout_s = busy_timeout_s
+        self._idle: list[sqlite3.Connection] = []
+        self._pid = os.getpid()
+        self._lock = threading.Lock()
+        weakref.finalize(self, _close_all, self._idle)
+        with self._in_plain_words():
+            self._prepare()
+
+    @contextmanager
+    def read(self) -> Iterator[sqlite3.Connection]:
+        """Open a transaction that sees one state of the database from beginning to end."""
+        with self._transaction("BEGIN") as connection:
+            yield connection
+
+    @contextmanager
+    def write(self) -> Iterator[sqlite3.Connection]:
+        """Open a transaction that has the right to write from its beginning.
+
+        One that began as a read could be refused at its first write without waiting.
+        """
+        with self._transaction("BEGIN IMMEDIATE") as connection:
+            yield connection
+
+    def close(self) -> None:
+        """Close the connections that no call uses; the next call opens another."""
+        with self._lock:
+            _close_all(self._idle)
+
+    @contextmanager
+    def _transaction(self, begin: str) -> Iterator[sqlite3.Connection]:
+        with self._in_plain_words(), self._connection() as connection:
+            connection.execute(begin)
+            try:
+                yield connection
+                connection.execute("COMMIT")
+            except BaseException:
+                with suppress(sqlite3.Error):
+                    connection.execute("ROLLBACK")
+                raise
+
+    @contextmanager
+    def _connection(self) -> Iterator[sqlite3.Connection]:
+        connection = self._take() or self._open()
+        try:
+            yield connection
+        finally:
+            self._give_back(connection)
+
+    def _take(self) -> sqlite3.Connection | None:
+        with self._lock:
+            if self._pid != os.getpid():  # a forked child must not touch its parent's connections
+                self._pid, self._idle = os.getpid(), []
+            return self._idle.pop() if self._idle else None
+
+    def _give_back(self, connection: sqlite3.Connection) -> None:
+        with self._lock:
+            if not connection.in_transaction and len(self._idle) < MAX_IDLE:
+                self._idle.append(connection)
+                return
+        connection.close()
+
+    def _open(self) -> sqlite3.Connection:
+        connection = sqlite3.connect(
+            self.path,
+            timeout=self._busy_timeout_s,
+            isolation_level=None,
+            check_same_thread=False,  # one thread at a time, see _take
+        )
+        try:
+            connection.row_factory = sqlite3.Row
+            connection.execute("PRAGMA foreign_keys = ON")
+            connection.execute("PRAGMA synchronous = FULL")  # a ticket outlives a power cut
+        except BaseException:
+            connection.close()
+            raise
+        return connection
+
+    def _prepare(self) -> None:
+        with self._connection() as connection:
+            connection.execute("BEGIN")
+            owner = _pragma(connection, "application_id")
+            version = _pragma(connection, "user_version")
+            is_empty = connection.execute("SELECT 1 FROM sqlite_master").fetchone() is None
+            connection.execute("COMMIT")
+            if is_empty:
+                self._create(connection)
+            elif owner != APPLICATION_ID:
+                self._refuse(f"belongs to another program; {_ELSEWHERE}")
+            elif version != SCHEMA_VERSION:
+                self._refuse(
+                    f"was written by another version of collection-search (schema {version}, not"
+                    f" {SCHEMA_VERSION}); install that version, or {_ELSEWHERE}"
+                )
+
+    def _create(self, connection: sqlite3.Connection) -> None:
+        self._switch_to_wal(connection)
+        connection.executescript(SCHEMA.read_text("utf-8"))
+
+    def _switch_to_wal(self, connection: sqlite3.Connection) -> None:
+        """Switch the journal mode, for which SQLite does not wait by itself."""
+        deadline = time.monotonic() + self._busy_timeout_s
+        while True:
+            try:
+                connection.execute("PRAGMA journal_mode = WAL")
+            except sqlite3.OperationalError as error:
+                if "locked" not in str(error) or time.monotonic() > deadline:
+                    raise
+                time.sleep(0.01)
+            else:
+                return
+
+    def _refuse(self, reason: str) -> None:
+        raise StoreError(f"The database {self.path} {reason}.")
+
+    @contextmanager
+    def _in_plain_words(self) -> Iterator[None]:
+        try:
+            yield
+        except sqlite3.Error as error:
+            raise StoreError(_explained(self.path, error)) from error
+
+
+def _pragma(connection: sqlite3.Connection, name: str) -> int:
+    return int(connection.execute(f"PRAGMA {name}").fetchone()[0])
+
+
+def _explained(path: Path, error: sqlite3.Error) -> str:
+    said = str(error)
+    for signs, advice in _ADVICE:
+        if any(sign in said.lower() for sign in signs):
+            return f"The database {path} {advice}. (SQLite says: {said}.)"
+    return f"The database {path} cannot be used. {_REPLACE}. (SQLite says: {said}.)"
+
+
+def _close_all(connections: list[sqlite3.Connection]) -> None:
+    while connections:
+        connections.pop().close()

@@ -1,0 +1,1 @@
+"""Where observations go, one file per vendor."""

@@ -1,0 +1,227 @@
+"""Observations for Langfuse, in the cloud or self-hosted (server 4.59 or newer).
+
+Every span is an observation of its own; LangChain's callback handler is not used, since it costs
+five times as much and does not nest in coroutines.
+"""
+
+from __future__ import annotations
+
+import base64
+import logging
+import os
+import threading
+from contextlib import ExitStack
+from contextvars import ContextVar
+from typing import TYPE_CHECKING, Any, Final, Self
+
+from langfuse import Langfuse, propagate_attributes
+from opentelemetry.exporter.otlp.proto.http import Compression
+from opentelemetry.sdk.trace import TracerProvider
+from opentelemetry.sdk.trace.sampling import TraceIdRatioBased
+from opentelemetry.trace import get_current_span
+
+from ...masking import mask, mask_text, told
+from ...spans import NULL_SINK, GuardedSink
+from ...text import plain
+from .quiet_exporter import QuietExporter
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from types import TracebackType
+
+    from ...ports import Scalar, SpanKind, SpanSink, TraceRef
+    from ...settings import Settings
+
+logger = logging.getLogger(__name__)
+
+CLOUD: Final = "https://cloud.langfuse.com"
+TIMEOUT_S: Final = 5.0
+"""Time limit of one export, where the variable `LANGFUSE_TIMEOUT` does not say otherwise."""
+MAX_TRACE_VALUE_CHARS: Final = 198
+"""Langfuse drops values of a whole trace past 200 characters, quotes of their JSON included."""
+MAX_MESSAGE_CHARS: Final = 2000
+
+_lock = threading.Lock()
+_clients: dict[str, tuple[Langfuse, QuietExporter]] = {}
+_trace: ContextVar[TraceRef | None] = ContextVar("langfuse_trace", default=None)
+
+
+class LangfuseSink:
+    """A sink that makes every span an observation in the Langfuse project of its key.
+
+    Building the first one of a project takes about half a second: do it off the event loop. After
+    that nothing here waits for anything but `flush`; a thread of the SDK sends what has ended.
+    """
+
+    def __init__(self, *, public_key: str, secret_key: str, base_url: str = CLOUD) -> None:
+        self._client, self._exporter = _project(public_key, secret_key, base_url.rstrip("/"))
+
+    @classmethod
+    def from_settings(cls, settings: Settings) -> SpanSink:
+        """Return a sink that never fails; without both keys, or switched off, one that is off."""
+        public_key, secret_key = settings.langfuse_public_key, settings.langfuse_secret_key
+        if not (settings.langfuse_tracing and public_key and secret_key):
+            return NULL_SINK
+        try:
+            sink = cls(
+                public_key=public_key,
+                secret_key=secret_key.get_secret_value(),
+                base_url=settings.langfuse_base_url or CLOUD,
+            )
+        except Exception as error:  # noqa: BLE001 - a run is worth more than its trace
+            logger.warning(
+                "Langfuse is off: its client cannot be built (%s).", mask_text(str(error))
+            )
+            return NULL_SINK
+        return GuardedSink(sink)
+
+    def span(
+        self, name: str, *, kind: SpanKind = "span", trace: TraceRef | None = None
+    ) -> Observation:
+        """Open an observation below the active OpenTelemetry span, else in the trace's own."""
+        return Observation(self._client, name, kind, trace)
+
+    def flush(self, timeout_s: float) -> None:
+        """Send what is waiting. What is not sent by then, and all that follows, is dropped."""
+        sender = threading.Thread(target=self._client.flush, daemon=True)
+        sender.start()
+        sender.join(timeout_s)
+        if sender.is_alive():
+            self._exporter.report(f"no answer within {timeout_s:g} s")
+            self._exporter.shutdown()
+
+
+class Observation:
+    """One observation: what is said about it is gathered and written once, when it ends."""
+
+    def __init__(self, client: Langfuse, name: str, kind: SpanKind, trace: TraceRef | None) -> None:
+        self._client = client
+        self._name = name
+        self._kind = kind
+        self._trace = trace
+        self._open = ExitStack()
+        self._fields: dict[str, Scalar] = {}
+        self._facts: dict[str, Any] = {}
+
+    def set(self, fields: Mapping[str, Scalar]) -> None:
+        """Add scalar metadata; None values are left out."""
+        self._fields |= {name: _utf8(value) for name, value in fields.items() if value is not None}
+
+    def usage(
+        self,
+        *,
+        model: str,
+        input_tokens: int | None,
+        output_tokens: int | None,
+        cost_usd: float | None,
+    ) -> None:
+        """Say what a model call consumed; the SDK keeps it for generations and embeddings."""
+        tokens = {"input": input_tokens, "output": output_tokens}
+        self._facts |= {
+            "model": plain(model),
+            "usage_details": {name: count for name, count in tokens.items() if count is not None},
+            "cost_details": None if cost_usd is None else {"total": cost_usd},
+        }
+
+    def fail(self, kind: str, message: str) -> None:
+        """Mark the observation as failed."""
+        status = told(f"{kind}: {message}", most=MAX_MESSAGE_CHARS)
+        self._facts |= {"level": "ERROR", "status_message": status}
+
+    def __enter__(self) -> Self:
+        active = get_current_span().get_span_context().is_valid
+        options: dict[str, Any] = {"as_type": self._kind, "name": self._name}
+        if self._trace is not None and not active:
+            options["trace_context"] = {
+                "trace_id": Langfuse.create_trace_id(seed=plain(self._trace.trace_id))
+            }
+        with ExitStack() as opened:
+            self._observation = opened.enter_context(
+                self._client.start_as_current_observation(**options)
+            )
+            if self._trace is not None and self._trace != _trace.get():
+                # after the observation is open, so that a host's own span is left untouched
+                opened.enter_context(
+                    propagate_attributes(**_trace_wide(self._trace, named=not active))
+                )
+                opened.callback(_trace.reset, _trace.set(self._trace))
+            self._open = opened.pop_all()
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        # The SDK does not see the exception: it would send message and traceback unmasked.
+        with self._open:
+            if error is not None and "level" not in self._facts:
+                self._pass_through(error)
+            self._observation.update(metadata=mask(self._fields), **self._facts)
+
+    def _pass_through(self, error: BaseException) -> None:
+        if isinstance(error, Exception):
+            self.fail(type(error).__name__, str(error))
+        else:  # cancelled or interrupted from outside
+            self._facts |= {"level": "WARNING", "status_message": type(error).__name__}
+
+
+def _project(public_key: str, secret_key: str, base_url: str) -> tuple[Langfuse, QuietExporter]:
+    """Return the client of a project, one per key and process as the SDK wants it.
+
+    Where the host has built a client for this key, the SDK gives us that one, exporter included.
+    The tracer provider is our own: the SDK would otherwise install a global one, or hang itself
+    into the host's and so send our spans to the host's other backends. OpenTelemetry's context is
+    shared between providers, so our spans nest below the host's all the same.
+    """
+    with _lock:
+        if public_key not in _clients:
+            rate = float(os.environ.get("LANGFUSE_SAMPLE_RATE") or 1)
+            provider = TracerProvider(
+                sampler=TraceIdRatioBased(rate) if rate < 1 else None, shutdown_on_exit=False
+            )
+            exporter = QuietExporter(
+                endpoint=f"{base_url}/api/public/otel/v1/traces",
+                headers=_headers(public_key, secret_key),
+                timeout=float(os.environ.get("LANGFUSE_TIMEOUT") or TIMEOUT_S),
+                compression=Compression.Gzip,
+            )
+            client = Langfuse(
+                public_key=public_key,
+                secret_key=secret_key,
+                base_url=base_url,
+                tracer_provider=provider,
+                span_exporter=exporter,
+            )
+            _clients[public_key] = client, exporter
+        return _clients[public_key]
+
+
+def _headers(public_key: str, secret_key: str) -> dict[str, str]:
+    credentials = base64.b64encode(f"{public_key}:{secret_key}".encode()).decode()
+    return {
+        "Authorization": f"Basic {credentials}",
+        "x-langfuse-public-key": public_key,
+        "x-langfuse-sdk-name": "python",
+        "x-langfuse-ingestion-version": "4",
+    }
+
+
+def _trace_wide(trace: TraceRef, *, named: bool) -> dict[str, Any]:
+    """Return what all observations of a trace share; a host's trace keeps its own name."""
+    return {
+        "trace_name": _trace_value(trace.trace_name) if named else None,
+        "session_id": _trace_value(trace.session_id) if trace.session_id else None,
+        "metadata": {"tenant_id": _trace_value(trace.tenant_id)} if trace.tenant_id else None,
+    }
+
+
+def _trace_value(text: str) -> str:
+    ascii_text = mask_text(text).encode("ascii", "xmlcharrefreplace").decode()
+    return ascii_text[:MAX_TRACE_VALUE_CHARS]
+
+
+def _utf8(value: Any) -> Any:
+    """Return the value with broken surrogates replaced: one would cost the whole batch of spans."""
+    return plain(value) if isinstance(value, str) else value

@@ -1,0 +1,77 @@
+"""The two ways between synchronous and asynchronous code, so that both faces share one body."""
+
+from __future__ import annotations
+
+import asyncio
+import functools
+import os
+import threading
+from contextlib import suppress
+from typing import TYPE_CHECKING, Any, Final, ParamSpec, TypeVar
+
+import anyio
+import anyio.lowlevel
+import anyio.to_thread
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Coroutine
+
+P = ParamSpec("P")
+T = TypeVar("T")
+
+THREADS: Final = 64
+"""Blocking calls of one event loop at once; the loop's own pool has as few as six threads."""
+
+_lock = threading.Lock()
+_portal: tuple[int, asyncio.AbstractEventLoop, threading.Thread] | None = None
+_limiter: anyio.lowlevel.RunVar[anyio.CapacityLimiter] = anyio.lowlevel.RunVar("bridge_limiter")
+
+
+def run_blocking(call: Coroutine[Any, Any, T]) -> T:
+    """Return the coroutine's result, run on one background loop shared by the whole process.
+
+    Works inside a running event loop too, which it blocks. Context variables reach the coroutine;
+    an interrupt cancels it.
+    """
+    loop, thread = _portal_loop()
+    if threading.current_thread() is thread:
+        call.close()
+        raise RuntimeError("A synchronous face was called by its own asynchronous one: await it.")
+    future = asyncio.run_coroutine_threadsafe(call, loop)
+    try:
+        return future.result()
+    finally:
+        future.cancel()
+
+
+async def offload(call: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
+    """Return what the blocking call returns, run in a thread; context variables reach it."""
+    try:
+        limiter = _limiter.get()
+    except LookupError:
+        limiter = anyio.CapacityLimiter(THREADS)
+        _limiter.set(limiter)
+    return await anyio.to_thread.run_sync(functools.partial(call, *args, **kwargs), limiter=limiter)
+
+
+def _run_for_good(loop: asyncio.AbstractEventLoop) -> None:
+    """Run the loop; a task that ends in SystemExit stops it, which would leave all others waiting.
+
+    Its caller gets the exception all the same.
+    """
+    while True:
+        with suppress(KeyboardInterrupt, SystemExit):
+            loop.run_forever()
+
+
+def _portal_loop() -> tuple[asyncio.AbstractEventLoop, threading.Thread]:
+    global _portal  # noqa: PLW0603 - one loop per process; a forked child needs its own
+    with _lock:
+        if _portal is None or _portal[0] != os.getpid():
+            loop = asyncio.new_event_loop()
+            thread = threading.Thread(
+                target=_run_for_good, args=(loop,), name="collection-search", daemon=True
+            )
+            thread.start()
+            _portal = os.getpid(), loop, thread
+        return _portal[1], _portal[2]

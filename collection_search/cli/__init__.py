@@ -1,0 +1,108 @@
+"""The command `collection-search`: one file per sub-command, loaded when it is called.
+
+Exit codes: 0 done; 2 wrong usage, input, settings or database; 3 no candidates, no passages or
+threshold not met; 4 provider or model failed; 5 ingestion failed at least in part;
+130 interrupted.
+"""
+
+from __future__ import annotations
+
+import importlib
+import io
+import sys
+from typing import TYPE_CHECKING, Annotated, Any, Final, NoReturn, cast
+
+import typer
+import typer.core
+
+from .. import __version__
+from ..errors import CollectionSearchError
+from .failures import ExitCode, Interrupted, UsageError, report
+from .logs import terminal_logging, verbose
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+NAME: Final = "collection-search"
+COMMANDS: Final = ("run", "search", "ask", "collections", "corpus", "worker")
+
+# Newer versions of typer bring their own copy of click: the base class is the same under both.
+_UsageError = cast("type[Exception]", typer.BadParameter.__base__)
+
+
+class Commands(typer.core.TyperGroup):
+    """The sub-commands, each imported from the module of its name on first use."""
+
+    def list_commands(self, ctx: Any) -> list[str]:  # noqa: ARG002 - the signature is given
+        """Return the names in the order of the help."""
+        return list(COMMANDS)
+
+    def get_command(self, ctx: Any, cmd_name: str) -> Any:  # noqa: ARG002
+        """Return the sub-command, or None when there is none of that name."""
+        return _command(cmd_name) if cmd_name in COMMANDS else None
+
+
+app = typer.Typer(cls=Commands, add_completion=False, rich_markup_mode=None)
+
+
+def _show_version(wanted: bool) -> None:
+    if wanted:
+        typer.echo(f"{NAME} {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def root(
+    *,
+    log: Annotated[
+        bool, typer.Option("--verbose", "-v", help="Print what the libraries log as well.")
+    ] = False,
+    version: Annotated[  # noqa: ARG001 - the callback has answered already
+        bool,
+        typer.Option("--version", is_eager=True, callback=_show_version, help="Print the version."),
+    ] = False,
+) -> None:
+    """From a question to a vetted, searchable collection."""
+    if log:
+        verbose()
+
+
+def main(argv: Sequence[str] | None = None) -> NoReturn:
+    """Run the command and exit with its code."""
+    arguments = list(sys.argv[1:] if argv is None else argv)
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):  # not every terminal knows every character
+            stream.reconfigure(errors="replace")
+    with terminal_logging():
+        sys.exit(_exit_code(arguments))
+
+
+def _exit_code(arguments: list[str]) -> int:
+    as_json = "--json" in arguments
+    try:
+        code = _called(arguments or ["--help"])
+    except _UsageError as error:
+        return report(UsageError(error), as_json=as_json)
+    except CollectionSearchError as error:
+        return report(error, as_json=as_json)
+    except (KeyboardInterrupt, typer.Abort):
+        return report(Interrupted(), as_json=as_json)
+    return report(Interrupted(), as_json=as_json) if code == ExitCode.INTERRUPTED else code
+
+
+def _called(arguments: list[str]) -> int:
+    """Run the sub-command; parsing the root's options first would cost its help twice the time."""
+    name, *rest = arguments
+    is_direct = name in COMMANDS
+    command = _command(name) if is_direct else typer.main.get_command(app)
+    code: int | None = command.main(
+        rest if is_direct else arguments,
+        prog_name=f"{NAME} {name}" if is_direct else NAME,
+        standalone_mode=False,
+        help_option_names=["-h", "--help"],
+    )
+    return code or ExitCode.DONE
+
+
+def _command(name: str) -> Any:
+    return typer.main.get_command(importlib.import_module(f".{name}", __name__).app)

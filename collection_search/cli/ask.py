@@ -1,0 +1,59 @@
+"""`collection-search ask`: passages of a collection that answer a question."""
+
+from __future__ import annotations
+
+import asyncio
+import textwrap
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from .failures import ExitCode
+from .options import AsJson, Collection, Tenant, search_context
+from .screen import Screen
+
+if TYPE_CHECKING:
+    from ..records import Passage
+
+app = typer.Typer(add_completion=False, rich_markup_mode=None)
+
+
+@app.command()
+def ask(
+    question: Annotated[str, typer.Argument(metavar="QUESTION", help="What you want to know.")],
+    *,
+    collection: Collection,
+    k: Annotated[int, typer.Option("--k", min=1, max=100, help="How many passages at most.")] = 8,
+    tenant: Tenant = None,
+    as_json: AsJson = False,
+) -> None:
+    """Find passages of a collection that answer a question."""
+    from ..tools.retrieve import aretrieve
+
+    screen, context = Screen(as_json=as_json), search_context(tenant_id=tenant)
+    passages = asyncio.run(
+        aretrieve(question, collection=collection, tenant=context.tenant(), k=k, context=context)
+    )
+    if as_json:
+        screen.json(
+            {
+                "question": question,
+                "collection": collection,
+                "passages": [passage.model_dump(mode="json") for passage in passages],
+                "answer": None,
+            }
+        )
+    for passage in passages if not as_json else ():
+        _show(passage, screen)
+    if not passages:
+        screen.fail(f"No passage of {collection!r} shares a word with the question; try others.")
+        raise typer.Exit(ExitCode.NOTHING_FOUND)
+
+
+def _show(passage: Passage, screen: Screen) -> None:
+    screen.line(f"[{passage.n}] {passage.title}  (score {passage.score:.0f})", style="bold")
+    screen.line(f"    {passage.url}")
+    for paragraph in passage.text.splitlines():
+        for line in textwrap.wrap(paragraph, (screen.width or 80) - 5):
+            screen.line(f"    {line}")
+    screen.line()

@@ -1,0 +1,92 @@
+"""`collection-search corpus`: the folders that the offline search covers beside Python's pages."""
+
+from __future__ import annotations
+
+from pathlib import Path  # noqa: TC003 - typer reads the annotations
+from typing import TYPE_CHECKING, Annotated, Final
+
+import typer
+
+from .screen import Screen
+
+if TYPE_CHECKING:
+    from ..adapters.corpus.corpus import Corpus
+    from ..adapters.corpus.folder_store import Folder
+
+_SHOWN: Final = 20
+
+app = typer.Typer(add_completion=False, rich_markup_mode=None, invoke_without_command=True)
+
+
+@app.callback()
+def corpus(context: typer.Context) -> None:
+    """List the folders of the offline search; add or remove one."""
+    if context.invoked_subcommand is None:
+        _list(_corpus(context))
+
+
+@app.command()
+def add(
+    context: typer.Context,
+    path: Annotated[Path, typer.Argument(help="Folder with HTML, Markdown, text, RST or PDF.")],
+    *,
+    base_url: Annotated[
+        str | None,
+        typer.Option(help="Web address of the folder; without it its pages end in .invalid."),
+    ] = None,
+    name: Annotated[
+        str | None, typer.Option(help="Name of the folder; by default made from its path.")
+    ] = None,
+) -> None:
+    """Read a folder into the offline search. Later changes of its files count when added again."""
+    screen, documents = Screen(), _corpus(context)
+    with screen.bar("Reading the folder") as advance:
+        folder, left_out = documents.add_folder(
+            path, name=name, base_url=base_url, progress=advance
+        )
+    with screen.bar("Indexing") as advance:
+        documents.prepare(advance)
+    screen.line(f"Added {folder.path} as {folder.name!r}: {_pages(folder)} at {folder.base_url}")
+    for file, reason in list(left_out.items())[:_SHOWN]:
+        screen.warn(f"left out {file}: {reason}")
+    if len(left_out) > _SHOWN:
+        screen.warn(f"and {len(left_out) - _SHOWN} more files left out.")
+
+
+@app.command("list")
+def list_(context: typer.Context) -> None:
+    """List the added folders."""
+    _list(_corpus(context))
+
+
+@app.command()
+def remove(
+    context: typer.Context,
+    name: Annotated[str, typer.Argument(help="Name of the folder, as listed.")],
+) -> None:
+    """Take a folder out of the offline search; its files stay where they are."""
+    screen, documents = Screen(), _corpus(context)
+    documents.remove_folder(name)
+    with screen.bar("Indexing") as advance:
+        documents.prepare(advance)
+    screen.line(f"Removed {name!r} from the offline search.")
+
+
+def _list(documents: Corpus) -> None:
+    screen, folders = Screen(), documents.folders()
+    if not folders:
+        screen.line("No folders were added. Add one with 'collection-search corpus add PATH'.")
+    for folder in folders:
+        screen.line(f"{folder.name}  {_pages(folder)}  {folder.path}  {folder.base_url}")
+
+
+def _corpus(context: typer.Context) -> Corpus:
+    """Return the corpus that the caller handed over, else the one of the settings."""
+    from ..adapters.corpus.corpus import Corpus
+    from ..settings import Settings
+
+    return context.find_object(Corpus) or Corpus(Settings.load())
+
+
+def _pages(folder: Folder) -> str:
+    return "1 page" if folder.pages == 1 else f"{folder.pages} pages"

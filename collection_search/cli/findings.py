@@ -1,0 +1,168 @@
+"""A run's output as lines for people: what was searched, the scores, what went wrong, what next."""
+
+from __future__ import annotations
+
+import shlex
+from typing import TYPE_CHECKING, Any, Final
+
+from .. import registry
+from .failures import ExitCode
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+HEADER: Final = "  #  score  similarity  heuristics  title"
+_INDENT: Final = " " * 5
+_NOT_LIVE: Final = {"offline", "langchain"}
+"""Adapters that no name in the settings makes live: the default, and the wrapper of objects."""
+_WORKER: Final = "'collection-search worker'"
+
+
+def searched(output: Mapping[str, Any]) -> Iterator[str]:
+    """Yield where was searched and why there, for what, and how the results were compared."""
+    search, strategy = output["search"], output["strategy"]
+    yield f"Searched: {search['provider']} ({search['provider_reason']})"
+    planned = "deterministic" if strategy["fallback"] else f"by {strategy['model']}"
+    yield f"Queries, {planned}:"
+    yield from (f"  {query}" for query in strategy["queries"])
+    embedder = output["telemetry"]["nodes"].get("k_embedding_rank", {}).get("embedder")
+    if embedder == "lexical":
+        yield "Similarity: lexical, from the words alone (no embedding model is set)"
+    elif embedder:
+        yield f"Similarity: {embedder}"
+
+
+def score_rows(
+    results: Sequence[Mapping[str, Any]], *, width: int | None
+) -> Iterator[tuple[str, str]]:
+    """Yield each result as two lines: its scores with the title, and its URL.
+
+    >>> page = {"title": "Tasks", "url": "https://a.example/t", "embedding_rank_score": 92.06,
+    ...         "embedding_similarity": 0.84, "heuristic_score": 71.0}
+    >>> for line in next(score_rows([page], width=80)):
+    ...     print(line)
+      1   92.1        0.84        71.0  Tasks
+         https://a.example/t
+    """
+    for place, result in enumerate(results, start=1):
+        scores = (
+            f"{place:>3}  {result['embedding_rank_score']:>5.1f}  "
+            f"{result['embedding_similarity']:>10.2f}  {result['heuristic_score']:>10.1f}  "
+        )
+        title = _fitted(result["title"], width and width - len(scores))
+        yield scores + title, _INDENT + result["url"]
+
+
+def ingested(output: Mapping[str, Any]) -> Iterator[str]:
+    """Yield what became of the pages that were accepted."""
+    receipt = output["ingestion"] or {}
+    if status := receipt.get("status"):
+        parts = (
+            f"{status['stored']} of {receipt['count']} pages stored",
+            _part(status["pending"], f"waiting for {_WORKER}"),
+            _part(status["to_fetch"], "to fetch, since only their snippets are known"),
+            _part(status["failed"], "failed"),
+        )
+        yield f"Collection {receipt['collection']}: {', '.join(filter(None, parts))}"
+
+
+def warnings(output: Mapping[str, Any]) -> Iterator[str]:
+    """Yield what went less than well without ending the run."""
+    flags, strategy = output["flags"], output["strategy"]
+    if strategy["error"]:
+        yield f"{strategy['model']} failed, so deterministic queries were used: {strategy['error']}"
+    if "partial_search" in flags:
+        for failure in output["search"]["errors"]:
+            yield f"the query {failure['query']!r} failed: {failure['message']}"
+    if "embedding_degraded" in flags:
+        yield "the embedding model failed: similarity counts as 0, heuristics alone decide"
+    if "staging_failed" in flags:
+        yield "the pages' texts could not be kept: they cannot be ingested from this run"
+
+
+def verdict(output: Mapping[str, Any], *, waited: bool) -> tuple[ExitCode, str | None]:
+    """Return the exit code, and one sentence where the run did not reach its aim.
+
+    Pages that are still pending are a failure only where their ingestion was `waited` for.
+    """
+    cause = _cause(output)
+    match output["outcome"]:
+        case "search_failed":
+            return ExitCode.PROVIDER_FAILED, f"The search failed. {cause}"
+        case "no_candidates":
+            return ExitCode.NOTHING_FOUND, (
+                "Nothing was found. Use other words, or another source with --provider."
+            )
+        case "auto_ingest_failed_quality_threshold":
+            return ExitCode.NOTHING_FOUND, f"Nothing was ingested. {cause}"
+        case "auto_ingest_trigger_failed":
+            return ExitCode.INGESTION_FAILED, cause
+        case "auto_ingest_triggered":
+            return _ingestion_verdict(output["ingestion"], waited=waited)
+    return ExitCode.DONE, None
+
+
+def _ingestion_verdict(receipt: Mapping[str, Any], *, waited: bool) -> tuple[ExitCode, str | None]:
+    status = receipt["status"]
+    if status is None:
+        cause = receipt["error"]["message"]
+        return ExitCode.INGESTION_FAILED, f"The ingestion stopped; {_WORKER} goes on. {cause}"
+    if failed := status["failed"]:
+        return ExitCode.INGESTION_FAILED, f"{failed} of {receipt['count']} pages failed, see above."
+    if waited and status["pending"]:
+        return ExitCode.INGESTION_FAILED, f"The ingestion takes too long; {_WORKER} goes on."
+    return ExitCode.DONE, None
+
+
+def next_steps(output: Mapping[str, Any], *, collection: str, tenant: str | None) -> Iterator[str]:
+    """Yield the commands that make sense now, ready to be copied into a shell."""
+    question, receipt = output["question"], output["ingestion"]
+    where = {"collection": collection, "tenant": tenant}
+    if output["outcome"] == "search_completed":
+        yield "Next, ingest the best of them:"
+        yield f"  {command('run', question, '--auto-ingest', **where)}"
+    elif receipt and receipt["ticket"]:
+        yield "Next, ask the collection:"
+        if not receipt["status"] or receipt["status"]["pending"]:
+            yield f"  {command('worker', '--once')}"
+        yield f"  {command('ask', question, **where)}"
+
+
+def going_live(output: Mapping[str, Any]) -> Iterator[str]:
+    """Yield the settings that replace what the run did without a provider or a model."""
+    embedder = output["telemetry"]["nodes"].get("k_embedding_rank", {}).get("embedder")
+    parts: list[tuple[str, str, registry.Group, bool]] = [
+        ("PROVIDER", "searches the web", "search", output["search"]["provider"] == "offline"),
+        ("MODEL", "plans the queries", "models", output["strategy"]["model"] is None),
+        ("EMBEDDINGS", "ranks by meaning", "embeddings", embedder == "lexical"),
+    ]
+    if any(is_missing for *_, is_missing in parts):
+        yield "To go live, set in the environment, with the vendor's key (see README):"
+    for name, aim, group, is_missing in parts:
+        if is_missing:
+            known = [one for one in registry.names(group) if one not in _NOT_LIVE]
+            yield f"  COLLECTION_SEARCH_{name:<10}  {aim} (installed: {', '.join(known) or 'none'})"
+
+
+def command(*words: str, **options: str | None) -> str:
+    """Return a command ready to be copied into a shell.
+
+    >>> command("ask", "What is a task?", collection="py", tenant=None)
+    "collection-search ask 'What is a task?' --collection py"
+    """
+    given = [part for name, value in options.items() if value for part in (f"--{name}", value)]
+    return shlex.join(["collection-search", *words, *given])
+
+
+def _cause(output: Mapping[str, Any]) -> str:
+    """Return why the search or the ingestion failed, in the words of what failed."""
+    failures = [*output["search"]["errors"], (output["ingestion"] or {}).get("error")]
+    return next((failure["message"] for failure in failures if failure), "")
+
+
+def _part(count: int, what: str) -> str:
+    return f"{count} {what}" if count else ""
+
+
+def _fitted(title: str, width: int | None) -> str:
+    return title if width is None or len(title) <= width else title[: max(1, width - 1)] + "…"

@@ -1,0 +1,171 @@
+"""One run of the graph on the command line: shown while it goes, told when it is done."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Final
+
+from ..errors import CollectionSearchError
+from .failures import Interrupted
+from .findings import (
+    HEADER,
+    going_live,
+    ingested,
+    next_steps,
+    score_rows,
+    searched,
+    verdict,
+    warnings,
+)
+from .pipeline import Pipeline
+from .prepare import flushed, ready_provider
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from ..context import SearchContext
+    from ..ports import Embedder
+    from ..records import TicketStatus
+    from .failures import ExitCode
+    from .screen import Screen
+
+WAIT_S: Final = 600.0
+STOP_S: Final = 2.0
+"""How long Ctrl-C leaves the documents in hand to be finished."""
+
+
+@dataclass
+class Job:
+    """A question, who asks it, and where the answer goes."""
+
+    given: Mapping[str, Any]
+    """The graph's input."""
+    context: SearchContext
+    screen: Screen
+    waits: bool = True
+    """False: the ingestion is left to a worker."""
+    output: dict[str, Any] = field(default_factory=dict)
+    """The graph's output, from the moment it is there; `ingestion` gains a `status`."""
+    store: Any = None
+    """Staging, ledger and collections, once they are open."""
+
+    def run(self) -> None:
+        """Run the graph and wait for what it ingests. Raises Interrupted after Ctrl-C."""
+        with flushed(self.context):
+            try:
+                self._prepare()
+                self.output = asyncio.run(self._searched())
+                self._ingested()
+            except KeyboardInterrupt:
+                raise self._interrupted() from None
+
+    def told(self) -> ExitCode:
+        """Print what the run found and return the exit code."""
+        if self.screen.as_json:
+            self.screen.json(self.output)
+        else:
+            self._tell()
+        for warning in warnings(self.output):
+            self.screen.warn(warning)
+        code, complaint = verdict(self.output, waited=self.waits)
+        if complaint:
+            self.screen.fail(complaint)
+        return code
+
+    def _prepare(self) -> None:
+        """Build every part of the run, so that whatever is wrong is told before it starts."""
+        self.store, embedder = asyncio.run(self._parts())
+        ready_provider(self.context, self.screen)
+        if not self.waits:
+            from ..tools.ingest import LedgerTrigger
+
+            settings = self.context.using()
+            self.context.trigger = LedgerTrigger(
+                self.store, settings, embedder=embedder, wake=False
+            )
+
+    async def _parts(self) -> tuple[Any, Embedder | None]:
+        await self.context.query_model()
+        return await self.context.storage(), await self.context.embedder()
+
+    async def _searched(self) -> dict[str, Any]:
+        """Return the graph's output, and show its nodes while they run."""
+        with Pipeline(self.screen) as pipeline:
+            from ..graphs.collection_search import CollectionSearchGraph, output_of
+
+            final: Mapping[str, Any] = {}
+            graph = CollectionSearchGraph(self.context)
+            async for mode, chunk in graph.astream(self.given, stream_mode=["custom", "values"]):
+                if mode == "custom":
+                    pipeline.show(chunk)
+                else:
+                    final = chunk
+        return dict(output_of(final))
+
+    def _ingested(self) -> None:
+        """Add the ticket's status, after waiting for it to settle if that is wanted.
+
+        A failure on the way is told beside the outcome, which stands: the pages were accepted.
+        """
+        receipt = self.output["ingestion"]
+        if not receipt or not receipt["ticket"]:
+            return
+        try:
+            status = self._settled(receipt)
+        except CollectionSearchError as error:
+            cause = {"kind": type(error).__name__, "message": str(error)}
+            self.output["ingestion"] = {**receipt, "status": None, "error": cause}
+            return
+        counts = status.model_dump(include={"stored", "failed", "pending", "to_fetch"})
+        self.output["ingestion"] = {**receipt, "status": counts}
+        for row in status.rows:
+            if row.state == "dead":
+                self.screen.warn(f"{row.url} was not ingested: {row.error}")
+
+    def _settled(self, receipt: Mapping[str, Any]) -> TicketStatus:
+        from ..tools.ingest import wait
+
+        with self.screen.bar("Ingesting") as advance:
+
+            def show(status: TicketStatus) -> None:
+                advance(status.count - status.pending, status.count)
+
+            return wait(
+                receipt["ticket"],
+                WAIT_S if self.waits else 0.0,
+                tenant=self.context.tenant(),
+                context=self.context,
+                work=self.waits,
+                on_progress=show,
+            )
+
+    def _interrupted(self) -> Interrupted:
+        """Give back what the workers hold, and return what to say."""
+        from ..tools.ingest import engine_of
+
+        if self.store is not None:
+            engine_of(self.store, self.context.using()).stop(timeout_s=STOP_S)
+        return Interrupted(
+            "Interrupted. Nothing is lost: what was accepted for ingestion waits in the ledger and "
+            "'collection-search worker' goes on with it; to start over, run the command again.",
+            self.output.get("outcome"),
+        )
+
+    def _tell(self) -> None:
+        self._section(searched(self.output))
+        if results := self.output["results"]:
+            self.screen.line(HEADER, style="bold")
+            for scores, url in score_rows(results, width=self.screen.width):
+                self.screen.line(scores)
+                self.screen.line(url, style="dim")
+            self.screen.line()
+        self._section(ingested(self.output))
+        collection, tenant = self.given["collection_scope"], self.context.tenant_id
+        self._section(next_steps(self.output, collection=collection, tenant=tenant))
+        self._section(going_live(self.output))
+
+    def _section(self, lines: Iterable[str]) -> None:
+        section = list(lines)
+        for line in [*section, ""] if section else ():
+            self.screen.line(line)

@@ -1,0 +1,44 @@
+"""Options that several sub-commands share, and the context that they describe."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+if TYPE_CHECKING:
+    from ..context import SearchContext
+
+Collection = Annotated[str, typer.Option("--collection", "-c", help="Name of the collection.")]
+Tenant = Annotated[
+    str | None,
+    typer.Option("--tenant", help="Whose collections; by default those of the settings' tenant."),
+]
+Provider = Annotated[
+    str | None,
+    typer.Option("--provider", help="Search provider; auto takes the first usable one."),
+]
+AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON object and nothing else.")]
+
+
+def search_context(**choices: Any) -> SearchContext:
+    """Return the context with the settings of this machine and what was chosen beside them.
+
+    Raises InputError for a choice that cannot be, ConfigError for wrong settings or a data folder
+    that cannot be written.
+    """
+    from pydantic import ValidationError
+
+    from ..context import SearchContext
+    from ..errors import InputError
+    from ..settings import Settings
+
+    settings = Settings.load()
+    settings.prepared_home()
+    try:
+        return SearchContext(settings=settings, **choices)
+    except ValidationError as error:
+        item = error.errors(include_url=False)[0]
+        option = str(item["loc"][0]).removesuffix("_id").replace("ranking_profile", "profile")
+        problem = item["msg"].removeprefix("Value error, ")
+        raise InputError(f"--{option} {item['input']!r} cannot be used: {problem}.") from error

@@ -1,0 +1,88 @@
+"""`collection-search run`: from a question to ranked pages and, if asked, into a collection."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from .options import AsJson, Collection, Provider, Tenant, search_context
+from .screen import Screen
+
+app = typer.Typer(add_completion=False, rich_markup_mode=None)
+
+
+@app.command()
+def run(
+    question: Annotated[str, typer.Argument(metavar="QUESTION", help="What you want to know.")],
+    *,
+    collection: Collection,
+    auto_ingest: Annotated[
+        bool, typer.Option("--auto-ingest", help="Ingest the best results without asking.")
+    ] = False,
+    top_k: Annotated[
+        int, typer.Option(min=1, max=20, help="How many results are ingested at most.")
+    ] = 10,
+    min_score: Annotated[
+        float,
+        typer.Option(
+            min=0, max=100, help="Score that a result needs; 50 is tried below three results."
+        ),
+    ] = 60.0,
+    max_candidates: Annotated[
+        int, typer.Option(min=5, max=40, help="How many ranked results to return.")
+    ] = 20,
+    quality_mode: Annotated[
+        str, typer.Option(help="standard; or premium: more queries, deeper search, more results.")
+    ] = "standard",
+    purpose: Annotated[
+        str, typer.Option(help="What the search is for; shapes the queries.")
+    ] = "collection_search",
+    provider: Provider = None,
+    model: Annotated[
+        str | None, typer.Option(help="Chat model that plans the queries, as provider:model.")
+    ] = None,
+    embeddings: Annotated[
+        str | None, typer.Option(help="Embedder, as provider:model; lexical needs no model.")
+    ] = None,
+    profile: Annotated[
+        str | None, typer.Option(help="Ranking profile: default (calibrated) or literal.")
+    ] = None,
+    tenant: Tenant = None,
+    case: Annotated[str | None, typer.Option(help="Your own case or ticket number.")] = None,
+    no_wait: Annotated[
+        bool, typer.Option("--no-wait", help="Leave the ingestion to 'collection-search worker'.")
+    ] = False,
+    as_json: AsJson = False,
+) -> None:
+    """Search, rank what was found and, if asked, ingest the best.
+
+    Without a key or a server it searches the documentation on this machine.
+    """
+    from ..text import normalize_query
+    from .job import Job
+
+    job = Job(
+        given={
+            "question": normalize_query(question),
+            "collection_scope": collection,
+            "quality_mode": quality_mode,
+            "max_candidates": max_candidates,
+            "purpose": purpose,
+            "auto_ingest": auto_ingest,
+            "auto_ingest_top_k": top_k,
+            "auto_ingest_min_score": min_score,
+        },
+        context=search_context(
+            provider=provider,
+            model=model,
+            embeddings=embeddings,
+            ranking_profile=profile,
+            tenant_id=tenant,
+            case_id=case,
+        ),
+        screen=Screen(as_json=as_json),
+        waits=not no_wait,
+    )
+    job.run()
+    raise typer.Exit(job.told())

@@ -1,0 +1,81 @@
+"""`collection-search worker`: ingests what waits in the ledger, here or on any machine with it."""
+
+from __future__ import annotations
+
+import asyncio
+import signal
+import threading
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Annotated, Final
+
+import typer
+
+from .failures import Interrupted
+from .options import search_context
+from .screen import Screen
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from ..tools.ingest import IngestionEngine
+
+app = typer.Typer(add_completion=False, rich_markup_mode=None)
+
+STOPPED: Final = "Stopped. What is left waits in the ledger for the next worker."
+LOOK_S: Final = 0.5
+"""How often a worker looks whether it should stop."""
+IDLE_S: Final = 1.0
+"""How often an idle worker looks for work."""
+
+
+@app.command()
+def worker(
+    *,
+    once: Annotated[
+        bool, typer.Option("--once", help="End when nothing is left to ingest.")
+    ] = False,
+) -> None:
+    """Ingest what waits in the ledger, until interrupted."""
+    from ..tools.ingest import engine_of
+
+    screen, context = Screen(), search_context()
+    store, embedder = asyncio.run(context.storage()), asyncio.run(context.embedder())
+    engine = engine_of(store, context.using(), embedder)
+    with _stop_signals() as stop:
+        screen.note("Ingesting what waits in the ledger. Ctrl-C ends it and loses nothing.")
+        _work(engine, stop, once=once)
+        engine.stop()
+    if stop.by == signal.SIGINT:
+        raise Interrupted(STOPPED)
+    screen.note(STOPPED if stop.is_set() else "Nothing is left to ingest.")
+
+
+class _Stop(threading.Event):
+    """Set by a signal; an operator's SIGTERM is the ordinary end of a worker."""
+
+    by: int | None = None
+
+    def __call__(self, number: int, _frame: object) -> None:
+        self.by = number
+        self.set()
+
+
+def _work(engine: IngestionEngine, stop: _Stop, *, once: bool) -> None:
+    while not stop.is_set():
+        if engine.drain(timeout_s=LOOK_S):
+            if once:
+                return
+            stop.wait(IDLE_S)
+
+
+@contextmanager
+def _stop_signals() -> Iterator[_Stop]:
+    """Yield an event that SIGINT and SIGTERM set, so that they interrupt no write."""
+    stop = _Stop()
+    signals = (signal.SIGINT, signal.SIGTERM)
+    before = [signal.signal(one, stop) for one in signals]
+    try:
+        yield stop
+    finally:
+        for one, handler in zip(signals, before, strict=True):
+            signal.signal(one, handler)

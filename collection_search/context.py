@@ -1,0 +1,262 @@
+"""Which ports a run uses: the composition root, and the graph's `context_schema`.
+
+Every choice is a name in JSON and may be a live object in Python. What is not given comes from
+the settings.
+"""
+
+from __future__ import annotations
+
+import functools
+import inspect
+import uuid
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+
+from pydantic import BaseModel, ConfigDict, Field, InstanceOf, field_validator
+from pydantic.json_schema import SkipJsonSchema
+
+from . import registry
+from .bridge import offload
+from .contracts import BusinessContext, Identifier, Name, ScopeContext, ToolContext
+from .errors import ConfigError
+from .ports import (
+    BaseSearchAdapter,
+    Embedder,
+    IngestionTrigger,
+    QueryModel,
+    SpanSink,
+    Storage,
+    TraceRef,
+)
+from .settings import Settings
+from .spans import NULL_SINK, GuardedSink
+
+if TYPE_CHECKING:
+    from .state import RunIds
+
+Profile = Literal["default", "literal"]
+
+
+class SearchProvider(NamedTuple):
+    """The chosen search adapter and why it was chosen."""
+
+    adapter: BaseSearchAdapter
+    reason: str
+
+
+class SearchContext(BaseModel):
+    """Who asks, and with which provider, model, embedder, store and tracing."""
+
+    model_config = ConfigDict(extra="forbid", hide_input_in_errors=True)
+
+    tenant_id: SkipJsonSchema[Name | None] = None
+    """Whose collections; on a server always the authenticated user, whatever a caller says."""
+    case_id: Identifier | None = Field(default=None, description="Your own case or ticket number.")
+    workflow_id: Identifier = Field(
+        default="collection_search", description="Name of the workflow that asks."
+    )
+    trace_id: Identifier | None = Field(
+        default=None, description="Seed of the trace; by default the run's id."
+    )
+    invocation_id: SkipJsonSchema[Identifier | None] = None
+    run_id: SkipJsonSchema[Identifier | None] = None
+
+    provider: str | SkipJsonSchema[Any] | None = Field(
+        default=None, description="Search provider; auto takes the first usable one."
+    )
+    model: str | SkipJsonSchema[Any] | None = Field(
+        default=None, description="Chat model that plans the queries, as provider:model."
+    )
+    embeddings: str | SkipJsonSchema[Any] | None = Field(
+        default=None, description="Embedder, as provider:model; lexical needs no model."
+    )
+    ranking_profile: Profile | None = Field(
+        default=None, description="default: calibrated scores; literal: raw 0.6/0.4 arithmetic."
+    )
+    store: SkipJsonSchema[InstanceOf[Storage] | None] = None
+    """Staging, ledger and collections; by default the embedded SQLite database."""
+    trigger: SkipJsonSchema[InstanceOf[IngestionTrigger] | None] = None
+    spans: SkipJsonSchema[InstanceOf[SpanSink] | None] = None
+    settings: SkipJsonSchema[InstanceOf[Settings] | None] = None
+
+    @field_validator("provider", "model", "embeddings")
+    @classmethod
+    def _name_or_object(cls, value: Any) -> Any:
+        if isinstance(value, Mapping | list | int | float):
+            raise ValueError("give a name, or a live object in Python")  # noqa: TRY004 - pydantic
+        return value
+
+    @classmethod
+    def of(cls, runtime: Any) -> SearchContext:
+        """Return this run's context: ours, one that a host's context carries, or the default.
+
+        A host carries it as attribute or key `collection_search`. On a server what a remote
+        caller may choose is narrowed, see `_narrowed`.
+        """
+        given = _ours(cls, getattr(runtime, "context", None))
+        server = getattr(runtime, "server_info", None)
+        return given if server is None else _narrowed(given, server)
+
+    def using(self) -> Settings:
+        """Return the settings of this run. Raises ConfigError naming the wrong setting."""
+        return self.settings or process_settings()
+
+    def ids(self, run_id: str | None = None) -> RunIds:
+        """Return the ids of a new run; `run_id` is the host's own where it has one."""
+        run = self.run_id or run_id or f"run-{uuid.uuid4().hex}"
+        return {
+            "run_id": run,
+            "trace_id": self.trace_id or run,
+            "invocation_id": self.invocation_id or str(uuid.uuid4()),
+        }
+
+    def tool_context(self, ids: RunIds) -> ToolContext:
+        """Return the context of a tool call within the run."""
+        return ToolContext(
+            scope=ScopeContext(tenant_id=self.tenant(), **ids),
+            business=BusinessContext(workflow_id=self.workflow_id, case_id=self.case_id),
+        )
+
+    def trace(self, ids: RunIds) -> TraceRef:
+        """Return the trace that the run's observations belong to."""
+        return TraceRef(
+            trace_id=ids["trace_id"],
+            trace_name=self.workflow_id,
+            session_id=self.case_id,
+            tenant_id=self.tenant(),
+        )
+
+    def tenant(self) -> str:
+        """Return whose collections this run reads and writes."""
+        return self.tenant_id or self.using().tenant
+
+    async def search_provider(self) -> SearchProvider:
+        """Return the search adapter with the reason for the choice. Raises ConfigError."""
+        return await offload(self._search_provider)
+
+    def _search_provider(self) -> SearchProvider:
+        given = self.provider
+        if given is not None and not isinstance(given, str):
+            return SearchProvider(given, "given by the caller")
+        settings = self.using()
+        name = given or settings.provider
+        if name != "auto":
+            reason = "asked for" if given else "set as provider in the settings"
+            return SearchProvider(_built(settings, "search", name), reason)
+        reason = "no provider is configured: the documentation on this machine is searched"
+        return SearchProvider(_built(settings, "search", "offline"), reason)
+
+    async def query_model(self) -> QueryModel | None:
+        """Return the model that plans queries, or None when none is configured."""
+        given = self.using().model if self.model is None else self.model
+        if given is None or isinstance(given, QueryModel):
+            return given
+        if not isinstance(given, str):
+            if not hasattr(given, "with_structured_output"):
+                raise ConfigError("model needs a name, a chat model or an object with `plan`.")
+            wrap = await offload(registry.load, "models", "langchain")
+            return wrap(given, timeout_s=self.using().model_timeout_s)  # type: ignore[no-any-return]
+        return await offload(_built, self.using(), "models", given)
+
+    async def embedder(self) -> Embedder | None:
+        """Return the embedder, or None for similarity by words alone."""
+        given = self.using().embeddings if self.embeddings is None else self.embeddings
+        if given == "lexical":
+            return None
+        if isinstance(given, Embedder):
+            return given
+        if isinstance(given, str):
+            return await offload(_built, self.using(), "embeddings", given)
+        raise ConfigError("embeddings needs a name or an object with `fingerprint` and `embed`.")
+
+    def profile(self) -> Profile:
+        """Return the ranking profile."""
+        return self.ranking_profile or self.using().ranking_profile
+
+    async def storage(self) -> Storage:
+        """Return the store: staging, ledger and collections. Raises ConfigError, StoreError."""
+        if self.store is not None:
+            return self.store
+        return await offload(_built, self.using(), "stores", "sqlite")
+
+    async def ingestion_trigger(self) -> IngestionTrigger:
+        """Return what starts an ingestion. Raises ConfigError, StoreError."""
+        if self.trigger is not None:
+            return self.trigger
+        build = await offload(registry.load, "triggers", "ledger")
+        store, embedder = await self.storage(), await self.embedder()
+        return build(store, self.using(), embedder=embedder)  # type: ignore[no-any-return]
+
+    async def sink(self) -> SpanSink:
+        """Return where observations go."""
+        if self.spans is not None:
+            return GuardedSink(self.spans)
+        return await offload(_sink, self.using())
+
+
+@functools.lru_cache(maxsize=1)
+def process_settings() -> Settings:
+    """Return the settings of this process, read once."""
+    return Settings.load()
+
+
+def default_sink() -> SpanSink:
+    """Return where a tool outside any graph sends its observations."""
+    return _sink(process_settings())
+
+
+def _sink(settings: Settings) -> SpanSink:
+    keys = settings.langfuse_public_key and settings.langfuse_secret_key
+    if not keys or not settings.langfuse_tracing:
+        return NULL_SINK
+    return _built(settings, "tracing", "langfuse")  # type: ignore[no-any-return]
+
+
+def _built(settings: Settings, group: registry.Group, name: str) -> Any:
+    """Return the process's one adapter of these settings; `name` may end in `:model`.
+
+    Threads that come at once may each build one; only the one that is kept is handed out.
+    """
+    _kept(settings, group, name)
+    return _kept(settings, group, name)
+
+
+@functools.lru_cache(maxsize=64)
+def _kept(settings: Settings, group: registry.Group, name: str) -> Any:
+    vendor, _, model = name.partition(":")
+    build = getattr(registry.load(group, vendor), "from_settings", None)
+    if build is None:
+        raise ConfigError(f"{vendor!r} cannot be named: give the live object in Python.")
+    if not model:
+        return build(settings)
+    if "model" not in inspect.signature(build).parameters:
+        raise ConfigError(f"{vendor!r} takes no model: write {vendor!r} instead of {name!r}.")
+    return build(settings, model=model)
+
+
+def _ours(cls: type[SearchContext], given: Any) -> SearchContext:
+    for candidate in (given, getattr(given, "collection_search", None)):
+        if isinstance(candidate, cls):
+            return candidate
+    inner = given.get("collection_search") if isinstance(given, Mapping) else None
+    if isinstance(inner, Mapping):
+        return cls.model_validate(inner)
+    return inner if isinstance(inner, cls) else cls()
+
+
+def _narrowed(given: SearchContext, server: Any) -> SearchContext:
+    """Keep a remote caller within what the operator configured.
+
+    The tenant is the authenticated user; provider and model are those of the settings.
+    """
+    settings = process_settings()
+    for field, allowed in (
+        ("provider", {settings.provider, "auto", "offline"}),
+        ("model", {settings.model}),
+        ("embeddings", {settings.embeddings, "lexical"}),
+    ):
+        asked = getattr(given, field)
+        if isinstance(asked, str) and asked not in allowed:
+            raise ConfigError(f"{field} {asked!r} is not configured on this server.")
+    user = getattr(server, "user", None)
+    return given.model_copy(update={"tenant_id": getattr(user, "identity", settings.tenant)})

@@ -1,0 +1,155 @@
+"""Every error that this package raises.
+
+```
+CollectionSearchError
++ InputError (ValueError)                  what the caller passed cannot be used
+  - InvalidUrlError                        not an http(s) URL
+  - InvalidQueryError                      nothing to search for
++ ConfigError (ValueError)                 a name, key, file or folder of the settings is wrong
+  - MissingExtraError (ImportError)        an optional package is not installed
++ SearchProviderError (RuntimeError)       a search provider failed
+  - SearchProviderTimeout                  504
+  - SearchProviderQuotaExceeded            429, throttled or used up
+  - SearchProviderBadResponse              502
+  - SearchProviderAuthenticationFailed     401
+  - SearchProviderInvalidQuery             400
+  - SearchProviderUnavailable              503
++ ModelError (RuntimeError)                a chat or embedding model failed
++ StoreError (RuntimeError)                the database cannot be read or written
++ ExtractionError (ValueError)             a file or page holds no usable text
++ IngestError (RuntimeError)               ingestion could not be started
++ QualityThresholdError (ValueError)       no result is good enough to ingest
+```
+
+`code` and `retryable` are class attributes where they are the same for every instance; a message
+says what happened and what to do.
+"""
+
+from __future__ import annotations
+
+from typing import ClassVar, Final, Literal
+
+ErrorCode = Literal[
+    "authenticationFailed",
+    "rateLimited",
+    "quotaExceeded",
+    "invalidQuery",
+    "serviceUnavailable",
+    "timeout",
+    "unknown",
+]
+
+
+class CollectionSearchError(Exception):
+    """Base of every error of this package."""
+
+
+class InputError(CollectionSearchError, ValueError):
+    """What the caller passed cannot be used; a retry with the same input fails again."""
+
+
+class InvalidUrlError(InputError):
+    """The text is not an http(s) URL that may be shown, stored or fetched."""
+
+
+class InvalidQueryError(InputError):
+    """The text holds nothing to search for: empty, or search operators only."""
+
+
+class ConfigError(CollectionSearchError, ValueError):
+    """A name, key, file or folder of the settings is wrong; the message names the setting."""
+
+
+class MissingExtraError(ConfigError, ImportError):
+    """An optional package is not installed; the message names the extra that brings it."""
+
+
+class SearchProviderError(CollectionSearchError, RuntimeError):
+    """A search provider failed.
+
+    `http_status` is the provider's status, or the class's own mapping where none was received.
+    `retry_in_ms` is the waiting time that the provider asked for, in milliseconds.
+    """
+
+    default_code: ClassVar[ErrorCode] = "unknown"
+    default_http_status: ClassVar[int | None] = None
+
+    def __init__(
+        self,
+        message: str = "",
+        *,
+        code: ErrorCode | None = None,
+        retryable: bool | None = None,
+        retry_in_ms: int | None = None,
+        http_status: int | None = None,
+    ) -> None:
+        super().__init__(message)
+        self.code: ErrorCode = code or self.default_code
+        self.retryable: bool = self.code in RETRYABLE_CODES if retryable is None else retryable
+        self.retry_in_ms = retry_in_ms
+        self.http_status = self.default_http_status if http_status is None else http_status
+
+
+class SearchProviderTimeout(SearchProviderError):  # noqa: N818 - the specified name
+    """The provider did not answer in time; one retry with a longer limit may help."""
+
+    default_code = "timeout"
+    default_http_status = 504
+
+
+class SearchProviderQuotaExceeded(SearchProviderError):  # noqa: N818 - the specified name
+    """Throttled (`rateLimited`, a retry helps) or plan used up (`quotaExceeded`, it does not)."""
+
+    default_code = "rateLimited"
+    default_http_status = 429
+
+
+class SearchProviderBadResponse(SearchProviderError):  # noqa: N818 - the specified name
+    """The answer could not be understood; a retry does not help."""
+
+    default_http_status = 502
+
+
+class SearchProviderAuthenticationFailed(SearchProviderError):  # noqa: N818 - follows its siblings
+    """The key is missing or was refused; the message names the variable to set."""
+
+    default_code = "authenticationFailed"
+    default_http_status = 401
+
+
+class SearchProviderInvalidQuery(SearchProviderError):  # noqa: N818 - follows its siblings
+    """The provider refused the query itself; a retry does not help."""
+
+    default_code = "invalidQuery"
+    default_http_status = 400
+
+
+class SearchProviderUnavailable(SearchProviderError):  # noqa: N818 - follows its siblings
+    """The provider is down or out of reach; a retry may help."""
+
+    default_code = "serviceUnavailable"
+    default_http_status = 503
+
+
+RETRYABLE_CODES: Final = frozenset({"rateLimited", "serviceUnavailable", "timeout"})
+"""Codes after which another attempt makes sense."""
+
+
+class ModelError(CollectionSearchError, RuntimeError):
+    """A chat or embedding model failed or answered with something unusable."""
+
+
+class StoreError(CollectionSearchError, RuntimeError):
+    """The database cannot be read or written; the message says which file and what to do."""
+
+
+class ExtractionError(CollectionSearchError, ValueError):
+    """A file or page holds no text that could be indexed."""
+
+
+class IngestError(CollectionSearchError, RuntimeError):
+    """Ingestion could not be started."""
+
+
+class QualityThresholdError(CollectionSearchError, ValueError):
+    """No result reaches the score below which nothing is ingested."""

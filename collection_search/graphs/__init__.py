@@ -1,0 +1,1 @@
+"""Wiring only: which stage follows which."""

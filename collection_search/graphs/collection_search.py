@@ -1,0 +1,135 @@
+"""The collection search graph: a question in, ranked pages out, the best of them ingested."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Literal
+
+from langchain_core.runnables import RunnableLambda
+from langgraph.graph import END, START, StateGraph
+from langgraph.runtime import get_runtime
+from pydantic import ValidationError
+
+from ..bridge import run_blocking
+from ..context import SearchContext
+from ..contracts import GraphInput
+from ..errors import InputError
+from ..nodes.auto_ingest import auto_ingest
+from ..nodes.embedding_rank import embedding_rank
+from ..nodes.generate_strategy import generate_strategy
+from ..nodes.parallel_web_search import parallel_web_search
+from ..state import CollectionSearchOutput, CollectionSearchState
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
+
+    from langgraph.graph.state import CompiledStateGraph
+    from langgraph.types import StreamMode
+
+NAME = "collection_search"
+
+
+def build_graph(**compile_options: Any) -> CompiledStateGraph[Any, Any, Any, Any]:
+    """Return the compiled graph; `compile_options` (checkpointer, cache ...) go to `compile`.
+
+    It runs by `invoke`, `ainvoke`, `stream` and `astream`, alone or as a node of another graph.
+    """
+    graph = StateGraph(
+        CollectionSearchState,
+        context_schema=SearchContext,
+        input_schema=GraphInput,
+        output_schema=CollectionSearchOutput,
+    )
+    # Typed with the input model, or LangGraph would neither validate nor fill in the defaults.
+    graph.add_node("k_generate_strategy", both_faces(generate_strategy), input_schema=GraphInput)
+    graph.add_node("k_parallel_web_search", both_faces(parallel_web_search))
+    graph.add_node("k_embedding_rank", both_faces(embedding_rank))
+    graph.add_node("k_auto_ingest", both_faces(auto_ingest))
+    graph.add_edge(START, "k_generate_strategy")
+    graph.add_edge("k_generate_strategy", "k_parallel_web_search")
+    graph.add_conditional_edges("k_parallel_web_search", _after_search)
+    graph.add_conditional_edges("k_embedding_rank", _after_rank)
+    graph.add_edge("k_auto_ingest", END)
+    return graph.compile(name=NAME, **compile_options)
+
+
+def both_faces(node: Callable[[Any, Any], Awaitable[Any]]) -> RunnableLambda[Any, Any]:
+    """Return an async node in a form that `invoke` and `ainvoke` can both run.
+
+    A `runtime` parameter is not injected into a runnable, hence `get_runtime`.
+    """
+
+    async def run_async(state: Any) -> Any:
+        return await node(state, get_runtime())
+
+    def run_sync(state: Any) -> Any:
+        return run_blocking(run_async(state))
+
+    return RunnableLambda(run_sync, afunc=run_async, name=node.__name__)
+
+
+def _after_search(state: CollectionSearchState) -> Literal["k_embedding_rank", "__end__"]:
+    return "__end__" if state["outcome"] else "k_embedding_rank"
+
+
+def _after_rank(state: CollectionSearchState) -> Literal["k_auto_ingest", "__end__"]:
+    return "k_auto_ingest" if state["auto_ingest"] else "__end__"
+
+
+graph = build_graph()
+
+
+class CollectionSearchGraph:
+    """The graph with a context of its own: the shortest way to run it from Python."""
+
+    def __init__(self, context: SearchContext | None = None) -> None:
+        self.context = context or SearchContext()
+        self.graph = graph
+
+    def run(self, state: Mapping[str, Any]) -> tuple[dict[str, Any], CollectionSearchOutput]:
+        """Return the final state and the graph's output.
+
+        Raises InputError naming each wrong field, ConfigError for wrong settings. A failing
+        provider, model or ingestion is an outcome, not an exception.
+        """
+        return run_blocking(self.arun(state))
+
+    async def arun(self, state: Mapping[str, Any]) -> tuple[dict[str, Any], CollectionSearchOutput]:
+        """Return what `run` returns, from within an event loop."""
+        final: dict[str, Any] = {}
+        async for _, values in self.astream(state, stream_mode=["values"]):
+            final = values
+        return final, output_of(final)
+
+    async def astream(
+        self, state: Mapping[str, Any], *, stream_mode: Sequence[StreamMode]
+    ) -> AsyncIterator[Any]:
+        """Yield `(mode, chunk)` pairs of one run; `values` chunks hold the whole state."""
+        checked = validated(state).model_dump()
+        async for item in self.graph.astream(
+            checked,
+            context=self.context,
+            stream_mode=list(stream_mode),
+            output_keys=list(CollectionSearchState.__annotations__),
+        ):
+            yield item
+
+
+def validated(state: Mapping[str, Any]) -> GraphInput:
+    """Return the graph's input. Raises InputError naming each wrong or unknown field.
+
+    >>> validated({"question": " Why? ", "collection_scope": "py", "purpose": "docs"}).question
+    'Why?'
+    """
+    try:
+        return GraphInput.model_validate(state)
+    except ValidationError as error:
+        problems = "; ".join(
+            f"{'.'.join(map(str, item['loc'])) or 'input'}: {item['msg']}"
+            for item in error.errors(include_url=False, include_input=False)
+        )
+        raise InputError(f"The input is not valid. {problems}") from error
+
+
+def output_of(state: Mapping[str, Any]) -> CollectionSearchOutput:
+    """Return the output part of a final state."""
+    return {key: state[key] for key in CollectionSearchOutput.__annotations__}  # type: ignore[return-value]

@@ -1,0 +1,239 @@
+"""Takes secrets and personal data out of texts before they are logged or traced.
+
+Markers such as `[email]` stand where something was taken out. This is a net, not a proof: what
+carries no mark of its own (a name, a password in a sentence) passes.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import hashlib
+import re
+import traceback
+from collections.abc import Callable, Mapping
+from itertools import pairwise
+from typing import Any, Final, Literal, TypeAlias
+
+CaptureMode = Literal["full", "masked", "hash", "none"]
+_Rule: TypeAlias = tuple[re.Pattern[str], re.Pattern[str], str | Callable[[re.Match[str]], str]]
+
+SECRET: Final = "[secret]"  # noqa: S105 - the marker, no password
+EMAIL: Final = "[email]"
+PHONE: Final = "[phone]"
+IBAN: Final = "[iban]"
+
+_SHORTEST: Final = len("a@b.co")
+_TRACEBACK_CHARS: Final = 100_000
+_LONG_HEX: Final = 40
+"""From here on a hexadecimal word is a secret; shorter ones are ids and checksums."""
+_RANDOM_CHANGES: Final = 0.42
+"""Share of neighbours of another class: about 0.65 in random base64, 0.3 in names and paths."""
+
+
+def mask_text(text: str) -> str:
+    """Return the text without keys, tokens, passwords, e-mail addresses, phone numbers and IBANs.
+
+    Takes time in proportion to the length of the text; masking twice changes nothing.
+
+    >>> mask_text("why does ?api_key=abc fail for jane@example.com")
+    'why does ?api_key=[secret] fail for [email]'
+    """
+    if len(text) < _SHORTEST:
+        return text
+    while (masked := _masked_once(text)) != text:  # what is left may now read differently
+        text = masked
+    return text
+
+
+def told(text: str, *, most: int = 500) -> str:
+    """Return what may be shown of an error's text: masked, cut, and as any JSON can hold it.
+
+    >>> told("api_key=abc is refused" + chr(0xD800)), told("too long a story", most=8)
+    ('api_key=[secret] is refused?', 'too long')
+    """
+    # cut twice: masking a whole page takes time, and the first cut may split a secret
+    sound = text[: 4 * most].encode(errors="replace").decode()
+    return mask_text(sound)[:most]
+
+
+def loggable(error: Exception) -> Exception:
+    """Return the error, or its masked traceback as an error where it would print a secret.
+
+    So it is with an endless one, of which the beginning is kept.
+
+    >>> loggable(ValueError("no such page")), str(loggable(ValueError("api_key=abc"))).strip()
+    (ValueError('no such page'), 'ValueError: api_key=[secret]')
+    """
+    text = "".join(traceback.format_exception(error))
+    shown = told(text, most=_TRACEBACK_CHARS)
+    return error if shown == text else RuntimeError(shown)
+
+
+def mask(value: Any) -> Any:
+    """Return a masked copy of a JSON-plain value: every string in it, at any depth.
+
+    What stands under the name of a secret goes as a whole; names themselves are kept.
+
+    >>> mask({"user": ["jane@example.com"], "api_key": "abc", "count": 3})
+    {'user': ['[email]'], 'api_key': '[secret]', 'count': 3}
+    """
+    if isinstance(value, str):
+        return mask_text(value)
+    if isinstance(value, Mapping):
+        return {name: _mask_named(name, inner) for name, inner in value.items()}
+    if isinstance(value, list | tuple):
+        return [mask(inner) for inner in value]
+    return value
+
+
+def captured_query(text: str, mode: CaptureMode) -> str | None:
+    """Return what a log or a span may show of a question; equal questions have equal hashes.
+
+    >>> captured_query("mail jane@example.com", "masked")
+    'mail [email]'
+    >>> captured_query("mail jane@example.com", "hash")
+    'sha256:1956d51fd7c288ba'
+    """
+    match mode:
+        case "full":
+            return text
+        case "masked":
+            return mask_text(text)
+        case "hash":
+            return "sha256:" + hashlib.sha256(text.encode(errors="replace")).hexdigest()[:16]
+        case "none":
+            return None
+
+
+def _masked_once(text: str) -> str:
+    for sign, pattern, replacement in _RULES:
+        if sign.search(text):
+            text = pattern.sub(replacement, text)
+    return text
+
+
+def _mask_named(name: Any, value: Any) -> Any:
+    named_secret = isinstance(name, str) and _SECRET_NAME.fullmatch(name)
+    return SECRET if named_secret and value and isinstance(value, str) else mask(value)
+
+
+def _masked_basic(match: re.Match[str]) -> str:
+    """Basic credentials are base64 of `user:password`; the word after "basic" mostly is not."""
+    try:
+        credentials = base64.b64decode(match[2], validate=True).decode()
+    except (binascii.Error, UnicodeDecodeError):
+        return match[0]
+    return match[1] + SECRET if ":" in credentials else match[0]
+
+
+def _masked_iban(match: re.Match[str]) -> str:
+    """ISO 13616: with the first four characters last and letters as numbers, 1 modulo 97."""
+    iban = re.sub(r"\s", "", match[0])
+    number = int("".join(str(int(char, 36)) for char in iban[4:] + iban[:4]))
+    return IBAN if number % 97 == 1 else match[0]
+
+
+def _masked_word(match: re.Match[str]) -> str:
+    word = match["word"]
+    return SECRET if word and (_is_long_hex(word) or _is_random(word)) else match[0]
+
+
+def _is_long_hex(word: str) -> bool:
+    return len(word) >= _LONG_HEX and set(word) <= set("0123456789abcdefABCDEF")
+
+
+def _is_random(word: str) -> bool:
+    """Tell random characters from names and paths: their classes change all the time."""
+    if word.islower() or word.isupper():
+        return False
+    classes = [_char_class(char) for char in word]
+    changes = sum(left != right for left, right in pairwise(classes))
+    return {"lower", "upper", "digit"} <= set(classes) and changes >= _RANDOM_CHANGES * len(word)
+
+
+def _char_class(char: str) -> str:
+    if char.isalpha():
+        return "upper" if char.isupper() else "lower"
+    return "digit" if char.isdigit() else "sign"
+
+
+# Countries of the SWIFT registry by the length of their IBAN.
+_IBAN_COUNTRIES: Final = {
+    15: "NO", 16: "BE", 18: "DK FI FK FO GL NL SD", 19: "MK SI",
+    20: "AT BA EE KZ LT LU MN XK", 21: "CH CR HR LI LV", 22: "BG BH DE GB GE IE ME RS VA",
+    23: "AE GI IL IQ OM SO TL", 24: "AD CZ ES MD PK RO SA SE SK TN VG", 25: "LY PT ST",
+    26: "IS TR", 27: "BI DJ FR GR IT MC MR SM", 28: "AL AZ BY CY DO GT HU LB NI PL SV",
+    29: "BR EG PS QA UA", 30: "JO KW MU YE", 31: "MT SC", 32: "LC", 33: "RU",
+}  # fmt: skip
+_IBAN_FORMS: Final = "|".join(
+    rf"(?:{countries.replace(' ', '|')})\d\d(?:[ \xa0]?[A-Z0-9]){{{length - 4}}}"
+    for length, countries in _IBAN_COUNTRIES.items()
+)
+
+_PEM: Final = r"(?s)-----BEGIN [A-Z ]{0,30}PRIVATE KEY-----.*?(?:-----END[A-Z ]*-----|\Z)"
+_VENDOR_KEYS: Final = r"""(?x) (?<![\w-]) (?:
+    sk-(?:ant|proj|svcacct|admin|or|lf)-[\w-]{8,}  # Anthropic, OpenAI, OpenRouter, Langfuse
+  | (?:tvly|pplx|nvapi)-[\w-]{8,}                  # Tavily, Perplexity, NVIDIA
+  | (?:gh[opsru]_|github_pat_|glpat-)[\w-]{8,}     # GitHub, GitLab
+  | (?:xapp|xox[abeoprs])-[\w-]{8,}                # Slack
+  | T[A-Z0-9]{8,}/B[A-Z0-9]{8,}/\w{20,}            # Slack's addresses to post to
+  | (?:[srw]k_(?:live|test)|whsec)_\w{8,}          # Stripe
+  | (?:gsk|lsv2_[ps]t|pcsk|lin_api|dop_v1)_\w{8,}  # Groq, LangSmith, Pinecone, Linear, DigitalOcean
+  | (?:AKIA|ASIA)[A-Z0-9]{16}(?!\w)                # AWS
+  | (?:SG|ya29|hvs)\.[\w.-]{20,}                   # SendGrid, Google, Vault
+  | eyJ[\w-]{8,}\.[\w-]{8,}(?:\.[\w-]*)?          # JSON Web Token
+  | \d{8,10}:AA[\w-]{30,}                          # Telegram
+  | (?=[\w-]*\d) (?:                               # ambiguous: with a digit only
+        (?:sk|xai|fc|pa)-[\w-]{16,}                # OpenAI and others, xAI, Firecrawl, Voyage
+      | (?:hf|npm|r8|jina|fw|ntn|sbp)_\w{16,}      # Hugging Face, npm, Replicate, Jina, Fireworks
+      | (?:AIza|BSA|pypi-Ag)[\w-]{20,}             # Google, Brave, PyPI
+    )
+)"""
+
+_NAME: Final = (
+    r"(?=[acpst])(?:(?:api|access|secret|private|subscription|account|auth)[_-]?key|secret|token"
+    r"|passwor[dt]|passwd|passphrase|pwd|credentials?|signature|authorization)"
+)
+_SECRET_NAME: Final = re.compile(rf"(?i)[\w-]*{_NAME}")
+_PLAIN: Final = r"[^\s\"'&,;<>]"
+_NAMED: Final = rf"""(?xi) ({_NAME}
+    (?: =
+      | (?: [\\"']{{0,2}} \s{{0,3}} [:=] \s{{0,3}} )
+        (?: \\?(?P<quote>["'])
+          | (?!https?:)
+          (?=(?:bearer|basic|digest|token)\s | (?={_PLAIN}{{0,200}}\d){_PLAIN}{{6}})
+        )
+    ))
+    (?(quote) [^"'\\\n]+ | (?:(?:bearer|basic|digest|token)\s)? {_PLAIN}+ )"""
+
+_EMAIL: Final = r"[\w.+-]{1,64}(?:@|%40)(?:[^\W_][\w-]{0,62}\.){1,8}[^\W\d_]{2,24}(?![\w-])"
+_PHONE: Final = r"""(?x) (?<![\w+.:/-]) (?=[+(\d]) (?:
+    \+[1-9] (?:[ ().\-/]{0,2}\d){7,14}                           # +49 30 123456
+  | 00[1-9]\d{0,2} [ ()\-/]{1,3} \d (?:[ ()\-/]{0,2}\d){5,11}   # 0049 30 123456
+  | \(?0\d{2,4}\)? [ \-/]{1,3} \d (?:[ \-/]{0,3}\d){4,9}       # (030) 123456, 0151-12345678
+  | (?:\(\d{3}\)[ ]? | \d{3}[\-. ]) \d{3} [\-. ] \d{4}         # (555) 123-4567
+) (?![\w-])"""
+_LONG_WORD: Final = (  # what is part of an address passes
+    r"https?://[^\s?#]*|(?<![\w/+.@:#-])(?P<word>[A-Za-z0-9+/_-]{32,}={0,2})"
+)
+
+# The first column is what a text must hold for the rule to apply: it spares most texts the rest.
+# No repetition meets a neighbour that could take over its characters, and every look ahead is
+# bounded: no text makes a pattern slow.
+_RULES: Final[list[_Rule]] = [
+    (re.compile(sign), re.compile(pattern), replacement)
+    for sign, pattern, replacement in (
+        ("-----", _PEM, SECRET),
+        (r"[-_./:A]", _VENDOR_KEYS, SECRET),
+        ("@", r"(?<=://)[^/\s@?#]+(?=@)", SECRET),  # https://user:password@host
+        ("[:=]", _NAMED, rf"\1{SECRET}"),
+        ("=", r"(?i)([?&#](?:key|sig|auth)=)[^&#\s\"'<>]+", rf"\1{SECRET}"),
+        (r"\d", r"(?i)\b(bearer\s)(?=\S{0,200}\d)[\w.~+/-]{8,}=*", rf"\1{SECRET}"),
+        (r"\s", r"(?i)\b(basic\s)([A-Za-z0-9+/]{8,}={0,2})(?![\w=])", _masked_basic),
+        ("@|%40", _EMAIL, EMAIL),
+        (r"\d", rf"(?i)(?<![\w-])(?=[A-Z]{{2}}\d\d)(?:{_IBAN_FORMS})(?!\w)", _masked_iban),
+        (r"\d", _PHONE, PHONE),
+        (r"\d", _LONG_WORD, _masked_word),
+    )
+]

@@ -1,0 +1,138 @@
+"""Hand the best results over for ingestion, by score and without a person."""
+
+from __future__ import annotations
+
+import logging
+from typing import TYPE_CHECKING, Any
+
+from ..errors import QualityThresholdError
+from ..masking import loggable, told
+from ..records import IngestionItem, IngestionRequest, TenantScope
+from ..scoring import select_for_ingestion
+from .stage import Stage, stage
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from ..records import Ticket
+    from ..state import (
+        Candidate,
+        CollectionSearchState,
+        IngestionReceipt,
+        IngestUpdate,
+        Outcome,
+        RankedResult,
+    )
+
+logger = logging.getLogger(__name__)
+
+
+@stage("k_auto_ingest")
+async def auto_ingest(state: CollectionSearchState, at: Stage) -> IngestUpdate:
+    """Return the ticket of the started ingestion, or why none was started."""
+    results = state["results"]
+    try:
+        chosen, threshold = select_for_ingestion(
+            [result["embedding_rank_score"] for result in results],
+            min_score=state["auto_ingest_min_score"],
+            top_k=state["auto_ingest_top_k"],
+        )
+    except QualityThresholdError as error:
+        return _failed(state, at, "auto_ingest_failed_quality_threshold", error)
+    request = _request(state, at, [results[index] for index in chosen], threshold)
+    try:
+        trigger = await at.context.ingestion_trigger()
+        ticket = await trigger.trigger(request)
+    except Exception as error:  # noqa: BLE001 - a host's trigger may raise anything
+        return _failed(state, at, "auto_ingest_trigger_failed", error)
+    return _started(request, ticket, threshold)
+
+
+def _request(
+    state: CollectionSearchState, at: Stage, results: Sequence[RankedResult], threshold: float
+) -> IngestionRequest:
+    by_url = {candidate["url"]: candidate for candidate in state["candidates"]}
+    shared = {
+        "question": state["question"],
+        "threshold": threshold,
+        "approved_by": "auto_ingest",
+        **at.ids,
+    }
+    return IngestionRequest(
+        scope=TenantScope(at.context.tenant(), state["collection_scope"]),
+        items=[
+            _item(by_url[result["url"]], result, shared | {"rank": rank})
+            for rank, result in enumerate(results, start=1)
+        ],
+        question=state["question"],
+        run_id=at.ids["run_id"],
+        trace_id=at.ids["trace_id"],
+    )
+
+
+def _item(candidate: Candidate, result: RankedResult, provenance: dict[str, Any]) -> IngestionItem:
+    return IngestionItem(
+        url=candidate["url"],
+        url_key=candidate["url_key"],
+        title=candidate["title"],
+        content_ref=candidate["content_ref"],
+        provenance={
+            **provenance,
+            "query": candidate["query"],
+            "provider": candidate["provider"],
+            "source": candidate["source"],
+            "published_date": candidate["published_date"],
+            "embedding_rank_score": result["embedding_rank_score"],
+            "embedding_similarity": result["embedding_similarity"],
+            "heuristic_score": result["heuristic_score"],
+        },
+    )
+
+
+def _started(request: IngestionRequest, ticket: Ticket, threshold: float) -> IngestUpdate:
+    receipt: IngestionReceipt = {
+        "ticket": ticket.ticket_id,
+        "count": ticket.count,
+        "collection": ticket.collection,
+        "threshold": threshold,
+        "urls": [item.url for item in request.items],
+        "error": None,
+    }
+    return {
+        "ingestion": receipt,
+        "outcome": "auto_ingest_triggered",
+        "flags": [],
+        "telemetry": _facts(count=ticket.count, threshold=threshold, ticket=ticket.ticket_id),
+    }
+
+
+def _failed(
+    state: CollectionSearchState, at: Stage, outcome: Outcome, error: Exception
+) -> IngestUpdate:
+    kind = type(error).__name__
+    message = told(str(error)) or kind
+    logger.error(
+        "auto ingest ended with %s",
+        outcome,
+        extra={**at.ids, "cause": message},
+        exc_info=loggable(error),
+    )
+    at.span.fail(kind, message)
+    receipt: IngestionReceipt = {
+        "ticket": None,
+        "count": 0,
+        "collection": state["collection_scope"],
+        "threshold": None,
+        "urls": [],
+        "error": {"kind": kind, "message": message},
+    }
+    return {
+        "ingestion": receipt,
+        "outcome": outcome,
+        "flags": [],
+        "telemetry": _facts(count=0, error=message),
+    }
+
+
+def _facts(**facts: Any) -> dict[str, Any]:
+    return {**facts, "cost_usd": 0.0}

@@ -1,0 +1,110 @@
+"""What every stage has in common: one observation, one telemetry entry, one pair of events."""
+
+from __future__ import annotations
+
+import functools
+import time
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from ..context import SearchContext
+from ..costs import total_cost
+from ..masking import told
+
+if TYPE_CHECKING:
+    from langgraph.runtime import Runtime
+
+    from ..ports import Scalar, Span, SpanKind, SpanSink
+    from ..state import RunIds, Telemetry
+
+StateT = TypeVar("StateT")
+Update = Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Stage:
+    """What a stage's body is given besides the state."""
+
+    name: str
+    context: SearchContext
+    ids: RunIds
+    sink: SpanSink
+    span: Span
+    emit: Callable[[Any], None]
+    """Writes to the custom stream."""
+
+
+Body = Callable[[StateT, Stage], Awaitable[Update]]
+Node = Callable[[StateT, "Runtime[Any]"], Awaitable[dict[str, Any]]]
+
+
+def stage(name: str, *, kind: SpanKind = "span") -> Callable[[Body[StateT]], Node[StateT]]:
+    """Return a decorator that makes a stage's body a graph node `(state, runtime) -> update`.
+
+    The body returns its own keys; its `telemetry` are the stage's facts (JSON-plain), its `flags`
+    are added to those of the run. The same facts go to the observation, to the run's telemetry
+    and to the custom stream.
+    """
+
+    def decorate(body: Body[StateT]) -> Node[StateT]:
+        @functools.wraps(body)
+        async def node(state: StateT, runtime: Runtime[Any]) -> dict[str, Any]:
+            context = SearchContext.of(runtime)
+            before = state if isinstance(state, Mapping) else {}
+            ids = before.get("ids") or context.ids(_host_run_id(runtime))
+            sink = await context.sink()
+            emit = runtime.stream_writer
+            emit({"type": "node_started", "node": name})
+            started = time.perf_counter()
+            try:
+                with sink.span(name, kind=kind, trace=context.trace(ids)) as span:
+                    update = dict(await body(state, Stage(name, context, ids, sink, span, emit)))
+                    facts = {"node_name": name, "latency_ms": _ms_since(started)}
+                    facts |= update.pop("telemetry")
+                    span.set(_scalars(facts))
+            except Exception as error:
+                emit({"type": "node_failed", "node": name, "error": told(str(error))})
+                raise
+            emit({"type": "node_finished", "node": name, "telemetry": facts})
+            flags = [*before.get("flags", ()), *update.get("flags", ())]
+            return {
+                **update,
+                "ids": ids,
+                "flags": list(dict.fromkeys(flags)),
+                "telemetry": with_entry(before.get("telemetry"), ids["trace_id"], facts),
+            }
+
+        return node
+
+    return decorate
+
+
+def with_entry(before: Telemetry | None, trace_id: str, facts: Mapping[str, Any]) -> Telemetry:
+    """Return the run's telemetry with one more stage, sums included.
+
+    >>> with_entry(None, "t", {"node_name": "a", "latency_ms": 1.5, "cost_usd": None})
+    {'trace_id': 't', 'nodes': {'a': {'node_name': 'a', 'latency_ms': 1.5, 'cost_usd': None}}, \
+'latency_ms': 1.5, 'cost_usd': 0.0, 'cost_complete': False}
+    """
+    nodes = {**(before["nodes"] if before else {}), facts["node_name"]: dict(facts)}
+    costs = [entry.get("cost_usd", 0.0) for entry in nodes.values()]
+    return {
+        "trace_id": trace_id,
+        "nodes": nodes,
+        "latency_ms": round(sum(entry["latency_ms"] for entry in nodes.values()), 3),
+        "cost_usd": total_cost(cost for cost in costs if cost is not None),
+        "cost_complete": None not in costs,
+    }
+
+
+def _host_run_id(runtime: Runtime[Any]) -> str | None:
+    return getattr(runtime.execution_info, "run_id", None)
+
+
+def _ms_since(started: float) -> float:
+    return round((time.perf_counter() - started) * 1000, 3)
+
+
+def _scalars(facts: Mapping[str, Any]) -> dict[str, Scalar]:
+    return {key: fact for key, fact in facts.items() if isinstance(fact, str | int | float)}

@@ -1,0 +1,292 @@
+"""What the nodes and tools need from the outside world: one Protocol per need.
+
+Search adapters and models may be asynchronous. Stores are synchronous and safe to call from
+several threads: a coroutine reaches them through a worker thread.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias, runtime_checkable
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from contextlib import AbstractContextManager
+
+    from .contracts import SearchAdapterResponse
+    from .records import (
+        Chunk,
+        Claim,
+        CollectionInfo,
+        Document,
+        IngestionRequest,
+        StoredChunk,
+        TenantScope,
+        Ticket,
+        TicketStatus,
+        Vectors,
+    )
+
+Scalar: TypeAlias = str | int | float | bool | None
+SpanKind = Literal["span", "tool", "generation", "embedding", "retriever"]
+
+
+@runtime_checkable
+class BaseSearchAdapter(Protocol):
+    """A search provider: the smallest thing that `WebSearchWorker` can use.
+
+    Optional members that the worker looks for: `asearch` (a coroutine of the same form), a
+    `timeout` keyword in seconds, `page_size` (rows of one billed request), and for older adapters
+    `limit=` instead of `max_results=` and a `provider()` method instead of `provider_name`.
+    """
+
+    provider_name: str
+
+    def search(self, query: str, *, max_results: int) -> SearchAdapterResponse:
+        """Return the provider's rows for one query, best first.
+
+        Raises a `SearchProviderError`; whether a retry helps is in its `retryable`.
+        """
+        ...
+
+
+SearchAdapter = BaseSearchAdapter
+"""Older name of the same protocol."""
+
+
+@dataclass(frozen=True, slots=True)
+class QueryPlan:
+    """Queries that a model proposes for a question, with what the proposal cost."""
+
+    queries: Sequence[str]
+    model: str
+    input_tokens: int | None = None
+    output_tokens: int | None = None
+
+
+@runtime_checkable
+class QueryModel(Protocol):
+    """A chat model that turns a question into search queries."""
+
+    model_name: str
+
+    async def plan(self, question: str, *, purpose: str, count: int) -> QueryPlan:
+        """Return up to `count` queries. Raises `ModelError`; the caller falls back, not retries."""
+        ...
+
+
+@runtime_checkable
+class Embedder(Protocol):
+    """A model that places texts in a vector space."""
+
+    fingerprint: str
+    """Model id and dimension: equal fingerprints mean comparable vectors."""
+
+    async def embed(self, texts: Sequence[str]) -> Vectors:
+        """Return `(len(texts), d)` float32, unit length, in order. Raises `ModelError`."""
+        ...
+
+
+@runtime_checkable
+class PoolSimilarity(Protocol):
+    """Similarity without a model: judged from the words of the pool itself."""
+
+    def similarities(self, question: str, texts: Sequence[str]) -> Sequence[float]:
+        """Return one similarity per text, -1 to 1, in order."""
+        ...
+
+
+class StagingStore(Protocol):
+    """Texts that a provider delivered, kept by content so that a run's state need not carry them.
+
+    References are content hashes, private to their tenant.
+    """
+
+    def put(self, tenant_id: str, texts: Sequence[str]) -> list[str]:
+        """Keep the texts in one transaction and return their references, in order."""
+        ...
+
+    def get(self, tenant_id: str, content_ref: str) -> str | None:
+        """Return the text, or None when it is not (or no longer) staged for this tenant."""
+        ...
+
+    def prune(self, older_than_s: float) -> int:
+        """Drop texts of that age that no ledger row needs; return how many."""
+        ...
+
+
+class Ledger(Protocol):
+    """What should be ingested and what is: the truth that survives every crash.
+
+    One row per (tenant, collection, url_key).
+    """
+
+    def enqueue(self, request: IngestionRequest) -> Ticket:
+        """Accept the pages in one transaction; one already stored with the same text stays so."""
+        ...
+
+    def claim(self, owner: str, *, lease_s: float) -> Claim | None:
+        """Take one waiting row (or one whose lease ran out) for `lease_s` seconds, or None."""
+        ...
+
+    def renew(self, claim: Claim, *, lease_s: float) -> bool:
+        """Extend the lease; False when another worker has taken the row over."""
+        ...
+
+    def finish(self, claim: Claim, document: Document, chunks: Sequence[Chunk]) -> bool:
+        """Replace the document's chunks and mark the row stored, in one transaction.
+
+        False, and nothing written, when another worker has taken the row over.
+        """
+        ...
+
+    def fail(self, claim: Claim, error: str, *, retry_in_s: float | None) -> None:
+        """Return the row to the queue after `retry_in_s`, or bury it when that is None."""
+        ...
+
+    def release(self, claim: Claim) -> None:
+        """Give the row back untouched, so that the next worker need not wait for the lease."""
+        ...
+
+    def sweep(self, *, is_gone: Callable[[str], bool] = ...) -> int:
+        """Return rows whose lease ran out, or whose owner `is_gone`, to the queue; count them.
+
+        Those that used up their attempts are buried.
+        """
+        ...
+
+    def pending_in_s(self) -> float | None:
+        """Return the seconds until some row may be taken (0: now), or None when all are done."""
+        ...
+
+    def status(self, tenant_id: str, ticket_id: str) -> TicketStatus | None:
+        """Return where a ticket of this tenant stands, or None when there is none."""
+        ...
+
+
+class CollectionStore(Protocol):
+    """The collections' content: read and written per tenant and collection, never across."""
+
+    def replace_document(
+        self, scope: TenantScope, document: Document, chunks: Sequence[Chunk]
+    ) -> None:
+        """Store a document in place of the one with the same `url_key`, in one transaction."""
+        ...
+
+    def search(
+        self, scope: TenantScope, question: str, *, vector: Vectors | None = None, limit: int = 40
+    ) -> list[StoredChunk]:
+        """Return chunks that share words with the question or lie near `vector`, best first."""
+        ...
+
+    def embedder(self, scope: TenantScope) -> str | None:
+        """Return the fingerprint of the embedder that filled the collection, or None."""
+        ...
+
+    def bind_embedder(self, scope: TenantScope, fingerprint: str) -> None:
+        """Remember the embedder of an empty collection; ConfigError when another one filled it.
+
+        One that was filled without a model stays so.
+        """
+        ...
+
+    def collections(self, tenant_id: str) -> list[CollectionInfo]:
+        """Return the tenant's collections by name."""
+        ...
+
+    def delete_document(self, scope: TenantScope, url_key: str) -> bool:
+        """Delete one document with all that is known of its page; False when there was none."""
+        ...
+
+    def delete_collection(self, scope: TenantScope) -> int:
+        """Delete a collection with its ledger rows; return how many documents it held."""
+        ...
+
+    def export(self, scope: TenantScope) -> Iterator[dict[str, Any]]:
+        """Yield the canonical form: sorted, without times, attempts and ids that differ by run."""
+        ...
+
+
+@runtime_checkable
+class Storage(Protocol):
+    """Staged texts, ledger and collections, kept in one database."""
+
+    @property
+    def staging(self) -> StagingStore:
+        """Return the texts that wait to be ingested."""
+        ...
+
+    @property
+    def ledger(self) -> Ledger:
+        """Return what should be ingested and what is."""
+        ...
+
+    @property
+    def collections(self) -> CollectionStore:
+        """Return the collections' content."""
+        ...
+
+    def close(self) -> None:
+        """Give back what no call uses at the moment; the next call opens it again."""
+        ...
+
+
+@runtime_checkable
+class IngestionTrigger(Protocol):
+    """Starts the ingestion of chosen pages."""
+
+    async def trigger(self, request: IngestionRequest) -> Ticket:
+        """Return the durable receipt. Raises `IngestError`; nothing was accepted then."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class TraceRef:
+    """Which trace an observation belongs to when no span is open around it."""
+
+    trace_id: str
+    """Seed of the trace: the same text always gives the same trace."""
+    trace_name: str = "collection_search"
+    session_id: str | None = None
+    tenant_id: str | None = None
+
+
+class Span(Protocol):
+    """One observation that is being made."""
+
+    def set(self, fields: Mapping[str, Scalar]) -> None:
+        """Add scalar metadata; None values are left out."""
+        ...
+
+    def usage(
+        self,
+        *,
+        model: str,
+        input_tokens: int | None,
+        output_tokens: int | None,
+        cost_usd: float | None,
+    ) -> None:
+        """Say what a model call consumed; kept by `generation` and `embedding` spans."""
+        ...
+
+    def fail(self, kind: str, message: str) -> None:
+        """Mark the observation as failed."""
+        ...
+
+
+@runtime_checkable
+class SpanSink(Protocol):
+    """Where observations go."""
+
+    def span(
+        self, name: str, *, kind: SpanKind = "span", trace: TraceRef | None = None
+    ) -> AbstractContextManager[Span]:
+        """Open one observation, below the one that is open in this context.
+
+        Must never fail the work that it observes; an exception passing through marks the span.
+        """
+        ...
+
+    def flush(self, timeout_s: float) -> None:
+        """Send what is waiting, within `timeout_s`; for the end of a command, never in a run."""
+        ...

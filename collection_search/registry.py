@@ -1,0 +1,49 @@
+"""Names of the adapters: the built-in table first, then entry points of third parties.
+
+A value is `module:attribute`, so that nothing is imported before it is used. An adapter class
+offers `from_settings(settings, ...)`; what follows a colon in a configured name (`openai:gpt-x`)
+is passed on as `model`.
+"""
+
+from __future__ import annotations
+
+import importlib
+from importlib.metadata import entry_points
+from typing import Any, Final, Literal
+
+from .errors import ConfigError
+
+Group = Literal["search", "models", "embeddings", "stores", "triggers", "tracing"]
+
+BUILTIN: Final[dict[Group, dict[str, str]]] = {
+    "search": {"offline": "collection_search.adapters.search.offline:OfflineSearch"},
+    "models": {
+        "langchain": "collection_search.adapters.models.langchain:LangChainQueryModel",
+        "openai": "collection_search.adapters.models.openai:OpenAIQueryModel",
+    },
+    "embeddings": {},
+    "stores": {"sqlite": "collection_search.adapters.stores.sqlite:SQLiteStore"},
+    "triggers": {"ledger": "collection_search.tools.ingest:LedgerTrigger"},
+    "tracing": {"langfuse": "collection_search.adapters.tracing.langfuse:LangfuseSink"},
+}
+
+
+def names(group: Group) -> list[str]:
+    """Return every known name of a group, sorted, third parties included."""
+    return sorted({*BUILTIN[group], *(point.name for point in _entry_points(group))})
+
+
+def load(group: Group, name: str) -> Any:
+    """Return the class or function called `name`. Raises ConfigError listing the known names."""
+    if target := BUILTIN[group].get(name):
+        module, _, attribute = target.partition(":")
+        return getattr(importlib.import_module(module), attribute)
+    for point in _entry_points(group):
+        if point.name == name:
+            return point.load()
+    known = ", ".join(names(group)) or "none"
+    raise ConfigError(f"There is no {group} adapter called {name!r}. Known: {known}.")
+
+
+def _entry_points(group: Group) -> list[Any]:
+    return list(entry_points(group=f"collection_search.{group}"))

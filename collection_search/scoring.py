@@ -1,0 +1,195 @@
+"""Scores: how well a page answers a question, and which pages are good enough to ingest.
+
+`embedding_rank_score = 0.6 * embedding score + 0.4 * heuristic score`, each 0-100. It orders and
+it gates, so both sides mean the same in every pool, large or small, good or bad: nothing is
+measured against the best page of the pool. Around 50 a page is as likely relevant as not, among
+pages of which half are.
+
+The profile `literal` keeps the raw arithmetic: cosine times 100, heuristics that sum to 75.
+"""
+
+from __future__ import annotations
+
+import heapq
+import math
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias
+
+from .errors import QualityThresholdError
+from .heuristics import Page, Parts, judge
+from .similarity import LexicalSimilarity
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+__all__ = ["DENSE", "LEXICAL", "Calibration", "Page", "Scored", "rank", "select_for_ingestion"]
+
+Profile: TypeAlias = Literal["default", "literal"]
+Scale: TypeAlias = Literal["lexical", "dense", "literal"]
+
+EMBEDDING_SHARE: Final = 0.6
+HEURISTIC_SHARE: Final = 0.4
+
+FALLBACK_SCORE: Final = 50.0
+"""What a result needs at least when too few reach the wanted score."""
+ENOUGH_RESULTS: Final = 3
+
+_MEANINGS: Final[dict[Scale, str]] = {
+    "lexical": "words compared, no model; calibrated: at 50 as likely relevant as not",
+    "dense": "similarity by a model; calibrated: at 50 as likely relevant as not",
+    "literal": "0.6 * cosine * 100 + 0.4 * heuristics, not calibrated",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Calibration:
+    """From a similarity to the probability that the page is relevant: one per kind of model.
+
+    `unrelated` and `related` are the model's median similarities of pairs of either kind; they
+    place its scale, on which they become 0 and 1.
+    """
+
+    scale: Literal["lexical", "dense"]
+    similarity: float
+    """Weight of the similarity on that scale."""
+    wording: float
+    """Weight of the lexical similarity beside it."""
+    constant: float
+    unrelated: float = 0.0
+    related: float = 1.0
+
+    def probability(self, similarity: float, wording: float) -> float:
+        """Return 0-1; `wording` is the lexical similarity, for words alone the same number.
+
+        >>> [round(LEXICAL.probability(cosine, cosine), 2) for cosine in (0.0, 0.1, 0.3)]
+        [0.36, 0.68, 0.97]
+        """
+        placed = (similarity - self.unrelated) / (self.related - self.unrelated)
+        placed = min(max(placed, -0.5), 1.5)
+        return _logistic(self.similarity * placed + self.wording * wording + self.constant)
+
+
+# Fitted on the labelled pools scifact, xquad-en and xquad-de (dense: vectors of all-MiniLM-L6-v2);
+# `python benchmarks/fit_scoring.py PATH_TO_POOLS` fits anew and prints these two lines.
+LEXICAL: Final = Calibration("lexical", similarity=13.39, wording=0.0, constant=-0.57)
+DENSE: Final = Calibration(
+    "dense", similarity=4.55, wording=7.73, constant=-3.17, unrelated=0.15, related=0.56
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Scored:
+    """What one page is worth for the question."""
+
+    index: int
+    """Position in the pages that were ranked."""
+    embedding_rank_score: float
+    """0-100, orders and gates."""
+    embedding_similarity: float
+    """As the model or the comparison of words gave it, -1 to 1."""
+    heuristic_score: float
+    """0-100; in the profile `literal` 0-75."""
+    explanation: dict[str, Any] = field(default_factory=dict)
+    """How the score came about, JSON-plain."""
+
+
+def rank(
+    question: str,
+    pages: Sequence[Page],
+    *,
+    similarities: Sequence[float] | None = None,
+    profile: Profile = "default",
+    limit: int = 20,
+    calibration: Calibration | None = None,
+) -> list[Scored]:
+    """Return the best pages, by score, then by URL.
+
+    `similarities` are a model's cosines, one per page; NaN marks a page that could not be
+    embedded and counts 0. Without them words are compared. `calibration` belongs to what made
+    the similarities; default: `DENSE`, without a model `LEXICAL`.
+
+    >>> pages = [Page("Tea", "How to brew tea.", "https://a.example/tea"),
+    ...          Page("Tasks", "How to cancel a running task.", "https://a.example/task")]
+    >>> [(each.index, each.embedding_rank_score > 60) for each in rank("Cancel a task", pages)]
+    [(1, True), (0, False)]
+    """
+    if similarities is not None and len(similarities) != len(pages):
+        raise ValueError(f"{len(similarities)} similarities for {len(pages)} pages: give one each")
+    literal = profile == "literal"
+    texts = [f"{page.title} {page.snippet}" for page in pages]
+    wording = LexicalSimilarity(by_rarity=not literal).similarities(question, texts)
+    measured = wording if similarities is None else similarities
+    fitting = calibration or (LEXICAL if similarities is None else DENSE)
+    scored = [
+        _scored(
+            index,
+            judge(question, page, by_rarity=not literal),
+            float(measured[index]),
+            wording[index],
+            None if literal else fitting,
+        )
+        for index, page in enumerate(pages)
+    ]
+    return heapq.nsmallest(
+        limit, scored, key=lambda each: (-each.embedding_rank_score, pages[each.index].url)
+    )
+
+
+def select_for_ingestion(
+    scores: Sequence[float], *, min_score: float, top_k: int
+) -> tuple[list[int], float]:
+    """Return the positions to ingest, best first, and the score they had to reach.
+
+    The score falls to 50 when fewer than three reach `min_score`.
+    Raises `QualityThresholdError` when none is good enough; a retry gives the same answer.
+
+    >>> select_for_ingestion([72, 55, 31], min_score=60, top_k=10)
+    ([0, 1], 50.0)
+    """
+    threshold = min_score
+    if sum(score >= min_score for score in scores) < ENOUGH_RESULTS:
+        threshold = min(min_score, FALLBACK_SCORE)
+    chosen = [position for position, score in enumerate(scores) if score >= threshold]
+    if not chosen:
+        best = f"the best of {len(scores)} scores {max(scores):.1f}" if scores else "there is none"
+        raise QualityThresholdError(
+            f"no result scores {threshold:g} or more: {best}. Ask more precisely or try another "
+            "search provider; or lower the minimum score, or choose the pages by hand."
+        )
+    return heapq.nsmallest(top_k, chosen, key=lambda i: (-scores[i], i)), threshold
+
+
+def _scored(
+    index: int, parts: Parts, cosine: float, wording: float, calibration: Calibration | None
+) -> Scored:
+    """Combine both sides: on calibrated scales, or raw when there is no calibration."""
+    scale: Scale = calibration.scale if calibration else "literal"
+    failed = not math.isfinite(cosine)
+    similarity = 0.0 if failed else min(max(cosine, -1.0), 1.0)
+    if calibration:
+        embedding = 0.0 if failed else 100 * calibration.probability(similarity, wording)
+        heuristic = parts.relevance
+    else:
+        embedding, heuristic = 100 * similarity, parts.total
+    score = EMBEDDING_SHARE * embedding + HEURISTIC_SHARE * heuristic
+    return Scored(
+        index,
+        embedding_rank_score=round(min(max(score, 0.0), 100.0), 2),
+        embedding_similarity=round(similarity, 4),
+        heuristic_score=round(heuristic, 2),
+        explanation={
+            "scale": scale,
+            "meaning": _MEANINGS[scale],
+            "embedding_score": round(embedding, 2),
+            "title": round(parts.title, 2),
+            "snippet": parts.snippet,
+            "coverage": round(parts.coverage, 2),
+            "url": parts.url,
+            "matched": list(parts.matched),
+        },
+    )
+
+
+def _logistic(x: float) -> float:
+    """Return 1 / (1 + e**-x) without overflow."""
+    return 0.5 * (1 + math.tanh(x / 2))

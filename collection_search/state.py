@@ -1,0 +1,262 @@
+"""What flows on the graph's edges: JSON-plain values only, one Update per node.
+
+Page texts never enter the state: a candidate names its staged text by `content_ref`.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+from typing_extensions import TypedDict
+
+Outcome = Literal[
+    "search_completed",
+    "auto_ingest_triggered",
+    "auto_ingest_trigger_failed",
+    "auto_ingest_failed_quality_threshold",
+    "search_failed",
+    "no_candidates",
+]
+
+Flag = Literal["strategy_fallback", "embedding_degraded", "partial_search", "staging_failed"]
+"""What went less than well without ending the run."""
+
+
+class RunIds(TypedDict):
+    """Ids of one run, made by the first node where the caller gave none.
+
+    The tenant is not among them: it always comes from the context or the authenticated user.
+    """
+
+    trace_id: str
+    invocation_id: str
+    run_id: str
+
+
+class Strategy(TypedDict):
+    """The planned queries."""
+
+    queries: list[str]
+    fallback: bool
+    """True when the queries are the deterministic ones."""
+    model: str | None
+    error: str | None
+    """Why the model's proposal was not used."""
+
+
+class QueryReport(TypedDict):
+    """How one query ended."""
+
+    query: str
+    decision: Literal["ok", "error"]
+    rationale: str
+    result_count: int
+    latency_ms: float
+    quota_remaining: int | None
+
+
+class SearchFailure(TypedDict):
+    """Why one query failed."""
+
+    query: str
+    rationale: str
+    kind: str
+    code: str
+    message: str
+    http_status: int | None
+    retry_in_ms: int | None
+
+
+class SearchReport(TypedDict):
+    """What was searched, where and why there, and how it ended."""
+
+    provider: str
+    provider_reason: str
+    queries: list[QueryReport]
+    errors: list[SearchFailure]
+    result_count: int
+    """Distinct pages over all queries."""
+
+
+class Candidate(TypedDict):
+    """One distinct page that the search found."""
+
+    url: str
+    url_key: str
+    title: str
+    snippet: str
+    source: str
+    provider: str
+    score: float | None
+    published_date: str | None
+    content_type: str | None
+    is_pdf: bool
+    content_ref: str | None
+    query: str
+    """The query that found it first."""
+    position: int
+    """Best place in any answer, from 1."""
+
+
+class RankedResult(TypedDict):
+    """A candidate with its scores."""
+
+    url: str
+    title: str
+    snippet: str
+    source: str
+    is_pdf: bool
+    embedding_rank_score: float
+    """Calibrated, 0-100: it orders and gates."""
+    embedding_similarity: float
+    """Raw, -1 to 1."""
+    heuristic_score: float
+    """0-100 (profile `literal`: the specified parts, at most 75)."""
+    explanation: dict[str, Any]
+
+
+class IngestionReceipt(TypedDict):
+    """What the run handed over for ingestion."""
+
+    ticket: str | None
+    count: int
+    """URLs that were accepted."""
+    collection: str
+    threshold: float | None
+    """The score that was asked for in the end."""
+    urls: list[str]
+    error: dict[str, str] | None
+
+
+class Telemetry(TypedDict):
+    """The run in figures: per node in order of execution, and their sums."""
+
+    trace_id: str
+    nodes: dict[str, dict[str, Any]]
+    latency_ms: float
+    cost_usd: float
+    """Sum of the known costs."""
+    cost_complete: bool
+    """False when a part's price is not known."""
+
+
+class CollectionSearchState(TypedDict):
+    """Everything that the collection search graph knows while it runs."""
+
+    question: str
+    collection_scope: str
+    quality_mode: Literal["standard", "premium"]
+    max_candidates: int
+    purpose: str
+    auto_ingest: bool
+    auto_ingest_top_k: int
+    auto_ingest_min_score: float
+
+    ids: RunIds
+    strategy: Strategy
+    search: SearchReport | None
+    candidates: list[Candidate]
+    results: list[RankedResult]
+    ingestion: IngestionReceipt | None
+    outcome: Outcome | None
+    flags: list[Flag]
+    telemetry: Telemetry
+
+
+class CollectionSearchOutput(TypedDict):
+    """What the graph returns; every key is there at every end."""
+
+    outcome: Outcome
+    question: str
+    strategy: Strategy
+    search: SearchReport
+    results: list[RankedResult]
+    ingestion: IngestionReceipt | None
+    flags: list[Flag]
+    telemetry: Telemetry
+
+
+class StrategyUpdate(TypedDict):
+    """`k_generate_strategy`: the validated input, the queries, and a clean slate for the rest.
+
+    The slate matters on a thread with a checkpointer, where the last run's values still stand.
+    """
+
+    question: str
+    collection_scope: str
+    quality_mode: Literal["standard", "premium"]
+    max_candidates: int
+    purpose: str
+    auto_ingest: bool
+    auto_ingest_top_k: int
+    auto_ingest_min_score: float
+    strategy: Strategy
+    search: None
+    candidates: list[Candidate]
+    results: list[RankedResult]
+    ingestion: None
+    outcome: None
+    flags: list[Flag]
+    telemetry: dict[str, Any]
+
+
+class SearchUpdate(TypedDict):
+    """`k_parallel_web_search`; `outcome` is set when the run ends here."""
+
+    search: SearchReport
+    candidates: list[Candidate]
+    outcome: Outcome | None
+    flags: list[Flag]
+    telemetry: dict[str, Any]
+
+
+class RankUpdate(TypedDict):
+    """`k_embedding_rank`."""
+
+    results: list[RankedResult]
+    outcome: Outcome
+    flags: list[Flag]
+    telemetry: dict[str, Any]
+
+
+class IngestUpdate(TypedDict):
+    """`k_auto_ingest`."""
+
+    ingestion: IngestionReceipt
+    outcome: Outcome
+    flags: list[Flag]
+    telemetry: dict[str, Any]
+
+
+class NodeStarted(TypedDict):
+    """Custom stream: a node begins."""
+
+    type: Literal["node_started"]
+    node: str
+
+
+class QueryFinished(TypedDict):
+    """Custom stream: one of the parallel queries ended."""
+
+    type: Literal["query_finished"]
+    node: str
+    report: QueryReport
+
+
+class NodeFinished(TypedDict):
+    """Custom stream: a node ended, with the same facts as its span and the output."""
+
+    type: Literal["node_finished"]
+    node: str
+    telemetry: dict[str, Any]
+
+
+class NodeFailed(TypedDict):
+    """Custom stream: a node raised."""
+
+    type: Literal["node_failed"]
+    node: str
+    error: str
+
+
+Event = NodeStarted | QueryFinished | NodeFinished | NodeFailed

@@ -1,0 +1,69 @@
+"""Doubles and contract suites for tests of programs that use this package, and for its own.
+
+None of them needs a network, a key or a test framework's patching.
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any, Final
+
+if TYPE_CHECKING:
+    from .clock import FakeClock
+    from .embeddings import ScriptedEmbedder
+    from .ingestion import RecordingTrigger
+    from .models import ScriptedChatModel, ScriptedQueryModel
+    from .openai_server import OpenAIServer
+    from .otlp import OtlpServer
+    from .search import ReceivedQuery, ScriptedAdapter, SearchAdapterContract, example_context, rows
+    from .stores import CollectionStoreContract, LedgerContract, StagingContract
+    from .tracing import RecordingSink
+
+__all__ = [
+    "CollectionStoreContract",
+    "FakeClock",
+    "LedgerContract",
+    "OpenAIServer",
+    "OtlpServer",
+    "ReceivedQuery",
+    "RecordingSink",
+    "RecordingTrigger",
+    "ScriptedAdapter",
+    "ScriptedChatModel",
+    "ScriptedEmbedder",
+    "ScriptedQueryModel",
+    "SearchAdapterContract",
+    "StagingContract",
+    "example_context",
+    "rows",
+]
+
+_MODULES: Final = {
+    "CollectionStoreContract": "stores",
+    "FakeClock": "clock",
+    "LedgerContract": "stores",
+    "OpenAIServer": "openai_server",
+    "OtlpServer": "otlp",
+    "ReceivedQuery": "search",
+    "RecordingSink": "tracing",
+    "RecordingTrigger": "ingestion",
+    "ScriptedAdapter": "search",
+    "ScriptedChatModel": "models",
+    "ScriptedEmbedder": "embeddings",
+    "ScriptedQueryModel": "models",
+    "SearchAdapterContract": "search",
+    "StagingContract": "stores",
+    "example_context": "search",
+    "rows": "search",
+}
+"""Where each public name lives: a module is imported when one of its names is used."""
+
+
+def __getattr__(name: str) -> Any:
+    if module := _MODULES.get(name):
+        return getattr(importlib.import_module(f"{__name__}.{module}"), name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

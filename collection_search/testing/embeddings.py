@@ -1,0 +1,55 @@
+"""An embedder without a model: the same text always has the same vector."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from ..records import Vectors
+
+_WORD = re.compile(r"\w+")
+
+
+class ScriptedEmbedder:
+    """Places texts by hashed words: texts that share words lie near each other.
+
+    `errors` are raised in order, one per call, before it works. `synonyms` maps words onto the
+    word that they count as, so that a test can have texts that are near without a common word.
+    """
+
+    def __init__(
+        self,
+        *,
+        dimension: int = 64,
+        fingerprint: str | None = None,
+        synonyms: dict[str, str] | None = None,
+        errors: Sequence[Exception] = (),
+    ) -> None:
+        self.dimension = dimension
+        self.fingerprint = fingerprint or f"scripted:{dimension}"
+        self.synonyms = synonyms or {}
+        self.errors = list(errors)
+        self.calls: list[list[str]] = []
+        """The texts of every call."""
+
+    async def embed(self, texts: Sequence[str]) -> Vectors:
+        """Return `(len(texts), dimension)` float32, unit length, in order."""
+        import numpy as np
+
+        self.calls.append(list(texts))
+        if self.errors:
+            raise self.errors.pop(0)
+        vectors = np.zeros((len(texts), self.dimension), dtype=np.float32)
+        for vector, text in zip(vectors, texts, strict=True):
+            for word in _WORD.findall(text.lower()) or [""]:
+                vector[self._place(word)] += 1
+        vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
+        return vectors
+
+    def _place(self, word: str) -> int:
+        digest = hashlib.sha256(self.synonyms.get(word, word).encode()).digest()
+        return int.from_bytes(digest[:4], "big") % self.dimension

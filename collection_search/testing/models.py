@@ -1,0 +1,112 @@
+"""Chat models that answer by script, for tests of graphs and of query planning."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from langchain_core.language_models import BaseChatModel, LanguageModelInput
+from langchain_core.messages import AIMessage, BaseMessage
+from langchain_core.messages.ai import UsageMetadata
+from langchain_core.outputs import ChatGeneration, ChatResult
+from langchain_core.utils.function_calling import convert_to_openai_tool
+from pydantic import Field
+
+from ..ports import QueryPlan
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from langchain_core.callbacks import CallbackManagerForLLMRun
+    from langchain_core.runnables import Runnable
+
+
+class ScriptedChatModel(BaseChatModel):
+    """A LangChain chat model that gives its `replies` in order and then repeats the last one.
+
+    A mapping is the arguments of the answer's tool call, a text is plain content, an exception is
+    raised. Synchronous, as many third-party models are.
+    """
+
+    replies: list[Any]
+    refuses: frozenset[str] = frozenset()
+    """Methods of structured output that this model does not have."""
+    usage: tuple[int, int] | None = (29, 44)
+    """Input and output tokens that each answer reports, None for a model that reports none."""
+    model_name: str = "scripted"
+
+    methods: list[str] = Field(default_factory=list)
+    """Methods of structured output that were asked for, refused ones included."""
+    calls: list[list[BaseMessage]] = Field(default_factory=list)
+    """The messages of every call."""
+
+    @property
+    def _llm_type(self) -> str:
+        return "scripted"
+
+    def bind_tools(
+        self, tools: Sequence[Any], **kwargs: Any
+    ) -> Runnable[LanguageModelInput, AIMessage]:
+        """Return this model with the tools that its answers may call."""
+        return self.bind(tools=[convert_to_openai_tool(tool) for tool in tools], **kwargs)
+
+    def with_structured_output(
+        self, schema: Any, *, method: str = "json_schema", **kwargs: Any
+    ) -> Runnable[LanguageModelInput, Any]:
+        """Return this model with a parser. Raises NotImplementedError for what it `refuses`."""
+        self.methods.append(method)
+        if method in self.refuses:
+            raise NotImplementedError(f"{method} is not supported")
+        return super().with_structured_output(schema, **kwargs)
+
+    def _generate(
+        self,
+        messages: list[BaseMessage],
+        stop: list[str] | None = None,  # noqa: ARG002 - the signature is given
+        run_manager: CallbackManagerForLLMRun | None = None,  # noqa: ARG002
+        **kwargs: Any,
+    ) -> ChatResult:
+        self.calls.append(messages)
+        reply = self.replies[min(len(self.calls), len(self.replies)) - 1]
+        if isinstance(reply, BaseException):
+            raise reply
+        message = _tool_call(reply, kwargs["tools"]) if "tools" in kwargs else AIMessage(reply)
+        message.usage_metadata = _usage(self.usage)
+        return ChatResult(generations=[ChatGeneration(message=message)])
+
+
+class ScriptedQueryModel:
+    """A `QueryModel` without LangChain: queries or exceptions in order, the last one repeated."""
+
+    def __init__(
+        self,
+        *replies: Sequence[str] | Exception,
+        model_name: str = "scripted",
+        usage: tuple[int, int] | None = (29, 44),
+    ) -> None:
+        self.model_name = model_name
+        self._replies = replies
+        self._usage = usage or (None, None)
+        self.calls: list[tuple[str, str, int]] = []
+        """Question, purpose and count of every call."""
+
+    async def plan(self, question: str, *, purpose: str, count: int) -> QueryPlan:
+        """Return or raise the next reply."""
+        self.calls.append((question, purpose, count))
+        reply = self._replies[min(len(self.calls), len(self._replies)) - 1]
+        if isinstance(reply, Exception):
+            raise reply
+        return QueryPlan(reply, self.model_name, *self._usage)
+
+
+def _tool_call(reply: Any, tools: Sequence[dict[str, Any]]) -> AIMessage:
+    if isinstance(reply, str):
+        return AIMessage(reply)
+    name = tools[0]["function"]["name"]
+    return AIMessage("", tool_calls=[{"name": name, "args": dict(reply), "id": "call_1"}])
+
+
+def _usage(usage: tuple[int, int] | None) -> UsageMetadata | None:
+    if usage is None:
+        return None
+    given, made = usage
+    return UsageMetadata(input_tokens=given, output_tokens=made, total_tokens=given + made)

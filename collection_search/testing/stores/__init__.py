@@ -1,0 +1,7 @@
+"""Contract suites for pytest: what staging, ledger and collections of every store have to do."""
+
+from .collections import CollectionStoreContract
+from .ledger import LedgerContract
+from .staging import StagingContract
+
+__all__ = ["CollectionStoreContract", "LedgerContract", "StagingContract"]

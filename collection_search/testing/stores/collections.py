@@ -1,0 +1,213 @@
+"""What every collection store has to do."""
+
+from __future__ import annotations
+
+from concurrent.futures import ThreadPoolExecutor
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from ...errors import ConfigError, StoreError
+from ...records import TenantScope
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+from .base import LEASE_S, MINE, THEIRS, StoreContract, axes, chunks, document
+
+
+class CollectionStoreContract(StoreContract):
+    """What retrieval relies on: subclass it and give `storage`."""
+
+    def _put(self, name: str, *texts: str, scope: TenantScope = MINE, **more: Any) -> None:
+        self.store.collections.replace_document(
+            scope, document(name, "".join(texts)), chunks(*texts, **more)
+        )
+
+    def test_words_find_chunks(self) -> None:
+        """Chunks that share words with the question come back whole, best first."""
+        self._put("tea", "Green tea from Japan.", "Steaming the leaves keeps green tea green.")
+        self._put("coffee", "Coffee from Brazil.")
+        found = self._found("green leaves")
+        assert [one.chunk.ordinal for one in found] == [1, 0]
+        assert found[0].score >= found[1].score
+        assert found[0].document == document(
+            "tea", "Green tea from Japan.Steaming the leaves keeps green tea green."
+        )
+        assert found[0].chunk == chunks("x" * 21, "Steaming the leaves keeps green tea green.")[1]
+
+    def test_titles_count(self) -> None:
+        """A word that stands in the title alone finds the chunk."""
+        self._put("rooibos", "Brewed for five minutes.")
+        assert self._texts("rooibos") == ["Brewed for five minutes."]
+
+    def test_the_limit_holds(self) -> None:
+        """Never more chunks than asked for."""
+        self._put("tea", *(f"tea number {n}" for n in range(20)))
+        assert len(self._found("tea", limit=7)) == 7  # noqa: PLR2004
+
+    @pytest.mark.parametrize(
+        "question",
+        ['tea" OR "x', "tea AND", "NEAR(tea", "tea*", "part : c1", "-", "", "the of", "('"],
+    )
+    def test_questions_are_no_syntax(self, question: str) -> None:
+        """Any text is a question; what has no words finds nothing."""
+        self._put("page", "green")
+        assert self._texts(question) == []
+
+    def test_a_document_is_replaced_whole(self) -> None:
+        """No chunk of the old text stays, whatever their numbers."""
+        self._put("tea", "old tea", "more old tea")
+        self._put("tea", "new tea")
+        assert self._texts("tea") == ["new tea"]
+        (info,) = self.store.collections.collections(MINE.tenant_id)
+        assert (info.documents, info.chunks) == (1, 1)
+
+    @pytest.mark.parametrize(
+        "other", [THEIRS, TenantScope("tenant one", "docs2"), TenantScope("tenant", "one docs")]
+    )
+    def test_scopes_share_nothing(self, other: TenantScope) -> None:
+        """Neither another tenant's nor another collection's content is found or changed."""
+        self._put("a", "my tea")
+        self._put("a", "their tea", scope=other)
+        assert self._texts("tea") == ["my tea"]
+        assert self._texts("tea", other) == ["their tea"]
+        assert self.store.collections.delete_document(other, "example.com/a")
+        assert self._texts("tea") == ["my tea"]
+        assert self._texts("tea", other) == []
+
+    def test_an_unknown_collection_is_empty(self) -> None:
+        """Reading creates nothing."""
+        assert self._texts("tea") == []
+        assert list(self.store.collections.export(MINE)) == []
+        assert self.store.collections.embedder(MINE) is None
+        assert self.store.collections.delete_collection(MINE) == 0
+        assert not self.store.collections.delete_document(MINE, "example.com/a")
+        assert self.store.collections.collections(MINE.tenant_id) == []
+
+    def test_vectors_find_without_common_words(self) -> None:
+        """The nearest chunk comes first, with its vector."""
+        self.store.collections.bind_embedder(MINE, "model:4")
+        self._put("tea", "one", "two", "three", vectors=axes(0, 1, 2))
+        found = self._found("something else", vector=axes(1))
+        assert found[0].chunk.text == "two"
+        assert found[0].chunk.vector is not None
+        assert found[0].chunk.vector.tolist() == [0, 1, 0, 0]
+
+    def test_words_and_vectors_order_together(self) -> None:
+        """Among equally near chunks the one that shares words wins."""
+        self.store.collections.bind_embedder(MINE, "model:4")
+        self._put("tea", "black", "green", "white", vectors=axes(0, 0, 1))
+        assert self._texts("green", vector=axes(0)) == ["green", "black", "white"]
+
+    def test_vectors_follow_every_change(self) -> None:
+        """A search after a change, made here or elsewhere, sees the new vectors."""
+        self.store.collections.bind_embedder(MINE, "model:4")
+        self._put("tea", "old", vectors=axes(0))
+        assert self._texts("tea", vector=axes(0)) == ["old"]
+        self._put("tea", "new", "newer", vectors=axes(2, 0))
+        assert self._texts("-", vector=axes(0)) == ["newer", "new"]
+        self.store.collections.delete_document(MINE, "example.com/tea")
+        assert self._texts("-", vector=axes(0)) == []
+
+    def test_a_collection_keeps_its_embedder(self) -> None:
+        """The first one is remembered, the same is welcome, another is refused by name."""
+        self.store.collections.bind_embedder(MINE, "model:4")
+        self.store.collections.bind_embedder(MINE, "model:4")
+        assert self.store.collections.embedder(MINE) == "model:4"
+        assert self.store.collections.embedder(THEIRS) is None
+        with pytest.raises(ConfigError, match=r"model:4.*other:4"):
+            self.store.collections.bind_embedder(MINE, "other:4")
+
+    def test_a_collection_without_a_model_stays_so(self) -> None:
+        """Vectors never mix with documents that have none."""
+        self._put("tea", "tea")
+        self.store.collections.bind_embedder(MINE, "model:4")
+        assert self.store.collections.embedder(MINE) is None
+
+    @pytest.mark.parametrize("size", [None, 3])
+    def test_vectors_that_do_not_fit_are_refused(self, size: int | None) -> None:
+        """Missing or differently sized vectors change nothing."""
+        self.store.collections.bind_embedder(MINE, "model:4")
+        self._put("tea", "one", vectors=axes(0))
+        with pytest.raises(StoreError):
+            self._put("tea", "two", vectors=None if size is None else axes(0)[:, :size])
+        assert self._texts("-", vector=axes(0)) == ["one"]
+
+    def test_vectors_without_an_embedder_are_refused(self) -> None:
+        """What they mean would be unknown."""
+        with pytest.raises(StoreError):
+            self._put("tea", "one", vectors=axes(0))
+        assert self.store.collections.collections(MINE.tenant_id) == []
+
+    def test_a_deleted_page_can_come_back(self) -> None:
+        """Its ledger row goes with it, else the same text would count as stored."""
+        self._enqueue("a")
+        self._finish(self._claim())
+        assert self.store.collections.delete_document(MINE, "example.com/a")
+        assert not self.store.collections.delete_document(MINE, "example.com/a")
+        assert self._texts("tea") == []
+        self._enqueue("a")
+        assert self._finish(self._claim())
+        assert self._texts("tea") == ["tea"]
+
+    def test_deleting_a_page_deletes_its_staged_text(self) -> None:
+        """Nothing of a page that was waiting stays behind."""
+        (ref,) = self.store.staging.put(MINE.tenant_id, ["text of a"])
+        self._enqueue("a")
+        self.store.collections.delete_document(MINE, "example.com/a")
+        assert self.store.staging.get(MINE.tenant_id, ref) is None
+
+    def test_a_collection_is_deleted_whole(self) -> None:
+        """Documents and ledger rows go; other collections stay."""
+        self._put("a", "my tea")
+        self._put("a", "their tea", scope=THEIRS)
+        self._enqueue("b")
+        assert self.store.collections.delete_collection(MINE) == 1
+        assert self.store.collections.collections(MINE.tenant_id) == []
+        assert self.store.ledger.claim("worker", lease_s=LEASE_S) is None
+        assert self._texts("tea", THEIRS) == ["their tea"]
+        self._put("c", "new tea")
+        assert self._texts("tea") == ["new tea"]
+
+    def test_collections_are_counted(self) -> None:
+        """Documents, chunks, and rows that wait or failed, by name of the collection."""
+        self._put("a", "one", "two")
+        self.store.collections.bind_embedder(TenantScope(MINE.tenant_id, "and more"), "model:4")
+        self._enqueue("b", "c")
+        self.store.ledger.fail(self._claim(), "bad page", retry_in_s=None)
+        more, docs = self.store.collections.collections(MINE.tenant_id)
+        assert (more.collection, more.embedder, more.documents) == ("and more", "model:4", 0)
+        assert (docs.documents, docs.chunks, docs.waiting, docs.failed) == (1, 2, 1, 1)
+        assert self.store.collections.collections(THEIRS.tenant_id) == []
+
+    def test_the_export_is_canonical(self) -> None:
+        """Sorted by key, and free of what differs between two runs over the same pages."""
+        put = self.store.collections.replace_document
+        put(
+            MINE, document("b", rank=2, run_id="r", fetched_at="now", took_ms=3), chunks("b1", "b2")
+        )
+        put(MINE, document("a", trace_id="t", invocation_id="i", ticket_id="x"), chunks("a1"))
+        first, second = self.store.collections.export(MINE)
+        assert (first["url_key"], second["url_key"]) == ("example.com/a", "example.com/b")
+        assert (first["provenance"], second["provenance"]) == ({}, {"rank": 2})
+        assert second["chunks"] == [
+            {"ordinal": 0, "start": 0, "end": 2, "text": "b1", "vector": None},
+            {"ordinal": 1, "start": 2, "end": 4, "text": "b2", "vector": None},
+        ]
+
+    def test_writers_do_not_disturb_each_other(self, tmp_path: Path) -> None:
+        """Two handles that write at once both succeed, and readers see whole documents."""
+        other = self._reopened(tmp_path)
+
+        def write(n: int) -> None:
+            store = self.store if n % 2 else other
+            store.collections.replace_document(MINE, document(f"p{n}"), chunks("tea", "tea"))
+            assert len(self._found("tea")) % 2 == 0
+
+        with ThreadPoolExecutor(4) as pool:
+            list(pool.map(write, range(12)))
+        other.close()
+        (info,) = self.store.collections.collections(MINE.tenant_id)
+        assert (info.documents, info.chunks) == (12, 24)

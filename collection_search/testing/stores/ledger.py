@@ -1,0 +1,206 @@
+"""What every ledger has to do."""
+
+from __future__ import annotations
+
+from concurrent.futures import ThreadPoolExecutor
+from typing import TYPE_CHECKING
+
+import pytest
+
+from ...records import IngestionItem, IngestionRequest
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+from .base import LEASE_S, MAX_ATTEMPTS, MINE, THEIRS, StoreContract
+
+
+class LedgerContract(StoreContract):
+    """What a worker relies on when processes die: subclass it and give `storage`."""
+
+    def test_a_ticket_counts_each_page_once(self) -> None:
+        """The same page twice in a request is one row."""
+        ticket = self._enqueue("a", "b", "a")
+        assert ticket.count == 2  # noqa: PLR2004
+        status = self._status(ticket)
+        assert [row.url for row in status.rows] == [
+            "https://example.com/a",
+            "https://example.com/b",
+        ]
+        assert (status.count, status.pending, status.settled) == (2, 2, False)
+
+    def test_a_page_without_text_waits_to_be_fetched(self) -> None:
+        """It is accepted, but no worker gets it, and the ticket is settled."""
+        item = IngestionItem("https://example.com/a", "example.com/a", "A")
+        ticket = self.store.ledger.enqueue(IngestionRequest(MINE, [item]))
+        assert self._state(ticket) == "to_fetch"
+        assert self._status(ticket).settled
+        assert self.store.ledger.claim("worker", lease_s=LEASE_S) is None
+        assert self.store.ledger.pending_in_s() is None
+
+    def test_its_text_may_come_later(self) -> None:
+        """Once a run delivers the text, the page waits for a worker."""
+        item = IngestionItem("https://example.com/a", "example.com/a", "A")
+        ticket = self.store.ledger.enqueue(IngestionRequest(MINE, [item]))
+        self._enqueue("a")
+        assert self._state(ticket) == "waiting"
+
+    def test_a_row_is_claimed_once(self) -> None:
+        """Eight workers at once never hold the same row, and miss none."""
+        self._enqueue(*(f"page{n}" for n in range(40)))
+        with ThreadPoolExecutor(8) as pool:
+            claims = list(pool.map(lambda n: self._claim(f"worker {n}").row_id, range(40)))
+        assert len(set(claims)) == len(claims)
+        assert self.store.ledger.claim("late", lease_s=LEASE_S) is None
+
+    def test_finishing_stores_the_document(self) -> None:
+        """Row and document change together, and the claim's provenance is there."""
+        request = self._enqueue("a")
+        claim = self._claim()
+        assert claim.scope == MINE
+        assert claim.provenance["ticket_id"] == request.ticket_id
+        assert self._finish(claim)
+        assert self._state(request) == "stored"
+        assert self._texts("tea") == ["tea"]
+        assert not self._finish(claim)
+
+    def test_a_lost_lease_is_taken_over(self) -> None:
+        """The next worker gets the row; whatever the first one still does has no effect."""
+        ticket = self._enqueue("a")
+        slow = self._claim("slow")
+        self.clock.advance(LEASE_S)
+        quick = self._claim("quick")
+        assert (quick.row_id, quick.fence > slow.fence) == (slow.row_id, True)
+        assert not self.store.ledger.renew(slow, lease_s=LEASE_S)
+        self.store.ledger.fail(slow, "too slow", retry_in_s=None)
+        self.store.ledger.release(slow)
+        assert not self._finish(slow, "tea of the slow")
+        assert self._finish(quick, "tea of the quick")
+        assert self._texts("tea") == ["tea of the quick"]
+        assert self._status(ticket).stored == 1
+
+    def test_renewing_keeps_the_row(self) -> None:
+        """A worker that shows signs of life is not replaced."""
+        self._enqueue("a")
+        claim = self._claim()
+        self.clock.advance(LEASE_S - 1)
+        assert self.store.ledger.renew(claim, lease_s=LEASE_S)
+        self.clock.advance(LEASE_S - 1)
+        assert self.store.ledger.claim("other", lease_s=LEASE_S) is None
+        assert self._finish(claim)
+
+    def test_the_same_text_stays_stored(self) -> None:
+        """A second run that finds the same page counts it and costs no work."""
+        self._enqueue("a")
+        self._finish(self._claim())
+        again = self._enqueue("a")
+        assert (again.count, self._status(again).stored) == (1, 1)
+        assert self.store.ledger.claim("worker", lease_s=LEASE_S) is None
+
+    def test_a_changed_text_is_ingested_again(self) -> None:
+        """The document is replaced, not doubled; until then the old one answers."""
+        self._enqueue("a")
+        self._finish(self._claim(), "old tea")
+        ticket = self._enqueue("a", text="new text of")
+        assert self._state(ticket) == "waiting"
+        assert self._texts("tea") == ["old tea"]
+        self._finish(self._claim(), "new tea")
+        assert self._texts("tea") == ["new tea"]
+
+    def test_a_text_that_changes_during_the_work_wins(self) -> None:
+        """The worker with the old text cannot finish any more."""
+        self._enqueue("a")
+        outdated = self._claim()
+        self._enqueue("a", text="new text of")
+        assert not self._finish(outdated)
+        assert self._finish(self._claim())
+
+    def test_a_failure_is_tried_again_later(self) -> None:
+        """Not before its time, and with the cause in the status."""
+        ticket = self._enqueue("a")
+        self.store.ledger.fail(self._claim(), "no answer", retry_in_s=10)
+        assert self.store.ledger.claim("worker", lease_s=LEASE_S) is None
+        assert self.store.ledger.pending_in_s() == pytest.approx(10)
+        assert self._status(ticket).rows[0].error == "no answer"
+        self.clock.advance(10)
+        assert self._claim().attempts == 2  # noqa: PLR2004
+
+    def test_too_many_failures_bury_a_row(self) -> None:
+        """After the last attempt the ticket is settled and says why."""
+        ticket = self._enqueue("a")
+        for _ in range(MAX_ATTEMPTS):
+            self.store.ledger.fail(self._claim(), "no answer", retry_in_s=0)
+        status = self._status(ticket)
+        assert (status.failed, status.settled) == (1, True)
+        assert (status.rows[0].attempts, status.rows[0].error) == (MAX_ATTEMPTS, "no answer")
+
+    def test_the_dead_rise_when_asked_again(self) -> None:
+        """A new request gives a buried page all its attempts back."""
+        self._enqueue("a")
+        self.store.ledger.fail(self._claim(), "bad page", retry_in_s=None)
+        ticket = self._enqueue("a")
+        assert self._state(ticket) == "waiting"
+        assert self._claim().attempts == 1
+
+    def test_a_failed_row_does_not_hold_up_others(self) -> None:
+        """Rows that have not been tried come first."""
+        self._enqueue("bad", "good")
+        bad = self._claim()
+        self.store.ledger.fail(bad, "no answer", retry_in_s=0)
+        assert self._claim().row_id != bad.row_id
+
+    def test_a_released_row_is_free_at_once(self) -> None:
+        """The attempt does not count."""
+        self._enqueue("a")
+        self.store.ledger.release(self._claim())
+        assert self._claim().attempts == 1
+
+    def test_sweeping_returns_and_buries(self) -> None:
+        """A row whose workers all died is buried after the last attempt."""
+        ticket = self._enqueue("a")
+        for _ in range(MAX_ATTEMPTS):
+            self._claim()
+            assert self.store.ledger.sweep() == 0
+            self.clock.advance(LEASE_S)
+            assert self.store.ledger.sweep() == 1
+        assert self._state(ticket) == "dead"
+        assert self._status(ticket).rows[0].error
+
+    def test_sweeping_takes_from_those_who_are_gone(self) -> None:
+        """A row of a process that has ended need not wait for its lease."""
+        self._enqueue("a", "b")
+        gone, alive = self._claim("gone"), self._claim("alive")
+        assert self.store.ledger.sweep(is_gone=lambda owner: owner == "gone") == 1
+        assert self._claim().row_id == gone.row_id
+        assert self._finish(alive)
+
+    def test_a_ticket_is_private(self) -> None:
+        """Another tenant who knows its id learns nothing."""
+        ticket = self._enqueue("a")
+        assert self.store.ledger.status(THEIRS.tenant_id, ticket.ticket_id) is None
+        assert self.store.ledger.status(MINE.tenant_id, "unknown") is None
+
+    def test_tenants_have_their_own_rows(self) -> None:
+        """The same page of two tenants is ingested for each."""
+        self._enqueue("a")
+        self._enqueue("a", scope=THEIRS)
+        assert {self._claim().scope, self._claim().scope} == {MINE, THEIRS}
+
+    def test_a_deleted_collection_takes_nothing_in(self) -> None:
+        """A worker that was busy meanwhile cannot bring it back."""
+        ticket = self._enqueue("a")
+        claim = self._claim()
+        self.store.collections.delete_collection(MINE)
+        assert not self._finish(claim)
+        assert self.store.ledger.status(ticket.tenant_id, ticket.ticket_id) is None
+        self._enqueue("a")
+        assert self._claim().row_id != claim.row_id
+
+    def test_rows_outlive_the_process(self, tmp_path: Path) -> None:
+        """Another process sees the ticket and does the work."""
+        ticket = self._enqueue("a")
+        other = self._reopened(tmp_path)
+        assert other.ledger.claim("other", lease_s=LEASE_S) is not None
+        other.close()
+        assert self._state(ticket) == "working"

@@ -1,0 +1,159 @@
+"""Answers from a collection: passages that can be cited, with where they come from."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import TYPE_CHECKING, Final
+
+from ..bridge import offload, run_blocking
+from ..context import SearchContext
+from ..errors import ConfigError, InputError
+from ..records import Passage, TenantScope
+from ..scoring import Page, rank
+from ..text import normalize_query
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from ..ports import Embedder, Storage
+    from ..records import StoredChunk, Vectors
+
+MAX_K: Final = 100
+MAX_QUESTION_CHARS: Final = 2000
+POOL: Final = 40
+"""Chunks that the store offers for the closer look, at least."""
+MAX_PER_DOCUMENT: Final = 3
+"""Passages of one document, as long as others have something to say."""
+
+
+def retrieve(
+    question: str,
+    *,
+    collection: str,
+    tenant: str,
+    k: int = 8,
+    context: SearchContext | None = None,
+) -> list[Passage]:
+    """Return at most `k` (1 to 100) passages of the collection, best first.
+
+    They are scored as search results are, 0-100. `provenance` says where in the document the
+    passage stands (`start`, `end`, in characters), the hash of the document's text and how the
+    document was found.
+
+    Raises InputError for a question without words or over 2000 characters and for
+    an unknown collection, ConfigError when the collection needs another embedder, StoreError, and
+    ModelError, after which a retry may help.
+    """
+    return run_blocking(
+        aretrieve(question, collection=collection, tenant=tenant, k=k, context=context)
+    )
+
+
+async def aretrieve(
+    question: str,
+    *,
+    collection: str,
+    tenant: str,
+    k: int = 8,
+    context: SearchContext | None = None,
+) -> list[Passage]:
+    """Return what `retrieve` returns, without blocking the event loop."""
+    context = context or SearchContext()
+    query = normalize_query(question)
+    if len(query) > MAX_QUESTION_CHARS:
+        raise InputError(f"The question is longer than {MAX_QUESTION_CHARS} characters; cut it.")
+    if not 1 <= k <= MAX_K:
+        raise InputError(f"k is {k}; ask for 1 to {MAX_K} passages.")
+    scope = _scope(tenant, collection)
+    store: Storage = await context.storage()
+    embedder = await _embedder(context, store, scope)
+    vector = None if embedder is None else await embedder.embed([query])
+    found = await offload(
+        store.collections.search, scope, query, vector=vector, limit=max(POOL, 5 * k)
+    )
+    if not found:
+        await offload(_refuse_unknown, store, scope)
+    return await offload(_passages, query, found, vector, k)
+
+
+def _scope(tenant_id: str, collection: str) -> TenantScope:
+    try:
+        return TenantScope(tenant_id, collection)
+    except ValueError as error:
+        raise InputError(f"{error}.") from error
+
+
+async def _embedder(context: SearchContext, store: Storage, scope: TenantScope) -> Embedder | None:
+    fingerprint = await offload(store.collections.embedder, scope)
+    if fingerprint is None:
+        return None
+    embedder = await context.embedder()
+    given = "lexical" if embedder is None else embedder.fingerprint
+    if given != fingerprint:
+        raise ConfigError(
+            f"Collection {scope.collection!r} was filled with the embedder {fingerprint}, but the"
+            f" setting embeddings says {given}. Set it to the embedder that filled the collection."
+        )
+    return embedder
+
+
+def _refuse_unknown(store: Storage, scope: TenantScope) -> None:
+    names = [info.collection for info in store.collections.collections(scope.tenant_id)]
+    if scope.collection not in names:
+        known = f"Known: {', '.join(names)}." if names else "It has none yet: ingest pages first."
+        raise InputError(
+            f"Tenant {scope.tenant_id!r} has no collection {scope.collection!r}. {known}"
+        )
+
+
+def _passages(
+    query: str, found: Sequence[StoredChunk], vector: Vectors | None, k: int
+) -> list[Passage]:
+    pages = [
+        Page(title=one.document.title, snippet=one.chunk.text, url=one.document.url)
+        for one in found
+    ]
+    scored = rank(query, pages, similarities=_cosines(found, vector), limit=len(pages))
+    chosen = _varied([found[one.index].document.url_key for one in scored], k)
+    return [
+        _passage(n, found[scored[place].index], scored[place].embedding_rank_score)
+        for n, place in enumerate(chosen, start=1)
+    ]
+
+
+def _cosines(found: Sequence[StoredChunk], vector: Vectors | None) -> list[float] | None:
+    if vector is None:
+        return None
+    return [0.0 if (own := one.chunk.vector) is None else float(own @ vector[0]) for one in found]
+
+
+def _varied(documents: Sequence[str], k: int) -> list[int]:
+    """Return the places of the `k` best, in order, with few of one document while others are left.
+
+    >>> _varied(["a", "a", "a", "a", "b"], k=4)
+    [0, 1, 2, 4]
+    """
+    seen: Counter[str] = Counter()
+    first: list[int] = []
+    spare: list[int] = []
+    for place, document in enumerate(documents):
+        seen[document] += 1
+        (first if seen[document] <= MAX_PER_DOCUMENT else spare).append(place)
+    return sorted((first + spare)[:k])
+
+
+def _passage(n: int, found: StoredChunk, score: float) -> Passage:
+    document, chunk = found.document, found.chunk
+    return Passage(
+        n=n,
+        url=document.url,
+        title=document.title,
+        text=chunk.text,
+        score=score,
+        provenance={
+            **document.provenance,
+            "content_hash": document.content_hash,
+            "start": chunk.start,
+            "end": chunk.end,
+        },
+    )

@@ -1,0 +1,198 @@
+"""How a search adapter is called: in its own dialect, blocking or awaited, never for too long."""
+
+from __future__ import annotations
+
+import contextvars
+import inspect
+import threading
+from concurrent.futures import Future
+from dataclasses import dataclass
+from functools import cache, partial
+from typing import TYPE_CHECKING, Any, Final, Protocol, TypeVar
+
+from ..errors import InputError
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable, Coroutine
+
+    from anyio import CapacityLimiter
+    from anyio.lowlevel import RunVar
+
+T = TypeVar("T")
+
+MAX_THREADS: Final = 512
+"""Synchronous adapters that one event loop runs at a time; further calls wait for a thread."""
+
+
+def provider_name(adapter: object) -> str:
+    """Return the provider's name: `provider_name`, else `provider` or `provider()`, else the class.
+
+    >>> class LegacyAdapter:
+    ...     def provider(self) -> str:
+    ...         return "legacy"
+    >>> provider_name(LegacyAdapter())
+    'legacy'
+    """
+    for attribute in ("provider_name", "provider"):
+        name = getattr(adapter, attribute, None)
+        name = name() if callable(name) else name
+        if isinstance(name, str) and name.strip():
+            return name.strip()
+    return type(adapter).__name__
+
+
+@dataclass(frozen=True, slots=True)
+class Dialect:
+    """One search function and the keywords that it knows."""
+
+    function: Callable[..., Any]
+    count_keyword: str | None
+    takes_timeout: bool
+
+    @classmethod
+    def of(cls, function: Callable[..., Any]) -> Dialect:
+        """Return the dialect that the signature shows; without one, the protocol's own."""
+        try:
+            parameters = inspect.signature(function).parameters
+        except (TypeError, ValueError):
+            return cls(function, "max_results", takes_timeout=False)
+        open_ended = any(one.kind is one.VAR_KEYWORD for one in parameters.values())
+        known = (name for name in ("max_results", "limit") if name in parameters)
+        return cls(
+            function,
+            next(known, "max_results" if open_ended else None),
+            takes_timeout="timeout" in parameters,
+        )
+
+    def call(self, query: str, *, count: int, timeout_s: float) -> Callable[[], Any]:
+        """Return the call, ready to be made."""
+        keywords: dict[str, float] = {}
+        if self.count_keyword:
+            keywords[self.count_keyword] = count
+        if self.takes_timeout:
+            keywords["timeout"] = timeout_s
+        return partial(self.function, query, **keywords)
+
+
+class Caller(Protocol):
+    """Reaches the adapter and passes time; the worker's logic is the same above every caller."""
+
+    async def search(self, query: str, *, count: int, timeout_s: float, left_s: float) -> Any:
+        """Return the adapter's answer. Raises TimeoutError when none came within `left_s`."""
+        ...
+
+    async def sleep(self, seconds: float) -> None:
+        """Wait."""
+        ...
+
+
+class BlockingCaller:
+    """Calls in the caller's thread; its coroutines never suspend, see `finished`."""
+
+    def __init__(self, adapter: object, sleep: Callable[[float], None]) -> None:
+        self._dialect = Dialect.of(_search_of(adapter))
+        self._sleep = sleep
+
+    async def search(self, query: str, *, count: int, timeout_s: float, left_s: float) -> Any:
+        """Return the answer; an adapter without a timeout of its own is watched from outside."""
+        call = self._dialect.call(query, count=count, timeout_s=timeout_s)
+        return call() if self._dialect.takes_timeout else _watched(call, left_s)
+
+    async def sleep(self, seconds: float) -> None:
+        """Block for that long."""
+        self._sleep(seconds)
+
+
+class AwaitingCaller:
+    """Awaits `asearch` where the adapter has it, else a thread that runs `search`."""
+
+    def __init__(
+        self, adapter: object, sleep: Callable[[float], Awaitable[None]] | None = None
+    ) -> None:
+        asearch = getattr(adapter, "asearch", None)
+        self._is_async = callable(asearch)
+        self._dialect = Dialect.of(asearch if callable(asearch) else _search_of(adapter))
+        self._sleep = sleep
+
+    async def search(self, query: str, *, count: int, timeout_s: float, left_s: float) -> Any:
+        """Return the answer; a cancelled coroutine ends, a thread is left to end by itself."""
+        import anyio.to_thread
+
+        call = self._dialect.call(query, count=count, timeout_s=timeout_s)
+        with anyio.fail_after(left_s):
+            if self._is_async:
+                return await call()
+            return await anyio.to_thread.run_sync(
+                call, limiter=_own_threads(), abandon_on_cancel=True
+            )
+
+    async def sleep(self, seconds: float) -> None:
+        """Let other tasks run for that long."""
+        import anyio
+
+        await (self._sleep or anyio.sleep)(seconds)
+
+
+def finished(coroutine: Coroutine[Any, Any, T]) -> T:
+    """Return the result of a coroutine that never suspends.
+
+    >>> async def answer() -> int:
+    ...     return 42
+    >>> finished(answer())
+    42
+    """
+    try:
+        coroutine.send(None)
+    except StopIteration as end:
+        result: T = end.value
+        return result
+    coroutine.close()
+    raise RuntimeError("a coroutine of the blocking caller tried to wait")
+
+
+def _search_of(adapter: object) -> Callable[..., Any]:
+    search: Callable[..., Any] | None = getattr(adapter, "search", None)
+    if not callable(search):
+        raise InputError(
+            f"{type(adapter).__name__} is no search adapter: "
+            "it needs a method search(query, *, max_results)."
+        )
+    if inspect.iscoroutinefunction(search):
+        raise InputError(
+            f"{type(adapter).__name__}.search is a coroutine function: "
+            "call it asearch and add a blocking search."
+        )
+    return search
+
+
+def _watched(call: Callable[[], Any], left_s: float) -> Any:
+    """Return the call's result, made in a thread that is abandoned after `left_s` seconds."""
+    answer: Future[Any] = Future()
+    context = contextvars.copy_context()
+
+    def work() -> None:
+        try:
+            answer.set_result(context.run(call))
+        except BaseException as error:  # noqa: BLE001 - raised again in the waiting thread
+            answer.set_exception(error)
+
+    threading.Thread(target=work, name="web-search", daemon=True).start()
+    return answer.result(timeout=left_s)
+
+
+def _own_threads() -> CapacityLimiter:
+    """Return the running event loop's limiter: the default one has a few dozen threads only."""
+    import anyio
+
+    limiter = _limiter_variable().get(None)
+    if limiter is None:
+        limiter = anyio.CapacityLimiter(MAX_THREADS)
+        _limiter_variable().set(limiter)
+    return limiter
+
+
+@cache
+def _limiter_variable() -> RunVar[CapacityLimiter | None]:
+    from anyio.lowlevel import RunVar
+
+    return RunVar("collection_search.web_search_threads")
