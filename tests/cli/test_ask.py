@@ -1,0 +1,58 @@
+"""`collection-search ask`: passages of a collection."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+from scripted_world import QUESTION
+
+if TYPE_CHECKING:
+    from command_line import Invoke
+
+
+@pytest.fixture
+def filled(run: Invoke) -> None:
+    """A collection `py` of the tenant `local`."""
+    assert run("--auto-ingest").code == 0
+
+
+@pytest.mark.usefixtures("filled")
+def test_passages_are_numbered_with_their_sources(command: Invoke) -> None:
+    """Each passage has its number, title, address and text."""
+    ended = command("ask", QUESTION, "--collection", "py", "--k", "2")
+    assert ended.code == 0
+    assert ended.err == ""
+    assert "[1] asyncio — How to cancel" in ended.out
+    assert "[3]" not in ended.out
+    assert ended.out.count("https://docs.example.com/") == 2
+    assert max(map(len, ended.out.splitlines())) <= 80
+
+
+@pytest.mark.usefixtures("filled")
+def test_json_has_the_specified_form(command: Invoke) -> None:
+    """Question, collection, passages with their provenance, and no answer without a model."""
+    answer = command("ask", QUESTION, "--collection", "py", "--json").json
+    assert answer.keys() == {"question", "collection", "passages", "answer"}
+    assert (answer["question"], answer["collection"]) == (QUESTION, "py")
+    assert answer["answer"] is None
+    keys = {"n", "url", "title", "text", "score", "provenance"}
+    assert all(passage.keys() == keys for passage in answer["passages"])
+    assert answer["passages"][0]["provenance"]["question"] == QUESTION
+
+
+@pytest.mark.usefixtures("filled")
+def test_a_question_without_an_answer_ends_with_3(command: Invoke) -> None:
+    """No passage shares a word: an empty list in JSON, a sentence on stderr, exit code 3."""
+    ended = command("ask", "qzxv jwkpf", "--collection", "py", "--json")
+    assert ended.code == 3
+    assert ended.json["passages"] == []
+    assert "No passage" in ended.complaints[0]
+
+
+@pytest.mark.usefixtures("filled")
+def test_another_tenants_collection_does_not_exist(command: Invoke) -> None:
+    """A collection is known to its own tenant only."""
+    ended = command("ask", QUESTION, "--collection", "py", "--tenant", "acme")
+    assert ended.code == 2
+    assert "'acme' has no collection 'py'" in ended.complaints[0]

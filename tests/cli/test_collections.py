@@ -1,0 +1,65 @@
+"""`collection-search collections`: list, export, delete."""
+
+from __future__ import annotations
+
+import io
+import json
+from typing import TYPE_CHECKING
+
+import pytest
+
+if TYPE_CHECKING:
+    from command_line import Invoke
+
+
+@pytest.fixture
+def filled(run: Invoke) -> None:
+    """A collection `py` with three documents."""
+    assert run("--auto-ingest", "--top-k", "3").code == 0
+
+
+def test_an_empty_list_says_how_to_fill_it(command: Invoke) -> None:
+    """Before the first run there are no collections, which is no error."""
+    ended = command("collections")
+    assert ended.code == 0
+    assert "local has no collections" in ended.out
+
+
+@pytest.mark.usefixtures("filled")
+def test_collections_are_listed_in_figures(command: Invoke) -> None:
+    """Documents, chunks, waiting and failed pages, aligned under their names; per tenant."""
+    header, row = command("collections").out.splitlines()
+    assert header.split() == ["collection", "documents", "chunks", "waiting", "failed", "embedder"]
+    assert row.split() == ["py", "3", "3", "0", "0", "none", "(lexical)"]
+    assert "acme has no collections" in command("collections", "--tenant", "acme").out
+
+
+@pytest.mark.usefixtures("filled")
+def test_the_export_is_the_same_after_another_run(run: Invoke, command: Invoke) -> None:
+    """Canonical: one JSON object a line, equal for equal content whenever it was stored."""
+    first = command("collections", "export", "py")
+    assert len([json.loads(line) for line in first.out.splitlines()]) == 3
+    assert command("collections", "delete", "py", "--yes").code == 0
+    assert run("--auto-ingest", "--top-k", "3").code == 0
+    assert command("collections", "export", "py").out == first.out
+
+
+@pytest.mark.usefixtures("filled")
+def test_deleting_needs_a_yes(command: Invoke, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Without a terminal to ask on, only --yes deletes."""
+    monkeypatch.setattr("sys.stdin", io.StringIO("y\n"))
+    refused = command("collections", "delete", "py")
+    assert refused.code == 2
+    assert "--yes" in refused.complaints[0]
+    assert command("collections", "delete", "py", "--yes").out == "Deleted 'py' with 3 documents.\n"
+    assert "no collections" in command("collections").out
+
+
+@pytest.mark.parametrize("action", [("export",), ("delete", "--yes")])
+def test_an_unknown_collection_is_refused(command: Invoke, action: tuple[str, ...]) -> None:
+    """The sentence names the tenant and the collection."""
+    ended = command("collections", *action, "nix")
+    assert ended.code == 2
+    assert ended.complaints == [
+        "collection-search: Tenant 'local' has no collection 'nix'. It has none yet."
+    ]

@@ -1,0 +1,141 @@
+"""The command as a process: signals, terminals, encodings, pipes."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+import pytest
+from scripted_world import QUESTION
+
+from collection_search import Settings
+from collection_search.adapters.stores.sqlite import SQLiteStore
+from collection_search.testing import OtlpServer
+
+if TYPE_CHECKING:
+    from command_line import Invoke
+
+    from collection_search.testing.otlp import Answer
+
+Start = Callable[..., "subprocess.Popen[str]"]
+RUN = ("run", QUESTION, "--collection", "py", "--provider", "scripted")
+SEARCH = ("search", QUESTION, "--provider", "scripted")
+MOVES_THE_CURSOR = "\x1b[2K"
+COLOUR = re.compile(r"\x1b\[[0-9;]*[34][0-7]")
+
+
+def interrupted(
+    process: subprocess.Popen[str], *, after: str, by: signal.Signals = signal.SIGINT
+) -> tuple[int, str, str]:
+    """Send the signal once a line of stderr holds `after`; return code, stdout and stderr."""
+    assert process.stderr
+    for line in process.stderr:
+        if after in line:
+            break
+    process.send_signal(by)
+    out, err = process.communicate(timeout=30)
+    return process.returncode, out, err
+
+
+def test_ctrl_c_while_searching(started: Start) -> None:
+    """The run ends at once with 130 and says how to go on, to a program as well."""
+    code, out, err = interrupted(
+        started(*RUN, "--provider", "hanging"), after="Strategy Generation"
+    )
+    assert code == 130
+    assert out == ""
+    assert err.startswith("collection-search: Interrupted. Nothing is lost:")
+    assert "Traceback" not in err
+
+
+def test_ctrl_c_while_ingesting_gives_the_pages_back(
+    started: Start, command: Invoke, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What the workers held is released at once, and the next worker goes on with it."""
+    process = started(*RUN, "--auto-ingest", "--top-k", "2", "--embeddings", "slow")
+    code, _, err = interrupted(process, after="Auto-Ingest")
+    assert code == 130
+    assert "'collection-search worker' goes on with it" in err
+    assert SQLiteStore.from_settings(Settings.load()).ledger.pending_in_s() == 0
+    monkeypatch.setenv("COLLECTION_SEARCH_EMBEDDINGS", "words")
+    assert command("worker", "--once").code == 0
+    assert "py                  2       2        0" in command("collections").out
+
+
+@pytest.mark.parametrize(("by", "ends"), [(signal.SIGINT, 130), (signal.SIGTERM, 0)])
+def test_a_worker_stops_when_it_is_told_to(started: Start, by: signal.Signals, ends: int) -> None:
+    """Either signal ends an idle worker in order."""
+    code, _, err = interrupted(started("worker"), after="Ctrl-C ends it", by=by)
+    assert code == ends
+    assert "waits in the ledger" in err
+
+
+@pytest.mark.parametrize("answer", [200, "hang", "refuse"])
+def test_traces_are_sent_at_the_end_without_holding_it_up(started: Start, answer: Answer) -> None:
+    """What was observed arrives before the command ends; a tracing server in trouble costs 2 s."""
+    with OtlpServer(answer) as server:
+        began = time.monotonic()
+        process = started(
+            *SEARCH,
+            LANGFUSE_PUBLIC_KEY="pk-lf-command",
+            LANGFUSE_SECRET_KEY="sk-lf-command",
+            LANGFUSE_BASE_URL=server.base_url,
+        )
+        out, err = process.communicate(timeout=30)
+        took_s = time.monotonic() - began
+        assert (process.returncode, "cancel-task-1" in out) == (0, True), err
+        assert took_s < 6
+        if answer == 200:
+            assert [span.name for span in server.spans] == ["tool.web_search"]
+        else:
+            assert err.count("warning: ") == 1
+
+
+def test_plain_ascii_output(started: Start) -> None:
+    """A terminal that does not know a character gets a question mark, not an error."""
+    process = started(*SEARCH, PYTHONIOENCODING="ascii", PYTHONUTF8="0")
+    out, err = process.communicate(timeout=30)
+    assert process.returncode == 0, err
+    assert "asyncio ? How to cancel" in out
+
+
+def test_a_reader_that_leaves_early(started: Start) -> None:
+    """`| head` ends the command without a traceback."""
+    with started(*SEARCH) as process:
+        assert process.stdout
+        assert process.stderr
+        process.stdout.close()
+        assert "Traceback" not in process.stderr.read()
+
+
+def test_a_terminal_shows_progress_and_keeps_stdout_clean(plugin_path: list[str]) -> None:
+    """With a terminal on stderr JSON on stdout stays one object; NO_COLOR is respected."""
+    terminal, its_end = os.openpty()
+    variables = {
+        "PYTHONPATH": os.pathsep.join(plugin_path),
+        "TERM": "xterm-256color",
+        "NO_COLOR": "1",
+        "COLUMNS": "80",
+    }
+    with subprocess.Popen(
+        [sys.executable, "-m", "collection_search", *RUN, "--auto-ingest", "--json"],
+        stdout=subprocess.PIPE,
+        stderr=its_end,
+        env=os.environ | variables,
+    ) as process:
+        os.close(its_end)
+        out, _ = process.communicate(timeout=30)
+    shown = os.read(terminal, 1 << 20).decode()
+    os.close(terminal)
+    assert process.returncode == 0
+    assert json.loads(out)["outcome"] == "auto_ingest_triggered"
+    assert "✅ Web Search" in shown
+    assert MOVES_THE_CURSOR in shown
+    assert not COLOUR.search(shown)

@@ -1,0 +1,61 @@
+"""What starting the command loads: benchmarks/startup.py measures what it costs."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from collection_search.cli import COMMANDS
+
+HEAVY = ("langgraph", "langchain_openai", "openai", "langfuse", "trafilatura", "numpy", "pydantic")
+HELP = """
+import sys
+from collection_search.cli import main
+try:
+    main(sys.argv[1:])
+finally:
+    print(*sys.modules, file=sys.stderr)
+"""
+
+
+def python(program: str, *arguments: str) -> tuple[str, set[str]]:
+    """Return what a fresh interpreter prints, and the packages that it loaded."""
+    ended = subprocess.run(
+        [sys.executable, "-c", program, *arguments], capture_output=True, text=True, check=True
+    )
+    return ended.stdout, {name.partition(".")[0] for name in ended.stderr.split()}
+
+
+@pytest.mark.parametrize("arguments", [["--help"], *([name, "--help"] for name in COMMANDS)])
+def test_help_is_plain_and_light(arguments: list[str]) -> None:
+    """Help of the command and of each sub-command loads nothing heavy and fits 80 columns."""
+    out, loaded = python(HELP, *arguments)
+    assert out.startswith("Usage: collection-search")
+    assert loaded.isdisjoint(HEAVY), loaded.intersection(HEAVY)
+    assert out.isascii()
+    assert max(map(len, out.splitlines())) <= 80
+
+
+def test_the_help_names_every_sub_command() -> None:
+    """No sub-command is hidden, and each says in one line what it does."""
+    out, _ = python(HELP, "--help")
+    rows = [line.split(maxsplit=1) for line in out.partition("Commands:")[2].splitlines() if line]
+    assert [name for name, _ in rows] == list(COMMANDS)
+    assert not any(text.endswith("...") for _, text in rows)
+
+
+def test_importing_the_package_is_light() -> None:
+    """The public names are loaded on use, not on import."""
+    _, loaded = python("import sys, collection_search; print(*sys.modules, file=sys.stderr)")
+    assert loaded.isdisjoint(HEAVY), loaded.intersection(HEAVY)
+
+
+def test_the_installed_command_starts() -> None:
+    """The entry point that installation makes is this command."""
+    script = Path(sys.executable).with_name("collection-search")
+    for how in ([str(script)], [sys.executable, "-m", "collection_search"]):
+        ended = subprocess.run([*how, "--version"], capture_output=True, text=True, check=True)
+        assert ended.stdout.startswith("collection-search 0.")

@@ -1,0 +1,31 @@
+"""No variable, file or data folder of this machine reaches a test."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING
+
+import pytest
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+pytest.register_assert_rewrite(
+    "collection_search.testing.search", "collection_search.testing.stores"
+)
+
+OURS = ("COLLECTION_SEARCH_", "OPENAI_", "LANGFUSE_", "LANGSMITH_", "LANGCHAIN_")
+
+
+@pytest.fixture(autouse=True)
+def clean_surroundings(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[None]:
+    for name in os.environ:
+        if name.startswith(OURS):
+            monkeypatch.delenv(name)
+    monkeypatch.setenv("COLLECTION_SEARCH_HOME", str(tmp_path / "home"))
+    from collection_search.context import process_settings
+
+    process_settings.cache_clear()
+    yield
+    process_settings.cache_clear()

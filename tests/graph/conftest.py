@@ -1,0 +1,36 @@
+"""A context of shipped doubles."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+from scripted_world import good_pages
+
+from collection_search import SearchContext, Settings
+from collection_search.testing import RecordingSink, RecordingTrigger, ScriptedAdapter
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+@pytest.fixture
+def settings(tmp_path: Path) -> Settings:
+    return Settings(home=tmp_path)
+
+
+@pytest.fixture
+def sink() -> RecordingSink:
+    return RecordingSink()
+
+
+@pytest.fixture
+def trigger() -> RecordingTrigger:
+    return RecordingTrigger()
+
+
+@pytest.fixture
+def context(settings: Settings, sink: RecordingSink, trigger: RecordingTrigger) -> SearchContext:
+    return SearchContext(
+        provider=ScriptedAdapter(good_pages()), settings=settings, spans=sink, trigger=trigger
+    )

@@ -1,0 +1,254 @@
+"""What goes wrong in a run is a flag or an outcome with its cause, never an exception."""
+
+from __future__ import annotations
+
+import json
+import logging
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pytest
+from scripted_world import INPUT, good_pages
+
+from collection_search import CollectionSearchGraph, SearchContext, Settings
+from collection_search.errors import ModelError, SearchProviderTimeout, SearchProviderUnavailable
+from collection_search.testing import (
+    RecordingSink,
+    RecordingTrigger,
+    ScriptedAdapter,
+    ScriptedEmbedder,
+    ScriptedQueryModel,
+)
+
+SECRET = "hunter2hunter2"
+LEAK = f"GET https://api.example.com/v1?key={SECRET} failed"
+
+
+def run(context: SearchContext, *, changes: dict[str, Any] | None = None, **ports: Any) -> Any:
+    graph = CollectionSearchGraph(context.model_copy(update=ports))
+    return graph.run({**INPUT, **(changes or {})})[1]
+
+
+def down(**options: Any) -> SearchProviderUnavailable:
+    return SearchProviderUnavailable("down", retryable=False, **options)
+
+
+# --- LLM errors
+
+
+class ForeignModel:
+    """A host's own model: what it raises or returns is not in our hands."""
+
+    model_name = "foreign"
+
+    def __init__(self, answer: Any) -> None:
+        self.answer = answer
+
+    async def plan(self, question: str, *, purpose: str, count: int) -> Any:
+        if isinstance(self.answer, Exception):
+            raise self.answer
+        return self.answer
+
+
+@pytest.mark.parametrize("answer", [RuntimeError(LEAK), TimeoutError(), None], ids=repr)
+def test_llm_error_of_any_kind_falls_back(
+    context: SearchContext, sink: RecordingSink, caplog: pytest.LogCaptureFixture, answer: Any
+) -> None:
+    """Flag, cause, mark on the observation and warning; the secret in the cause goes nowhere."""
+    result = run(context, model=ForeignModel(answer))
+    assert result["outcome"] == "search_completed"
+    assert result["flags"] == ["strategy_fallback"]
+    assert result["strategy"]["fallback"] is True
+    assert result["strategy"]["error"]
+    [span] = sink.named("k_generate_strategy")
+    assert span.failure is not None
+    [record] = caplog.records
+    assert (record.levelname, record.exc_info is not None) == ("WARNING", True)
+    assert SECRET not in f"{result} {caplog.text} {[each.fields for each in sink.spans]}"
+
+
+def test_half_a_character_in_a_message_does_not_spoil_the_state(
+    context: SearchContext,
+) -> None:
+    """Endpoints cut their messages anywhere; what they say has to travel as JSON."""
+    model = ForeignModel(RuntimeError("no model \ud83d"))
+    trigger = RecordingTrigger(error=RuntimeError("no worker \ud83d"))
+    result = run(context, model=model, trigger=trigger, changes={"auto_ingest": True})
+    assert json.dumps(result, ensure_ascii=False).encode()
+    assert result["strategy"]["error"] == "no model ?"
+    assert result["ingestion"]["error"]["message"] == "no worker ?"
+
+
+def test_run_without_a_model_is_flagged(context: SearchContext) -> None:
+    """Deterministic queries count as the fallback also where no model was asked."""
+    result = run(context)
+    assert result["flags"] == ["strategy_fallback"]
+    assert result["strategy"]["model"] is None
+    assert result["strategy"]["queries"][0] == INPUT["question"]
+
+
+# --- web search errors
+
+
+def test_search_errors_tell_the_details(context: SearchContext) -> None:
+    """`search.errors` holds every field of every failed query."""
+    failing = ScriptedAdapter(down(retry_in_ms=1500, http_status=529))
+    result = run(context, provider=failing)
+    assert "partial_search" not in result["flags"]
+    assert result["search"]["errors"] == [
+        {
+            "query": query,
+            "rationale": "provider_unavailable",
+            "kind": "SearchProviderUnavailable",
+            "code": "serviceUnavailable",
+            "message": "down",
+            "http_status": 529,
+            "retry_in_ms": 1500,
+        }
+        for query in result["strategy"]["queries"]
+    ]
+
+
+def test_graph_does_not_retry_a_failed_search(context: SearchContext) -> None:
+    """Retry lives in the worker: what it gives up on is asked once per query."""
+    failing = ScriptedAdapter(down())
+    result = run(context, provider=failing)
+    assert len(failing.requests) == len(result["strategy"]["queries"]) == 3
+
+
+@pytest.mark.parametrize(
+    ("answer", "outcome"), [(down(), "search_failed"), ([], "no_candidates")], ids=str
+)
+def test_without_candidates_nothing_is_ingested(
+    context: SearchContext, trigger: RecordingTrigger, answer: Any, outcome: str
+) -> None:
+    """The early ends come before ingestion, although it was asked for."""
+    provider = ScriptedAdapter(answer)
+    result = run(context, changes={"auto_ingest": True}, provider=provider)
+    assert (result["outcome"], result["ingestion"]) == (outcome, None)
+    assert trigger.requests == []
+
+
+# --- embedding errors
+
+
+class ForeignEmbedder:
+    """A host's own embedder, answering by a function of the texts."""
+
+    fingerprint = "foreign:2"
+
+    def __init__(self, vectors: Any) -> None:
+        self.vectors = vectors
+
+    async def embed(self, texts: Any) -> Any:
+        return self.vectors(texts)
+
+
+def _raise(texts: Any) -> Any:
+    raise ConnectionError(LEAK)
+
+
+@pytest.mark.parametrize(
+    "vectors",
+    [_raise, lambda _: np.ones((2, 2), np.float32), lambda texts: [[1.0, 0.0] for _ in texts]],
+    ids=["raises", "too few", "no array"],
+)
+@pytest.mark.parametrize("profile", ["default", "literal"])
+def test_embedding_error_of_any_kind_scores_zero(
+    context: SearchContext, caplog: pytest.LogCaptureFixture, vectors: Any, profile: str
+) -> None:
+    """The embedding's part of every score is 0, the run is flagged and the cause is logged."""
+    result = run(context, embeddings=ForeignEmbedder(vectors), ranking_profile=profile)
+    assert result["outcome"] == "search_completed"
+    assert "embedding_degraded" in result["flags"]
+    for row in result["results"]:
+        assert row["embedding_similarity"] == row["explanation"]["embedding_score"] == 0
+        assert row["embedding_rank_score"] == pytest.approx(0.4 * row["heuristic_score"], abs=0.01)
+    [record] = caplog.records
+    assert (record.levelname, record.exc_info is not None) == ("WARNING", True)
+    assert SECRET not in caplog.text
+
+
+def test_embedding_error_of_one_result_scores_only_that_one_zero(context: SearchContext) -> None:
+    """A page that could not be embedded is flagged, the others keep their similarity."""
+
+    def all_but_the_last(texts: Any) -> Any:
+        return np.array([[1, 0]] * (len(texts) - 1) + [[np.nan, 0]], np.float32)
+
+    result = run(context, embeddings=ForeignEmbedder(all_but_the_last))
+    assert "embedding_degraded" in result["flags"]
+    similarities = [row["embedding_similarity"] for row in result["results"]]
+    assert similarities == [1.0] * 5 + [0.0]
+
+
+# --- auto-ingest errors
+
+
+@pytest.mark.parametrize("error", [ConnectionError(LEAK), TimeoutError()], ids=repr)
+def test_crawler_error_of_any_kind_is_an_outcome(
+    context: SearchContext, caplog: pytest.LogCaptureFixture, error: Exception
+) -> None:
+    """A host's trigger may raise what it likes; the results stay."""
+    broken = RecordingTrigger(error=error)
+    result = run(context, changes={"auto_ingest": True}, trigger=broken)
+    assert result["outcome"] == "auto_ingest_trigger_failed"
+    assert result["ingestion"]["error"]["kind"] == type(error).__name__
+    assert result["ingestion"]["error"]["message"]
+    assert (result["ingestion"]["count"], result["ingestion"]["ticket"]) == (0, None)
+    assert len(result["results"]) == 6
+    assert SECRET not in f"{result} {caplog.text}"
+
+
+@pytest.mark.parametrize(
+    "outcome", ["auto_ingest_trigger_failed", "auto_ingest_failed_quality_threshold"]
+)
+def test_auto_ingest_errors_are_logged_with_their_context(
+    context: SearchContext, caplog: pytest.LogCaptureFixture, sink: RecordingSink, outcome: str
+) -> None:
+    """Level ERROR, with the ids of the run and the cause; the observation is marked too."""
+    ports: dict[str, Any] = {"run_id": "run-1", "trace_id": "trace-1"}
+    if outcome == "auto_ingest_trigger_failed":
+        ports["trigger"] = RecordingTrigger(error=ConnectionError("refused"))
+    else:
+        ports["embeddings"] = ScriptedEmbedder(errors=[ModelError("down")])
+        caplog.set_level(logging.ERROR)
+    assert run(context, changes={"auto_ingest": True}, **ports)["outcome"] == outcome
+    record: Any = caplog.records[-1]
+    assert (record.levelname, record.run_id, record.trace_id) == ("ERROR", "run-1", "trace-1")
+    assert outcome in record.getMessage()
+    assert record.cause
+    [span] = sink.named("k_auto_ingest")
+    assert span.failure is not None
+    assert span.failure[1] == record.cause
+
+
+# --- flags
+
+
+def test_flags_of_all_nodes_are_kept(context: SearchContext) -> None:
+    """No node loses what an earlier one flagged."""
+    question = INPUT["question"]
+    adapter = ScriptedAdapter(good_pages()).on(question, SearchProviderTimeout("", retryable=False))
+    result = run(
+        context,
+        provider=adapter,
+        model=ScriptedQueryModel(ModelError("down")),
+        embeddings=ScriptedEmbedder(errors=[ModelError("down")]),
+    )
+    assert result["flags"] == ["strategy_fallback", "partial_search", "embedding_degraded"]
+
+
+def test_texts_that_cannot_be_staged_are_flagged(
+    context: SearchContext, settings: Settings
+) -> None:
+    """A search whose texts find no room, or whose host's store is broken, is still a search."""
+    settings.home.joinpath("file").touch()
+    pages = good_pages()
+    pages[0].content = "The text of the page."
+    full = settings.model_copy(update={"home": settings.home / "file"})
+    gone = SimpleNamespace(staging=None, ledger=None, collections=None, close=list)
+    for ports in ({"settings": full}, {"store": gone}):
+        result = run(context, provider=ScriptedAdapter(pages), **ports)
+        assert result["outcome"] == "search_completed"
+        assert result["flags"] == ["strategy_fallback", "staging_failed"]

@@ -1,0 +1,84 @@
+"""A run's output as lines for people."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from collection_search.cli.findings import command, next_steps, score_rows, verdict, warnings
+
+
+def output(outcome: str, **status: int) -> dict[str, Any]:
+    """The parts of a graph's output that tell how the run ended."""
+    counts = {"stored": 0, "failed": 0, "pending": 0, "to_fetch": 0} | status
+    return {
+        "outcome": outcome,
+        "question": "Why?",
+        "search": {"errors": []},
+        "strategy": {"error": None},
+        "flags": [],
+        "ingestion": {"ticket": "t", "count": 3, "status": counts, "error": None},
+    }
+
+
+@pytest.mark.parametrize(
+    ("status", "waited", "code"),
+    [
+        ({"stored": 3}, True, 0),
+        ({"stored": 2, "failed": 1}, True, 5),
+        ({"stored": 1, "to_fetch": 2}, True, 0),
+        ({"stored": 1, "pending": 2}, True, 5),
+        ({"pending": 3}, False, 0),
+        ({"stored": 2, "failed": 1}, False, 5),
+    ],
+)
+def test_an_ingestion_that_failed_in_part_is_5(
+    status: dict[str, int], waited: bool, code: int
+) -> None:
+    """Failed pages are a failure, pages to fetch are not, pending ones if they were waited for."""
+    found, sentence = verdict(output("auto_ingest_triggered", **status), waited=waited)
+    assert found == code
+    assert (sentence is None) is (code == 0)
+
+
+def test_a_trigger_that_failed_is_5() -> None:
+    """Nothing was accepted: the cause is the sentence."""
+    ended = output("auto_ingest_trigger_failed")
+    ended["ingestion"] = {"ticket": None, "error": {"message": "The disk is full."}}
+    assert verdict(ended, waited=True) == (5, "The disk is full.")
+
+
+def test_texts_that_could_not_be_kept_are_a_warning() -> None:
+    """The flag becomes a line that says what it means."""
+    (line,) = warnings(output("search_completed") | {"flags": ["staging_failed"]})
+    assert "cannot be ingested" in line
+
+
+def test_no_next_step_after_a_failure() -> None:
+    """Where nothing was found there is nothing to ask."""
+    assert not list(
+        next_steps(output("no_candidates") | {"ingestion": None}, collection="c", tenant=None)
+    )
+
+
+def test_a_title_is_cut_to_the_terminal() -> None:
+    """The line of scores fits the width; the address is never cut."""
+    page = {
+        "title": "T" * 200,
+        "url": "https://example.com/" + "u" * 200,
+        "embedding_rank_score": 100.0,
+        "embedding_similarity": -1.0,
+        "heuristic_score": 0.0,
+    }
+    ((scores, url),) = score_rows([page], width=80)
+    assert len(scores) == 80
+    assert scores.endswith("…")
+    assert url.endswith("u" * 200)
+
+
+def test_a_printed_command_can_be_pasted() -> None:
+    """Quotes and dollar signs of a question reach the command unharmed."""
+    assert command("ask", "What's $HOME?", collection="py", tenant="a b") == (
+        "collection-search ask 'What'\"'\"'s $HOME?' --collection py --tenant 'a b'"
+    )

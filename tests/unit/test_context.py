@@ -1,0 +1,166 @@
+"""Which ports a run uses."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from concurrent.futures import ThreadPoolExecutor
+from types import SimpleNamespace
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from langgraph.runtime import Runtime
+from pydantic import ValidationError
+
+from collection_search import SearchContext, Settings
+from collection_search.context import process_settings
+from collection_search.errors import ConfigError
+from collection_search.spans import NULL_SINK
+from collection_search.testing import ScriptedAdapter, ScriptedChatModel, ScriptedQueryModel
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from collection_search.ports import Storage
+
+
+def runtime(context: Any, server_info: Any = None) -> Runtime[Any]:
+    return Runtime(context=context, server_info=server_info)
+
+
+def test_our_own_context_is_taken_as_it_is() -> None:
+    """A SearchContext is the run's context."""
+    own = SearchContext(case_id="c")
+    assert SearchContext.of(runtime(own)) is own
+
+
+@pytest.mark.parametrize(
+    "given",
+    [None, object(), {}, {"something": "else"}, {"collection_search": None}],
+    ids=["none", "foreign", "empty", "unknown keys", "nothing under our key"],
+)
+def test_a_run_without_our_context_uses_the_defaults(given: Any) -> None:
+    """No context, or one of a host that knows nothing of us, is fine."""
+    assert SearchContext.of(runtime(given)) == SearchContext()
+
+
+def test_a_host_context_carries_ours() -> None:
+    """As an attribute or as a key `collection_search`, object or mapping."""
+    own = SearchContext(case_id="c")
+    assert SearchContext.of(runtime(SimpleNamespace(collection_search=own))) is own
+    assert SearchContext.of(runtime({"collection_search": own})) is own
+    assert SearchContext.of(runtime({"collection_search": {"case_id": "c"}})) == own
+    assert SearchContext.of(runtime({"model": "the host's own"})) == SearchContext()
+
+
+def test_a_wrong_value_is_refused() -> None:
+    """JSON cannot smuggle something that is neither a name nor an object."""
+    with pytest.raises(ValidationError, match="give a name") as caught:
+        SearchContext(provider={"api_key": "hunter2"})
+    assert "hunter2" not in str(caught.value)
+    for no_store in ({"path": "/etc"}, "/etc/passwd"):
+        with pytest.raises(ValidationError, match="store"):
+            SearchContext(store=no_store)
+
+
+def test_on_a_server_the_tenant_is_the_authenticated_user() -> None:
+    """Whatever tenant a remote caller names, his own is used; without users the configured one."""
+    asked = SearchContext(tenant_id="victim")
+    user = SimpleNamespace(user=SimpleNamespace(identity="acme"))
+    assert SearchContext.of(runtime(asked, user)).tenant() == "acme"
+    nobody = SimpleNamespace(user=None)
+    assert SearchContext.of(runtime(asked, nobody)).tenant() == process_settings().tenant
+
+
+@pytest.mark.parametrize("field", ["provider", "model", "embeddings"])
+def test_on_a_server_names_are_those_of_the_settings(field: str) -> None:
+    """A remote caller cannot choose what the operator did not configure."""
+    with pytest.raises(ConfigError, match=field):
+        SearchContext.of(
+            runtime(SearchContext(**{field: "expensive:one"}), SimpleNamespace(user=None))
+        )
+
+
+async def test_names_and_objects_are_both_accepted(tmp_path: Path) -> None:
+    """A provider and a model may be given live; a LangChain model is wrapped."""
+    adapter, model = ScriptedAdapter(), ScriptedQueryModel([])
+    context = SearchContext(provider=adapter, model=model, settings=Settings(home=tmp_path))
+    assert (await context.search_provider()).adapter is adapter
+    assert await context.query_model() is model
+    wrapped = await context.model_copy(
+        update={"model": ScriptedChatModel(replies=["x"])}
+    ).query_model()
+    assert wrapped is not None
+    assert callable(wrapped.plan)
+
+
+async def test_the_choice_of_provider_is_explained(tmp_path: Path) -> None:
+    """Automatic choice ends at the offline corpus and says so; an unknown name lists the known."""
+    settings = Settings(home=tmp_path)
+    chosen = await SearchContext(settings=settings).search_provider()
+    assert chosen.adapter.provider_name == "offline"
+    assert "no provider is configured" in chosen.reason
+    with pytest.raises(ConfigError, match="offline"):
+        await SearchContext(settings=settings, provider="bing").search_provider()
+
+
+async def test_names_that_do_not_fit_are_refused(tmp_path: Path) -> None:
+    """A model where none is taken, and an adapter that only wraps live objects."""
+    settings = Settings(home=tmp_path)
+    with pytest.raises(ConfigError, match=r"'offline' takes no model"):
+        await SearchContext(settings=settings, provider="offline:large").search_provider()
+    with pytest.raises(ConfigError, match=r"'langchain' cannot be named"):
+        await SearchContext(settings=settings, model="langchain:large").query_model()
+
+
+def test_threads_that_come_at_once_share_one_store(tmp_path: Path) -> None:
+    """Or its workers would be as many as the threads."""
+    barrier = threading.Barrier(8)
+
+    def store(_: int) -> Storage:
+        context = SearchContext(settings=Settings(home=tmp_path))
+        barrier.wait(5)
+        return asyncio.run(context.storage())
+
+    with ThreadPoolExecutor(8) as pool:
+        assert len({id(one) for one in pool.map(store, range(8))}) == 1
+
+
+async def test_lexical_means_no_embedder(tmp_path: Path) -> None:
+    """Without a model there is no embedder, and a wrong object is refused."""
+    settings = Settings(home=tmp_path)
+    assert await SearchContext(settings=settings).embedder() is None
+    with pytest.raises(ConfigError, match="embeddings"):
+        await SearchContext(settings=settings, embeddings=object()).embedder()
+
+
+async def test_what_is_no_model_is_refused(tmp_path: Path) -> None:
+    """An object that cannot plan is an error of the settings, told in a sentence."""
+    wrong = SearchContext(settings=Settings(home=tmp_path), model=object())
+    with pytest.raises(ConfigError, match="model needs a name"):
+        await wrong.query_model()
+
+
+async def test_without_keys_there_is_no_tracing(tmp_path: Path) -> None:
+    """No Langfuse key, no sink; keys with tracing switched off neither."""
+    plain = Settings(home=tmp_path)
+    assert await SearchContext(settings=plain).sink() is NULL_SINK
+    off = Settings(
+        home=tmp_path, langfuse_public_key="pk", langfuse_secret_key="sk", langfuse_tracing=False
+    )
+    assert await SearchContext(settings=off).sink() is NULL_SINK
+
+
+def test_ids_are_made_once_and_follow_the_host() -> None:
+    """Given ids stay, missing ones are made, the host's run id is used."""
+    assert SearchContext(run_id="r", trace_id="t").ids("host")["run_id"] == "r"
+    ids = SearchContext().ids("host")
+    assert (ids["run_id"], ids["trace_id"]) == ("host", "host")
+    assert SearchContext().ids() != SearchContext().ids()
+
+
+def test_json_schema_shows_names_only() -> None:
+    """The form of a remote caller has neither tenant nor live objects."""
+    fields = SearchContext.model_json_schema()["properties"]
+    assert {"provider", "model", "embeddings", "ranking_profile", "case_id"} <= fields.keys()
+    assert not {"tenant_id", "store", "trigger", "spans", "settings", "run_id"} & fields.keys()

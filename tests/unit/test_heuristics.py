@@ -1,0 +1,100 @@
+"""Points for title, snippet, coverage and address."""
+
+from __future__ import annotations
+
+import pytest
+
+from collection_search.heuristics import Page, judge, snippet_quality, url_penalty
+
+URL = "https://docs.example/guide"
+SENTENCE = "Call cancel() on the task; it is interrupted at its next await. " * 2
+
+
+def test_full_marks():
+    """A page with every word in its title and a proper snippet earns all 75 points."""
+    parts = judge("cancel asyncio task", Page("Cancel an asyncio task", SENTENCE, URL))
+    assert (parts.title, parts.snippet, parts.coverage, parts.url) == (30.0, 25, 20.0, 0)
+    assert (parts.total, parts.relevance) == (75.0, 100.0)
+    assert parts.matched == ("cancel", "asyncio", "task")
+
+
+def test_nothing_shared():
+    """A page that shares no word has points for its snippet only."""
+    parts = judge("cancel asyncio task", Page("Sourdough", "Knead well.", "https://bake.example/"))
+    assert (parts.title, parts.coverage, parts.relevance, parts.matched) == (0, 0, 0, ())
+    assert parts.total == parts.snippet == 10
+
+
+def test_rare_words_weigh_more():
+    """By rarity the name decides; literally every word counts the same."""
+    rare, common = Page("Asyncio", "", URL), Page("Time", "", URL)
+    assert judge("asyncio time", rare).title > 2 * judge("asyncio time", common).title
+    assert judge("asyncio time", rare, by_rarity=False).title == 15.0
+    assert judge("asyncio time", common, by_rarity=False).title == 15.0
+
+
+def test_page_without_title():
+    """Without a title the snippet speaks for it, but not in the literal reading."""
+    page = Page("", "Cancel the task.", URL)
+    assert judge("cancel task", page).title == 30.0
+    assert judge("cancel task", page, by_rarity=False).title == 0.0
+
+
+def test_address_names_the_subject():
+    """Words of host and path count as covered, those of the query string do not."""
+    assert judge("asyncio", Page("Tasks", "", "https://a.example/asyncio-task.html")).coverage == 20
+    assert judge("asyncio", Page("Tasks", "", "https://a.example/?q=asyncio")).coverage == 0
+
+
+def test_languages():
+    """Inflected forms count in both languages."""
+    assert judge("Häuser in Städten", Page("Ein Haus in der Stadt", "", URL)).coverage == 20
+    assert judge("cancelling tasks", Page("The task was cancelled", "", URL)).coverage == 20
+
+
+@pytest.mark.parametrize(
+    ("snippet", "points"),
+    [
+        ("", 0),
+        ("   ", 0),
+        ("short", 5),
+        ("short.", 10),
+        ("x" * 39, 5),
+        ("x" * 40, 12),
+        ("x" * 79, 12),
+        ("x" * 80, 20),
+        ("x" * 80 + "!", 25),
+    ],
+)
+def test_snippet_quality(snippet, points):
+    """Length gives 5, 12 or 20 points, a sentence's punctuation 5 more."""
+    assert snippet_quality(snippet) == points
+
+
+@pytest.mark.parametrize(
+    ("url", "points"),
+    [
+        ("https://docs.python.org/3/library/asyncio-task.html", 0),
+        ("https://a.example/accounting/login-theory", 0),
+        ("https://a.example/login", -10),
+        ("https://a.example/Login.php", -10),
+        ("https://a.example/tag/python", -5),
+        ("https://shop.example/product/1", -10),
+        ("https://www.facebook.com/someone", -10),
+        ("https://notx.com/page", 0),
+        ("https://a.example/1/2/3/4/5/6/7", -5),
+        ("https://a.example/?" + "q" * 61, -5),
+        ("https://facebook.com/login/shop/tag?" + "q" * 61, -20),
+        ("https://[broken", -20),
+        ("", 0),
+    ],
+)
+def test_url_penalty(url, points):
+    """Log-in, social, shop and listing pages, deep paths and long queries cost up to 20 points."""
+    assert url_penalty(url) == points
+
+
+def test_judgements_are_remembered():
+    """The same question and page are judged once."""
+    page = Page("Remembered", "once", URL)
+    assert judge("remembered", page) is judge("remembered", page)

@@ -1,0 +1,147 @@
+"""Words, stems and full-text queries."""
+
+from __future__ import annotations
+
+import sqlite3
+import sys
+from concurrent.futures import ThreadPoolExecutor
+from subprocess import run
+
+import pytest
+
+from collection_search.languages import english, german
+from collection_search.lexicon import (
+    index_text,
+    language_of,
+    match_query,
+    question_terms,
+    stem_set,
+    stems,
+    terms,
+    words,
+)
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("C++ and C# differ from C", ["cpp", "and", "csharp", "differ", "from", "c"]),
+        ("page#section", ["page", "section"]),
+        ("asyncio.wait_for(x, 2.5)", ["asyncio", "wait", "for", "x", "2", "5"]),
+        ("STRASSE Straße", ["strasse", "strasse"]),
+        ("\uff26\uff34\uff33\uff15", ["fts5"]),
+        ("nai\u0308ve", ["naïve"]),
+        ("\U0001f600 \ud800 \x00 -- \"'", []),
+    ],
+)
+def test_words(text, expected):
+    """Words are folded, identifiers split, C++ and C# kept apart from C, symbols left out."""
+    assert words(text) == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "language"),
+    [
+        ("How do I cancel a task?", "en"),
+        ("Wie breche ich eine Aufgabe ab?", "de"),
+        ("Wer gewann den Super Bowl?", "de"),
+        ("Wärmepumpe Förderung", "de"),
+        ("Wetter heute Abend", "de"),
+        ("Wann entdeckte Carl Wilhelm Scheele Sauerstoff?", "de"),
+        ("weather forecast tomorrow", "en"),
+        ("asyncio", "en"),
+        ("", "en"),
+    ],
+)
+def test_language(text, language):
+    """Stop words decide, then umlauts and common words; without a sign it is English."""
+    assert language_of(text) == language
+
+
+def test_terms_and_stems():
+    """Stop words go, inflected forms fall together, in both languages."""
+    assert terms("What is the capital of France?") == ["capital", "france"]
+    assert stems("cancelled cancelling cancels") == ["cancel"] * 3
+    assert stems("die Häuser und das Haus") == ["haus", "haus"]
+    assert stems("the time", "de") == ["the", "tim"]
+    assert stem_set("the tasks of the task", "en") == {"the", "task", "of"}
+
+
+def test_question_terms_weigh_by_rarity():
+    """Common words weigh less than rare ones, names and numbers a little more, each stem once."""
+    found = {term.word: term.rarity for term in question_terms("Many tasks of Tesla: task 42?")}
+    assert found == {"many": 1.0, "tasks": 1.0, "tesla": 3.5, "42": 3.5}
+    assert [term.rarity for term in question_terms("ubiquitous")] == [3.0]
+    assert [term.rarity for term in question_terms("hypothesis")] == [2.0]
+
+
+def test_question_of_stop_words_keeps_them():
+    """A question that is all stop words is asked for by these, one without words by nothing."""
+    assert [term.word for term in question_terms("To be or not to be")] == ["to", "be", "or", "not"]
+    assert question_terms("\U0001f600 !?") == ()
+
+
+def test_match_query_form():
+    """Stems stand in quotes, joined by OR; a German question also looks for English stems."""
+    assert match_query("Cancel the tasks!") == '"cancel" OR "task"'
+    assert match_query("Was ist Caching?") == '"cach" OR "caching"'
+    assert match_query("the and of") == match_query("?!") == ""
+
+
+@pytest.fixture
+def pages():
+    """A full-text table as the stores have it."""
+    db = sqlite3.connect(":memory:")
+    db.execute("CREATE VIRTUAL TABLE page USING fts5(t, tokenize='unicode61 remove_diacritics 2')")
+    yield db
+    db.close()
+
+
+@pytest.mark.parametrize(
+    ("text", "question"),
+    [
+        ("Running tasks were cancelled.", "How do I cancel a running task?"),
+        ("Die Häuser der Städte", "Haus in einer Stadt"),
+        ("Müller wohnt in der Straße.", "Strasse von Muller"),
+        ("Templates in C++ and generics in C#", "generics in C#"),
+        ("The timeouts of asyncio", "Wie setze ich ein asyncio Timeout?"),
+        ('A word like "NEAR" or AND', 'NEAR("word", 2) AND -x:y*'),
+    ],
+)
+def test_indexed_text_is_found(pages, text, question):
+    """What `index_text` stores, `match_query` finds: inflected, accented, quoted, cross-language."""
+    pages.execute("INSERT INTO page VALUES (?)", (index_text(text),))
+    found = pages.execute("SELECT count(*) FROM page WHERE page MATCH ?", (match_query(question),))
+    assert found.fetchone() == (1,)
+
+
+def test_long_question_stays_a_query(pages):
+    """A question of thousands of words makes a query that FTS5 accepts."""
+    question = " ".join(f"word{i}" for i in range(5000))
+    pages.execute("INSERT INTO page VALUES (?)", (index_text("word7"),))
+    found = pages.execute("SELECT count(*) FROM page WHERE page MATCH ?", (match_query(question),))
+    assert found.fetchone() == (1,)
+
+
+def test_threads_stem_alike():
+    """Many threads get the stems that one gets."""
+    texts = [f"cancelling{i} running{i} houses{i} tasks" for i in range(400)]
+    with ThreadPoolExecutor(8) as pool:
+        found = list(pool.map(lambda text: stems(text, "en"), texts))
+    assert found == [stems(text, "en") for text in texts]
+
+
+def test_word_lists_are_tidy():
+    """Each word stands once in its list, in one list only, and the lists are in order."""
+    for language in (english, german):
+        lists = [language.STOP_WORDS, language.VERY_COMMON, language.COMMON]
+        split = [each.split() for each in lists]
+        assert all(len(each) == len(set(each)) for each in split)
+        assert len(set().union(*split)) == sum(map(len, split))
+        assert all(each == sorted(each) for each in split[1:])
+
+
+def test_stemmer_is_loaded_at_first_use():
+    """Importing the module loads no stemmer."""
+    code = "import sys, collection_search.lexicon; sys.exit('Stemmer' in sys.modules)"
+    assert run([sys.executable, "-c", code], check=False).returncode == 0

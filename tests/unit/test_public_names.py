@@ -1,0 +1,37 @@
+"""The public surface of the package."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import pytest
+
+import collection_search
+from collection_search import testing
+
+HEAVY = ("langgraph", "langchain_openai", "openai", "langfuse", "trafilatura", "numpy")
+
+
+@pytest.mark.parametrize("package", [collection_search, testing])
+def test_all_names_are_sorted_and_importable(package: object) -> None:
+    """`__all__` is in order and every name in it can be had."""
+    names = package.__all__
+    assert names == sorted(names)
+    for name in names:
+        assert getattr(package, name) is not None
+
+
+def test_unknown_name_is_an_attribute_error() -> None:
+    """A misspelt name fails as for any module."""
+    with pytest.raises(AttributeError, match="no_such_name"):
+        _ = collection_search.no_such_name
+
+
+def test_import_loads_nothing_heavy() -> None:
+    """A fresh interpreter that imports the package has loaded none of the large libraries."""
+    code = f"import sys, collection_search; print([m for m in {HEAVY!r} if m in sys.modules])"
+    result = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True
+    )
+    assert result.stdout.strip() == "[]"

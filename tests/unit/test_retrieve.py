@@ -1,0 +1,206 @@
+"""Retrieval: a question becomes passages that can be cited."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from collection_search import Settings
+from collection_search.adapters.stores.sqlite import SQLiteStore
+from collection_search.context import SearchContext
+from collection_search.errors import ConfigError, InputError, InvalidQueryError, ModelError
+from collection_search.records import TenantScope
+from collection_search.testing.embeddings import ScriptedEmbedder
+from collection_search.testing.stores.base import chunks, document
+from collection_search.tools.retrieve import aretrieve, retrieve
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+SCOPE = TenantScope("local", "docs")
+TASKS = (
+    "To cancel a task after a timeout, use asyncio.timeout as a context manager.",
+    "A task group waits for all of its tasks.",
+    "Streams read and write without callbacks.",
+)
+
+
+@pytest.fixture
+def settings(tmp_path: Path) -> Settings:
+    return Settings(home=tmp_path)
+
+
+@pytest.fixture
+def store(settings: Settings) -> Iterator[SQLiteStore]:
+    store = SQLiteStore.from_settings(settings)
+    yield store
+    store.close()
+
+
+@pytest.fixture
+def context(settings: Settings, store: SQLiteStore) -> SearchContext:
+    return SearchContext(settings=settings, store=store)
+
+
+def put(
+    store: SQLiteStore, name: str, *texts: str, scope: TenantScope = SCOPE, **more: Any
+) -> None:
+    provenance = {"query": "asyncio", "rank": 1}
+    page = document(name, "".join(texts), **provenance)
+    store.collections.replace_document(scope, page, chunks(*texts, **more))
+
+
+def test_passages_can_be_cited(store: SQLiteStore, context: SearchContext) -> None:
+    """Number, address, text, score and the way back to the place in the document."""
+    put(store, "asyncio", *TASKS)
+    first, *others = retrieve(
+        "How do I cancel a task after a timeout?",
+        collection="docs",
+        tenant="local",
+        context=context,
+    )
+    assert (first.n, first.url, first.title) == (1, document("asyncio").url, "Title of asyncio")
+    assert first.text == TASKS[0]
+    assert 50 < first.score <= 100
+    assert (first.provenance["start"], first.provenance["end"]) == (0, len(TASKS[0]))
+    assert (first.provenance["query"], first.provenance["rank"]) == ("asyncio", 1)
+    assert first.provenance["content_hash"] == document("asyncio", "".join(TASKS)).content_hash
+    assert [one.n for one in others] == [2]
+    assert first.score > others[0].score
+
+
+async def test_it_can_be_awaited(store: SQLiteStore, context: SearchContext) -> None:
+    """The coroutine gives the same passages."""
+    put(store, "asyncio", *TASKS)
+    awaited = await aretrieve("cancel a task", collection="docs", tenant="local", context=context)
+    assert awaited == await asyncio.to_thread(
+        retrieve, "cancel a task", collection="docs", tenant="local", context=context
+    )
+
+
+def test_at_most_k_passages(store: SQLiteStore, context: SearchContext) -> None:
+    """The best ones, in order."""
+    put(store, "asyncio", *TASKS)
+    (only,) = retrieve(
+        "cancel a task after a timeout", collection="docs", tenant="local", k=1, context=context
+    )
+    assert only.text == TASKS[0]
+
+
+def test_one_document_does_not_fill_the_answer(store: SQLiteStore, context: SearchContext) -> None:
+    """Three passages of a document at most, while others have something to say."""
+    put(store, "long", *(f"Cancel a task: variant {n} of cancelling a task." for n in range(9)))
+    put(store, "short", "Something else, and a word about how to cancel.")
+    found = retrieve("cancel a task", collection="docs", tenant="local", k=4, context=context)
+    assert [one.url.rpartition("/")[2] for one in found] == ["long"] * 3 + ["short"]
+    assert [one.n for one in found] == [1, 2, 3, 4]
+    found = retrieve("cancel a task", collection="docs", tenant="local", k=6, context=context)
+    assert [one.url.rpartition("/")[2] for one in found].count("long") == 5
+    assert [one.score for one in found] == sorted((one.score for one in found), reverse=True)
+
+
+def test_nothing_relevant_is_an_empty_answer(store: SQLiteStore, context: SearchContext) -> None:
+    """No passage is made up."""
+    put(store, "asyncio", *TASKS)
+    assert retrieve("potato soup", collection="docs", tenant="local", context=context) == []
+
+
+def test_tenants_are_apart(store: SQLiteStore, context: SearchContext) -> None:
+    """The tenant is that of the context, or the one asked for."""
+    put(store, "mine", "my task")
+    put(store, "theirs", "their task", scope=TenantScope("other", "docs"))
+    mine = retrieve("task", collection="docs", tenant="local", context=context)
+    theirs = retrieve("task", collection="docs", tenant="other", context=context)
+    assert ([one.text for one in mine], [one.text for one in theirs]) == (
+        ["my task"],
+        ["their task"],
+    )
+
+
+def test_an_unknown_collection_lists_the_known(store: SQLiteStore, context: SearchContext) -> None:
+    """Those of the tenant, and of nobody else."""
+    with pytest.raises(InputError, match=r"has no collection 'docs'\. It has none yet"):
+        retrieve("task", collection="docs", tenant="local", context=context)
+    put(store, "mine", "my task")
+    put(store, "theirs", "their task", scope=TenantScope("other", "private"))
+    with pytest.raises(InputError, match=r"has no collection 'dosc'\. Known: docs\.$"):
+        retrieve("task", collection="dosc", tenant="local", context=context)
+
+
+@pytest.mark.parametrize("k", [0, 101])
+def test_k_has_bounds(context: SearchContext, k: int) -> None:
+    """The bounds are in the message."""
+    with pytest.raises(InputError, match="1 to 100"):
+        retrieve("task", collection="docs", tenant="local", k=k, context=context)
+
+
+def test_a_question_needs_words(context: SearchContext) -> None:
+    """As for a search."""
+    with pytest.raises(InvalidQueryError):
+        retrieve(" site:example.com ", collection="docs", tenant="local", context=context)
+
+
+@pytest.mark.parametrize("name", ["", "x" * 201, "a\nb"])
+def test_a_collection_needs_a_name(context: SearchContext, name: str) -> None:
+    """A name that no collection can have is the caller's error."""
+    with pytest.raises(InputError, match="collection needs 1 to 200 printable characters"):
+        retrieve("task", collection=name, tenant="local", context=context)
+
+
+def embedded(store: SQLiteStore, embedder: ScriptedEmbedder) -> None:
+    store.collections.bind_embedder(SCOPE, embedder.fingerprint)
+    vectors = asyncio.run(embedder.embed(TASKS))
+    put(store, "asyncio", *TASKS, vectors=vectors)
+
+
+def test_a_model_finds_what_words_do_not(store: SQLiteStore, context: SearchContext) -> None:
+    """The collection's embedder takes part when it is there."""
+    embedder = ScriptedEmbedder(synonyms={"sockets": "streams", "ingest": "read"})
+    embedded(store, embedder)
+    context = context.model_copy(update={"embeddings": embedder})
+    found = retrieve("sockets ingest", collection="docs", tenant="local", context=context)
+    assert found[0].text == TASKS[2]
+    assert found[0].score > found[1].score
+
+
+@pytest.mark.parametrize("given", ["lexical", ScriptedEmbedder(fingerprint="other:64")])
+def test_another_embedder_is_refused(
+    store: SQLiteStore, context: SearchContext, given: str | ScriptedEmbedder
+) -> None:
+    """The sentence names the one that is needed."""
+    embedded(store, ScriptedEmbedder(fingerprint="first:64"))
+    context = context.model_copy(update={"embeddings": given})
+    with pytest.raises(ConfigError, match="filled with the embedder first:64"):
+        retrieve("task", collection="docs", tenant="local", context=context)
+
+
+def test_a_collection_without_a_model_needs_none(
+    store: SQLiteStore, context: SearchContext
+) -> None:
+    """It is searched by its words, whatever model is configured."""
+    put(store, "asyncio", *TASKS)
+    embedder = ScriptedEmbedder()
+    context = context.model_copy(update={"embeddings": embedder})
+    assert (
+        retrieve("cancel", collection="docs", tenant="local", context=context)[0].text == TASKS[0]
+    )
+    assert embedder.calls == []
+
+
+def test_a_failing_model_is_told(store: SQLiteStore, context: SearchContext) -> None:
+    """Passages found by words alone would look like the full answer."""
+    embedder = ScriptedEmbedder()
+    embedded(store, embedder)
+    embedder.errors.append(ModelError("overloaded"))
+    context = context.model_copy(update={"embeddings": embedder})
+    with pytest.raises(ModelError, match="overloaded"):
+        retrieve("task", collection="docs", tenant="local", context=context)
+
+
+def test_an_endless_question_is_refused(context: SearchContext) -> None:
+    """A pasted book is not searched for."""
+    with pytest.raises(InputError, match="2000"):
+        retrieve("word " * 500, collection="docs", tenant="local", context=context)

@@ -1,0 +1,238 @@
+"""Ranking and thresholds."""
+
+from __future__ import annotations
+
+import json
+import math
+
+import numpy as np
+import pytest
+
+from collection_search.errors import QualityThresholdError
+from collection_search.heuristics import judge
+from collection_search.scoring import (
+    DENSE,
+    LEXICAL,
+    Calibration,
+    Page,
+    rank,
+    select_for_ingestion,
+)
+from collection_search.similarity import LexicalSimilarity
+
+DOCUMENTATION = """
+asyncio-task | Coroutines and Tasks | asyncio.timeout() limits the time spent waiting: on timeout the running task is cancelled and TimeoutError is raised.
+argparse | argparse: parser for command-line options | The argparse module makes it easy to write user-friendly command-line interfaces; it defines what arguments it requires and parses those out of sys.argv.
+csv | csv: CSV file reading and writing | The csv module implements classes to read and write tabular data in CSV format.
+tempfile | tempfile: generate temporary files and directories | This module creates temporary files and directories. It works on all supported platforms.
+heapq | heapq: heap queue algorithm | This module provides an implementation of the heap queue algorithm, also known as the priority queue algorithm.
+hashlib | hashlib: secure hashes and message digests | A common interface to many hash algorithms: SHA1, SHA224, SHA256, SHA384, SHA512 and MD5.
+smtplib | smtplib: SMTP protocol client | The smtplib module defines an SMTP client session object that can be used to send mail to any internet machine.
+json | json: JSON encoder and decoder | json.loads deserializes a string containing a JSON document to a Python object.
+shutil | shutil: high-level file operations | Recursively copy an entire directory tree rooted at src to a directory named dst and return the destination directory.
+logging | logging.handlers | RotatingFileHandler supports rotation of disk log files when the current log file is nearly maxBytes in length.
+unittest | unittest.mock: mock object library | It allows you to replace parts of your system under test with mock objects and make assertions about their use.
+decimal | decimal: decimal fixed-point and floating-point arithmetic | Provides support for fast correctly rounded decimal floating-point arithmetic.
+"""
+"""Address, title and snippet of documentation pages."""
+PAGES = [
+    Page(title, snippet, f"https://docs.example/3/library/{name}.html")
+    for name, title, snippet in (line.split(" | ") for line in DOCUMENTATION.strip().splitlines())
+]
+ANSWERED = {
+    "How do I cancel an asyncio task after a timeout?": "asyncio-task",
+    "parse command line arguments": "argparse",
+    "How to read a CSV file?": "csv",
+    "create a temporary directory": "tempfile",
+    "priority queue": "heapq",
+    "SHA256 of a file": "hashlib",
+    "send mail with SMTP": "smtplib",
+    "copy a directory tree": "shutil",
+    "mock objects in tests": "unittest",
+    "rounding of decimals": "decimal",
+    "Wie breche ich eine asyncio Task nach einem Timeout ab?": "asyncio-task",
+    "Wie lese ich CSV Dateien?": "csv",
+}
+UNANSWERED = [
+    "What is the capital of Mongolia?",
+    "best recipe for sourdough bread",
+    "Wie hoch ist der Mount Everest?",
+    "Who won the football world cup in 1990?",
+    "symptoms of vitamin D deficiency",
+    "Kubernetes ingress controller configuration",
+    "Wie beantrage ich Elterngeld in Bayern?",
+]
+
+
+@pytest.mark.parametrize(("question", "name"), ANSWERED.items())
+def test_documentation_is_found(question, name):
+    """Of twelve documentation pages the right one comes first, good enough to ingest."""
+    best = rank(question, PAGES)[0]
+    assert PAGES[best.index].url.endswith(f"/{name}.html")
+    assert best.embedding_rank_score >= 50
+
+
+@pytest.mark.parametrize("question", UNANSWERED)
+def test_off_topic_pages_are_refused(question):
+    """The same pages do not pass for questions that they do not answer."""
+    scores = [each.embedding_rank_score for each in rank(question, PAGES)]
+    assert max(scores) < 50
+    with pytest.raises(QualityThresholdError):
+        select_for_ingestion(scores, min_score=60, top_k=10)
+
+
+@pytest.mark.parametrize("question", ANSWERED)
+def test_score_means_the_same_in_small_and_large_pools(question):
+    """A page keeps its score, within a few points, when other pages come or go."""
+    whole = {each.index: each.embedding_rank_score for each in rank(question, PAGES)}
+    alone = [rank(question, [page])[0].embedding_rank_score for page in PAGES]
+    assert [whole[i] for i in range(len(PAGES))] == pytest.approx(alone, abs=10)
+
+
+def test_default_without_a_model():
+    """The score is 0.6 of the calibrated similarity and 0.4 of title and coverage."""
+    question = "How to read a CSV file?"
+    cosines = LexicalSimilarity().similarities(question, [f"{p.title} {p.snippet}" for p in PAGES])
+    for each in rank(question, PAGES):
+        cosine = cosines[each.index]
+        heuristic = judge(question, PAGES[each.index]).relevance
+        expected = 60 * LEXICAL.probability(cosine, cosine) + 0.4 * heuristic
+        assert each.embedding_rank_score == pytest.approx(expected, abs=0.01)
+        assert each.embedding_similarity == pytest.approx(cosine, abs=1e-4)
+        assert each.heuristic_score == pytest.approx(heuristic, abs=0.01)
+
+
+def test_default_with_a_model():
+    """A model's similarity counts on its own scale, that of the words beside it."""
+    page = Page(
+        "Interrupting work", "Stop a coroutine when it takes too long.", "https://a.example"
+    )
+    scores = [
+        rank("cancel a task", [page], similarities=[cosine])[0].embedding_rank_score
+        for cosine in (-1.0, 0.0, 0.3, 0.6, 1.0)
+    ]
+    assert scores == sorted(scores)
+    assert scores[0] < 10
+    assert scores[-1] > 40
+
+
+def test_models_are_placed_by_their_medians():
+    """Two models that differ by their scale alone give the same scores."""
+    shifted = Calibration(
+        "dense",
+        similarity=DENSE.similarity,
+        wording=DENSE.wording,
+        constant=DENSE.constant,
+        unrelated=0.7 + 0.2 * DENSE.unrelated,
+        related=0.7 + 0.2 * DENSE.related,
+    )
+    cosines = [0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.1, 0.2, 0.3, 0.4, 0.5]
+    high = [0.7 + 0.2 * cosine for cosine in cosines]
+    one = rank("read CSV", PAGES, similarities=cosines)
+    other = rank("read CSV", PAGES, similarities=high, calibration=shifted)
+    assert [(each.index, each.embedding_rank_score) for each in one] == [
+        (each.index, each.embedding_rank_score) for each in other
+    ]
+
+
+def test_literal_profile_is_the_raw_arithmetic():
+    """0.6 * cosine * 100 + 0.4 * (title + snippet + coverage + address), nothing else."""
+    page = Page("CSV files", "Read CSV. " * 10, "https://a.example/tag/csv")
+    (scored,) = rank("read CSV files", [page], similarities=[0.5], profile="literal")
+    assert scored.heuristic_score == pytest.approx(30 * 2 / 3 + 25 + 20 - 5)
+    assert scored.embedding_rank_score == pytest.approx(30 + 0.4 * scored.heuristic_score, abs=0.01)
+    assert scored.explanation["scale"] == "literal"
+
+
+def test_literal_profile_tops_out_at_ninety():
+    """The literal parts sum to 75, so that even a perfect page scores 90."""
+    page = Page("Read CSV files", "Read CSV files. " * 10, "https://a.example/csv")
+    (scored,) = rank("read CSV files", [page], similarities=[1.0], profile="literal")
+    assert (scored.heuristic_score, scored.embedding_rank_score) == (75.0, 90.0)
+
+
+@pytest.mark.parametrize("profile", ["default", "literal"])
+def test_failed_similarity_counts_zero(profile):
+    """A page that could not be embedded is judged by its heuristics alone."""
+    page = Page("Read CSV", "Read CSV.", "https://a.example/csv")
+    for failed in (math.nan, math.inf, -math.inf):
+        (scored,) = rank("read CSV", [page], similarities=[failed], profile=profile)
+        assert scored.embedding_similarity == 0
+        assert scored.explanation["embedding_score"] == 0
+        assert scored.embedding_rank_score == pytest.approx(0.4 * scored.heuristic_score)
+
+
+def test_ties_are_ordered_by_address():
+    """Pages of equal score come in the order of their addresses."""
+    pages = [Page("Task", "A task.", f"https://a.example/{name}") for name in "cab"]
+    assert [each.index for each in rank("task", pages)] == [1, 2, 0]
+
+
+def test_limit():
+    """At most `limit` pages are returned: the best ones, 20 by default."""
+    pages = [Page("Task", "word " * i, f"https://a.example/{i:02}") for i in range(30)]
+    everything = rank("task", pages, limit=30)
+    assert rank("task", pages, limit=3) == everything[:3]
+    assert len(rank("task", pages)) == 20
+
+
+@pytest.mark.parametrize("question", ["", "the of and", "\U0001f600", "task", "!?", "\x00"])
+@pytest.mark.parametrize(
+    "pages",
+    [
+        [],
+        [Page("", "", "")],
+        [Page("Task", "Same text.", "https://a.example/1")] * 3,
+        [Page("\U0001f600", "\ud800", "https://[broken"), Page("Task", "", "x")],
+    ],
+)
+@pytest.mark.parametrize("profile", ["default", "literal"])
+def test_odd_input_is_scored(question, pages, profile):
+    """Empty, identical, wordless and broken input is ranked within bounds."""
+    scored = rank(question, pages, profile=profile)
+    assert len(scored) == len(pages)
+    assert all(0 <= each.embedding_rank_score <= 100 for each in scored)
+
+
+def test_wrong_number_of_similarities():
+    """Similarities that do not belong to the pages are refused."""
+    with pytest.raises(ValueError, match="1 similarities for 12 pages"):
+        rank("task", PAGES, similarities=[0.5])
+
+
+@pytest.mark.parametrize("similarities", [None, np.linspace(-1, 1, 12, dtype=np.float32)])
+def test_explanation_is_plain_json(similarities):
+    """Every value of a result can be written as JSON, the explanation says what the score means."""
+    for each in rank("How to read a CSV file?", PAGES, similarities=similarities):
+        plain = json.loads(json.dumps([each.embedding_similarity, each.explanation]))
+        assert plain == [each.embedding_similarity, each.explanation]
+        assert each.explanation["scale"] == ("lexical" if similarities is None else "dense")
+        assert each.explanation["meaning"]
+
+
+def test_selection_takes_what_reaches_the_score():
+    """Three or more at the wanted score: these, best first, at most top_k."""
+    scores = [61.0, 90.0, 60.0, 59.9, 75.0]
+    assert select_for_ingestion(scores, min_score=60, top_k=10) == ([1, 4, 0, 2], 60)
+    assert select_for_ingestion(scores, min_score=60, top_k=2) == ([1, 4], 60)
+
+
+def test_selection_falls_back_to_fifty():
+    """Fewer than three at the wanted score: everything from 50 on."""
+    assert select_for_ingestion([80, 65, 50, 49.9], min_score=60, top_k=9) == ([0, 1, 2], 50)
+    assert select_for_ingestion([49, 45], min_score=45, top_k=9) == ([0, 1], 45)
+
+
+@pytest.mark.parametrize(
+    ("scores", "min_score", "said"),
+    [
+        ([49.94, 12.0], 60.0, "no result scores 50 or more: the best of 2 scores 49.9"),
+        ([39.0], 40.0, "no result scores 40 or more: the best of 1 scores 39.0"),
+        ([], 60.0, "no result scores 50 or more: there is none"),
+    ],
+)
+def test_selection_refuses(scores, min_score, said):
+    """When nothing is good enough the error says how far it was and what to do."""
+    with pytest.raises(QualityThresholdError, match="lower the minimum score") as refused:
+        select_for_ingestion(scores, min_score=min_score, top_k=10)
+    assert str(refused.value).startswith(said)

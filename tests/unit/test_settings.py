@@ -1,0 +1,118 @@
+"""Settings from file, environment and arguments."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+from pydantic import ValidationError
+
+from collection_search.errors import ConfigError
+from collection_search.settings import Settings
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+@pytest.fixture(autouse=True)
+def empty_surroundings(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """No variable and no file of this machine reaches a test."""
+    import os
+
+    for name in os.environ:
+        if name.startswith(("COLLECTION_SEARCH_", "OPENAI_", "LANGFUSE_")):
+            monkeypatch.delenv(name)
+    monkeypatch.chdir(tmp_path)
+
+
+def test_defaults_need_no_key_and_no_server() -> None:
+    """Out of the box everything is embedded and free."""
+    settings = Settings.load()
+    assert (settings.provider, settings.model, settings.embeddings) == ("auto", None, "lexical")
+    assert settings.tenant == "local"
+    assert settings.collections_path.parent == settings.home
+
+
+def test_file_in_the_working_folder_is_read(tmp_path: Path) -> None:
+    """`collection-search.yaml` sets what it names."""
+    (tmp_path / "collection-search.yaml").write_text("tenant: acme\nsearch_timeout_s: 3\n")
+    settings = Settings.load()
+    assert (settings.tenant, settings.search_timeout_s) == ("acme", 3.0)
+
+
+def test_environment_wins_over_the_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A variable overrides the file, an argument overrides both."""
+    (tmp_path / "collection-search.yaml").write_text("tenant: acme\nprovider: offline\n")
+    monkeypatch.setenv("COLLECTION_SEARCH_TENANT", "globex")
+    assert Settings.load().tenant == "globex"
+    assert Settings.load(tenant="initech").tenant == "initech"
+    assert Settings.load().provider == "offline"
+
+
+def test_config_variable_names_the_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """COLLECTION_SEARCH_CONFIG points to a file anywhere, and must exist."""
+    elsewhere = tmp_path / "other.yaml"
+    elsewhere.write_text("tenant: acme\n")
+    monkeypatch.setenv("COLLECTION_SEARCH_CONFIG", str(elsewhere))
+    assert Settings.load().tenant == "acme"
+    monkeypatch.setenv("COLLECTION_SEARCH_CONFIG", str(tmp_path / "missing.yaml"))
+    with pytest.raises(ConfigError, match=r"missing\.yaml"):
+        Settings.load()
+
+
+def test_vendor_variables_keep_their_names(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Keys and addresses are read under the vendors' own names, keys as secrets."""
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-secret-value")
+    monkeypatch.setenv("LANGFUSE_HOST", "http://127.0.0.1:3000")
+    settings = Settings.load()
+    assert settings.openai_api_key is not None
+    assert settings.openai_api_key.get_secret_value() == "sk-secret-value"
+    assert "sk-secret" not in repr(settings)
+    assert settings.langfuse_base_url == "http://127.0.0.1:3000"
+
+
+@pytest.mark.parametrize(
+    ("text", "named"),
+    [
+        ("ingest_workers: 0", "ingest_workers"),
+        ("tenannt: acme", "tenannt"),
+        ('tenant: "a\\tb"', "tenant"),
+        ("[", "yaml"),
+        ("- tenant", "yaml must hold one setting a line"),
+        ("tenant", "yaml must hold one setting a line"),
+        ("7", "yaml must hold one setting a line"),
+    ],
+)
+def test_wrong_setting_is_named(tmp_path: Path, text: str, named: str) -> None:
+    """A value out of range, a misspelt name or broken YAML is one ConfigError that names it."""
+    (tmp_path / "collection-search.yaml").write_text(text)
+    with pytest.raises(ConfigError, match=named):
+        Settings.load()
+
+
+def test_a_wrong_value_is_not_repeated() -> None:
+    """It may be a key."""
+    with pytest.raises(ValidationError) as caught:
+        Settings(openai_api_key=["hunter2"])
+    assert "hunter2" not in str(caught.value)
+
+
+def test_empty_variable_counts_as_unset(monkeypatch: pytest.MonkeyPatch) -> None:
+    """An empty variable does not override a default."""
+    monkeypatch.setenv("COLLECTION_SEARCH_MODEL", "")
+    assert Settings.load().model is None
+
+
+def test_unwritable_home_is_a_config_error(tmp_path: Path) -> None:
+    """A data folder that is a file says which variable to set."""
+    (tmp_path / "file").touch()
+    with pytest.raises(ConfigError, match="COLLECTION_SEARCH_HOME"):
+        Settings.load(home=tmp_path / "file").prepared_home()
+
+
+def test_a_bare_field_name_is_no_variable(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Only prefixed names and the vendors' own are read: PROVIDER may belong to somebody else."""
+    monkeypatch.setenv("PROVIDER", "aws")
+    monkeypatch.setenv("TENANT", "other")
+    settings = Settings.load()
+    assert (settings.provider, settings.tenant) == ("auto", "local")
