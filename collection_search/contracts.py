@@ -154,6 +154,10 @@ class SearchAdapterResponse:
     status_code: int
     raw_results: Sequence[RawSearchResult] = ()
     quota_remaining: int | None = None
+    request_count: int = 1
+    """Requests that the provider counts: one per page of results."""
+    notices: Sequence[str] = ()
+    """What a person should know about the answer, such as a missing page or an end date."""
 
 
 class GraphInput(BaseModel):

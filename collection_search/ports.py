@@ -19,6 +19,7 @@ if TYPE_CHECKING:
         Claim,
         CollectionInfo,
         Document,
+        Embedded,
         IngestionRequest,
         StoredChunk,
         TenantScope,
@@ -82,7 +83,7 @@ class Embedder(Protocol):
     fingerprint: str
     """Model id and dimension: equal fingerprints mean comparable vectors."""
 
-    async def embed(self, texts: Sequence[str]) -> Vectors:
+    async def embed(self, texts: Sequence[str]) -> Embedded:
         """Return `(len(texts), d)` float32, unit length, in order. Raises `ModelError`."""
         ...
 

@@ -15,6 +15,17 @@ if TYPE_CHECKING:
 Vectors: TypeAlias = "NDArray[np.float32]"
 """`(n, d)` float32, rows of unit length."""
 
+
+@dataclass(frozen=True, slots=True)
+class Embedded:
+    """Texts as an embedder placed them, with what that consumed."""
+
+    vectors: Vectors
+    """One row per text, in order."""
+    input_tokens: int | None = None
+    """None when the embedder does not say."""
+
+
 RowState = Literal["waiting", "to_fetch", "working", "stored", "dead"]
 """Life of a ledger row. `waiting`: its text is staged, any worker may claim it. `to_fetch`: only a
 snippet is known, the page has not been fetched. `dead`: gave up after the last attempt."""

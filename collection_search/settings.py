@@ -9,11 +9,11 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Final, Literal
 
 import platformdirs
 import yaml
-from pydantic import AliasChoices, Field, SecretStr, ValidationError
+from pydantic import AliasChoices, BaseModel, ConfigDict, Field, SecretStr, ValidationError
 from pydantic_settings import (
     BaseSettings,
     PydanticBaseSettingsSource,
@@ -23,6 +23,9 @@ from pydantic_settings import (
 
 from .contracts import Name
 from .errors import ConfigError
+
+if TYPE_CHECKING:
+    from pydantic.fields import FieldInfo
 
 PREFIX = "COLLECTION_SEARCH_"
 CONFIG_VARIABLE = PREFIX + "CONFIG"
@@ -35,6 +38,53 @@ def _config_path() -> Path:
 
 def _vendor(field: str, *names: str) -> AliasChoices:
     return AliasChoices(PREFIX + field.upper(), *names)
+
+
+class ProviderAccess(BaseModel):
+    """How one search provider is reached."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, hide_input_in_errors=True)
+
+    api_key: SecretStr | None = None
+    base_url: str | None = None
+    """Scheme, host and prefix, to which the vendor's documented path is appended."""
+    search_engine_id: str | None = None
+    """Google's `cx`."""
+
+
+class _VendorVariables(PydanticBaseSettingsSource):
+    """Reads `<PROVIDER>_API_KEY` and the like for every provider, third parties' included."""
+
+    def get_field_value(
+        self,
+        field: FieldInfo,  # noqa: ARG002 - the signature is given
+        field_name: str,
+    ) -> tuple[Any, str, bool]:
+        """Give nothing: the whole map is made at once."""
+        return None, field_name, False
+
+    def __call__(self) -> dict[str, Any]:
+        """Return the map `providers`, as far as the environment has it."""
+        found: dict[str, dict[str, str]] = {}
+        for variable, value in os.environ.items():
+            provider, part = _PARTS.get(variable) or _split(variable)
+            if part and value.strip() and not variable.startswith(PREFIX):
+                found.setdefault(provider, {})[part] = value.strip()
+        return {"providers": found} if found else {}
+
+
+_SUFFIXES: Final = {"_API_KEY": "api_key", "_BASE_URL": "base_url"}
+_PARTS: Final = {
+    "SEARXNG_URL": ("searxng", "base_url"),
+    "GOOGLE_SEARCH_ENGINE_ID": ("google", "search_engine_id"),
+}
+
+
+def _split(variable: str) -> tuple[str, str | None]:
+    for suffix, part in _SUFFIXES.items():
+        if variable.endswith(suffix) and (name := variable.removesuffix(suffix)):
+            return name.lower(), part
+    return "", None
 
 
 class Settings(BaseSettings):
@@ -58,6 +108,13 @@ class Settings(BaseSettings):
     provider: str = Field(
         default="auto",
         description="Search provider; auto takes the first usable one, at last the offline corpus.",
+    )
+    default_provider: str | None = Field(
+        default=None, description="Provider that auto takes if it is usable, before any other."
+    )
+    providers: dict[str, ProviderAccess] = Field(
+        default_factory=dict,
+        description="Keys and addresses of search providers, by name: api_key, base_url.",
     )
     model: str | None = Field(
         default=None,
@@ -109,6 +166,12 @@ class Settings(BaseSettings):
         validation_alias=_vendor("openai_base_url", "OPENAI_BASE_URL"),
         description="Any compatible endpoint, /v1 included.",
     )
+    embeddings_api_key: SecretStr | None = Field(
+        default=None, description="Key of the endpoint below, where it is another one."
+    )
+    embeddings_base_url: str | None = Field(
+        default=None, description="Endpoint of embeddings, where it is not OPENAI_BASE_URL."
+    )
     langfuse_public_key: str | None = Field(
         default=None,
         validation_alias=_vendor("langfuse_public_key", "LANGFUSE_PUBLIC_KEY"),
@@ -140,7 +203,8 @@ class Settings(BaseSettings):
         file_secret_settings: PydanticBaseSettingsSource,  # noqa: ARG003
     ) -> tuple[PydanticBaseSettingsSource, ...]:
         """Arguments win over the environment, the environment over the file."""
-        return init_settings, env_settings, YamlConfigSettingsSource(settings_cls, _config_path())
+        file = YamlConfigSettingsSource(settings_cls, _config_path())
+        return init_settings, env_settings, _VendorVariables(settings_cls), file
 
     @classmethod
     def load(cls, **overrides: Any) -> Settings:
@@ -164,7 +228,14 @@ class Settings(BaseSettings):
 
     def __hash__(self) -> int:
         """Hash by value, so that adapters can be kept per settings."""
-        return hash(tuple(getattr(self, name) for name in type(self).model_fields))
+        values = (getattr(self, name) for name in type(self).model_fields)
+        return hash(
+            tuple(tuple(each.items()) if isinstance(each, dict) else each for each in values)
+        )
+
+    def access(self, provider: str) -> ProviderAccess:
+        """Return what is known of how to reach a search provider."""
+        return self.providers.get(provider, ProviderAccess())
 
     @property
     def collections_path(self) -> Path:

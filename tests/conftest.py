@@ -15,13 +15,22 @@ pytest.register_assert_rewrite(
     "collection_search.testing.search", "collection_search.testing.stores"
 )
 
-OURS = ("COLLECTION_SEARCH_", "OPENAI_", "LANGFUSE_", "LANGSMITH_", "LANGCHAIN_")
+OURS = (
+    "COLLECTION_SEARCH_",
+    "OPENAI_",
+    "LANGFUSE_",
+    "LANGSMITH_",
+    "LANGCHAIN_",
+    "SEARXNG_",
+    "GOOGLE_",
+)
+SUFFIXES = ("_API_KEY", "_BASE_URL", "_PROXY")
 
 
 @pytest.fixture(autouse=True)
 def clean_surroundings(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[None]:
     for name in os.environ:
-        if name.startswith(OURS):
+        if name.startswith(OURS) or name.upper().endswith(SUFFIXES):
             monkeypatch.delenv(name)
     monkeypatch.setenv("COLLECTION_SEARCH_HOME", str(tmp_path / "home"))
     from collection_search.context import process_settings

@@ -64,7 +64,7 @@ async def _similarities(
         return None
     texts = [question, *(f"{c['title']}\n{c['snippet']}" for c in candidates)]
     try:
-        return _cosines(await embedder.embed(texts), pages=len(candidates))
+        return _cosines((await embedder.embed(texts)).vectors, pages=len(candidates))
     except Exception as error:
         logger.warning("embedding failed, similarities count as 0", exc_info=loggable(error))
         return [math.nan] * len(candidates)

@@ -6,10 +6,11 @@ import hashlib
 import re
 from typing import TYPE_CHECKING
 
+from ..records import Embedded
+
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from ..records import Vectors
 
 _WORD = re.compile(r"\w+")
 
@@ -36,7 +37,7 @@ class ScriptedEmbedder:
         self.calls: list[list[str]] = []
         """The texts of every call."""
 
-    async def embed(self, texts: Sequence[str]) -> Vectors:
+    async def embed(self, texts: Sequence[str]) -> Embedded:
         """Return `(len(texts), dimension)` float32, unit length, in order."""
         import numpy as np
 
@@ -48,7 +49,7 @@ class ScriptedEmbedder:
             for word in _WORD.findall(text.lower()) or [""]:
                 vector[self._place(word)] += 1
         vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
-        return vectors
+        return Embedded(vectors, input_tokens=sum(len(text.split()) for text in texts))
 
     def _place(self, word: str) -> int:
         digest = hashlib.sha256(self.synonyms.get(word, word).encode()).digest()

@@ -249,7 +249,7 @@ class IngestionEngine:
         embedder = self.embedder_of(scope)
         if embedder is None:
             return None
-        vectors = run_blocking(embedder.embed(texts))
+        vectors = run_blocking(embedder.embed(texts)).vectors
         if len(vectors) != len(texts):
             raise ModelError(
                 f"{embedder.fingerprint} gave {len(vectors)} vectors for {len(texts)} texts."

@@ -67,7 +67,7 @@ async def aretrieve(
     scope = _scope(tenant, collection)
     store: Storage = await context.storage()
     embedder = await _embedder(context, store, scope)
-    vector = None if embedder is None else await embedder.embed([query])
+    vector = None if embedder is None else (await embedder.embed([query])).vectors
     found = await offload(
         store.collections.search, scope, query, vector=vector, limit=max(POOL, 5 * k)
     )

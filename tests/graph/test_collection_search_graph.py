@@ -20,6 +20,7 @@ from collection_search.errors import (
     SearchProviderTimeout,
     SearchProviderUnavailable,
 )
+from collection_search.records import Embedded
 from collection_search.testing import (
     RecordingSink,
     RecordingTrigger,
@@ -279,9 +280,8 @@ class AxisEmbedder:
 
     async def embed(self, texts: Any) -> Any:
         self.calls.append(len(texts))
-        return np.array(
-            [[1, 0] if text == QUESTION or "soup" in text else [0, 1] for text in texts], np.float32
-        )
+        places = [[1, 0] if text == QUESTION or "soup" in text else [0, 1] for text in texts]
+        return Embedded(np.array(places, np.float32))
 
 
 def test_embedding_failure_degrades(

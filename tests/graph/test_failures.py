@@ -13,6 +13,7 @@ from scripted_world import INPUT, good_pages
 
 from collection_search import CollectionSearchGraph, SearchContext, Settings
 from collection_search.errors import ModelError, SearchProviderTimeout, SearchProviderUnavailable
+from collection_search.records import Embedded
 from collection_search.testing import (
     RecordingSink,
     RecordingTrigger,
@@ -142,7 +143,7 @@ class ForeignEmbedder:
         self.vectors = vectors
 
     async def embed(self, texts: Any) -> Any:
-        return self.vectors(texts)
+        return Embedded(self.vectors(texts))
 
 
 def _raise(texts: Any) -> Any:

@@ -16,7 +16,7 @@ from collection_search import Settings
 from collection_search.adapters.stores.sqlite import SQLiteStore
 from collection_search.context import SearchContext
 from collection_search.errors import IngestError, InputError, ModelError, StoreError
-from collection_search.records import IngestionItem, IngestionRequest, TenantScope, Ticket
+from collection_search.records import Embedded, IngestionItem, IngestionRequest, TenantScope, Ticket
 from collection_search.testing.embeddings import ScriptedEmbedder
 from collection_search.tools.engine import IngestionEngine, engine_of, is_gone
 from collection_search.tools.ingest import LedgerTrigger, wait
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
     from pathlib import Path
 
-    from collection_search.records import TicketStatus, Vectors
+    from collection_search.records import TicketStatus
 
 SCOPE = TenantScope("local", "docs")
 
@@ -75,7 +75,7 @@ class SlowEmbedder(ScriptedEmbedder):
         self.busy = threading.Event()
         self.holding = self.most = 0
 
-    async def embed(self, texts: Sequence[str]) -> Vectors:
+    async def embed(self, texts: Sequence[str]) -> Embedded:
         self.holding += 1
         self.most = max(self.most, self.holding)
         self.busy.set()
@@ -225,8 +225,8 @@ def test_a_lasting_failure_is_buried_with_its_cause(store: SQLiteStore, settings
 class ShortEmbedder(ScriptedEmbedder):
     """Loses the last text."""
 
-    async def embed(self, texts: Sequence[str]) -> Vectors:
-        return (await super().embed(texts))[:-1]
+    async def embed(self, texts: Sequence[str]) -> Embedded:
+        return Embedded((await super().embed(texts)).vectors[:-1])
 
 
 def test_missing_vectors_are_a_failure(store: SQLiteStore, settings: Settings) -> None:
@@ -248,7 +248,7 @@ async def test_a_new_collection_is_bound_to_the_embedder(
     await asyncio.to_thread(wait, ticket, 10, context=context, work=False)
     assert store.collections.embedder(SCOPE) == embedder.fingerprint
     (exported,) = store.collections.export(SCOPE)
-    expected = await embedder.embed(["green tea"])
+    expected = (await embedder.embed(["green tea"])).vectors
     assert exported["chunks"][0]["vector"] == expected[0].tolist()
 
 

@@ -152,7 +152,7 @@ def test_a_collection_needs_a_name(context: SearchContext, name: str) -> None:
 
 def embedded(store: SQLiteStore, embedder: ScriptedEmbedder) -> None:
     store.collections.bind_embedder(SCOPE, embedder.fingerprint)
-    vectors = asyncio.run(embedder.embed(TASKS))
+    vectors = asyncio.run(embedder.embed(TASKS)).vectors
     put(store, "asyncio", *TASKS, vectors=vectors)
 
 
