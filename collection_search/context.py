@@ -7,7 +7,6 @@ the settings.
 from __future__ import annotations
 
 import functools
-import inspect
 import uuid
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
@@ -28,7 +27,8 @@ from .ports import (
     Storage,
     TraceRef,
 )
-from .settings import Settings
+from .resolve import adapter_of, auto_provider, made, traced
+from .settings import ProviderAccess, Settings
 from .spans import NULL_SINK, GuardedSink
 
 if TYPE_CHECKING:
@@ -132,19 +132,16 @@ class SearchContext(BaseModel):
 
     async def search_provider(self) -> SearchProvider:
         """Return the search adapter with the reason for the choice. Raises ConfigError."""
-        return await offload(self._search_provider)
-
-    def _search_provider(self) -> SearchProvider:
         given = self.provider
         if given is not None and not isinstance(given, str):
             return SearchProvider(given, "given by the caller")
         settings = self.using()
         name = given or settings.provider
-        if name != "auto":
+        if name == "auto":
+            name, reason = await auto_provider(settings)
+        else:
             reason = "asked for" if given else "set as provider in the settings"
-            return SearchProvider(_built(settings, "search", name), reason)
-        reason = "no provider is configured: the documentation on this machine is searched"
-        return SearchProvider(_built(settings, "search", "offline"), reason)
+        return SearchProvider(await adapter_of(settings, "search", name), reason)
 
     async def query_model(self) -> QueryModel | None:
         """Return the model that plans queries, or None when none is configured."""
@@ -156,7 +153,8 @@ class SearchContext(BaseModel):
                 raise ConfigError("model needs a name, a chat model or an object with `plan`.")
             wrap = await offload(registry.load, "models", "langchain")
             return wrap(given, timeout_s=self.using().model_timeout_s)  # type: ignore[no-any-return]
-        return await offload(_built, self.using(), "models", given)
+        model: QueryModel = await adapter_of(self.using(), "models", given)
+        return model
 
     async def embedder(self) -> Embedder | None:
         """Return the embedder, or None for similarity by words alone."""
@@ -166,7 +164,8 @@ class SearchContext(BaseModel):
         if isinstance(given, Embedder):
             return given
         if isinstance(given, str):
-            return await offload(_built, self.using(), "embeddings", given)
+            embedder: Embedder = await adapter_of(self.using(), "embeddings", given)
+            return embedder
         raise ConfigError("embeddings needs a name or an object with `fingerprint` and `embed`.")
 
     def profile(self) -> Profile:
@@ -177,7 +176,8 @@ class SearchContext(BaseModel):
         """Return the store: staging, ledger and collections. Raises ConfigError, StoreError."""
         if self.store is not None:
             return self.store
-        return await offload(_built, self.using(), "stores", "sqlite")
+        store: Storage = await adapter_of(self.using(), "stores", "sqlite")
+        return store
 
     async def ingestion_trigger(self) -> IngestionTrigger:
         """Return what starts an ingestion. Raises ConfigError, StoreError."""
@@ -191,7 +191,11 @@ class SearchContext(BaseModel):
         """Return where observations go."""
         if self.spans is not None:
             return GuardedSink(self.spans)
-        return await offload(_sink, self.using())
+        settings = self.using()
+        if not traced(settings):
+            return NULL_SINK
+        sink: SpanSink = await adapter_of(settings, "tracing", "langfuse")
+        return sink
 
 
 @functools.lru_cache(maxsize=1)
@@ -202,36 +206,11 @@ def process_settings() -> Settings:
 
 def default_sink() -> SpanSink:
     """Return where a tool outside any graph sends its observations."""
-    return _sink(process_settings())
-
-
-def _sink(settings: Settings) -> SpanSink:
-    keys = settings.langfuse_public_key and settings.langfuse_secret_key
-    if not keys or not settings.langfuse_tracing:
+    settings = process_settings()
+    if not traced(settings):
         return NULL_SINK
-    return _built(settings, "tracing", "langfuse")  # type: ignore[no-any-return]
-
-
-def _built(settings: Settings, group: registry.Group, name: str) -> Any:
-    """Return the process's one adapter of these settings; `name` may end in `:model`.
-
-    Threads that come at once may each build one; only the one that is kept is handed out.
-    """
-    _kept(settings, group, name)
-    return _kept(settings, group, name)
-
-
-@functools.lru_cache(maxsize=64)
-def _kept(settings: Settings, group: registry.Group, name: str) -> Any:
-    vendor, _, model = name.partition(":")
-    build = getattr(registry.load(group, vendor), "from_settings", None)
-    if build is None:
-        raise ConfigError(f"{vendor!r} cannot be named: give the live object in Python.")
-    if not model:
-        return build(settings)
-    if "model" not in inspect.signature(build).parameters:
-        raise ConfigError(f"{vendor!r} takes no model: write {vendor!r} instead of {name!r}.")
-    return build(settings, model=model)
+    sink: SpanSink = made(settings, "tracing", "langfuse")
+    return sink
 
 
 def _ours(cls: type[SearchContext], given: Any) -> SearchContext:
@@ -250,8 +229,10 @@ def _narrowed(given: SearchContext, server: Any) -> SearchContext:
     The tenant is the authenticated user; provider and model are those of the settings.
     """
     settings = process_settings()
+    providers = {name for name, access in settings.providers.items() if access != ProviderAccess()}
+    known = {settings.provider, settings.default_provider, "auto", "offline"}
     for field, allowed in (
-        ("provider", {settings.provider, "auto", "offline"}),
+        ("provider", known | (providers & set(registry.names("search")))),
         ("model", {settings.model}),
         ("embeddings", {settings.embeddings, "lexical"}),
     ):

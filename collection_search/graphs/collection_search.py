@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Literal
 
-from langchain_core.runnables import RunnableLambda
+from langchain_core.runnables import Runnable
 from langgraph.graph import END, START, StateGraph
 from langgraph.runtime import get_runtime
 from pydantic import ValidationError
@@ -22,6 +22,7 @@ from ..state import CollectionSearchOutput, CollectionSearchState
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 
+    from langchain_core.runnables import RunnableConfig
     from langgraph.graph.state import CompiledStateGraph
     from langgraph.types import StreamMode
 
@@ -40,10 +41,10 @@ def build_graph(**compile_options: Any) -> CompiledStateGraph[Any, Any, Any, Any
         output_schema=CollectionSearchOutput,
     )
     # Typed with the input model, or LangGraph would neither validate nor fill in the defaults.
-    graph.add_node("k_generate_strategy", both_faces(generate_strategy), input_schema=GraphInput)
-    graph.add_node("k_parallel_web_search", both_faces(parallel_web_search))
-    graph.add_node("k_embedding_rank", both_faces(embedding_rank))
-    graph.add_node("k_auto_ingest", both_faces(auto_ingest))
+    graph.add_node("k_generate_strategy", BothFaces(generate_strategy), input_schema=GraphInput)
+    graph.add_node("k_parallel_web_search", BothFaces(parallel_web_search))
+    graph.add_node("k_embedding_rank", BothFaces(embedding_rank))
+    graph.add_node("k_auto_ingest", BothFaces(auto_ingest))
     graph.add_edge(START, "k_generate_strategy")
     graph.add_edge("k_generate_strategy", "k_parallel_web_search")
     graph.add_conditional_edges("k_parallel_web_search", _after_search)
@@ -52,19 +53,23 @@ def build_graph(**compile_options: Any) -> CompiledStateGraph[Any, Any, Any, Any
     return graph.compile(name=NAME, **compile_options)
 
 
-def both_faces(node: Callable[[Any, Any], Awaitable[Any]]) -> RunnableLambda[Any, Any]:
-    """Return an async node in a form that `invoke` and `ainvoke` can both run.
+class BothFaces(Runnable[Any, Any]):
+    """An async node in a form that `invoke` and `ainvoke` can both run.
 
-    A `runtime` parameter is not injected into a runnable, hence `get_runtime`.
+    LangChain's own RunnableLambda does the same and reads signatures on every call: 0.3 ms each.
     """
 
-    async def run_async(state: Any) -> Any:
-        return await node(state, get_runtime())
+    def __init__(self, node: Callable[[Any, Any], Awaitable[Any]]) -> None:
+        self.name = node.__name__
+        self._node = node
 
-    def run_sync(state: Any) -> Any:
-        return run_blocking(run_async(state))
+    def invoke(self, input: Any, config: RunnableConfig | None = None, **_: Any) -> Any:  # noqa: A002, ARG002
+        """Run the node on the background loop and wait for it."""
+        return run_blocking(self.ainvoke(input))
 
-    return RunnableLambda(run_sync, afunc=run_async, name=node.__name__)
+    async def ainvoke(self, input: Any, config: RunnableConfig | None = None, **_: Any) -> Any:  # noqa: A002, ARG002
+        """Run the node; a runnable is not given the runtime, hence `get_runtime`."""
+        return await self._node(input, get_runtime())
 
 
 def _after_search(state: CollectionSearchState) -> Literal["k_embedding_rank", "__end__"]:

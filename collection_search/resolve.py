@@ -1,0 +1,83 @@
+"""From a name to a live adapter: what `auto` stands for, and one adapter per name and settings."""
+
+from __future__ import annotations
+
+import inspect
+import threading
+from typing import TYPE_CHECKING, Any, Final
+
+from . import registry
+from .bridge import offload
+from .errors import ConfigError
+
+if TYPE_CHECKING:
+    from .settings import Settings
+
+AUTO_PROVIDERS: Final = (
+    ("tavily", "api_key", "TAVILY_API_KEY"),
+    ("brave", "api_key", "BRAVE_API_KEY"),
+    ("searxng", "base_url", "SEARXNG_URL"),
+)
+"""What `auto` tries in this order: provider, what it needs, and the variable that gives it."""
+MAX_ADAPTERS: Final = 64
+"""Adapters that are kept at a time."""
+
+_adapters: dict[tuple[Settings, registry.Group, str], Any] = {}
+_lock = threading.Lock()
+
+
+async def auto_provider(settings: Settings) -> tuple[str, str]:
+    """Return the search provider that `auto` stands for, and why."""
+    preferred, reason = settings.default_provider, ""
+    if preferred:
+        try:
+            await adapter_of(settings, "search", preferred)
+        except ConfigError as error:
+            reason = f"the default_provider {preferred} cannot be used ({error}); "
+        else:
+            return preferred, "the default_provider of the settings"
+    for name, part, variable in AUTO_PROVIDERS:
+        if getattr(settings.access(name), part):
+            return name, f"{reason}the first that is configured: {variable} is set"
+    return "offline", (
+        f"{reason}no provider is configured: the documentation on this machine is searched"
+    )
+
+
+def traced(settings: Settings) -> bool:
+    """Return whether observations go anywhere."""
+    keys = settings.langfuse_public_key and settings.langfuse_secret_key
+    return bool(keys) and settings.langfuse_tracing
+
+
+async def adapter_of(settings: Settings, group: registry.Group, name: str) -> Any:
+    """Return what `made` returns; only the first time, which may read files, takes a thread."""
+    known = _adapters.get((settings, group, name))
+    return await offload(made, settings, group, name) if known is None else known
+
+
+def made(settings: Settings, group: registry.Group, name: str) -> Any:
+    """Return the process's one adapter of these settings; `name` may end in `:model`.
+
+    Threads that come at once may each make one; all get the one that is kept. Raises ConfigError.
+    """
+    key = (settings, group, name)
+    if (known := _adapters.get(key)) is not None:
+        return known
+    adapter = _make(settings, group, name)
+    with _lock:
+        if len(_adapters) >= MAX_ADAPTERS:
+            _adapters.pop(next(iter(_adapters)))
+        return _adapters.setdefault(key, adapter)
+
+
+def _make(settings: Settings, group: registry.Group, name: str) -> Any:
+    vendor, _, model = name.partition(":")
+    build = getattr(registry.load(group, vendor), "from_settings", None)
+    if build is None:
+        raise ConfigError(f"{vendor!r} cannot be named: give the live object in Python.")
+    if not model:
+        return build(settings)
+    if "model" not in inspect.signature(build).parameters:
+        raise ConfigError(f"{vendor!r} takes no model: write {vendor!r} instead of {name!r}.")
+    return build(settings, model=model)
