@@ -76,6 +76,8 @@ class SearchReport(TypedDict):
     errors: list[SearchFailure]
     result_count: int
     """Distinct pages over all queries."""
+    notices: list[str]
+    """What a person should know: a page of results that is missing, a provider's end date."""
 
 
 class Candidate(TypedDict):

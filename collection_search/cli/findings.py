@@ -22,6 +22,7 @@ def searched(output: Mapping[str, Any]) -> Iterator[str]:
     """Yield where was searched and why there, for what, and how the results were compared."""
     search, strategy = output["search"], output["strategy"]
     yield f"Searched: {search['provider']} ({search['provider_reason']})"
+    yield from (f"Note: {notice}" for notice in search.get("notices", ()))
     planned = "deterministic" if strategy["fallback"] else f"by {strategy['model']}"
     yield f"Queries, {planned}:"
     yield from (f"  {query}" for query in strategy["queries"])

@@ -40,6 +40,8 @@ def search(
         found_by = ready_provider(context, screen)
         response = asyncio.run(_search(query, context, found_by, max_results))
     screen.note(f"Searched: {response.outcome.meta['provider']} ({found_by.reason})")
+    for notice in response.outcome.meta["notices"]:
+        screen.note(f"Note: {notice}")
     if as_json:
         screen.json(response.model_dump(mode="json"))
     else:

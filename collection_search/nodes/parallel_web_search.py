@@ -51,7 +51,7 @@ async def parallel_web_search(state: CollectionSearchState, at: Stage) -> Search
     flags: list[Flag] = ["partial_search"] if 0 < len(errors) < len(queries) else []
     if not await _stage_texts(candidates, responses, at):
         flags.append("staging_failed")
-    requests = sum(r.outcome.meta.get("attempts", 1) for r in responses)
+    requests = sum(r.outcome.meta["request_count"] for r in responses)
     if errors and len(errors) == len(queries):
         at.span.fail(errors[0]["kind"], errors[0]["message"])
     return {
@@ -61,6 +61,7 @@ async def parallel_web_search(state: CollectionSearchState, at: Stage) -> Search
             "queries": [_report(q, r) for q, r in answers],
             "errors": errors,
             "result_count": len(candidates),
+            "notices": _notices(responses),
         },
         "candidates": candidates,
         "outcome": _outcome(candidates, errors, queries),
@@ -164,6 +165,11 @@ def _report(query: str, response: WebSearchResponse) -> QueryReport:
         "latency_ms": meta["latency_ms"],
         "quota_remaining": meta.get("quota_remaining"),
     }
+
+
+def _notices(responses: Sequence[WebSearchResponse]) -> list[str]:
+    """Return what a person should know, each thing once."""
+    return list(dict.fromkeys(n for r in responses for n in r.outcome.meta["notices"]))
 
 
 def _failure(query: str, response: WebSearchResponse) -> SearchFailure:

@@ -11,6 +11,8 @@ from ..masking import told
 from .search_answers import whole_number
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from ..ports import Scalar
 
 RATIONALES: Final[dict[ErrorCode, str]] = {
@@ -78,6 +80,9 @@ class SearchReport:
     query: str
     results: list[SearchResult] = field(default_factory=list)
     attempts: int = 0
+    requests: int = 0
+    """Requests that the provider counts: every attempt, and every further page of results."""
+    notices: Sequence[str] = ()
     raw_result_count: int = 0
     """Rows as received."""
     normalized_result_count: int = 0
@@ -117,11 +122,13 @@ class SearchReport:
             **self._ids(),
             "latency_ms": self.latency_ms,
             "attempts": self.attempts,
+            "request_count": self.requests,
             "http_status": self._status(),
             "result_count": len(self.results),
             "raw_result_count": self.raw_result_count,
             "normalized_result_count": self.normalized_result_count,
             "quota_remaining": self.quota_remaining,
+            "notices": [told(notice) for notice in self.notices],
         }
         return meta | {"error": self.failure.as_dict()} if self.failure else meta
 

@@ -161,6 +161,8 @@ class WebSearchWorker:
         answer = await self._answer(report, caller, ends_at)
         report.http_status = whole_number(answer.status_code)
         report.quota_remaining = whole_number(answer.quota_remaining)
+        report.requests += max(0, (whole_number(answer.request_count) or 1) - 1)
+        report.notices = [str(notice) for notice in answer.notices]
         report.raw_result_count = len(answer.raw_results or answer.results)
         rows = islice(answer.results, max(MAX_ROWS, self._requested))
         results = valid_results(rows, provider=self._provider, dropped=self._log_dropped)
@@ -175,6 +177,7 @@ class WebSearchWorker:
         left_s, timeout_s = self._deadline_s, self._timeout_s
         while True:
             report.attempts += 1
+            report.requests += 1
             try:
                 return await self._attempt(report.query, caller, min(timeout_s, left_s), left_s)
             except SearchProviderError as error:

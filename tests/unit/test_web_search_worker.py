@@ -152,6 +152,8 @@ META_FIELDS = {
     "raw_result_count": 3,
     "normalized_result_count": 2,
     "quota_remaining": 73,
+    "request_count": 2,
+    "notices": ["page 3 is missing"],
 }
 IDS = list(META_FIELDS)[:7]
 
@@ -160,7 +162,12 @@ IDS = list(META_FIELDS)[:7]
 def test_meta_field(search, name):
     """Each field of `meta` after a success."""
     answer = SearchAdapterResponse(
-        results=rows(2), status_code=200, raw_results=[{}, {}, {}], quota_remaining=73
+        results=rows(2),
+        status_code=200,
+        raw_results=[{}, {}, {}],
+        quota_remaining=73,
+        request_count=2,
+        notices=["page 3 is missing"],
     )
     assert search(ScriptedAdapter(answer)).outcome.meta[name] == META_FIELDS[name]
 
