@@ -372,6 +372,37 @@ def test_stopping_in_a_hurry_gives_rows_back(store: SQLiteStore, settings: Setti
     assert status(store, ticket).stored == 0
 
 
+def test_a_stop_gives_back_the_row_that_is_just_being_taken(
+    store: SQLiteStore, settings: Settings
+) -> None:
+    """However the threads interleave, no row stays with a worker that was stopped."""
+    taking, go_on = threading.Event(), threading.Event()
+    claim = store.ledger.claim
+
+    def slow_claim(owner: str, *, lease_s: float) -> Any:
+        taking.set()
+        assert go_on.wait(10)
+        return claim(owner, lease_s=lease_s)
+
+    embedder = SlowEmbedder()
+    store.collections.bind_embedder(SCOPE, embedder.fingerprint)
+    ticket = enqueue(store, "green tea")
+    store.ledger.claim = slow_claim  # type: ignore[method-assign]
+    engine = IngestionEngine(store, settings, embedder=embedder)
+    engine.start()
+    assert taking.wait(10)
+    stopping = threading.Thread(target=engine.stop, kwargs={"timeout_s": 0})
+    stopping.start()
+    stopping.join(0.2)
+    go_on.set()
+    stopping.join(10)
+    (row,) = status(store, ticket).rows
+    assert (row.state, row.attempts) == ("waiting", 0)
+    embedder.free.set()
+    engine.stop(timeout_s=10)
+    assert status(store, ticket).stored == 0
+
+
 def test_the_rows_of_a_dead_process_are_taken_at_once(
     store: SQLiteStore, settings: Settings
 ) -> None:
