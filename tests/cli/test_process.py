@@ -40,7 +40,7 @@ def interrupted(
         if after in line:
             break
     process.send_signal(by)
-    out, err = process.communicate(timeout=30)
+    out, err = process.communicate(timeout=90)
     return process.returncode, out, err
 
 
@@ -88,10 +88,10 @@ def test_traces_are_sent_at_the_end_without_holding_it_up(started: Start, answer
             LANGFUSE_SECRET_KEY="sk-lf-command",
             LANGFUSE_BASE_URL=server.base_url,
         )
-        out, err = process.communicate(timeout=30)
+        out, err = process.communicate(timeout=90)
         took_s = time.monotonic() - began
         assert (process.returncode, "cancel-task-1" in out) == (0, True), err
-        assert took_s < 6
+        assert took_s < 20
         if answer == 200:
             assert [span.name for span in server.spans] == ["tool.web_search"]
         else:
@@ -101,7 +101,7 @@ def test_traces_are_sent_at_the_end_without_holding_it_up(started: Start, answer
 def test_plain_ascii_output(started: Start) -> None:
     """A terminal that does not know a character gets a question mark, not an error."""
     process = started(*SEARCH, PYTHONIOENCODING="ascii", PYTHONUTF8="0")
-    out, err = process.communicate(timeout=30)
+    out, err = process.communicate(timeout=90)
     assert process.returncode == 0, err
     assert "asyncio ? How to cancel" in out
 
@@ -131,7 +131,7 @@ def test_a_terminal_shows_progress_and_keeps_stdout_clean(plugin_path: list[str]
         env=os.environ | variables,
     ) as process:
         os.close(its_end)
-        out, _ = process.communicate(timeout=30)
+        out, _ = process.communicate(timeout=90)
     shown = os.read(terminal, 1 << 20).decode()
     os.close(terminal)
     assert process.returncode == 0

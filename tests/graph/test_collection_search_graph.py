@@ -240,7 +240,7 @@ async def test_queries_run_in_parallel(context: SearchContext) -> None:
             answer = self.search(query, max_results=max_results)
             if len(self.requests) == 3:
                 all_there.set()
-            await asyncio.wait_for(all_there.wait(), timeout=5)
+            await asyncio.wait_for(all_there.wait(), timeout=60)
             return answer
 
     meeting = context.model_copy(update={"provider": Meeting(good_pages())})

@@ -65,7 +65,7 @@ def test_calling_the_sync_face_from_the_async_one_is_refused() -> None:
 async def test_offload_keeps_the_loop_free_and_the_context() -> None:
     """Many blocking calls run side by side, each with the caller's context variables."""
     VALUE.set("kept")
-    barrier = threading.Barrier(16, timeout=5)
+    barrier = threading.Barrier(16, timeout=60)
 
     def blocking(number: int) -> tuple[int, str]:
         barrier.wait()

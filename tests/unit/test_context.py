@@ -119,7 +119,7 @@ def test_threads_that_come_at_once_share_one_store(tmp_path: Path) -> None:
 
     def store(_: int) -> Storage:
         context = SearchContext(settings=Settings(home=tmp_path))
-        barrier.wait(5)
+        barrier.wait(60)
         return asyncio.run(context.storage())
 
     with ThreadPoolExecutor(8) as pool:

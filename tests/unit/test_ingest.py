@@ -90,7 +90,7 @@ async def test_a_trigger_wakes_workers(
 ) -> None:
     """A caller needs no further step: the pages of the ticket become searchable."""
     ticket = await LedgerTrigger(store, settings).trigger(request(store, "green tea", "black tea"))
-    settled = await asyncio.to_thread(wait, ticket, 10, context=context, work=False)
+    settled = await asyncio.to_thread(wait, ticket, 60, context=context, work=False)
     assert (ticket.count, settled.stored) == (2, 2)
     found = store.collections.search(SCOPE, "green")
     assert [one.chunk.text for one in found] == ["green tea"]
@@ -107,7 +107,7 @@ async def test_waking_can_be_switched_off(
     ticket = await trigger.trigger(request(store, "green tea"))
     idle = await asyncio.to_thread(wait, ticket, 0.2, context=context, work=False)
     assert (idle.pending, idle.settled) == (1, False)
-    done = await asyncio.to_thread(wait, ticket, 10, context=context)
+    done = await asyncio.to_thread(wait, ticket, 60, context=context)
     assert (done.stored, done.settled) == (1, True)
 
 
@@ -136,7 +136,7 @@ def test_waiting_reports_progress(store: SQLiteStore, context: SearchContext) ->
     """Each new status is told once, from nothing to everything stored."""
     told: list[TicketStatus] = []
     ticket = enqueue(store, *(f"tea number {n}" for n in range(5)))
-    done = wait(ticket, 10, context=context, on_progress=told.append)
+    done = wait(ticket, 60, context=context, on_progress=told.append)
     assert (told[0].stored, told[-1].stored) == (0, 5)
     assert told[-1] == done
     assert all(one != other for one, other in pairwise(told))
@@ -145,11 +145,11 @@ def test_waiting_reports_progress(store: SQLiteStore, context: SearchContext) ->
 def test_a_ticket_may_be_given_by_its_id(store: SQLiteStore, context: SearchContext) -> None:
     """The graph's output names the ticket by its id: with the tenant that is enough."""
     ticket = enqueue(store, "tea")
-    assert wait(ticket.ticket_id, 10, tenant=ticket.tenant_id, context=context).stored == 1
+    assert wait(ticket.ticket_id, 60, tenant=ticket.tenant_id, context=context).stored == 1
     with pytest.raises(InputError, match="Give the tenant"):
-        wait(ticket.ticket_id, 10, context=context)
+        wait(ticket.ticket_id, 60, context=context)
     with pytest.raises(InputError, match="There is no ticket"):
-        wait(ticket.ticket_id, 10, tenant="somebody else", context=context)
+        wait(ticket.ticket_id, 60, tenant="somebody else", context=context)
 
 
 def test_an_unknown_ticket_is_refused(context: SearchContext) -> None:
@@ -166,7 +166,7 @@ def test_waiting_ends_when_the_workers_cannot_work(tmp_path: Path, settings: Set
     holder = sqlite3.connect(tmp_path / "busy.db", isolation_level=None)
     holder.execute("BEGIN IMMEDIATE")
     with pytest.raises(StoreError, match="held by another process"):
-        wait(ticket, 10, context=SearchContext(settings=settings, store=store))
+        wait(ticket, 60, context=SearchContext(settings=settings, store=store))
     holder.close()
     store.close()
 
@@ -175,7 +175,7 @@ def test_chunks_are_parts_of_the_text(store: SQLiteStore, settings: Settings) ->
     """Offsets lead from a chunk back into the text, and sizes follow the settings."""
     text = "  First sentence about tea. " + "Another sentence about tea. " * 30
     enqueue(store, text)
-    assert IngestionEngine(store, settings).drain(timeout_s=10)
+    assert IngestionEngine(store, settings).drain(timeout_s=60)
     (exported,) = store.collections.export(SCOPE)
     assert len(exported["chunks"]) > 3
     for chunk in exported["chunks"]:
@@ -193,7 +193,7 @@ def test_what_cannot_succeed_is_buried_at_once(
     ref = ref or store.staging.put("local", [" \n "])[0]
     item = IngestionItem("https://example.com/a", "example.com/a", "A", ref)
     ticket = store.ledger.enqueue(IngestionRequest(SCOPE, [item]))
-    assert IngestionEngine(store, settings).drain(timeout_s=10)
+    assert IngestionEngine(store, settings).drain(timeout_s=60)
     (row,) = status(store, ticket).rows
     assert (row.state, row.attempts) == ("dead", 1)
     assert cause in (row.error or "")
@@ -204,7 +204,7 @@ def test_a_passing_failure_is_tried_again(store: SQLiteStore, settings: Settings
     embedder = ScriptedEmbedder(errors=[ModelError("overloaded"), TimeoutError()])
     store.collections.bind_embedder(SCOPE, embedder.fingerprint)
     ticket = enqueue(store, "green tea")
-    assert IngestionEngine(store, settings, embedder=embedder, backoff_s=0.01).drain(timeout_s=10)
+    assert IngestionEngine(store, settings, embedder=embedder, backoff_s=0.01).drain(timeout_s=60)
     (row,) = status(store, ticket).rows
     assert (row.state, row.attempts, row.error) == ("stored", 3, None)
 
@@ -215,7 +215,7 @@ def test_a_lasting_failure_is_buried_with_its_cause(store: SQLiteStore, settings
     embedder = ScriptedEmbedder(errors=errors)
     store.collections.bind_embedder(SCOPE, embedder.fingerprint)
     ticket = enqueue(store, "green tea")
-    assert IngestionEngine(store, settings, embedder=embedder, backoff_s=0.001).drain(timeout_s=10)
+    assert IngestionEngine(store, settings, embedder=embedder, backoff_s=0.001).drain(timeout_s=60)
     (row,) = status(store, ticket).rows
     assert (row.state, row.attempts) == ("dead", settings.ingest_max_attempts)
     assert "RuntimeError('refused" in (row.error or "")
@@ -234,7 +234,7 @@ def test_missing_vectors_are_a_failure(store: SQLiteStore, settings: Settings) -
     embedder = ShortEmbedder()
     store.collections.bind_embedder(SCOPE, embedder.fingerprint)
     ticket = enqueue(store, "green tea")
-    IngestionEngine(store, settings, embedder=embedder, backoff_s=0.001).drain(timeout_s=10)
+    IngestionEngine(store, settings, embedder=embedder, backoff_s=0.001).drain(timeout_s=60)
     assert "0 vectors for 1 texts" in (status(store, ticket).rows[0].error or "")
 
 
@@ -245,7 +245,7 @@ async def test_a_new_collection_is_bound_to_the_embedder(
     embedder = ScriptedEmbedder()
     trigger = LedgerTrigger(store, settings, embedder=embedder)
     ticket = await trigger.trigger(request(store, "green tea"))
-    await asyncio.to_thread(wait, ticket, 10, context=context, work=False)
+    await asyncio.to_thread(wait, ticket, 60, context=context, work=False)
     assert store.collections.embedder(SCOPE) == embedder.fingerprint
     (exported,) = store.collections.export(SCOPE)
     expected = (await embedder.embed(["green tea"])).vectors
@@ -269,7 +269,7 @@ def test_a_worker_without_the_embedder_says_which(store: SQLiteStore, settings: 
     """A page that another process accepted is buried with the way out."""
     store.collections.bind_embedder(SCOPE, "first:64")
     ticket = enqueue(store, "green tea")
-    IngestionEngine(store, settings).drain(timeout_s=10)
+    IngestionEngine(store, settings).drain(timeout_s=60)
     (row,) = status(store, ticket).rows
     assert row.state == "dead"
     assert "first:64" in (row.error or "")
@@ -280,10 +280,10 @@ async def test_a_collection_filled_by_words_goes_on_so(
 ) -> None:
     """A model that is configured later does not split the collection in two."""
     enqueue(store, "green tea")
-    assert IngestionEngine(store, settings).drain(timeout_s=10)
+    assert IngestionEngine(store, settings).drain(timeout_s=60)
     trigger = LedgerTrigger(store, settings, embedder=ScriptedEmbedder())
     ticket = await trigger.trigger(request(store, "green tea", "black tea"))
-    settled = await asyncio.to_thread(wait, ticket, 10, context=context, work=False)
+    settled = await asyncio.to_thread(wait, ticket, 60, context=context, work=False)
     assert settled.stored == 2
     assert store.collections.embedder(SCOPE) is None
 
@@ -297,10 +297,10 @@ def test_workers_are_bounded_per_process(store: SQLiteStore, settings: Settings)
     for _ in range(5):
         assert engine_of(store, settings) is engine
         engine.start()
-    assert embedder.busy.wait(5)
+    assert embedder.busy.wait(30)
     assert not engine.drain(timeout_s=0.2)
     embedder.free.set()
-    assert engine.drain(timeout_s=10)
+    assert engine.drain(timeout_s=60)
     assert embedder.most == settings.ingest_workers
     assert status(store, ticket).stored == 6
 
@@ -314,12 +314,12 @@ def test_a_page_that_comes_anew_while_it_is_worked_on_is_ingested_once(
     enqueue(store, "old tea")
     engine = IngestionEngine(store, settings, embedder=embedder)
     engine.start()
-    assert embedder.busy.wait(5)
+    assert embedder.busy.wait(30)
     embedder.busy.clear()
     ticket = enqueue(store, "new tea")
-    assert embedder.busy.wait(5)
+    assert embedder.busy.wait(30)
     embedder.free.set()
-    assert engine.drain(timeout_s=10)
+    assert engine.drain(timeout_s=60)
     assert status(store, ticket).stored == 1
     (exported,) = store.collections.export(SCOPE)
     assert [chunk["text"] for chunk in exported["chunks"]] == ["new tea"]
@@ -327,16 +327,16 @@ def test_a_page_that_comes_anew_while_it_is_worked_on_is_ingested_once(
 
 def test_a_slow_page_keeps_its_lease(store: SQLiteStore, tmp_path: Path) -> None:
     """A worker that is alive is not overtaken, however long the page takes."""
-    settings = Settings(home=tmp_path, ingest_lease_s=0.6)
+    settings = Settings(home=tmp_path, ingest_lease_s=2)
     embedder = SlowEmbedder()
     store.collections.bind_embedder(SCOPE, embedder.fingerprint)
     ticket = enqueue(store, "green tea")
     slow = IngestionEngine(store, settings, embedder=embedder)
     slow.start()
-    assert embedder.busy.wait(5)
-    assert not IngestionEngine(store, settings, embedder=ScriptedEmbedder()).drain(timeout_s=1.2)
+    assert embedder.busy.wait(30)
+    assert not IngestionEngine(store, settings, embedder=ScriptedEmbedder()).drain(timeout_s=2.6)
     embedder.free.set()
-    assert slow.drain(timeout_s=10)
+    assert slow.drain(timeout_s=60)
     assert [(row.state, row.attempts) for row in status(store, ticket).rows] == [("stored", 1)]
 
 
@@ -347,12 +347,12 @@ def test_stopping_finishes_what_is_in_hand(store: SQLiteStore, settings: Setting
     ticket = enqueue(store, *(f"tea {n}" for n in range(6)))
     engine = IngestionEngine(store, settings, embedder=embedder)
     engine.start()
-    assert embedder.busy.wait(5)
+    assert embedder.busy.wait(30)
     threading.Timer(0.3, embedder.free.set).start()
-    engine.stop(timeout_s=10)
+    engine.stop(timeout_s=60)
     assert 1 <= status(store, ticket).stored <= settings.ingest_workers
     assert {row.state for row in status(store, ticket).rows} == {"stored", "waiting"}
-    assert engine.drain(timeout_s=10)
+    assert engine.drain(timeout_s=60)
     assert status(store, ticket).stored == 6
 
 
@@ -363,12 +363,12 @@ def test_stopping_in_a_hurry_gives_rows_back(store: SQLiteStore, settings: Setti
     ticket = enqueue(store, "green tea")
     engine = IngestionEngine(store, settings, embedder=embedder)
     engine.start()
-    assert embedder.busy.wait(5)
+    assert embedder.busy.wait(30)
     engine.stop(timeout_s=0)
     (row,) = status(store, ticket).rows
     assert (row.state, row.attempts) == ("waiting", 0)
     embedder.free.set()
-    engine.stop(timeout_s=10)
+    engine.stop(timeout_s=60)
     assert status(store, ticket).stored == 0
 
 
@@ -381,7 +381,7 @@ def test_a_stop_gives_back_the_row_that_is_just_being_taken(
 
     def slow_claim(owner: str, *, lease_s: float) -> Any:
         taking.set()
-        assert go_on.wait(10)
+        assert go_on.wait(60)
         return claim(owner, lease_s=lease_s)
 
     embedder = SlowEmbedder()
@@ -390,7 +390,7 @@ def test_a_stop_gives_back_the_row_that_is_just_being_taken(
     store.ledger.claim = slow_claim  # type: ignore[method-assign]
     engine = IngestionEngine(store, settings, embedder=embedder)
     engine.start()
-    assert taking.wait(10)
+    assert taking.wait(60)
     stopping = threading.Thread(target=engine.stop, kwargs={"timeout_s": 0})
     stopping.start()
     stopping.join(0.2)
@@ -399,7 +399,7 @@ def test_a_stop_gives_back_the_row_that_is_just_being_taken(
     (row,) = status(store, ticket).rows
     assert (row.state, row.attempts) == ("waiting", 0)
     embedder.free.set()
-    engine.stop(timeout_s=10)
+    engine.stop(timeout_s=60)
     assert status(store, ticket).stored == 0
 
 
@@ -417,7 +417,7 @@ def test_the_rows_of_a_dead_process_are_taken_at_once(
     ticket = enqueue(store, "green tea")
     subprocess.run([sys.executable, "-c", script, str(settings.collections_path)], check=False)
     assert status(store, ticket).rows[0].state == "working"
-    assert IngestionEngine(store, settings).drain(timeout_s=10)
+    assert IngestionEngine(store, settings).drain(timeout_s=60)
     assert [(row.state, row.attempts) for row in status(store, ticket).rows] == [("stored", 2)]
 
 

