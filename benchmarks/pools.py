@@ -8,26 +8,17 @@ A folder holds, per set, `NAME.docs.jsonl` (`id, title, snippet`), `NAME.queries
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from collection_search.evaluation import PAIRINGS, Pool, derangement
 from collection_search.scoring import Page
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-
-@dataclass(frozen=True)
-class Pool:
-    """One question with its pages; grade 0 = not relevant."""
-
-    question: str
-    pages: list[Page]
-    grades: list[int]
-    similarities: list[float]
-    """The dense model's cosines."""
+__all__ = ["Pool", "cut", "load_off_topic", "load_sets"]
 
 
 def load_sets(folder: Path) -> dict[str, list[Pool]]:
@@ -38,17 +29,13 @@ def load_sets(folder: Path) -> dict[str, list[Pool]]:
     return {name: _Set(folder, name).pools() for name in names}
 
 
-def load_off_topic(folder: Path, *, pairings: int = 3) -> dict[str, list[Pool]]:
+def load_off_topic(folder: Path, *, pairings: int = PAIRINGS) -> dict[str, list[Pool]]:
     """Return questions with other questions' pools, the question's relevant pages taken out.
 
     Each question meets `pairings` other pools, drawn with a fixed seed.
     """
     return {
-        name: [
-            pool
-            for seed in range(pairings)
-            for pool in _Set(folder, name).pools(np.random.default_rng(seed))
-        ]
+        name: [pool for seed in range(pairings) for pool in _Set(folder, name).pools(seed)]
         for name in load_sets(folder)
     }
 
@@ -76,11 +63,11 @@ class _Set:
                 np.float32
             )
 
-    def pools(self, shuffle: np.random.Generator | None = None) -> list[Pool]:
-        """Return each question with its own pool or, shuffled, with another's."""
+    def pools(self, seed: int | None = None) -> list[Pool]:
+        """Return each question with its own pool or, drawn by a seed, with another's."""
         n = len(self._queries)
-        step = np.arange(n) if shuffle is None else _derangement(n, shuffle)
-        return [self._pool(i, int(step[i])) for i in range(n)]
+        pooled = range(n) if seed is None else derangement(n, seed)
+        return [self._pool(asked, other) for asked, other in enumerate(pooled)]
 
     def _pool(self, asked: int, pooled: int) -> Pool:
         relevant = {row["doc"] for row in self._queries[asked]["pool"] if row["grade"]}
@@ -97,14 +84,6 @@ class _Set:
     def _page(self, doc: int) -> Page:
         row = self._docs[doc]
         return Page(row["title"], row["snippet"], f"https://pool.example/{row['id']}")
-
-
-def _derangement(n: int, shuffle: np.random.Generator) -> np.ndarray[Any, np.dtype[np.int64]]:
-    """Return a permutation that leaves no place as it was."""
-    order = shuffle.permutation(n)
-    partner = np.empty(n, np.int64)
-    partner[order] = np.roll(order, 1)
-    return partner
 
 
 def _lines(folder: Path, name: str) -> list[dict[str, Any]]:

@@ -97,12 +97,12 @@ def by_bm25(pool: Pool, k1: float = 1.2, b: float = 0.75) -> Array:
         shared = asked & page.keys()
         return sum(idf[stem] * page[stem] * (k1 + 1) / (page[stem] + norm) for stem in shared)
 
-    return np.array([score(page) for page in pages])
+    return np.array([score(page) for page in pages], dtype=np.float64)
 
 
 def by_cosine(pool: Pool) -> Array:
     """Score by the model's cosine alone, times 100."""
-    return 100 * np.array(pool.similarities)
+    return 100 * np.array(pool.similarities, dtype=np.float64)
 
 
 def by_search(pool: Pool) -> Array:
@@ -170,15 +170,7 @@ class Gate:
     relevant: Array
     """Best score of a relevant page, per question that has one."""
     off_topic: Array
-    """Best score of any page, per off-topic pool."""
-
-    @classmethod
-    def of(cls, method: Method, own: Iterable[Pool], off_topic: Iterable[Pool]) -> Gate:
-        """Score the answerable pools among the questions' own, and those off topic."""
-        relevant = [
-            best(method(pool)[np.array(pool.grades) > 0]) for pool in own if pool.is_answerable
-        ]
-        return cls(np.array(relevant), np.array([best(method(pool)) for pool in off_topic]))
+    """Best score of any page of each off-topic pool: a row per pairing, a column per question."""
 
     def served(self, shift: float = 0.0) -> Array:
         """Return 1 per question with a relevant page at 50 or above, else 0.
@@ -188,8 +180,12 @@ class Gate:
         return (self.relevant + shift >= SERVED_AT).astype(float)
 
     def let_through(self, shift: float = 0.0) -> Array:
-        """Return 1 per off-topic pool with anything at 60 or above, else 0."""
-        return (self.off_topic + shift >= REFUSED_BELOW).astype(float)
+        """Return per question the share of its off-topic pools with anything at 60 or above.
+
+        A question's pools are no independent samples, so intervals are drawn over questions.
+        """
+        through: Array = (self.off_topic + shift >= REFUSED_BELOW).mean(axis=0)
+        return through
 
 
 def trade_off(gates: Sequence[Gate], goals: Iterable[float]) -> list[float]:
@@ -239,10 +235,11 @@ def bootstrap(*sets: Array) -> Interval:
     0.75
     """
     draw = np.random.default_rng(0)
-    resampled = np.mean(
-        [each[draw.integers(0, len(each), (RESAMPLES, len(each)))].mean(1) for each in sets], 0
-    )
-    low, high = np.percentile(resampled, [2.5, 97.5])
+    resampled = [
+        [each[draw.integers(0, len(each), len(each))].mean() for _ in range(RESAMPLES)]
+        for each in sets
+    ]
+    low, high = np.percentile(np.mean(resampled, 0), [2.5, 97.5])
     return Interval(float(np.mean([each.mean() for each in sets])), float(low), float(high))
 
 

@@ -24,7 +24,9 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 NAME: Final = "collection-search"
-COMMANDS: Final = ("run", "search", "ask", "collections", "corpus", "worker")
+COMMANDS: Final = ("run", "search", "ask", "collections", "corpus", "worker", "eval")
+_MODULES: Final = {"eval": "evaluate"}
+"""Those of another name than their sub-command."""
 
 # Newer versions of typer bring their own copy of click: the base class is the same under both.
 _UsageError = cast("type[Exception]", typer.BadParameter.__base__)
@@ -105,4 +107,5 @@ def _called(arguments: list[str]) -> int:
 
 
 def _command(name: str) -> Any:
-    return typer.main.get_command(importlib.import_module(f".{name}", __name__).app)
+    module = importlib.import_module(f".{_MODULES.get(name, name)}", __name__)
+    return typer.main.get_command(module.app)

@@ -1,0 +1,141 @@
+"""`collection-search eval`: how well the ranking does on a labelled data set of yours."""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING, Annotated, Final
+
+import typer
+
+from ..errors import InputError
+from .options import AsJson, search_context
+from .screen import Screen
+
+if TYPE_CHECKING:
+    from ..ports import Embedder
+    from ..tools.beir import Dataset
+    from ..tools.evaluate import Model
+    from ..tools.evaluate_pools import Corpus
+
+CHARS_PER_TOKEN: Final = 3
+"""Fewer than most texts have: what embedding will cost is rather told too high."""
+
+app = typer.Typer(add_completion=False, rich_markup_mode=None)
+
+
+@app.command()
+def evaluate(
+    *,
+    dataset: Annotated[
+        Path,
+        typer.Option(help="Folder with corpus.jsonl, queries.jsonl and qrels/test.tsv (BEIR)."),
+    ],
+    queries: Annotated[
+        int, typer.Option(min=1, help="How many questions at most, drawn by chance.")
+    ] = 300,
+    split: Annotated[
+        str | None, typer.Option(help="Judgements to use; by default test, else dev, else train.")
+    ] = None,
+    embeddings: Annotated[
+        str | None, typer.Option(help="Embedder, as provider:model; lexical needs no model.")
+    ] = None,
+    yes: Annotated[
+        bool, typer.Option("--yes", help="Do not ask before an embedder is paid.")
+    ] = False,
+    report: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="File that takes the tables as Markdown.")
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Judge the ranking on labelled data.
+
+    Prints tables with intervals, against the ranking's rivals.
+    """
+    from ..tools.beir import load
+
+    screen, context = Screen(as_json=as_json), search_context(embeddings=embeddings)
+    if report is not None and (report.is_dir() or not report.absolute().parent.is_dir()):
+        raise InputError(f"--report {report} cannot be written: name a file in a folder that is.")
+    embedder = asyncio.run(context.embedder())
+    corpus = _indexed(load(dataset, split=split, limit=queries), screen)
+    if corpus.unknown:
+        screen.warn(f"{corpus.unknown} relevant pages are not in corpus.jsonl.")
+    model = None
+    if embedder is not None:
+        _agreed(corpus, embedder, yes=yes, screen=screen)
+        model = _measured(corpus, embedder, context.using().home, screen)
+    _judge(corpus, model, screen, report)
+
+
+def _indexed(dataset: Dataset, screen: Screen) -> Corpus:
+    """Return the corpus, searched with an index that is thrown away again."""
+    from ..adapters.stores.sqlite import SQLiteStore
+    from ..tools.evaluate_pools import indexed
+
+    with (
+        TemporaryDirectory(prefix="collection-search-") as folder,
+        screen.bar("Indexing the data set") as advance,
+    ):
+        store = SQLiteStore(Path(folder) / "pages.db")
+        try:
+            return indexed(dataset, store.collections, advance)
+        finally:
+            store.close()
+
+
+def _agreed(corpus: Corpus, embedder: Embedder, *, yes: bool, screen: Screen) -> None:
+    """Say what embedding will cost and ask, unless it is free. Raises InputError, typer.Abort."""
+    from ..costs import embedding_cost
+
+    tokens = sum(map(len, corpus.texts)) // CHARS_PER_TOKEN
+    cost = embedding_cost(embedder.fingerprint, tokens)
+    if cost == 0:
+        return
+    price = "at a price that is not known" if cost is None else f"for about ${cost:.6f}"
+    task = f"{embedder.fingerprint} has to embed {len(corpus.texts)} texts {price}"
+    if yes:
+        screen.note(f"{task} (about {tokens} tokens).")
+    elif sys.stdin.isatty():
+        typer.confirm(f"{task}. Go on?", abort=True, err=True)
+    else:
+        raise InputError(f"{task}: add --yes to do it, or --embeddings lexical.")
+
+
+def _measured(corpus: Corpus, embedder: Embedder, home: Path, screen: Screen) -> Model:
+    from ..tools.evaluate import measured
+
+    with screen.bar("Embedding") as advance:
+        model = asyncio.run(measured(corpus, embedder, folder=home, progress=advance))
+    if model.problem:
+        screen.warn(f"{model.problem} Its default ranking compares words alone.")
+    return model
+
+
+def _judge(corpus: Corpus, model: Model | None, screen: Screen, report: Path | None) -> None:
+    from dataclasses import asdict
+
+    from ..tools.evaluate import evaluated
+    from ..tools.evaluate_report import Environment, markdown
+
+    with screen.bar("Ranking") as advance:
+        found = evaluated(corpus, model, advance)
+    environment = Environment()
+    text = markdown(found, environment)
+    if report is not None:
+        _write(report, text)
+        screen.note(f"The report is in {report}.")
+    if screen.as_json:
+        screen.json({**asdict(found), "environment": asdict(environment)})
+    else:
+        for line in text.splitlines():
+            screen.line(line)
+
+
+def _write(report: Path, text: str) -> None:
+    try:
+        report.write_text(text, encoding="utf-8")
+    except OSError as error:
+        raise InputError(f"--report {report} cannot be written ({error.strerror}).") from error

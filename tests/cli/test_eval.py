@@ -1,0 +1,169 @@
+"""`collection-search eval`: tables over a data set of the user's."""
+
+from __future__ import annotations
+
+import tempfile
+from typing import TYPE_CHECKING
+
+import pytest
+from labelled_data import JUDGEMENTS, PAGES, write_dataset
+
+from collection_search.adapters.stores.sqlite import SQLiteStore
+from collection_search.cli.evaluate import _agreed
+from collection_search.cli.screen import Screen
+from collection_search.testing import OpenAIServer, ScriptedEmbedder
+from collection_search.tools.beir import load
+from collection_search.tools.evaluate_pools import indexed
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from command_line import Ended, Invoke
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """A data set with English and German pages."""
+    return write_dataset(tmp_path / "small")
+
+
+def one_sentence(ended: Ended, *, says: str, code: int = 2) -> None:
+    assert (ended.code, ended.out) == (code, "")
+    assert len(ended.complaints) == 1, ended.err
+    assert says in ended.complaints[0]
+
+
+def test_the_tables_are_printed(command: Invoke, folder: Path) -> None:
+    """Without a key, a model or a network; what is going on stands beside the result."""
+    ended = command("eval", "--dataset", str(folder))
+    assert ended.code == 0
+    assert ended.err == "Indexing the data set ...\nRanking ...\n"
+    assert ended.out.startswith("# Ranking of small\n")
+    for title in ("## Ranking", "## Paired differences in nDCG@10", "## Thresholds"):
+        assert f"\n{title}\n" in ended.out
+
+
+def test_json_is_one_object(command: Invoke, folder: Path) -> None:
+    """With every figure as a number, and nothing beside it."""
+    ended = command("eval", "--dataset", str(folder), "--json")
+    assert (ended.code, ended.err) == (0, "")
+    assert ended.json["answerable"] == 3
+    assert ended.json["environment"]["packages"].keys() >= {"numpy", "collection-search"}
+    default = ended.json["methods"][0]
+    assert default["method"] == "lexical, default"
+    assert default["precision_at_1"]["mean"] == 0.75
+
+
+def test_the_report_is_what_is_printed(command: Invoke, folder: Path, tmp_path: Path) -> None:
+    """The file takes the same Markdown, and the command says where it is."""
+    report = tmp_path / "report.md"
+    ended = command("eval", "--dataset", str(folder), "--report", str(report))
+    assert report.read_text(encoding="utf-8") == ended.out
+    assert ended.err.endswith(f"The report is in {report}.\n")
+
+
+def test_a_part_of_the_questions(command: Invoke, folder: Path) -> None:
+    """As many as asked for, of one split."""
+    write_dataset(folder, judgements=JUDGEMENTS[:4], split="dev")
+    ended = command("eval", "--dataset", str(folder), "--queries", "1", "--split", "dev", "--json")
+    facts = ended.json
+    assert (facts["questions"], facts["questions_in_split"], facts["split"]) == (1, 2, "dev")
+
+
+def test_no_index_is_left(
+    command: Invoke, folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Neither in the temporary folder nor among the collections."""
+    scratch = tmp_path / "scratch"
+    scratch.mkdir()
+    monkeypatch.setattr(tempfile, "tempdir", str(scratch))
+    assert command("eval", "--dataset", str(folder)).code == 0
+    assert list(scratch.iterdir()) == []
+    assert command("collections").out.startswith("local has no collections")
+
+
+def test_an_embedder_is_not_paid_unasked(command: Invoke, folder: Path) -> None:
+    """How much it has to embed is told first, and how to agree or to go without."""
+    ended = command("eval", "--dataset", str(folder), "--embeddings", "words")
+    one_sentence(ended, says="scripted:64 has to embed 9 texts at a price that is not known")
+    assert "--yes" in ended.complaints[0]
+    assert "--embeddings lexical" in ended.complaints[0]
+
+
+def test_an_embedder_that_was_agreed_to(command: Invoke, folder: Path) -> None:
+    """Its rankings come first, beside those by words."""
+    ended = command("eval", "--dataset", str(folder), "--embeddings", "words", "--yes")
+    assert ended.code == 0
+    assert "scripted:64 has to embed 9 texts at a price that is not known (about" in ended.err
+    assert "Embedding ..." in ended.err
+    assert "| dense, default " in ended.out
+    assert "| dense, default - lexical, default " in ended.out
+
+
+def test_a_price_that_is_known_is_told(
+    command: Invoke, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Before the work as an estimate, in the report as what it was; anchors are not a part of it."""
+    with OpenAIServer() as server:
+        monkeypatch.setenv("OPENAI_API_KEY", "sk-test")
+        monkeypatch.setenv("OPENAI_BASE_URL", server.base_url)
+        asked = ("eval", "--dataset", str(folder), "--embeddings", "openai:text-embedding-3-small")
+        one_sentence(command(*asked), says="has to embed 9 texts for about $0.00000")
+        assert server.requests == []
+        ended = command(*asked, "--yes", "--json")
+        texts = [request.body["input"] for request in server.requests]
+    assert ended.code == 0
+    assert len(texts[0]) == 9
+    tokens = ended.json["input_tokens"]
+    assert tokens
+    assert ended.json["cost_usd"] == pytest.approx(tokens * 0.02 / 1e6)
+    assert ended.json["calibration"]["scale"] == "dense"
+
+
+@pytest.mark.parametrize("yes", [True, False])
+def test_what_is_free_is_not_asked_for(tmp_path: Path, *, yes: bool) -> None:
+    """An embedder on this machine costs nothing."""
+    dataset = load(write_dataset(tmp_path / "small"))
+    corpus = indexed(dataset, SQLiteStore(tmp_path / "pages.db").collections)
+    free = ScriptedEmbedder(fingerprint="local:a-model")
+    _agreed(corpus, free, yes=yes, screen=Screen())
+
+
+def test_an_embedder_that_fails(command: Invoke, folder: Path) -> None:
+    """A failed model is 4, as everywhere."""
+    ended = command("eval", "--dataset", str(folder), "--embeddings", "broken_embedder", "--yes")
+    one_sentence(ended, says="no answer", code=4)
+
+
+def test_relevant_pages_that_are_not_there(command: Invoke, tmp_path: Path) -> None:
+    """A warning: every figure is lower for it."""
+    write_dataset(tmp_path, judgements=[*JUDGEMENTS, ("q1", "elsewhere", "1")])
+    ended = command("eval", "--dataset", str(tmp_path), "--json")
+    assert ended.code == 0
+    assert ended.warnings == ["warning: 1 relevant pages are not in corpus.jsonl."]
+
+
+def test_a_data_set_that_cannot_be_used(command: Invoke, tmp_path: Path) -> None:
+    """File and line are named, before or while the corpus is read."""
+    one_sentence(command("eval", "--dataset", str(tmp_path / "x")), says="There is no folder")
+    write_dataset(tmp_path, pages=[PAGES[0], PAGES[0]])
+    one_sentence(command("eval", "--dataset", str(tmp_path)), says="corpus.jsonl:2: the _id")
+    ended = command("eval", "--dataset", str(tmp_path), "--split", "nix")
+    one_sentence(ended, says="no qrels/nix.tsv. There: test.")
+
+
+@pytest.mark.parametrize("name", ["nowhere/report.md", "."])
+def test_a_report_that_cannot_be_written(
+    command: Invoke, folder: Path, tmp_path: Path, name: str
+) -> None:
+    """Told before the work, not after it."""
+    ended = command("eval", "--dataset", str(folder), "--report", str(tmp_path / name))
+    one_sentence(ended, says="--report")
+    assert "Indexing" not in ended.err
+
+
+def test_an_unknown_embedder(command: Invoke, folder: Path) -> None:
+    """Told before the work as well."""
+    ended = command("eval", "--dataset", str(folder), "--embeddings", "nix:ada")
+    one_sentence(ended, says="'nix'")
+    assert "Indexing" not in ended.err
