@@ -166,7 +166,10 @@ class SearchContext(BaseModel):
         if isinstance(given, str):
             embedder: Embedder = await adapter_of(self.using(), "embeddings", given)
             return embedder
-        raise ConfigError("embeddings needs a name or an object with `fingerprint` and `embed`.")
+        if callable(getattr(given, "embed_documents", None)):
+            wrap = await offload(registry.load, "embeddings", "langchain")
+            return wrap(given, timeout_s=self.using().model_timeout_s)  # type: ignore[no-any-return]
+        raise ConfigError("embeddings needs a name, LangChain embeddings, or an `Embedder`.")
 
     def profile(self) -> Profile:
         """Return the ranking profile."""

@@ -19,6 +19,7 @@ _Kind = Literal["chat", "embedding", "search"]
 _MILLION: Final = Decimal(1_000_000)
 _THOUSAND: Final = Decimal(1_000)
 _SNAPSHOT = re.compile(r"-\d{4}-\d{2}-\d{2}$")
+_DIMENSIONS = re.compile(r"@\d+$")
 
 PRICES: Final[dict[str, dict[str, dict[str, Any]]]] = tomllib.loads(
     Path(__file__).with_name("prices.toml").read_text("utf-8"), parse_float=Decimal
@@ -44,15 +45,18 @@ def chat_cost(model: str, input_tokens: int | None, output_tokens: int | None) -
 
 
 def embedding_cost(model: str, input_tokens: int | None) -> float | None:
-    """Return what an embedding call cost.
+    """Return what an embedding call cost; `model` may be an embedder's fingerprint.
 
-    >>> embedding_cost("text-embedding-3-small", 2_612), embedding_cost("lexical", 2_612)
+    What is free costs nothing however many tokens it took.
+
+    >>> embedding_cost("openai:text-embedding-3-small@512", 2_612), embedding_cost("lexical", None)
     (5.224e-05, 0.0)
     """
-    price = _price("embedding", model)
-    if price is None or input_tokens is None:
+    vendor, _, _ = model.partition(":")
+    price = _price("embedding", vendor if vendor == "local" else _DIMENSIONS.sub("", model))
+    if price is None or (input_tokens is None and price["per_million_tokens"]):
         return None
-    return float(input_tokens * price["per_million_tokens"] / _MILLION)
+    return float((input_tokens or 0) * price["per_million_tokens"] / _MILLION)
 
 
 def search_cost(provider: str, requests: int) -> float | None:

@@ -73,6 +73,9 @@ def made(settings: Settings, group: registry.Group, name: str) -> Any:
 
 def _make(settings: Settings, group: registry.Group, name: str) -> Any:
     vendor, _, model = name.partition(":")
+    if model and group in ("models", "embeddings") and vendor not in registry.names(group):
+        langchain = registry.load(group, "langchain")  # it knows many vendors' packages
+        return langchain.from_vendor(settings, vendor=vendor, model=model)
     build = getattr(registry.load(group, vendor), "from_settings", None)
     if build is None:
         raise ConfigError(f"{vendor!r} cannot be named: give the live object in Python.")

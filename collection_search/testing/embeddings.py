@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from ..records import Embedded
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
 
 _WORD = re.compile(r"\w+")
@@ -44,13 +44,23 @@ class ScriptedEmbedder:
         self.calls.append(list(texts))
         if self.errors:
             raise self.errors.pop(0)
-        vectors = np.zeros((len(texts), self.dimension), dtype=np.float32)
-        for vector, text in zip(vectors, texts, strict=True):
-            for word in _WORD.findall(text.lower()) or [""]:
-                vector[self._place(word)] += 1
+        counts = [word_counts(text, self.dimension, synonyms=self.synonyms) for text in texts]
+        vectors = np.asarray(counts, dtype=np.float32).reshape(len(texts), self.dimension)
         vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
         return Embedded(vectors, input_tokens=sum(len(text.split()) for text in texts))
 
-    def _place(self, word: str) -> int:
-        digest = hashlib.sha256(self.synonyms.get(word, word).encode()).digest()
-        return int.from_bytes(digest[:4], "big") % self.dimension
+
+def word_counts(
+    text: str, dimension: int, *, synonyms: Mapping[str, str] | None = None
+) -> list[float]:
+    """Return how many words of the text fall into each of `dimension` places, never only zeros.
+
+    >>> sum(word_counts("Cancel a task, a task", 16)), max(word_counts("", 16))
+    (5.0, 1.0)
+    """
+    counts = [0.0] * dimension
+    for word in _WORD.findall(text.lower()) or [""]:
+        meant = synonyms.get(word, word) if synonyms else word
+        digest = hashlib.sha256(meant.encode(errors="replace")).digest()
+        counts[int.from_bytes(digest[:4], "big") % dimension] += 1
+    return counts

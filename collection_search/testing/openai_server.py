@@ -1,14 +1,18 @@
-"""A server on the loopback address that speaks OpenAI's chat-completions protocol by script."""
+"""A server on the loopback address that speaks OpenAI's protocol by script: chat, embeddings."""
 
 from __future__ import annotations
 
+import base64
 import json
+import struct
 import threading
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any, Final, Self, TypeAlias
+
+from .embeddings import word_counts
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +50,23 @@ SERVER_ERROR: Final = Failure(
     500, "The server had an error while processing your request.", type="server_error"
 )
 
-Reply: TypeAlias = Mapping[str, Any] | str | Failure
+
+@dataclass(frozen=True, slots=True)
+class Raw:
+    """An answer of the wire, for what no endpoint should send."""
+
+    body: bytes
+    status: int = 200
+    content_type: str = "application/json"
+    headers: Mapping[str, str] = field(default_factory=dict)
+
+    @classmethod
+    def json(cls, value: Any, status: int = 200) -> Self:
+        """Return an answer that holds the value."""
+        return cls(json.dumps(value).encode(), status)
+
+
+Reply: TypeAlias = Mapping[str, Any] | str | Failure | Raw
 """Structured data in the form that the request asks for, a plain text, or an error."""
 
 
@@ -69,22 +89,36 @@ class ReceivedRequest:
 
 
 class OpenAIServer:
-    """The server, running inside a `with` block; replies in order, the last one repeated."""
+    """The server, running inside a `with` block; replies in order, the last one repeated.
+
+    The vectors of its embeddings come from the words of the texts and are not of unit length;
+    replies for embeddings stand in their place.
+    """
 
     def __init__(
         self,
         *replies: Reply,
+        embeddings: Sequence[Failure | Raw] = (),
         refuses: frozenset[str] = frozenset(),
         latency_s: float = 0.0,
-        usage: tuple[int, int] = (29, 44),
+        usage: tuple[int, int] | None = (29, 44),
+        dimension: int = 64,
+        gives_base64: bool = True,
     ) -> None:
         self.requests: list[ReceivedRequest] = []
+        self.connections = 0
+        """Connections that were opened until now."""
         self.refuses = refuses
-        """Methods of structured output that are answered with an error 400."""
+        """Methods of structured output, or `base64`, that are answered with an error 400."""
         self.latency_s = latency_s
+        self.dimension = dimension
+        """Of vectors whose request names none."""
+        self.gives_base64 = gives_base64
+        """False for an endpoint that sends lists whatever is asked for."""
         self._replies = replies
+        self._embeddings = embeddings
         self._usage = usage
-        self._answered = 0
+        self._answered = {"chat": 0, "embeddings": 0}
         self._lock = threading.Lock()
         self._stopping = threading.Event()
         self._server = _Listener(("127.0.0.1", 0), self._handler())
@@ -105,29 +139,69 @@ class OpenAIServer:
         self._thread.join()
         self._server.server_close()
 
-    def _answer(self, request: ReceivedRequest) -> tuple[int, dict[str, Any]]:
+    def _answer(self, request: ReceivedRequest) -> Raw:
         reply = self._next(request)
         self._stopping.wait(self.latency_s)
+        if isinstance(reply, Raw):
+            return reply
         if isinstance(reply, Failure):
-            return reply.status, reply.body()
-        return 200, _completion(request, reply, self._usage)
+            return Raw.json(reply.body(), reply.status)
+        if reply is None:
+            return Raw.json(self._embedded(request.body))
+        return Raw.json(_completion(request, reply, self._usage))
 
-    def _next(self, request: ReceivedRequest) -> Reply:
+    def _next(self, request: ReceivedRequest) -> Reply | None:
+        """Return the scripted reply, None for embeddings without one."""
         with self._lock:
             self.requests.append(request)
+            if request.path.endswith("/embeddings"):
+                if "encoding_format" in request.body and "base64" in self.refuses:
+                    return Failure(400, "encoding_format is not supported")
+                return self._in_turn("embeddings", self._embeddings) if self._embeddings else None
             if not request.path.endswith("/chat/completions"):
                 return Failure(404, f"Invalid URL (POST {request.path})")
             if request.method in self.refuses:
                 return _refusal(request.method)
-            self._answered += 1
-            return self._replies[min(self._answered, len(self._replies)) - 1]
+            return self._in_turn("chat", self._replies)
+
+    def _in_turn(self, kind: str, replies: Sequence[Reply]) -> Reply:
+        self._answered[kind] += 1
+        return replies[min(self._answered[kind], len(replies)) - 1]
+
+    def _embedded(self, body: Mapping[str, Any]) -> dict[str, Any]:
+        asked, dimension = body.get("encoding_format"), body.get("dimensions", self.dimension)
+        form = _base64 if asked == "base64" and self.gives_base64 else list
+        answer: dict[str, Any] = {
+            "object": "list",
+            "model": body["model"],
+            "data": [
+                {
+                    "object": "embedding",
+                    "index": place,
+                    "embedding": form(word_counts(text, dimension)),
+                }
+                for place, text in enumerate(body["input"])
+            ],
+        }
+        tokens = sum(len(text.split()) for text in body["input"])
+        if self._usage is not None:
+            answer["usage"] = {"prompt_tokens": tokens, "total_tokens": tokens}
+        return answer
+
+    def _connected(self) -> None:
+        with self._lock:
+            self.connections += 1
 
     def _handler(self) -> type[BaseHTTPRequestHandler]:
-        answer = self._answer
+        answer, connected = self._answer, self._connected
 
         class Handler(BaseHTTPRequestHandler):
             protocol_version = "HTTP/1.1"
             wbufsize = -1  # head and body in one packet
+
+            def setup(self) -> None:
+                super().setup()
+                connected()
 
             def handle(self) -> None:
                 with suppress(ConnectionError):  # the client has given up waiting
@@ -137,15 +211,15 @@ class OpenAIServer:
                 size = int(self.headers["Content-Length"])
                 headers = {name.lower(): value for name, value in self.headers.items()}
                 body = json.loads(self.rfile.read(size))
-                self._send(*answer(ReceivedRequest(self.path, headers, body)))
+                self._send(answer(ReceivedRequest(self.path, headers, body)))
 
-            def _send(self, status: int, body: Mapping[str, Any]) -> None:
-                data = json.dumps(body).encode()
-                self.send_response(status)
-                self.send_header("Content-Type", "application/json")
-                self.send_header("Content-Length", str(len(data)))
+            def _send(self, raw: Raw) -> None:
+                self.send_response(raw.status)
+                own = {"Content-Type": raw.content_type, "Content-Length": str(len(raw.body))}
+                for name, value in {**own, **raw.headers}.items():
+                    self.send_header(name, value)
                 self.end_headers()
-                self.wfile.write(data)
+                self.wfile.write(raw.body)
 
             def log_message(self, format: str, *args: Any) -> None:  # noqa: A002 - given
                 """Keep quiet."""
@@ -156,6 +230,10 @@ class OpenAIServer:
 class _Listener(ThreadingHTTPServer):
     daemon_threads = True
     request_queue_size = 256
+
+
+def _base64(numbers: Sequence[float]) -> str:
+    return base64.b64encode(struct.pack(f"<{len(numbers)}f", *numbers)).decode()
 
 
 def _refusal(method: str) -> Failure:
@@ -170,22 +248,21 @@ def _refusal(method: str) -> Failure:
 
 
 def _completion(
-    request: ReceivedRequest, reply: Mapping[str, Any] | str, usage: tuple[int, int]
+    request: ReceivedRequest, reply: Mapping[str, Any] | str, usage: tuple[int, int] | None
 ) -> dict[str, Any]:
-    given, made = usage
     message, reason = _message(request, reply)
-    return {
+    answer: dict[str, Any] = {
         "id": "chatcmpl-1",
         "object": "chat.completion",
         "created": 1_767_225_600,
         "model": request.body["model"],
         "choices": [{"index": 0, "message": message, "finish_reason": reason, "logprobs": None}],
-        "usage": {
-            "prompt_tokens": given,
-            "completion_tokens": made,
-            "total_tokens": given + made,
-        },
     }
+    if usage is not None:
+        given, made = usage
+        tokens = {"prompt_tokens": given, "completion_tokens": made, "total_tokens": given + made}
+        answer["usage"] = tokens
+    return answer
 
 
 def _message(

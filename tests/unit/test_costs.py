@@ -45,8 +45,30 @@ def test_unreported_usage_has_no_price(tokens):
 def test_an_embedding_call_costs_its_tokens():
     """The price of 2,612 tokens is exact, lexical similarity is free."""
     assert embedding_cost("text-embedding-3-small", 2_612) == 0.00005224
-    assert embedding_cost("lexical", 2_612) == 0.0
     assert embedding_cost("my-embedder", 2_612) is None
+
+
+@pytest.mark.parametrize(
+    "fingerprint", ["openai:text-embedding-3-small", "openai:text-embedding-3-small@512"]
+)
+def test_a_fingerprint_finds_the_price_of_its_model(fingerprint):
+    """Shorter vectors cost the same."""
+    assert embedding_cost(fingerprint, 1_000_000) == 0.02
+
+
+@pytest.mark.parametrize("tokens", [2_612, None])
+@pytest.mark.parametrize("model", ["lexical", "local:BAAI/bge-small-en-v1.5", "local:minilm:0a1b"])
+def test_what_this_machine_computes_costs_nothing(model, tokens):
+    """Whether or not the tokens were counted."""
+    assert embedding_cost(model, tokens) == 0.0
+
+
+@pytest.mark.parametrize(
+    "model", ["text-embedding-3-small:latest", "langchain:Some:text-embedding-3-small", "localhost"]
+)
+def test_a_name_that_only_resembles_one_has_no_price(model):
+    """Another server's model of the same name may have another price."""
+    assert embedding_cost(model, 1_000) is None
 
 
 @pytest.mark.parametrize(

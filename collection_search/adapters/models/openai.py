@@ -5,38 +5,42 @@ from __future__ import annotations
 import asyncio
 import functools
 import re
-import warnings
-from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final, Self
 
-from pydantic import SecretStr
-
-from ...errors import ConfigError, ModelError
+from ...errors import ConfigError
 from ...masking import mask_text
-from .langchain import Remedies, StructuredPlanner
+from ...ports import QueryPlan
+from ...prompts import SearchQueries, strategy_messages
+from .answers import NoJsonError, queries_of
+from .endpoint import Endpoint, EndpointError, clean_key, token_count
+from .failures import Declined, Remedies, model_error
+from .methods import REFUSAL_STATUS, WEAKER, Method, refuses_method
 
 if TYPE_CHECKING:
-    import ssl
-    from collections.abc import AsyncIterator
+    from pydantic import SecretStr
 
-    from langchain_core.language_models import BaseChatModel
-
-    from ...ports import QueryPlan
     from ...settings import Settings
 
-DEFAULT_BASE_URL: Final = "https://api.openai.com/v1"
-_NO_KEY: Final = SecretStr("none")  # local endpoints want none, the client wants one
-_WHAT_THE_PLANNER_DOES_ANYWAY: Final = (
-    "This model does not support OpenAI's structured output|Cannot use method='json_schema'"
-)
+_ROLES: Final = {"system": "system", "human": "user"}
+_FORM: Final = SearchQueries.__name__
+
+_REASONS = re.compile(r"(?:^|/)(?:o\d|gpt-[5-9](?!.*chat))")
+"""Models that think before they answer; they refuse a request that names a temperature."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Manner:
+    """How an endpoint wants to be asked."""
+
+    method: Method = "json_schema"
+    temperature: float | None = 0.0
 
 
 class OpenAIQueryModel:
-    """A model behind an OpenAI-compatible endpoint as `QueryModel`.
+    """A model behind an OpenAI-compatible endpoint as `QueryModel`: one request per plan.
 
-    langchain_openai is imported by the first call, in a thread. Every call opens its own
-    connection: a kept one would belong to the event loop that opened it, and planning happens
-    once in a run.
+    The first plan finds out how the endpoint wants to be asked, which may take a few requests.
     """
 
     def __init__(
@@ -48,12 +52,9 @@ class OpenAIQueryModel:
         timeout_s: float = 30.0,
     ) -> None:
         self.model_name = model
-        self._api_key = api_key or _NO_KEY
-        self._base_url = base_url or DEFAULT_BASE_URL
+        self._endpoint = Endpoint(base_url, api_key)
         self._timeout_s = timeout_s
-        self._planner = StructuredPlanner(
-            model, timeout_s=timeout_s, remedies=_remedies(self._base_url)
-        )
+        self._manner = _Manner(temperature=None if _REASONS.search(model) else 0.0)
 
     @classmethod
     def from_settings(cls, settings: Settings, *, model: str = "") -> Self:
@@ -62,7 +63,7 @@ class OpenAIQueryModel:
             raise ConfigError(
                 "No chat model is named. Write openai:<model>, for example openai:gpt-4o-mini."
             )
-        key = _key(settings.openai_api_key)
+        key = clean_key(settings.openai_api_key, "OPENAI_API_KEY")
         if key is None and not settings.openai_base_url:
             raise ConfigError(
                 f"The chat model openai:{model} needs a key: set OPENAI_API_KEY. A compatible "
@@ -77,68 +78,108 @@ class OpenAIQueryModel:
 
     async def plan(self, question: str, *, purpose: str, count: int) -> QueryPlan:
         """Return up to `count` queries. Raises `ModelError`; the caller falls back, not retries."""
-        async with self._chat() as chat:
-            return await self._planner.plan(chat, question, purpose=purpose, count=count)
-
-    @asynccontextmanager
-    async def _chat(self) -> AsyncIterator[BaseChatModel]:
-        """Give a client whose connections end with the block. Opening it reads files."""
+        messages = [
+            {"role": _ROLES[role], "content": text.encode(errors="replace").decode()}
+            for role, text in strategy_messages(question, purpose=purpose, count=count)
+        ]
         try:
-            chat, connections = await asyncio.to_thread(self._open)
-        except ImportError as error:
-            raise ModelError(
-                "The package langchain-openai is not installed. Run: pip install langchain-openai"
-            ) from error
+            async with asyncio.timeout(self._timeout_s):
+                return await self._asked(messages, self._manner)
         except Exception as error:
-            raise ModelError(
-                f"The client of the model {self.model_name} cannot be set up. Check "
-                f"OPENAI_BASE_URL and the proxy of this machine: {mask_text(str(error))}"
+            raise model_error(
+                f"The model {self.model_name}",
+                error,
+                remedies=self._remedies(),
+                timeout_s=self._timeout_s,
+                malformed="unusable",
             ) from error
-        async with connections:
-            yield chat
 
-    def _open(self) -> tuple[BaseChatModel, AbstractAsyncContextManager[Any]]:
-        from langchain_openai import ChatOpenAI
-        from openai import DefaultAsyncHttpxClient
-
-        warnings.filterwarnings("ignore", message=_WHAT_THE_PLANNER_DOES_ANYWAY)
-        connections = DefaultAsyncHttpxClient(verify=_tls())
-        chat = ChatOpenAI(
-            model=self.model_name,
-            api_key=self._api_key,
-            base_url=self._base_url,
-            timeout=self._timeout_s,
-            max_retries=0,
-            temperature=_temperature(self.model_name),
-            disable_streaming=True,
-            openai_proxy=None,  # HTTPS_PROXY is honoured by the connections
-            http_async_client=connections,
+    async def _asked(self, messages: list[dict[str, str]], manner: _Manner) -> QueryPlan:
+        """Return the plan, asked in this manner or in the first milder one that is accepted."""
+        body = {"model": self.model_name, "messages": messages, **_form(manner)}
+        try:
+            answer = await self._answer(body)
+            queries = queries_of(_content(answer))
+        except (EndpointError, NoJsonError) as error:
+            return await self._asked(messages, _milder(manner, error))
+        self._manner = manner
+        named = answer.get("model")
+        return QueryPlan(
+            queries=queries,
+            model=named if isinstance(named, str) and named else self.model_name,
+            input_tokens=token_count(answer, "prompt_tokens"),
+            output_tokens=token_count(answer, "completion_tokens"),
         )
-        return chat, connections
+
+    async def _answer(self, body: dict[str, Any]) -> dict[str, Any]:
+        return self._endpoint.read(
+            await self._endpoint.post("chat/completions", body, timeout_s=self._timeout_s)
+        )
+
+    def _remedies(self) -> Remedies:
+        return Remedies(
+            key="OPENAI_API_KEY",
+            address=f"OPENAI_BASE_URL ({mask_text(self._endpoint.base_url)})",
+            model="COLLECTION_SEARCH_MODEL",
+        )
 
 
-def _key(given: SecretStr | None) -> SecretStr | None:
-    key = given.get_secret_value().strip() if given else ""
-    if not (key.isascii() and key.isprintable()):
-        raise ConfigError("OPENAI_API_KEY holds characters that no key has. Copy the key again.")
-    return SecretStr(key) if key else None
+def _milder(manner: _Manner, error: EndpointError | NoJsonError) -> _Manner:
+    """Return the manner to ask in next. Raises where the error is no refusal of this one."""
+    if isinstance(error, NoJsonError):
+        refused = manner.method == "json_schema"  # the schema was ignored
+    else:
+        warm = manner.temperature is not None and "temperature" in str(error)
+        if warm and error.status_code in REFUSAL_STATUS:
+            return replace(manner, temperature=None)
+        refused = refuses_method(error.status_code, str(error))
+    if not refused:
+        raise error
+    if manner.method not in WEAKER:
+        raise NotImplementedError(str(error)) from error
+    return replace(manner, method=WEAKER[manner.method])
 
 
-def _remedies(base_url: str) -> Remedies:
-    return Remedies(
-        key="OPENAI_API_KEY",
-        address=f"OPENAI_BASE_URL ({mask_text(base_url)})",
-        model="COLLECTION_SEARCH_MODEL",
-    )
-
-
-def _temperature(model: str) -> float | None:
-    """Return 0, or None for reasoning models of the o series, which refuse any value."""
-    return None if re.search(r"(?:^|/)o\d", model) else 0.0
+def _form(manner: _Manner) -> dict[str, Any]:
+    """Return the part of a request that asks for the form of the answer."""
+    warmth = {} if manner.temperature is None else {"temperature": manner.temperature}
+    match manner.method:
+        case "json_schema":
+            schema = {"name": _FORM, "strict": True, "schema": _schema()}
+            return warmth | {"response_format": {"type": "json_schema", "json_schema": schema}}
+        case "function_calling":
+            function = {
+                "name": _FORM,
+                "description": SearchQueries.__doc__,
+                "parameters": _schema(),
+            }
+            return warmth | {
+                "tools": [{"type": "function", "function": function}],
+                "tool_choice": {"type": "function", "function": {"name": _FORM}},
+            }
+        case "json_mode":
+            return warmth | {"response_format": {"type": "json_object"}}
 
 
 @functools.cache
-def _tls() -> ssl.SSLContext:
-    import httpx
+def _schema() -> dict[str, Any]:
+    return SearchQueries.model_json_schema() | {"additionalProperties": False}
 
-    return httpx.create_ssl_context()
+
+def _content(answer: dict[str, Any]) -> Any:
+    """Return the arguments of the tool call, or the text. Raises Declined, ValueError."""
+    match answer:
+        case {"choices": [{"message": {} as message}, *_]}:
+            pass
+        case _:
+            raise ValueError("The answer has no message.")
+    match message:
+        case {"refusal": str(reason)} if reason:
+            raise Declined(reason)
+        case {"tool_calls": [{"function": {"arguments": arguments}}, *_]}:
+            return arguments
+        case {"content": str(text)}:
+            return text
+        case {"content": [*parts]}:
+            return "".join(part.get("text") or "" for part in parts if isinstance(part, dict))
+    return ""

@@ -1,0 +1,1 @@
+"""Embedders: OpenAI or what speaks like it, local ONNX models, any LangChain `Embeddings`."""

@@ -1,0 +1,107 @@
+"""Any LangChain `Embeddings` object, or what has its `embed_documents`, as `Embedder`."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING, Any, Self
+
+import anyio.to_thread
+
+from ...errors import ConfigError, ModelError
+from ...records import Embedded
+from ..models.failures import Remedies, model_error
+from ..models.vendors import EMBEDDINGS, vendor_model
+from .texts import no_vectors, sound, unit_vectors
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from ...settings import Settings
+
+
+class LangChainEmbedder:
+    """An object with `embed_documents`, and mostly `aembed_documents`, as `Embedder`.
+
+    Give a `fingerprint` where class and model name do not tell two embedders apart.
+    """
+
+    def __init__(
+        self,
+        embeddings: Any,
+        fingerprint: str | None = None,
+        *,
+        timeout_s: float = 30.0,
+        remedies: Remedies | None = None,
+    ) -> None:
+        self.fingerprint = fingerprint or _fingerprint(embeddings)
+        self._embeddings = embeddings
+        self._timeout_s = timeout_s
+        self._remedies = remedies or Remedies()
+        self._dimension: int | None = None
+
+    @classmethod
+    def from_vendor(cls, settings: Settings, *, vendor: str, model: str) -> Self:
+        """Return the embedder `vendor:model`; the vendor's package reads its own variables.
+
+        Raises ConfigError for a vendor that is not known, and MissingExtraError naming the package.
+        """
+        name = model.strip()
+        if not name:
+            raise ConfigError(f"No embedding model is named. Write {vendor}:<model>.")
+        return cls(
+            vendor_model(EMBEDDINGS, vendor, name),
+            f"{vendor}:{name}",
+            timeout_s=settings.model_timeout_s,
+            remedies=Remedies(
+                key=f"the key of {vendor} in the environment",
+                address=f"the address of {vendor} in the environment",
+                model="COLLECTION_SEARCH_EMBEDDINGS",
+            ),
+        )
+
+    async def embed(self, texts: Sequence[str]) -> Embedded:
+        """Return `(len(texts), d)` float32, unit length, in order. Raises `ModelError`."""
+        if not texts:
+            return Embedded(no_vectors(self._dimension))
+        subject = f"The embedding model {self.fingerprint}"
+        try:
+            async with asyncio.timeout(self._timeout_s):
+                rows = await self._rows(sound(texts))
+        except ModelError:
+            raise
+        except Exception as error:
+            raise model_error(
+                subject, error, remedies=self._remedies, timeout_s=self._timeout_s
+            ) from error
+        vectors = unit_vectors(rows, count=len(texts), subject=subject, dimension=self._dimension)
+        self._dimension = vectors.shape[1]
+        return Embedded(vectors)
+
+    async def _rows(self, texts: list[str]) -> Any:
+        if _is_asynchronous(self._embeddings):
+            return await self._embeddings.aembed_documents(texts)
+        # a thread that outlives the time limit is left to itself
+        return await anyio.to_thread.run_sync(
+            self._embeddings.embed_documents, texts, abandon_on_cancel=True
+        )
+
+
+def _is_asynchronous(embeddings: Any) -> bool:
+    """Return whether the class has a coroutine of its own, not LangChain's thread around the other.
+
+    That thread would come from the loop's own pool, which has as few as six.
+    """
+    own = getattr(type(embeddings), "aembed_documents", None)
+    module = getattr(own, "__module__", "")
+    return own is not None and module != "langchain_core.embeddings.embeddings"
+
+
+def _fingerprint(embeddings: Any) -> str:
+    """Return class, model and dimension, as far as the object tells them."""
+    parts = ["langchain", type(embeddings).__name__]
+    for attribute in ("model", "model_name", "model_id", "deployment"):
+        if isinstance(name := getattr(embeddings, attribute, None), str) and name:
+            parts.append(name)
+            break
+    dimensions = getattr(embeddings, "dimensions", None)
+    return ":".join(parts) + (f"@{dimensions}" if isinstance(dimensions, int) else "")

@@ -1,0 +1,181 @@
+"""Embeddings computed on this machine: an ONNX model of fastembed's list, or from a folder."""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import threading
+from contextlib import contextmanager, suppress
+from difflib import get_close_matches
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final, Self
+
+import anyio
+import anyio.lowlevel
+import anyio.to_thread
+
+from ...bridge import offload
+from ...errors import ConfigError, MissingExtraError, ModelError
+from ...masking import told
+from ...records import Embedded
+from .model_folder import ModelFolder, model_folder
+from .texts import no_vectors, sound, unit_vectors
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from ...settings import Settings
+
+BATCH: Final = 32
+"""Texts that are computed at once: memory grows with it, speed hardly."""
+
+_loaded: dict[str, Any] = {}
+_loading = threading.Lock()
+_turn: anyio.lowlevel.RunVar[anyio.CapacityLimiter] = anyio.lowlevel.RunVar("local_embedder_turn")
+
+
+class LocalEmbedder:
+    """A model that runs in this process, loaded by its first use and shared from then on.
+
+    One batch is computed at a time, by all cores: more at once would only take more memory.
+    """
+
+    def __init__(self, model: str | ModelFolder, *, cache: Path | None = None) -> None:
+        """Take a name of fastembed's list, whose files are kept in `cache`, or a folder."""
+        name = model if isinstance(model, str) else f"{model.name}:{model.digest}"
+        self.fingerprint = f"local:{name}"
+        self._model = model
+        self._cache = cache
+        self._dimension: int | None = None
+
+    @classmethod
+    def from_settings(cls, settings: Settings, *, model: str = "") -> Self:
+        """Return the embedder of a model's name or folder. Reads the folder's weights once.
+
+        Raises MissingExtraError without fastembed, ConfigError for a name or folder that is wrong.
+        """
+        name = model.strip()
+        if not name:
+            raise ConfigError(
+                "No local model is named. Write local:BAAI/bge-small-en-v1.5, or local:<folder>."
+            )
+        if importlib.util.find_spec("fastembed") is None:
+            raise MissingExtraError(
+                f"The embedder local:{name} needs an extra. "
+                "Run: pip install 'collection-search[local]'"
+            )
+        path = Path(os.path.expanduser(name))  # noqa: PTH111 - the other raises for unknown users
+        if path.is_dir() or path.is_absolute() or name.startswith((".", "~")):
+            return cls(model_folder(path))
+        return cls(_listed(name), cache=settings.home / "models")
+
+    async def embed(self, texts: Sequence[str]) -> Embedded:
+        """Return `(len(texts), d)` float32, unit length, in order. Raises `ModelError`."""
+        if not texts:
+            return Embedded(no_vectors(self._dimension))
+        subject = f"The embedding model {self.fingerprint}"
+        ready, rows = sound(texts), []
+        for start in range(0, len(ready), BATCH):
+            async with _limiter():
+                model = _loaded.get(self.fingerprint) or await self._load(subject)
+                rows += await offload(_computed, model, ready[start : start + BATCH], subject)
+        vectors = unit_vectors(rows, count=len(texts), subject=subject, dimension=self._dimension)
+        self._dimension = vectors.shape[1]
+        return Embedded(vectors)
+
+    async def _load(self, subject: str) -> Any:
+        """Return the model; a load that nobody waits for any more ends in its thread."""
+        return await anyio.to_thread.run_sync(self._loaded_once, subject, abandon_on_cancel=True)
+
+    def _loaded_once(self, subject: str) -> Any:
+        with _loading:
+            if self.fingerprint not in _loaded:
+                _loaded[self.fingerprint] = self._read(subject)
+            return _loaded[self.fingerprint]
+
+    def _read(self, subject: str) -> Any:
+        try:
+            if isinstance(self._model, str):
+                return _from_hub(self._model, self._cache)
+            return self._model.load()
+        except Exception as error:
+            hint = (
+                "A listed model is fetched by its first use: connect this machine once, "
+                "or name a folder that holds a model: local:<folder>"
+                if isinstance(self._model, str)
+                else f"Check the files of {self._model.path}"
+            )
+            raise ModelError(f"{subject} cannot be loaded: {_cause(error)}. {hint}.") from error
+
+
+def _limiter() -> anyio.CapacityLimiter:
+    """Return what lets one batch of this event loop be computed at a time."""
+    try:
+        return _turn.get()
+    except LookupError:
+        limiter = anyio.CapacityLimiter(1)
+        _turn.set(limiter)
+        return limiter
+
+
+def _computed(model: Any, texts: list[str], subject: str) -> list[Any]:
+    try:
+        return list(model.embed(texts, batch_size=len(texts)))
+    except Exception as error:
+        raise ModelError(
+            f"{subject} failed: {_cause(error)}. Take another one if this repeats."
+        ) from error
+
+
+def _listed(name: str) -> str:
+    """Return the name as fastembed writes it. Raises ConfigError with similar ones."""
+    names = {known["model"].lower(): known["model"] for known in _list()}
+    if known := names.get(name.lower()):
+        return str(known)
+    similar = [names[match] for match in get_close_matches(name.lower(), names, cutoff=0.3)]
+    raise ConfigError(
+        f"There is no local model called {name!r} in fastembed's list. Similar: "
+        f"{', '.join(similar) or 'none'}. A folder is named by its path: local:/path/to/folder."
+    )
+
+
+def _list() -> list[dict[str, Any]]:
+    from fastembed import TextEmbedding
+
+    return TextEmbedding.list_supported_models()
+
+
+def _from_hub(name: str, cache: Path | None) -> Any:
+    """Return a listed model, fetched by its first use on this machine. Raises what fails."""
+    from fastembed import TextEmbedding
+
+    folder = None if cache is None or os.environ.get("FASTEMBED_CACHE_PATH") else str(cache)
+    with suppress(ValueError), _quiet():  # it is not on this machine yet
+        return TextEmbedding(name, cache_dir=folder, local_files_only=True)
+    _reach(name)
+    return TextEmbedding(name, cache_dir=folder)
+
+
+def _reach(name: str) -> None:
+    """Raise where the hub cannot be reached: fastembed would try three times, for 39 seconds."""
+    from huggingface_hub import model_info
+
+    sources = next(known["sources"] for known in _list() if known["model"] == name)
+    if sources["hf"]:
+        model_info(sources["hf"], timeout=10)
+
+
+@contextmanager
+def _quiet() -> Iterator[None]:
+    """Keep fastembed from printing as an error what is none."""
+    from loguru import logger
+
+    logger.disable("fastembed")
+    try:
+        yield
+    finally:
+        logger.enable("fastembed")
+
+
+def _cause(error: Exception) -> str:
+    return told(" ".join(str(error).split()), most=300).rstrip(". ") or type(error).__name__

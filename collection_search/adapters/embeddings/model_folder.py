@@ -1,0 +1,140 @@
+"""A folder with an ONNX embedding model, as sentence-transformers and its exporters write it."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final, Literal
+
+from ...errors import ConfigError
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+Pooling = Literal["CLS", "MEAN", "LAST_TOKEN", "DISABLED"]
+"""Names of fastembed; DISABLED: the model's own output is already one vector per text."""
+
+_WEIGHTS: Final = ("model.onnx", "*int8*.onnx", "*quantized*.onnx", "*.onnx")
+"""Looked for in this order, each beside the tokenizer and in `onnx/`."""
+_TOKENIZER: Final = ("tokenizer.json", "tokenizer_config.json")
+_POOLING: Final[dict[str, Pooling]] = {
+    "cls": "CLS",
+    "cls_token": "CLS",
+    "mean": "MEAN",
+    "mean_tokens": "MEAN",
+    "lasttoken": "LAST_TOKEN",
+}
+_DONE_HERE: Final = ("Transformer", "Pooling", "Normalize")
+"""Modules of sentence-transformers that the weights, the pooling and our own scaling cover."""
+
+
+@dataclass(frozen=True, slots=True)
+class ModelFolder:
+    """A model that can be loaded; `digest` is a short hash of what its vectors depend on."""
+
+    path: Path
+    name: str
+    weights: str
+    """The weight file, relative to the folder."""
+    pooling: Pooling
+    digest: str
+
+    def load(self) -> Any:
+        """Return fastembed's model. Raises what its libraries raise."""
+        model = self._load(self.pooling)
+        return self._load("DISABLED") if _gives_vectors(model) else model
+
+    def _load(self, pooling: Pooling) -> Any:
+        from fastembed import TextEmbedding
+        from fastembed.common.model_description import ModelSource, PoolingType
+
+        # fastembed keeps what it was once told under a name
+        name = f"collection-search/{self.name}:{self.digest}:{self.weights}:{pooling}"
+        if not any(known["model"] == name for known in TextEmbedding.list_supported_models()):
+            TextEmbedding.add_custom_model(
+                model=name,
+                pooling=PoolingType[pooling],
+                normalization=False,  # done to every embedder's vectors
+                sources=ModelSource(url="file:"),  # never used: the folder is given below
+                dim=0,  # only shown by fastembed
+                model_file=self.weights,
+            )
+        return TextEmbedding(name, specific_model_path=str(self.path))
+
+
+def model_folder(path: Path) -> ModelFolder:
+    """Return what the folder holds. Reads the weights to the end; raises ConfigError."""
+    if not path.is_dir():
+        raise ConfigError(f"The local model's folder {path} does not exist.")
+    weights = _weights(path)
+    if weights is None:
+        raise ConfigError(f"The folder {path} holds no ONNX model: no model.onnx or onnx/*.onnx.")
+    missing = [name for name in _TOKENIZER if not (path / name).is_file()]
+    if missing:
+        raise ConfigError(f"The folder {path} lacks {' and '.join(missing)}.")
+    pooling = _pooling(path)
+    return ModelFolder(
+        path=path,
+        name=path.resolve().name,
+        weights=weights.relative_to(path).as_posix(),
+        pooling=pooling,
+        digest=_digest(path, weights, pooling),
+    )
+
+
+def _weights(path: Path) -> Path | None:
+    for pattern in _WEIGHTS:
+        for folder in (path, path / "onnx"):
+            if found := sorted(folder.glob(pattern)):
+                return found[0]
+    return None
+
+
+def _pooling(path: Path) -> Pooling:
+    """Return how the token vectors become one. Raises ConfigError where that is not offered."""
+    for module in _json(path / "modules.json", default=[]):
+        kind = str(module.get("type", "")).rpartition(".")[2]
+        if kind not in _DONE_HERE:
+            raise ConfigError(
+                f"The model in {path} has a module {kind!r} that its ONNX file does not cover."
+            )
+    config = _json(path / "1_Pooling" / "config.json", default={"pooling_mode": "mean"})
+    modes = [config["pooling_mode"]] if "pooling_mode" in config else []
+    modes += [
+        name.removeprefix("pooling_mode_")
+        for name, used in config.items()
+        if name.startswith("pooling_mode_") and used is True
+    ]
+    if len(modes) != 1 or modes[0] not in _POOLING:
+        raise ConfigError(
+            f"The model in {path} pools by {modes}; known are {', '.join(sorted(_POOLING))}."
+        )
+    return _POOLING[modes[0]]
+
+
+def _json(file: Path, *, default: Any) -> Any:
+    if not file.is_file():
+        return default
+    try:
+        value = json.loads(file.read_text("utf-8"))
+    except (OSError, ValueError) as error:
+        raise ConfigError(f"The file {file} cannot be read: {error}") from error
+    if not isinstance(value, type(default)):
+        raise ConfigError(f"The file {file} has another form than expected.")
+    return value
+
+
+def _digest(path: Path, weights: Path, pooling: Pooling) -> str:
+    """Return a hash of weights, tokenizer and pooling: equal ones make comparable vectors."""
+    digest = hashlib.sha256(pooling.encode())
+    outside = sorted(weights.parent.glob(f"{weights.name}?data*"))  # of models over two gigabytes
+    for file in (weights, *outside, path / "tokenizer.json"):
+        with file.open("rb") as content:
+            digest.update(hashlib.file_digest(content, "sha256").digest())
+    return digest.hexdigest()[:12]
+
+
+def _gives_vectors(model: Any) -> bool:
+    """Return whether the ONNX graph itself ends in one vector per text."""
+    return len(model.model.model.get_outputs()[0].shape) == 2  # noqa: PLR2004 - texts, dimensions

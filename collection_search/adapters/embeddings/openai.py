@@ -1,0 +1,231 @@
+"""Embeddings of OpenAI, or of any endpoint that speaks its protocol."""
+
+from __future__ import annotations
+
+import asyncio
+import base64
+import re
+from typing import TYPE_CHECKING, Any, Final, Self
+
+import numpy as np
+
+from ...bridge import offload
+from ...errors import ConfigError, ModelError
+from ...masking import mask_text
+from ...records import Embedded
+from ..models.endpoint import Endpoint, EndpointError, clean_key, token_count
+from ..models.failures import Remedies, model_error
+from .texts import no_vectors, sound, unit_vectors, unusable
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from pydantic import SecretStr
+
+    from ...settings import Settings
+
+MAX_INPUTS: Final = 2_048
+MAX_BATCH_CHARS: Final = 250_000
+"""Bounds of one request; OpenAI refuses more inputs, and more than 300,000 tokens."""
+_AT_ONCE: Final = 4
+"""Requests of one call that are under way at a time."""
+_MAX_BYTES: Final = 128 * 1024 * 1024
+_QUICK_BYTES: Final = 1024 * 1024
+"""Up to here an answer is read in a few milliseconds; a larger one is read in a thread."""
+_KEY: Final = "COLLECTION_SEARCH_EMBEDDINGS_API_KEY"
+
+
+class OpenAIEmbedder:
+    """A model behind an OpenAI-compatible endpoint as `Embedder`: one request for a normal run.
+
+    With `dimensions` the endpoint is asked for shorter vectors than the model's own.
+    """
+
+    def __init__(
+        self,
+        model: str,
+        *,
+        dimensions: int | None = None,
+        api_key: SecretStr | None = None,
+        base_url: str | None = None,
+        timeout_s: float = 30.0,
+        remedies: Remedies | None = None,
+    ) -> None:
+        self.fingerprint = f"openai:{model}@{dimensions}" if dimensions else f"openai:{model}"
+        self._model = model
+        self._dimensions = dimensions
+        self._dimension = dimensions
+        self._endpoint = Endpoint(base_url, api_key)
+        self._timeout_s = timeout_s
+        self._remedies = remedies or Remedies()
+        self._takes_base64: bool | None = None
+
+    @classmethod
+    def from_settings(cls, settings: Settings, *, model: str = "") -> Self:
+        """Return the embedder of `model` or `model@dimensions`. Raises ConfigError.
+
+        The key of the chat model's endpoint is never sent to another address than its own.
+        """
+        name, dimensions = _named(model)
+        key, key_variable = _access(settings)
+        base_url = settings.embeddings_base_url or settings.openai_base_url
+        if key is None and not base_url:
+            raise ConfigError(
+                f"The embedding model openai:{name} needs a key: set OPENAI_API_KEY. A compatible "
+                "endpoint of your own may need none: set OPENAI_BASE_URL, /v1 included."
+            )
+        own = settings.embeddings_base_url
+        variable = "COLLECTION_SEARCH_EMBEDDINGS_BASE_URL" if own else "OPENAI_BASE_URL"
+        return cls(
+            name,
+            dimensions=dimensions,
+            api_key=key,
+            base_url=base_url,
+            timeout_s=settings.model_timeout_s,
+            remedies=Remedies(
+                key=key_variable,
+                address=f"{variable} ({mask_text(base_url)})" if base_url else variable,
+                model="COLLECTION_SEARCH_EMBEDDINGS",
+            ),
+        )
+
+    async def embed(self, texts: Sequence[str]) -> Embedded:
+        """Return `(len(texts), d)` float32, unit length, in order. Raises `ModelError`."""
+        if not texts:
+            return Embedded(no_vectors(self._dimension), input_tokens=0)
+        try:
+            answers = await self._all(list(_batches(sound(texts))))
+        except ModelError:
+            raise
+        except Exception as error:
+            raise model_error(
+                self._subject, error, remedies=self._remedies, timeout_s=self._timeout_s
+            ) from error
+        tokens = [answer.input_tokens for answer in answers]
+        vectors = [answer.vectors for answer in answers]
+        return Embedded(
+            vectors[0] if len(vectors) == 1 else np.concatenate(vectors),
+            input_tokens=None if None in tokens else sum(filter(None, tokens)),
+        )
+
+    async def _all(self, batches: Sequence[list[str]]) -> list[Embedded]:
+        """Return the batches' answers in order; one that fails cancels the others."""
+        first = await self._batch(batches[0])  # finds out what the endpoint takes
+        if len(batches) == 1:
+            return [first]
+        turn = asyncio.Semaphore(_AT_ONCE)
+
+        async def in_turn(texts: list[str]) -> Embedded:
+            async with turn:
+                return await self._batch(texts)
+
+        try:
+            async with asyncio.TaskGroup() as group:
+                tasks = [group.create_task(in_turn(texts)) for texts in batches[1:]]
+        except ExceptionGroup as failed:
+            raise failed.exceptions[0] from None
+        return [first, *(task.result() for task in tasks)]
+
+    async def _batch(self, texts: list[str]) -> Embedded:
+        body: dict[str, Any] = {"model": self._model, "input": texts}
+        if self._dimensions:
+            body["dimensions"] = self._dimensions
+        answer = await self._answer(body)
+        if len(answer) > _QUICK_BYTES:
+            read = await offload(self._read, answer, len(texts))
+        else:
+            read = self._read(answer, len(texts))
+        self._dimension = read.vectors.shape[1]
+        return read
+
+    async def _answer(self, body: dict[str, Any]) -> bytes:
+        """Return the answer, in base64 where the endpoint takes that.
+
+        Gateways that do not are not always clear about it: any refusal of the first request is
+        tried once without.
+        """
+        if self._takes_base64 is not False:
+            try:
+                answer = await self._post(body | {"encoding_format": "base64"})
+            except EndpointError as error:
+                if self._takes_base64 or error.status_code not in {400, 422}:
+                    raise
+            else:
+                self._takes_base64 = True
+                return answer
+        answer = await self._post(body)
+        self._takes_base64 = False
+        return answer
+
+    async def _post(self, body: dict[str, Any]) -> bytes:
+        return await self._endpoint.post(
+            "embeddings", body, timeout_s=self._timeout_s, max_bytes=_MAX_BYTES
+        )
+
+    def _read(self, body: bytes, count: int) -> Embedded:
+        answer = self._endpoint.read(body)
+        try:
+            rows = _rows(answer["data"], count)
+        except (LookupError, TypeError, ValueError) as error:
+            raise unusable(self._subject, "an answer that holds no vectors") from error
+        vectors = unit_vectors(rows, count=count, subject=self._subject, dimension=self._dimension)
+        tokens = token_count(answer, "prompt_tokens")
+        return Embedded(vectors, token_count(answer, "total_tokens") if tokens is None else tokens)
+
+    @property
+    def _subject(self) -> str:
+        return f"The embedding model {self._model}"
+
+
+def _named(model: str) -> tuple[str, int | None]:
+    """Return name and dimensions of `model@dimensions`; names of models may begin with @.
+
+    >>> _named("text-embedding-3-small@512"), _named("@cf/baai/bge-m3")
+    (('text-embedding-3-small', 512), ('@cf/baai/bge-m3', None))
+    """
+    name = model.strip()
+    dimensions = re.fullmatch(r"(.+)@([1-9]\d{0,4})", name)
+    if not name:
+        raise ConfigError(
+            "No embedding model is named. Write openai:<model>, for example "
+            "openai:text-embedding-3-small, or openai:text-embedding-3-small@512."
+        )
+    return (dimensions[1], int(dimensions[2])) if dimensions else (name, None)
+
+
+def _access(settings: Settings) -> tuple[SecretStr | None, str]:
+    """Return the key of the embeddings' address, and the variable that it comes from."""
+    key = clean_key(settings.embeddings_api_key, _KEY)
+    if key is None and not settings.embeddings_base_url:
+        return clean_key(settings.openai_api_key, "OPENAI_API_KEY"), "OPENAI_API_KEY"
+    return key, _KEY
+
+
+def _batches(texts: Sequence[str]) -> Iterator[list[str]]:
+    """Yield the texts in groups that one request takes."""
+    batch: list[str] = []
+    chars = 0
+    for text in texts:
+        if batch and (len(batch) == MAX_INPUTS or chars + len(text) > MAX_BATCH_CHARS):
+            yield batch
+            batch, chars = [], 0
+        batch.append(text)
+        chars += len(text)
+    yield batch
+
+
+def _rows(data: Any, count: int) -> list[Any]:
+    """Return the vectors in the order of the texts. Raises where an item is none."""
+    items = data
+    if len(data) == count and any("index" in item for item in data):
+        items = sorted(data, key=lambda item: item["index"])
+        if [item["index"] for item in items] != list(range(count)):
+            raise ValueError("The vectors are not numbered from 0.")
+    return [_vector(item["embedding"]) for item in items]
+
+
+def _vector(given: Any) -> Any:
+    """Return the numbers of an item: base64 of little-endian float32, or a list."""
+    if isinstance(given, str):
+        return np.frombuffer(base64.b64decode(given, validate=True), dtype="<f4")
+    return given

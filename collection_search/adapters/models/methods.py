@@ -1,0 +1,31 @@
+"""The ladder of structured output: which form of answer is asked for, and which one after it."""
+
+from __future__ import annotations
+
+import re
+from typing import Final, Literal
+
+Method = Literal["json_schema", "function_calling", "json_mode"]
+
+WEAKER: Final[dict[Method, Method]] = {
+    "json_schema": "function_calling",
+    "function_calling": "json_mode",
+}
+"""What is tried after a method that was refused."""
+
+# How endpoints word it when they lack a method; llama.cpp does so with status 500.
+REFUSAL_STATUS: Final = frozenset({400, 404, 422, 500, 501})
+_WORDS = re.compile(
+    r"response_format|response format|json_schema|json_object|structured output"
+    r"|\btools?\b|tool_choice|function call",
+    re.IGNORECASE,
+)
+
+
+def refuses_method(status: int | None, message: str) -> bool:
+    """Return True where an endpoint says that it lacks the method.
+
+    >>> refuses_method(400, "This model does not support tools."), refuses_method(400, "Too long.")
+    (True, False)
+    """
+    return status in REFUSAL_STATUS and bool(_WORDS.search(message))

@@ -1,0 +1,118 @@
+"""What callers rely on in every `Embedder`: subclass the suite, and pytest runs it."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING, Final
+
+import numpy as np
+
+from ..errors import ModelError
+from ..ports import Embedder
+from ..records import Embedded
+
+if TYPE_CHECKING:
+    from ..records import Vectors
+
+TEXTS: Final = [
+    "How do I cancel an asyncio task?",
+    "Eine Aufgabe läßt sich abbrechen: 取消任务 🚀",
+    "cancel",
+    "pandas reads a CSV file\nline by line",
+]
+_SAME: Final = 1e-4
+"""Models round a little differently, depending on what else is in the batch."""
+
+
+class EmbedderContract:
+    """Unit vectors in order, whatever the texts; equal fingerprints for equal models.
+
+    ```python
+    class TestMyEmbedder(EmbedderContract):
+        def embedder(self):
+            return MyEmbedder()
+    ```
+    """
+
+    def embedder(self) -> Embedder:
+        """Return a fresh embedder that works."""
+        raise NotImplementedError
+
+    def broken(self) -> Embedder | None:
+        """Return one whose calls fail, or None where that cannot be had."""
+        return None
+
+    def test_it_has_the_form_of_an_embedder(self) -> None:
+        """Two of one model have the same printable fingerprint, which is no path."""
+        one, other = self.embedder(), self.embedder()
+        assert isinstance(one, Embedder)
+        assert one.fingerprint == other.fingerprint
+        assert one.fingerprint.strip() == one.fingerprint != ""
+        assert one.fingerprint.isprintable()
+        assert not one.fingerprint.partition(":")[2].startswith(("/", "~", "."))
+        assert "\\" not in one.fingerprint
+
+    def test_vectors_have_unit_length(self) -> None:
+        """One float32 row per text, finite, of length one, and all of one dimension."""
+        embedded = asyncio.run(self.embedder().embed(TEXTS))
+        assert isinstance(embedded, Embedded)
+        vectors = embedded.vectors
+        assert isinstance(vectors, np.ndarray)
+        assert vectors.dtype == np.float32
+        assert vectors.ndim == 2  # noqa: PLR2004 - rows and columns
+        assert len(vectors) == len(TEXTS)
+        assert vectors.shape[1] > 0
+        assert np.allclose(np.linalg.norm(vectors, axis=1), 1.0, atol=_SAME)
+        assert embedded.input_tokens is None or embedded.input_tokens > 0
+
+    def test_rows_follow_the_texts(self) -> None:
+        """A text's vector depends neither on its place nor on its neighbours."""
+        vectors = self._vectors(TEXTS)
+        assert np.allclose(self._vectors(TEXTS[::-1])[::-1], vectors, atol=_SAME)
+        assert np.allclose(self._vectors([TEXTS[2]])[0], vectors[2], atol=_SAME)
+        assert not np.allclose(vectors[0], vectors[3], atol=_SAME)
+
+    def test_any_text_has_a_vector(self) -> None:
+        """Empty, blank, very long, of broken Unicode: none may lose a run its ranking."""
+        odd = ["", " \n", "word " * 20_000, "half \ud800 a character", "\x00", "🚀"]
+        vectors = self._vectors(odd)
+        assert len(vectors) == len(odd)
+        assert np.allclose(np.linalg.norm(vectors, axis=1), 1.0, atol=_SAME)
+
+    def test_many_texts_keep_their_order(self) -> None:
+        """However the embedder divides them."""
+        many = [TEXTS[n % len(TEXTS)] for n in range(70)]
+        vectors = self._vectors(many)
+        assert len(vectors) == len(many)
+        assert np.allclose(vectors[:4], vectors[64:68], atol=_SAME)
+
+    def test_no_text_is_no_error(self) -> None:
+        """Nothing in, no row out."""
+        assert len(self._vectors([])) == 0
+
+    def test_calls_may_overlap(self) -> None:
+        """Many at once in one event loop, and from one loop after another."""
+        embedder = self.embedder()
+
+        async def at_once() -> list[Embedded]:
+            return await asyncio.gather(*(embedder.embed([text]) for text in TEXTS * 3))
+
+        vectors = self._vectors(TEXTS)
+        for _ in range(2):
+            rows = np.concatenate([each.vectors for each in asyncio.run(at_once())])
+            assert np.allclose(rows, np.concatenate([vectors] * 3), atol=_SAME)
+
+    def test_a_failure_is_a_model_error(self) -> None:
+        """It names the model and has a cause or says what was wrong."""
+        embedder = self.broken()
+        if embedder is None:
+            return
+        try:
+            asyncio.run(embedder.embed(TEXTS))
+        except ModelError as error:
+            assert str(error).strip()  # noqa: PT017 - the suite needs no pytest
+        else:
+            raise AssertionError("a broken embedder must raise ModelError")
+
+    def _vectors(self, texts: list[str]) -> Vectors:
+        return asyncio.run(self.embedder().embed(texts)).vectors

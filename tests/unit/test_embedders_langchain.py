@@ -1,0 +1,175 @@
+"""LangChain `Embeddings` objects as embedders."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+
+import numpy as np
+import pytest
+from langchain_core.embeddings import DeterministicFakeEmbedding, Embeddings
+
+from collection_search import registry
+from collection_search.adapters.embeddings.langchain import LangChainEmbedder
+from collection_search.errors import ModelError
+from collection_search.ports import Embedder
+
+TEXTS = ["cancel a task", "read a file"]
+KEY = "sk-proj-Aa1Bb2Cc3Dd4Ee5Ff6Gg7Hh8Ii9Jj0"
+
+
+class Rows(Embeddings):
+    """Gives or raises what it was made with; synchronous, as many are."""
+
+    def __init__(self, answer, model=None):
+        self.answer = answer
+        self.model = model
+        self.calls = []
+
+    def embed_documents(self, texts):
+        self.calls.append((texts, threading.current_thread()))
+        if isinstance(self.answer, Exception):
+            raise self.answer
+        return self.answer
+
+    def embed_query(self, text):
+        raise AssertionError("all texts are embedded alike, in one call")
+
+
+class AsyncRows(Rows):
+    """Has a coroutine of its own."""
+
+    async def aembed_documents(self, texts):
+        return self.embed_documents(texts)
+
+
+class OnlyTheMethod:
+    """No LangChain class at all."""
+
+    model_name = "mine"
+
+    def embed_documents(self, texts):
+        return np.eye(len(texts), 5, dtype=np.float64) * 2
+
+
+async def failure(answer) -> str:
+    with pytest.raises(ModelError) as caught:
+        await LangChainEmbedder(Rows(answer)).embed(TEXTS)
+    return str(caught.value)
+
+
+@pytest.mark.parametrize("kind", [Rows, AsyncRows])
+async def test_rows_become_unit_vectors(kind):
+    """In one call, of float32; usage is not reported by any of them."""
+    embeddings = kind([[3.0, 4.0], [0.0, 2.0]])
+    found = await LangChainEmbedder(embeddings).embed(TEXTS)
+    assert found.vectors.dtype == np.float32
+    assert np.allclose(found.vectors, [[0.6, 0.8], [0.0, 1.0]])
+    assert found.input_tokens is None
+    assert [texts for texts, _ in embeddings.calls] == [TEXTS]
+
+
+async def test_a_synchronous_object_works_in_a_thread():
+    """One with a coroutine of its own stays on the loop."""
+    here = threading.current_thread()
+    for kind, on_the_loop in ((Rows, False), (AsyncRows, True)):
+        embeddings = kind([[1.0], [1.0]])
+        await LangChainEmbedder(embeddings).embed(TEXTS)
+        assert (embeddings.calls[0][1] is here) == on_the_loop
+
+
+async def test_an_object_with_the_method_alone_is_enough():
+    """Arrays are taken as well as lists."""
+    embedder = LangChainEmbedder(OnlyTheMethod())
+    assert (await embedder.embed(TEXTS)).vectors.shape == (2, 5)
+    assert embedder.fingerprint == "langchain:OnlyTheMethod:mine"
+
+
+@pytest.mark.parametrize(
+    ("embeddings", "fingerprint"),
+    [
+        (Rows([]), "langchain:Rows"),
+        (Rows([], model="m-small"), "langchain:Rows:m-small"),
+        (DeterministicFakeEmbedding(size=4), "langchain:DeterministicFakeEmbedding"),
+    ],
+)
+def test_the_fingerprint_is_class_and_model(embeddings, fingerprint):
+    """Or what the caller says."""
+    assert LangChainEmbedder(embeddings).fingerprint == fingerprint
+    assert LangChainEmbedder(embeddings, "mine:1").fingerprint == "mine:1"
+    assert isinstance(LangChainEmbedder(embeddings), Embedder)
+
+
+def test_dimensions_are_part_of_the_fingerprint():
+    """A model cut short makes other vectors."""
+    embeddings = Rows([], model="m")
+    embeddings.dimensions = 256
+    assert LangChainEmbedder(embeddings).fingerprint == "langchain:Rows:m@256"
+
+
+@pytest.mark.parametrize(
+    ("answer", "sentence"),
+    [
+        ([[1.0]], "gave 1 vectors for 2 texts"),
+        ([[1.0], [1.0, 2.0]], "vectors of different lengths"),
+        ([[1.0], [0.0]], "a vector of zeros"),
+        ([[1.0], [float("nan")]], "NaN"),
+        (None, "in place of vectors"),
+        (TimeoutError(), "did not answer within 30 s"),
+        (ConnectionRefusedError("refused"), "cannot be reached: refused"),
+        (ValueError("no such model"), "failed: no such model."),
+        (RuntimeError(f"Authorization: Bearer {KEY} is wrong"), "failed: Authorization"),
+    ],
+)
+async def test_a_failure_is_a_model_error(answer, sentence):
+    """With the cause, and without a secret."""
+    told = await failure(answer)
+    assert sentence in told
+    assert KEY not in told
+
+
+async def test_a_dimension_that_changes_is_a_model_error():
+    """The vectors of one embedder are comparable, or there are none."""
+    embeddings = Rows([[1.0, 0.0], [0.0, 1.0]])
+    embedder = LangChainEmbedder(embeddings)
+    await embedder.embed(TEXTS)
+    embeddings.answer = [[1.0], [1.0]]
+    with pytest.raises(ModelError, match="1 dimensions where 2 are expected"):
+        await embedder.embed(TEXTS)
+
+
+async def test_an_object_without_a_limit_gets_ours():
+    """A thread that never ends is left to itself."""
+    never = threading.Event()
+
+    class Sleeping:
+        def embed_documents(self, texts):
+            never.wait(60)
+            return [[1.0]] * len(texts)
+
+    try:
+        with pytest.raises(ModelError, match=r"did not answer within 0\.05 s"):
+            await LangChainEmbedder(Sleeping(), timeout_s=0.05).embed(TEXTS)
+    finally:
+        never.set()
+
+
+async def test_many_calls_at_once_keep_their_vectors():
+    """Fifty calls of a synchronous object share nothing that could mix them."""
+    embedder = LangChainEmbedder(DeterministicFakeEmbedding(size=8))
+    texts = [f"text {n}" for n in range(50)]
+    together = await asyncio.gather(*(embedder.embed([text]) for text in texts))
+    alone = (await embedder.embed(texts)).vectors
+    assert all(np.allclose(each.vectors[0], row) for each, row in zip(together, alone, strict=True))
+
+
+async def test_no_text_needs_no_call():
+    """Nothing is asked for nothing."""
+    embeddings = Rows([])
+    assert len((await LangChainEmbedder(embeddings).embed([])).vectors) == 0
+    assert embeddings.calls == []
+
+
+def test_the_registry_knows_it():
+    """For live objects."""
+    assert registry.load("embeddings", "langchain") is LangChainEmbedder

@@ -1,0 +1,169 @@
+"""Which adapter a name stands for, and that each is made once."""
+
+from __future__ import annotations
+
+import threading
+from concurrent.futures import ThreadPoolExecutor
+from typing import TYPE_CHECKING
+
+import pytest
+
+from collection_search import SearchContext
+from collection_search.context import process_settings
+from collection_search.errors import ConfigError, MissingExtraError
+from collection_search.resolve import adapter_of, auto_provider, made
+from collection_search.settings import Settings
+
+if TYPE_CHECKING:
+    from collection_search.registry import Group
+
+KEYS = {"TAVILY_API_KEY": "tvly-x", "BRAVE_API_KEY": "BSA-x", "SEARXNG_URL": "http://localhost:1"}
+
+
+async def chosen(monkeypatch: pytest.MonkeyPatch, *variables: str, **settings: str) -> list[str]:
+    for variable in variables:
+        monkeypatch.setenv(variable, KEYS.get(variable, "x"))
+    return list(await auto_provider(Settings.load(**settings)))
+
+
+@pytest.mark.parametrize(
+    ("variables", "expected"),
+    [
+        ((), "offline"),
+        (("SEARXNG_URL",), "searxng"),
+        (("SEARXNG_URL", "BRAVE_API_KEY"), "brave"),
+        (("SEARXNG_URL", "BRAVE_API_KEY", "TAVILY_API_KEY"), "tavily"),
+        (("GOOGLE_API_KEY", "GOOGLE_SEARCH_ENGINE_ID"), "offline"),
+    ],
+)
+async def test_auto_takes_the_first_that_is_configured(
+    monkeypatch: pytest.MonkeyPatch, variables: tuple[str, ...], expected: str
+) -> None:
+    """Tavily, Brave, SearXNG, else offline; Google's API is ending and is never taken by itself."""
+    name, reason = await chosen(monkeypatch, *variables)
+    assert name == expected
+    assert expected == "offline" or f"{variables[-1]} is set" in reason
+
+
+async def test_the_preferred_provider_comes_first(monkeypatch: pytest.MonkeyPatch) -> None:
+    """`default_provider` is taken when it is usable, whatever else is."""
+    assert await chosen(monkeypatch, *KEYS, default_provider="wikipedia") == [
+        "wikipedia",
+        "the default_provider of the settings",
+    ]
+
+
+async def test_a_preferred_provider_without_key_is_passed_over(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """What was chosen in its place, and what is missing, is said."""
+    name, reason = await chosen(monkeypatch, "TAVILY_API_KEY", default_provider="brave")
+    assert name == "tavily"
+    assert "brave cannot be used" in reason
+    assert "BRAVE_API_KEY" in reason
+
+
+async def test_a_context_gives_the_adapter_with_the_reason(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """What `auto` chose is named in every run."""
+    monkeypatch.setenv("SEARXNG_URL", KEYS["SEARXNG_URL"])
+    found = await SearchContext(provider="auto").search_provider()
+    assert found.adapter.provider_name == "searxng"
+    assert "SEARXNG_URL is set" in found.reason
+
+
+async def test_an_adapter_is_made_once_per_settings() -> None:
+    """Equal settings share their adapter; other settings have their own."""
+    one, other = Settings(tenant="a"), Settings(tenant="b")
+    first = await adapter_of(one, "search", "wikipedia")
+    assert await adapter_of(Settings(tenant="a"), "search", "wikipedia") is first
+    assert await adapter_of(other, "search", "wikipedia") is not first
+
+
+def test_threads_that_come_at_once_share_one_adapter() -> None:
+    """Only the adapter that is kept is handed out."""
+    settings, barrier = Settings(tenant="threads"), threading.Barrier(8, timeout=60)
+
+    def make() -> object:
+        barrier.wait()
+        return made(settings, "search", "wikipedia")
+
+    with ThreadPoolExecutor(8) as pool:
+        futures = [pool.submit(make) for _ in range(8)]
+    assert len({id(future.result()) for future in futures}) == 1
+
+
+def test_old_adapters_make_room() -> None:
+    """A process with ever new settings keeps a bounded number of adapters."""
+    from collection_search import resolve
+
+    for n in range(resolve.MAX_ADAPTERS + 5):
+        made(Settings(tenant=f"tenant-{n}"), "search", "wikipedia")
+    assert len(resolve._adapters) <= resolve.MAX_ADAPTERS
+
+
+@pytest.mark.parametrize("name", ["nobody", "offline:gpt"])
+def test_a_wrong_name_says_what_is_known(name: str) -> None:
+    """A typing error is not a missing key."""
+    with pytest.raises(ConfigError, match=r"Known: .*offline|takes no model"):
+        made(Settings(), "search", name)
+
+
+def test_the_file_gives_keys_that_the_environment_completes(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: object
+) -> None:
+    """The map `providers` and the vendors' variables are one; the environment wins."""
+    from pathlib import Path
+
+    file = Path(str(tmp_path)) / "settings.yaml"
+    file.write_text(
+        "providers:\n  tavily: {api_key: from-file, base_url: 'http://proxy'}\n  acme: {api_key: a}\n"
+    )
+    monkeypatch.setenv("COLLECTION_SEARCH_CONFIG", str(file))
+    monkeypatch.setenv("TAVILY_API_KEY", "from-environment")
+    settings = Settings.load()
+    tavily = settings.access("tavily")
+    assert tavily.api_key is not None
+    assert tavily.api_key.get_secret_value() == "from-environment"
+    assert tavily.base_url == "http://proxy"
+    assert settings.access("acme").api_key is not None
+    assert settings.access("nobody").api_key is None
+    assert "from-environment" not in repr(settings)
+
+
+def test_a_remote_caller_may_name_what_the_operator_configured(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """On a server a provider without key or address cannot be asked for."""
+    from types import SimpleNamespace
+
+    from langgraph.runtime import Runtime
+
+    monkeypatch.setenv("BRAVE_API_KEY", KEYS["BRAVE_API_KEY"])
+    process_settings.cache_clear()
+    server = SimpleNamespace(user=SimpleNamespace(identity="acme"))
+
+    def asked(provider: str) -> SearchContext:
+        context: dict[str, object] = {"collection_search": {"provider": provider}}
+        return SearchContext.of(Runtime(context=context, server_info=server))  # type: ignore[arg-type]
+
+    assert asked("brave").provider == "brave"
+    with pytest.raises(ConfigError, match="not configured on this server"):
+        asked("tavily")
+
+
+@pytest.mark.parametrize("group", ["models", "embeddings"])
+def test_other_vendors_come_by_their_langchain_package(group: Group) -> None:
+    """A missing package is named as pip knows it."""
+    with pytest.raises(MissingExtraError, match="pip install"):
+        made(Settings(), group, "mistralai:some-model")
+
+
+async def test_langchain_embeddings_are_an_embedder() -> None:
+    """Any LangChain `Embeddings` object is taken as it is."""
+    from langchain_core.embeddings import DeterministicFakeEmbedding
+
+    embedder = await SearchContext(embeddings=DeterministicFakeEmbedding(size=8)).embedder()
+    assert embedder is not None
+    assert (await embedder.embed(["tea", "coffee"])).vectors.shape == (2, 8)
