@@ -16,12 +16,23 @@ from .errors import ConfigError
 Group = Literal["search", "models", "embeddings", "stores", "triggers", "tracing"]
 
 BUILTIN: Final[dict[Group, dict[str, str]]] = {
-    "search": {"offline": "collection_search.adapters.search.offline:OfflineSearch"},
+    "search": {
+        "brave": "collection_search.adapters.search.brave:BraveSearch",
+        "google": "collection_search.adapters.search.google:GoogleSearchAdapter",
+        "offline": "collection_search.adapters.search.offline:OfflineSearch",
+        "searxng": "collection_search.adapters.search.searxng:SearxngSearch",
+        "tavily": "collection_search.adapters.search.tavily:TavilySearch",
+        "wikipedia": "collection_search.adapters.search.wikipedia:WikipediaSearch",
+    },
     "models": {
         "langchain": "collection_search.adapters.models.langchain:LangChainQueryModel",
         "openai": "collection_search.adapters.models.openai:OpenAIQueryModel",
     },
-    "embeddings": {},
+    "embeddings": {
+        "langchain": "collection_search.adapters.embeddings.langchain:LangChainEmbedder",
+        "local": "collection_search.adapters.embeddings.local:LocalEmbedder",
+        "openai": "collection_search.adapters.embeddings.openai:OpenAIEmbedder",
+    },
     "stores": {"sqlite": "collection_search.adapters.stores.sqlite:SQLiteStore"},
     "triggers": {"ledger": "collection_search.tools.ingest:LedgerTrigger"},
     "tracing": {"langfuse": "collection_search.adapters.tracing.langfuse:LangfuseSink"},

@@ -9,6 +9,7 @@ usual, netrc files are not.
 from __future__ import annotations
 
 import asyncio
+import atexit
 import json
 import os
 import threading
@@ -29,6 +30,7 @@ MAX_ANSWER_BYTES: Final = 16 * 1024 * 1024
 """Decoded bytes of one answer that are read at most."""
 KEEP_ALIVE_S: Final = 60.0
 """How long an unused connection is kept."""
+_GOODBYE_S: Final = 1.0
 USER_AGENT: Final = "collection-search (+https://github.com/collection-search/collection-search)"
 
 FailureKind = Literal["timeout", "unreachable", "too_large", "unreadable"]
@@ -38,10 +40,10 @@ is no HTTP."""
 
 @dataclass(frozen=True, slots=True)
 class HttpRequest:
-    """One call, ready to be made. What may hold a key does not show in its `repr`."""
+    """One call, ready to be made; what may hold a key or a password does not show in its `repr`."""
 
     method: Literal["GET", "POST"]
-    url: str
+    url: str = field(repr=False)
     params: Mapping[str, str | int] = field(default_factory=dict, repr=False)
     headers: Mapping[str, str] = field(default_factory=dict, repr=False)
     json: Any = field(default=None, repr=False)
@@ -59,7 +61,10 @@ class HttpResponse:
 
     def json(self) -> Any:
         """Return the body's JSON value. Raises ValueError when it is none."""
-        return json.loads(self.body)
+        try:
+            return json.loads(self.body)
+        except RecursionError as error:
+            raise ValueError("the JSON value is nested too deeply") from error
 
     def text(self) -> str:
         """Return the body as text, undecodable bytes replaced."""
@@ -78,15 +83,24 @@ async def send(
     request: HttpRequest, *, timeout_s: float, max_bytes: int = MAX_ANSWER_BYTES
 ) -> HttpResponse:
     """Return the answer, read within `timeout_s` seconds in all. Raises HttpError."""
-    host = urlsplit(request.url).netloc.rpartition("@")[2]
+    host = _host(request.url)
     try:
         async with _call(await _connections(), request, timeout_s) as answer:
             body = await _body(answer, max_bytes, host)
     except TimeoutError as error:
-        raise HttpError("timeout", f"{host} did not answer within {timeout_s:g} s") from error
+        raise HttpError("timeout", f"{host} did not answer within {timeout_s:.3g} s") from error
     except (aiohttp.InvalidURL, aiohttp.NonHttpUrlClientError, ValueError):  # they show the address
-        raise HttpError("unreachable", f"the address of {host!r} is not valid") from None
-    except (aiohttp.ClientPayloadError, aiohttp.ClientResponseError) as error:
+        raise HttpError(
+            "unreachable",
+            f"no request to {host!r} can be made: its address, the key or the proxy is not valid",
+        ) from None
+    except aiohttp.ClientHttpProxyError as error:
+        raise HttpError(
+            "unreachable", f"the proxy refused the way to {host} (HTTP status {error.status})"
+        ) from None
+    except aiohttp.ClientResponseError:  # it shows the address
+        raise HttpError("unreadable", f"the answer of {host} is no valid HTTP") from None
+    except aiohttp.ClientPayloadError as error:
         raise HttpError("unreadable", f"the answer of {host} broke off") from error
     except (aiohttp.ClientError, OSError) as error:
         raise HttpError("unreachable", f"{host} cannot be reached: {_reason(error)}") from error
@@ -133,7 +147,16 @@ async def _body(answer: aiohttp.ClientResponse, max_bytes: int, host: str) -> by
     return b"".join(parts)
 
 
+def _host(url: str) -> str:
+    try:
+        return urlsplit(url).netloc.rpartition("@")[2]
+    except ValueError:
+        return ""
+
+
 def _reason(error: Exception) -> str:
+    if isinstance(error, aiohttp.ClientProxyConnectionError):
+        return "the proxy of the environment does not answer"
     if isinstance(error, aiohttp.ClientConnectorDNSError):
         return "the name is not known"
     if isinstance(error, aiohttp.ClientConnectorCertificateError):
@@ -147,6 +170,7 @@ class _Connections(NamedTuple):
     session: aiohttp.ClientSession
     proxies: Mapping[str, str]
     lifetime: AsyncGenerator[aiohttp.ClientSession]
+    process: int
 
     def proxy_for(self, url: str) -> str | None:
         if not self.proxies:
@@ -155,7 +179,8 @@ class _Connections(NamedTuple):
         host = address.hostname or ""
         if host in {"localhost", "127.0.0.1", "::1"} or proxy_bypass(host):
             return None
-        return self.proxies.get(address.scheme) or self.proxies.get("all")
+        proxy = self.proxies.get(address.scheme) or self.proxies.get("all")
+        return f"http://{proxy}" if proxy and "://" not in proxy else proxy
 
 
 _by_loop: weakref.WeakKeyDictionary[asyncio.AbstractEventLoop, _Connections] = (
@@ -170,7 +195,7 @@ async def _connections() -> _Connections:
     known = _by_loop.get(loop)
     if known is None:
         lifetime = _lifetime()
-        known = _Connections(await anext(lifetime), getproxies_environment(), lifetime)
+        known = _Connections(await anext(lifetime), getproxies_environment(), lifetime, os.getpid())
         with _lock:
             _by_loop[loop] = known
     return known
@@ -185,8 +210,21 @@ async def _lifetime() -> AsyncGenerator[aiohttp.ClientSession]:
         headers={"User-Agent": USER_AGENT},
         trust_env=False,
     )
+    session._retry_connection = False  # noqa: SLF001 - whoever pays for requests counts attempts
     try:
         yield session
     finally:
+        with _lock:  # the session knows its loop, which would be kept for ever
+            _by_loop.pop(asyncio.get_running_loop(), None)
         with suppress(RuntimeError):  # the loop may be closing already
             await session.close()
+
+
+@atexit.register
+def _close_running() -> None:
+    """Close the sessions of loops that run until the process ends, such as the bridge's."""
+    for loop, known in list(_by_loop.items()):
+        if known.process == os.getpid() and loop.is_running():
+            with suppress(RuntimeError, TimeoutError):
+                closed = asyncio.run_coroutine_threadsafe(known.lifetime.aclose(), loop)
+                closed.result(_GOODBYE_S)

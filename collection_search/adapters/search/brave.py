@@ -1,0 +1,101 @@
+"""Brave: the web search of an index of its own."""
+
+from __future__ import annotations
+
+from http import HTTPStatus
+from typing import TYPE_CHECKING, Any, Final
+
+from ...contracts import ProviderSearchResult
+from ..http import HttpRequest, joined
+from .failures import FailureRules, Refusal
+from .http_search import HttpSearch, ResultPage
+from .reading import at, published, text
+from .waiting import numbers
+
+if TYPE_CHECKING:
+    from ...errors import ErrorCode
+    from ..http import HttpResponse
+
+_UNLIMITED: Final = 0
+"""What stands as the limit of a plan that has none."""
+
+
+class BraveSearch(HttpSearch):
+    """Searches Brave, at most 20 results a request and 200 a query."""
+
+    provider_name = "brave"
+    title = "Brave Search"
+    key_variable = "BRAVE_API_KEY"
+    address_variable = "BRAVE_BASE_URL"
+    needs_key = True
+    default_base_url = "https://api.search.brave.com"
+    page_size = 20
+    max_pages = 10
+    max_query_chars = 400
+    max_query_words = 50
+    rules = FailureRules(
+        codes={
+            "SUBSCRIPTION_TOKEN_INVALID": "authenticationFailed",  # comes with status 422
+            "QUOTA_LIMITED": "quotaExceeded",
+        },
+        once_more=frozenset({"SUBSCRIPTION_TOKEN_INVALID"}),  # seen with good keys too
+    )
+
+    def request(self, query: str, count: int, page: int) -> HttpRequest:
+        """Return the call for one page; Brave's `offset` counts pages, not rows."""
+        return HttpRequest(
+            "GET",
+            joined(self.base_url, "res/v1/web/search"),
+            params={"q": query, "count": count, "offset": page, "result_filter": "web"},
+            headers={
+                "X-Subscription-Token": self.key(),
+                "Accept": "application/json",
+                "Accept-Encoding": "gzip",
+            },
+        )
+
+    def parse(self, response: HttpResponse) -> ResultPage:
+        """Return the page of results; without hits no `web`. Raises SearchProviderError."""
+        answer = self.answer(response)
+        web = answer.get("web")
+        raw = [] if web is None else self.listed(at(web, "results"), response)
+        more = at(answer, "query", "more_results_available")
+        return self.page_of(
+            raw,
+            self._row,
+            response,
+            more=more if isinstance(more, bool) else None,
+            quota_remaining=_left_this_month(response),
+        )
+
+    def meaning(self, refusal: Refusal) -> ErrorCode:
+        """Return what a refusal stands for; a plan's quota shows in the counters only."""
+        meta = refusal.error.get("meta")
+        limit, current = at(meta, "quota_limit"), at(meta, "quota_current")
+        counted = isinstance(limit, int) and isinstance(current, int) and limit > _UNLIMITED
+        if refusal.status == HTTPStatus.TOO_MANY_REQUESTS and counted and current >= limit:
+            return "quotaExceeded"
+        return super().meaning(refusal)
+
+    def wait_s(self, response: HttpResponse) -> float | None:
+        """Return when the shortest of the rate limits is reset."""
+        resets = numbers(response.headers.get("x-ratelimit-reset"))
+        return resets[0] if resets else None
+
+    def _row(self, row: dict[str, Any]) -> ProviderSearchResult:
+        today = self.today()
+        return ProviderSearchResult(
+            url=text(row.get("url")),
+            title=text(row.get("title")),
+            snippet=text(row.get("description")),
+            source=self.provider_name,
+            published_date=published(row.get("page_age"), today=today)
+            or published(row.get("age"), today=today),
+        )
+
+
+def _left_this_month(response: HttpResponse) -> int | None:
+    """Return how many requests are left in the longest of the time windows."""
+    limits = numbers(response.headers.get("x-ratelimit-limit"))
+    left = numbers(response.headers.get("x-ratelimit-remaining"))
+    return None if not left or (limits and limits[-1] == _UNLIMITED) else left[-1]

@@ -1,0 +1,117 @@
+"""Google's Custom Search JSON API, which ends on 2027-01-01 and takes no new customers."""
+
+from __future__ import annotations
+
+import re
+from datetime import date
+from typing import TYPE_CHECKING, Any
+
+from ...contracts import ProviderSearchResult
+from ...errors import ConfigError
+from ..http import HttpRequest, joined
+from .failures import FailureRules, Refusal
+from .http_search import HttpSearch, ResultPage
+from .reading import at, text
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Self
+
+    from pydantic import SecretStr
+
+    from ...errors import ErrorCode
+    from ...settings import Settings
+    from ..http import HttpResponse
+
+
+class GoogleSearchAdapter(HttpSearch):
+    """Searches with Google, 10 results a request and 100 a query; says when it ends.
+
+    `source` of a result is its site. The remaining quota is not told by this API.
+    """
+
+    provider_name = "google"
+    title = "Google Custom Search"
+    key_variable = "GOOGLE_API_KEY"
+    address_variable = "GOOGLE_BASE_URL"
+    needs_key = True
+    default_base_url = "https://www.googleapis.com"
+    page_size = 10
+    max_pages = 10  # start + num may be 101 at most
+    ends_on = date(2027, 1, 1)
+    rules = FailureRules(
+        codes={
+            "API_KEY_*": "authenticationFailed",  # comes with status 400
+            "keyInvalid": "authenticationFailed",
+            "dailyLimitExceeded*": "quotaExceeded",
+            "quotaExceeded": "quotaExceeded",
+            "rateLimitExceeded": "rateLimited",
+            "userRateLimitExceeded": "rateLimited",
+        },
+        texts={"api key not valid": "authenticationFailed"},
+    )
+
+    def __init__(
+        self,
+        *,
+        api_key: str | SecretStr | None = None,
+        search_engine_id: str | None = None,
+        timeout: float = 10.0,
+        base_url: str | None = None,
+        today: Callable[[], date] | None = None,
+    ) -> None:
+        self.search_engine_id = (search_engine_id or "").strip()
+        if api_key is None or not self.search_engine_id:
+            raise ConfigError(
+                f"{self.title} needs a key and the id of a search engine. "
+                f"Set {self.key_variable} and GOOGLE_SEARCH_ENGINE_ID."
+            )
+        super().__init__(api_key=api_key, base_url=base_url, timeout=timeout, today=today)
+
+    @classmethod
+    def from_settings(cls, settings: Settings) -> Self:
+        """Return the adapter with key, engine and address of the settings. Raises ConfigError."""
+        access = settings.access(cls.provider_name)
+        return cls(
+            api_key=access.api_key,
+            search_engine_id=access.search_engine_id,
+            base_url=access.base_url,
+            timeout=settings.search_timeout_s,
+        )
+
+    def request(self, query: str, count: int, page: int) -> HttpRequest:
+        """Return the call for one page; Google's `start` counts rows from 1."""
+        return HttpRequest(
+            "GET",
+            joined(self.base_url, "customsearch/v1"),
+            params={
+                "key": self.key(),
+                "cx": self.search_engine_id,
+                "q": query,
+                "num": count,
+                "start": page * count + 1,
+            },
+        )
+
+    def parse(self, response: HttpResponse) -> ResultPage:
+        """Return the page of results; without hits no `items`. Raises SearchProviderError."""
+        answer = self.answer(response)
+        items = answer.get("items")
+        raw = [] if items is None else self.listed(items, response)
+        more = bool(at(answer, "queries", "nextPage"))
+        return self.page_of(raw, self._row, response, more=more)
+
+    def meaning(self, refusal: Refusal) -> ErrorCode:
+        """Return what a refusal stands for; one code means a minute's and a day's limit."""
+        meaning = super().meaning(refusal)
+        is_of_the_day = re.search("per.?day", str(refusal.error), re.IGNORECASE)
+        return "quotaExceeded" if meaning == "rateLimited" and is_of_the_day else meaning
+
+    def _row(self, row: dict[str, Any]) -> ProviderSearchResult:
+        return ProviderSearchResult(
+            url=text(row.get("link")),
+            title=text(row.get("title")),
+            snippet=text(row.get("snippet")),
+            source=text(row.get("displayLink")) or self.provider_name,
+            content_type=text(row.get("mime")) or None,
+        )

@@ -1,0 +1,119 @@
+"""SearXNG: a metasearch engine that you run yourself."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any, Final
+
+from ...contracts import ProviderSearchResult
+from ...errors import SearchProviderUnavailable
+from ...masking import told
+from ..http import HttpRequest, joined
+from .failures import MAX_TEXT_CHARS, FailureRules
+from .http_search import HttpSearch, ResultPage
+from .reading import published, text
+
+if TYPE_CHECKING:
+    from ..http import HttpResponse
+
+MAX_ENGINES_TOLD: Final = 8
+"""Failing engines that a message names."""
+
+_SIGN: Final = re.compile(
+    r"(?<!\S)(?:!+(?=\w)|!!+(?!\S)|:(?=[A-Za-z]{2,3}(?:[-_]\w+)?(?!\S))|<(?=\d+(?!\S)))"
+)
+"""What makes a command of a word within a query."""
+
+
+class SearxngSearch(HttpSearch):
+    """Searches a SearXNG instance; its settings decide about engines, language and formats.
+
+    It knows no number of results: a page holds what its engines gave, and the rest is cut here.
+    `api_key` is sent as a bearer token, for a proxy in front of it.
+    """
+
+    provider_name = "searxng"
+    title = "SearXNG"
+    key_variable = "SEARXNG_API_KEY"
+    address_variable = "SEARXNG_URL"
+    page_size = 20  # for planning: about 10 an engine and page
+    max_pages = 100
+    fills_pages = False
+    rules = FailureRules(
+        statuses={403: "unknown"},
+        sentences={
+            403: "{name} refuses to answer in JSON. Add json to search.formats in its settings.yml,"
+            " or check {key} if a proxy guards it.",
+            429: "{name} takes no more requests from this address for now: its limiter is on. "
+            "Use an instance of your own, or have it pass this address.",
+        },
+    )
+
+    def prepared(self, query: str) -> str:
+        """Return the query without what SearXNG would take for a command."""
+        return without_commands(query)
+
+    def request(self, query: str, count: int, page: int) -> HttpRequest:  # noqa: ARG002 - no count
+        """Return the call for one page."""
+        key = self.key()
+        return HttpRequest(
+            "GET",
+            joined(self.base_url, "search"),
+            params={"q": query, "format": "json", "pageno": page + 1},
+            headers={"Authorization": f"Bearer {key}"} if key else {},
+        )
+
+    def parse(self, response: HttpResponse) -> ResultPage:
+        """Return the page of results; none at all although engines failed is a failure."""
+        answer = self.answer(response)
+        raw = [
+            row
+            for row in self.listed(answer.get("results"), response)
+            if row.get("template") != "keyvalue.html" and row.get("url") is not None
+        ]
+        failed = _failed_engines(answer.get("unresponsive_engines"))
+        if failed and not raw:
+            raise SearchProviderUnavailable(
+                f"{self.title} found nothing because its engines failed: {failed}. "
+                "Try again later, or enable other engines.",
+                http_status=response.status,
+            )
+        notices = [f"{self.title} had no answer from some engines: {failed}."] if failed else []
+        return self.page_of(raw, self._row, response, notices=notices)
+
+    def _row(self, row: dict[str, Any]) -> ProviderSearchResult:
+        return ProviderSearchResult(
+            url=text(row.get("url")),
+            title=text(row.get("title")),
+            snippet=text(row.get("content")),
+            source=self.provider_name,  # its score has no upper end and compares within one answer
+            published_date=published(row.get("publishedDate"), today=self.today()),
+        )
+
+
+def without_commands(query: str) -> str:
+    """Return the query without SearXNG's commands: `!engine`, `:language`, `<seconds`.
+
+    At the beginning the whole word goes, later its sign alone, as the word may be meant.
+
+    >>> without_commands("!!w :de <3 asyncio timeouts"), without_commands("css !important")
+    ('asyncio timeouts', 'css important')
+    """
+    words = query.split()
+    while words and words[0][0] in "!:<":
+        words.pop(0)
+    return " ".join(_SIGN.sub("", " ".join(words)).split())
+
+
+def _failed_engines(value: Any) -> str:
+    """Return the engines without an answer and why, in the instance's own language.
+
+    >>> _failed_engines([["bing", "timeout"], ["brave", "Suspended: CAPTCHA"]])
+    'bing (timeout), brave (Suspended: CAPTCHA)'
+    """
+    failed = []
+    for engine in value if isinstance(value, list) else []:
+        parts = [text(part) for part in (engine if isinstance(engine, list) else [engine])]
+        if parts and parts[0]:
+            failed.append(f"{parts[0]} ({parts[1]})" if parts[1:] else parts[0])
+    return told(", ".join(failed[:MAX_ENGINES_TOLD]), most=MAX_TEXT_CHARS)

@@ -1,0 +1,209 @@
+"""One search vendor as data and pure functions: builds requests, reads responses, opens nothing."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from datetime import date
+from typing import TYPE_CHECKING, Any, ClassVar, Final, NoReturn
+
+from ...errors import ErrorCode, SearchProviderBadResponse, SearchProviderError
+from ...masking import told
+from .access import checked_address, checked_key, without_key
+from .failures import (
+    BY_CODE,
+    BY_KIND,
+    MAX_TEXT_CHARS,
+    FailureRules,
+    Refusal,
+    judged,
+    refusal_of,
+    reports_error,
+    told_by,
+)
+from .reading import form_of, json_of
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from pydantic import SecretStr
+
+    from ...contracts import ProviderSearchResult, RawSearchResult
+    from ..http import FailureKind, HttpRequest, HttpResponse
+
+_SUCCESS: Final = range(200, 300)
+
+
+@dataclass(frozen=True, slots=True)
+class ResultPage:
+    """One page of results, read."""
+
+    rows: Sequence[ProviderSearchResult]
+    raw: Sequence[RawSearchResult] = ()
+    """The rows as they came, unusable ones included."""
+    more: bool | None = None
+    """Whether there is a further page; None where the answer does not say."""
+    quota_remaining: int | None = None
+    notices: Sequence[str] = ()
+
+
+class Vendor:
+    """What is known of one vendor; a subclass gives the data and `request` and `parse`.
+
+    The constructor raises ConfigError for a key or an address that is missing or cannot be right.
+    """
+
+    provider_name: str
+    title: ClassVar[str]
+    """The vendor's name for people."""
+    key_variable: ClassVar[str] = ""
+    address_variable: ClassVar[str]
+    needs_key: ClassVar[bool] = False
+    default_base_url: ClassVar[str] = ""
+    """Scheme, host and prefix, to which the documented path is appended. Blank: it must be set."""
+
+    page_size: int
+    """Rows that one billed request gives."""
+    max_pages: ClassVar[int] = 1
+    """Pages that the vendor gives for one query."""
+    fills_pages: ClassVar[bool] = True
+    """Whether a page that is not full is the last one."""
+    max_query_chars: ClassVar[int | None] = None
+    max_query_words: ClassVar[int | None] = None
+
+    rules: ClassVar[FailureRules] = FailureRules()
+    """What the vendor's refusals mean, where HTTP does not say."""
+    ends_on: ClassVar[date | None] = None
+    """The day from which the vendor no longer offers this API, as announced."""
+
+    def __init__(
+        self,
+        *,
+        api_key: str | SecretStr | None = None,
+        base_url: str | None = None,
+        today: Callable[[], date] | None = None,
+    ) -> None:
+        self.api_key = checked_key(
+            api_key, title=self.title, variable=self.key_variable, required=self.needs_key
+        )
+        self.base_url = checked_address(
+            base_url or self.default_base_url, title=self.title, variable=self.address_variable
+        )
+        self.today = today or date.today
+
+    def request(self, query: str, count: int, page: int) -> HttpRequest:
+        """Return the call for one page of `count` rows; `page` counts from 0.
+
+        All pages of a search have the same count: `page_size` where there are several.
+        """
+        raise NotImplementedError
+
+    def parse(self, response: HttpResponse) -> ResultPage:
+        """Return the page of results in a response. Raises SearchProviderError."""
+        raise NotImplementedError
+
+    def prepared(self, query: str) -> str:
+        """Return the query as this vendor should get it, before it is cut to the limits."""
+        return query
+
+    def meaning(self, refusal: Refusal) -> ErrorCode:
+        """Return what a refusal stands for; overridden where rules as data are not enough."""
+        return judged(refusal, self.rules)
+
+    def wait_s(self, response: HttpResponse) -> float | None:  # noqa: ARG002 - for subclasses
+        """Return how long a throttling vendor asks to wait, in a header of its own."""
+        return None
+
+    def key(self) -> str:
+        """Return the key as it is sent, blank where there is none."""
+        return self.api_key.get_secret_value() if self.api_key else ""
+
+    def answer(self, response: HttpResponse) -> dict[str, Any]:
+        """Return the JSON object of a successful answer, else raise the error that fits."""
+        answer = json_of(response)
+        if response.status not in _SUCCESS or (isinstance(answer, dict) and reports_error(answer)):
+            raise self.failure(refusal_of(response, answer), response)
+        if not isinstance(answer, dict):
+            self.unusable(f"{form_of(response)} instead of a JSON object", response)
+        return answer
+
+    def listed(self, value: Any, response: HttpResponse) -> list[dict[str, Any]]:
+        """Return the objects of an answer's list of rows.
+
+        Raises SearchProviderBadResponse for anything but a list, and for one without objects.
+        """
+        if not isinstance(value, list):
+            self.unusable("no list of results", response)
+        rows = [row for row in value if isinstance(row, dict)]
+        if value and not rows:
+            self.unusable("a list of something else than results", response)
+        return rows
+
+    def page_of(
+        self,
+        raw: Sequence[dict[str, Any]],
+        row: Callable[[dict[str, Any]], ProviderSearchResult],
+        response: HttpResponse,
+        *,
+        more: bool | None = None,
+        quota_remaining: int | None = None,
+        notices: Sequence[str] = (),
+    ) -> ResultPage:
+        """Return a page of what `row` makes of each row, without those that have no address.
+
+        Raises SearchProviderBadResponse when that leaves none of several.
+        """
+        rows = [made for each in raw if (made := row(each)).url.strip()]
+        if raw and not rows:
+            self.unusable("results that have no address", response)
+        return ResultPage(rows, raw, more, quota_remaining, notices)
+
+    def unusable(self, what: str, response: HttpResponse) -> NoReturn:
+        """Raise the error of a successful answer that cannot be used."""
+        raise SearchProviderBadResponse(
+            f"{self.title} answered with {what} (HTTP {response.status}). "
+            f"Check {self.address_variable}, or use another provider.{self._end()}",
+            http_status=response.status,
+        )
+
+    def failure(self, refusal: Refusal, response: HttpResponse) -> SearchProviderError:
+        """Return the error that the refusal stands for; its message never shows the key."""
+        code = self.meaning(refusal)
+        sentence = self.rules.sentence(code, response.status, has_key=bool(self.key())).format(
+            name=self.title, key=self.key_variable, address=self.address_variable
+        )
+        wait_s = refusal.wait_s
+        if wait_s is None and code == "rateLimited":
+            wait_s = self.wait_s(response)
+        return BY_CODE[code](
+            f"{sentence}{self._end()} ({self._shown(told_by(refusal, response.status))})",
+            retryable=True if self.rules.may_try_once_more(refusal) else None,
+            retry_in_ms=None if wait_s is None else math.ceil(wait_s * 1000),
+            http_status=response.status,
+        )
+
+    def unanswered(self, kind: FailureKind, reason: str) -> SearchProviderError:
+        """Return the error of a call without a complete answer."""
+        make, sentence = BY_KIND[kind]
+        return make(
+            sentence.format(
+                name=self.title, reason=self._shown(reason), address=self.address_variable
+            )
+            + self._end()
+        )
+
+    def sunset(self) -> str | None:
+        """Return what a person should know about the end of the API, None where none is known."""
+        if self.ends_on is None:
+            return None
+        if self.today() >= self.ends_on:
+            return f"{self.title} was to end on {self.ends_on}: use another provider."
+        return f"{self.title} ends on {self.ends_on}: plan for another provider."
+
+    def _end(self) -> str:
+        ended = self.ends_on is not None and self.today() >= self.ends_on
+        return f" {self.sunset()}" if ended else ""
+
+    def _shown(self, text: str) -> str:
+        """Return the text without the key, which vendors repeat, and without other secrets."""
+        return told(without_key(text, self.key()), most=MAX_TEXT_CHARS)

@@ -1,0 +1,58 @@
+"""How long a provider asks to wait, and until when: the many ways in which it is written."""
+
+from __future__ import annotations
+
+import math
+from datetime import UTC, datetime
+from email.utils import parsedate_to_datetime
+from typing import Any, Final
+
+LONGEST_WAIT_S: Final = 1e9
+"""Longer waits are cut to this (31 years), so that milliseconds fit into 64 bits."""
+
+
+def seconds(value: Any) -> float | None:
+    """Return a waiting time given in seconds; below zero is zero, and what is none is None.
+
+    >>> seconds("7"), seconds(1.5), seconds("-5"), seconds("soon"), seconds("inf"), seconds(True)
+    (7.0, 1.5, 0.0, None, None, None)
+    """
+    if isinstance(value, bool) or not isinstance(value, str | int | float):
+        return None
+    try:
+        number = float(value)
+    except (ValueError, OverflowError):
+        return None
+    return min(max(0.0, number), LONGEST_WAIT_S) if math.isfinite(number) else None
+
+
+def retry_after_s(value: str | None, *, now: datetime | None = None) -> float | None:
+    """Return the seconds that a `Retry-After` header asks for; a date that is past asks for none.
+
+    >>> now = datetime(2026, 11, 21, 10, 0, tzinfo=UTC)
+    >>> retry_after_s("Sat, 21 Nov 2026 10:00:45 GMT", now=now), retry_after_s("86400")
+    (45.0, 86400.0)
+    >>> retry_after_s("Sat, 21 Nov 2026 09:00:00 GMT", now=now), retry_after_s("garbage")
+    (0.0, None)
+    """
+    if value is None:
+        return None
+    if (wait := seconds(value)) is not None:
+        return wait
+    try:
+        date = parsedate_to_datetime(value)
+    except (ValueError, TypeError, IndexError, OverflowError):
+        return None
+    if date.tzinfo is None:  # -0000, which means UTC of an unknown place
+        date = date.replace(tzinfo=UTC)
+    return seconds((date - (now or datetime.now(UTC))).total_seconds())
+
+
+def numbers(value: str | None) -> list[int]:
+    """Return the numbers of a header that holds one per time window, shortest window first.
+
+    >>> numbers("1, 1999"), numbers("14"), numbers("many"), numbers(None)
+    ([1, 1999], [14], [], [])
+    """
+    parts = [seconds(part) for part in (value or "").split(",")]
+    return [int(part) for part in parts if part is not None]
