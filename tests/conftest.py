@@ -12,7 +12,10 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 pytest.register_assert_rewrite(
-    "collection_search.testing.search", "collection_search.testing.stores"
+    "collection_search.testing.embedder_contract",
+    "collection_search.testing.http_search",
+    "collection_search.testing.search",
+    "collection_search.testing.stores",
 )
 
 OURS = (

@@ -10,21 +10,27 @@ from typing import TYPE_CHECKING, Any, Final
 
 if TYPE_CHECKING:
     from .clock import FakeClock
+    from .embedder_contract import EmbedderContract
     from .embeddings import ScriptedEmbedder
+    from .http_search import HttpSearchAdapterContract
     from .ingestion import RecordingTrigger
     from .models import ScriptedChatModel, ScriptedQueryModel
     from .openai_server import OpenAIServer
     from .otlp import OtlpServer
+    from .provider_server import ProviderServer
     from .search import ReceivedQuery, ScriptedAdapter, SearchAdapterContract, example_context, rows
     from .stores import CollectionStoreContract, LedgerContract, StagingContract
     from .tracing import RecordingSink
 
 __all__ = [
     "CollectionStoreContract",
+    "EmbedderContract",
     "FakeClock",
+    "HttpSearchAdapterContract",
     "LedgerContract",
     "OpenAIServer",
     "OtlpServer",
+    "ProviderServer",
     "ReceivedQuery",
     "RecordingSink",
     "RecordingTrigger",
@@ -40,10 +46,13 @@ __all__ = [
 
 _MODULES: Final = {
     "CollectionStoreContract": "stores",
+    "EmbedderContract": "embedder_contract",
     "FakeClock": "clock",
+    "HttpSearchAdapterContract": "http_search",
     "LedgerContract": "stores",
     "OpenAIServer": "openai_server",
     "OtlpServer": "otlp",
+    "ProviderServer": "provider_server",
     "ReceivedQuery": "search",
     "RecordingSink": "tracing",
     "RecordingTrigger": "ingestion",

@@ -1,0 +1,1 @@
+"""What the providers' doubles answer: one dialect a file, with its errors and their meaning."""

@@ -1,0 +1,188 @@
+"""Brave's `GET /res/v1/web/search`: the offset is an index of pages, not of rows."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, ClassVar, Final
+
+from ...errors import SearchProviderAuthenticationFailed
+from .pages import Page, found, marked
+from .wire import (
+    Dialect,
+    ExpectedError,
+    ProviderFailure,
+    ProviderRequest,
+    Reply,
+    refused_query,
+    throttled,
+    used_up,
+    whole,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+MONTHLY_LEFT: Final = 1_993
+"""Requests left this month, as the headers of every answer say."""
+
+_MAX_COUNT: Final = 20
+_MAX_OFFSET: Final = 9
+_LIMITS: Final = {
+    "X_RateLimit_Limit": "1, 2000",
+    "X_RateLimit_Policy": "1;w=1, 2000;w=2592000",
+    "X_RateLimit_Remaining": f"1, {MONTHLY_LEFT}",
+    "X_RateLimit_Reset": "1, 1419704",
+}
+
+
+class Brave(Dialect):
+    """Answers compressed where it may; a query without hits has no `web`."""
+
+    name = "brave"
+    sends_html = True
+    key_variable = "BRAVE_API_KEY"
+    fields: ClassVar[Mapping[str, str]] = {"url": "url", "title": "title", "snippet": "description"}
+    max_query_chars = 400
+    max_query_words = 50
+    reach = _MAX_COUNT * (_MAX_OFFSET + 1)
+
+    def answer(self, request: ProviderRequest) -> Reply:
+        """Return the rows of one page, or the error of the first check that fails."""
+        if request.path != "/res/v1/web/search" or request.method != "GET":
+            return Reply.of_json({"type": "ErrorResponse", "error": {"status": 404}}, 404)
+        if request.headers.get("x-subscription-token") != self.key:
+            return _TOKEN_REFUSED
+        reply = _complaint(request.params) or self._found(request.params)
+        return reply.zipped() if "gzip" in request.headers.get("accept-encoding", "") else reply
+
+    def query(self, request: ProviderRequest) -> str:
+        """Return the parameter `q`."""
+        return request.params["q"]
+
+    def row(self, page: Page) -> dict[str, Any]:
+        """Return a row with highlighted HTML and a date without a zone; no score."""
+        return {
+            "title": marked(page.title, "nothing", "", ""),
+            "url": page.url,
+            "is_source_local": False,
+            "is_source_both": False,
+            "description": marked(page.snippet, page.topic, "<strong>", "</strong>"),
+            "page_age": page.published.strftime("%Y-%m-%dT%H:%M:%S"),
+            "profile": {"name": page.host, "url": page.url, "long_name": page.host, "img": None},
+            "language": "en",
+            "family_friendly": True,
+            "type": "search_result",
+            "subtype": "generic",
+            "meta_url": {"scheme": "https", "netloc": page.host, "hostname": page.host},
+            "age": "3 days ago" if page.number % 2 else page.published.strftime("%B %d, %Y"),
+        }
+
+    def envelope(self, rows: Any) -> dict[str, Any]:
+        """Return the answer's body."""
+        return {
+            "query": {"original": "", "more_results_available": False},
+            "mixed": {"type": "mixed", "main": [], "top": [], "side": []},
+            "type": "search",
+            "web": {"type": "search", "results": rows, "family_friendly": True},
+        }
+
+    def rows_asked(self, request: ProviderRequest) -> int:
+        """Return `count`."""
+        return whole(request.params.get("count"), _MAX_COUNT) or 0
+
+    def failures(self) -> Mapping[str, ProviderFailure]:
+        """Return the errors; that of a refused token is now and then wrong, so it is retried."""
+        wait_s = 1
+        return {
+            "token_refused": ProviderFailure(_TOKEN_REFUSED, _TOKEN_ERROR),
+            "token_echoed": ProviderFailure(
+                _error(422, "SUBSCRIPTION_TOKEN_INVALID", f"The token {self.key} is invalid."),
+                _TOKEN_ERROR,
+            ),
+            "throttled": ProviderFailure(
+                _limit("RATE_LIMITED", quota_current=15).having(
+                    **_LIMITS | {"X_RateLimit_Remaining": f"0, {MONTHLY_LEFT}"}
+                ),
+                throttled(429, 1000 * wait_s),
+            ),
+            "throttled_without_a_hint": ProviderFailure(
+                _limit("RATE_LIMITED", quota_current=15), throttled(429)
+            ),
+            "quota_used_up": ProviderFailure(
+                _limit("RATE_LIMITED", quota_current=2000).having(
+                    **_LIMITS | {"X_RateLimit_Remaining": "0, 0"}
+                ),
+                used_up(429),
+            ),
+            "quota_limited": ProviderFailure(
+                _limit("QUOTA_LIMITED", quota_current=2001), used_up(429)
+            ),
+            "invalid_parameter": ProviderFailure(
+                _invalid("count", "Input should be less than or equal to 20", "25"),
+                refused_query(422),
+            ),
+        }
+
+    def _found(self, params: Mapping[str, str]) -> Reply:
+        count = whole(params.get("count"), _MAX_COUNT) or 0
+        start = count * (whole(params.get("offset"), 0) or 0)
+        pages = found(params["q"])
+        body = self.envelope([self.row(page) for page in pages[start : start + count]])
+        more = len(pages) > start + count
+        body["query"] = {"original": params["q"], "more_results_available": more}
+        if not body["web"]["results"]:
+            del body["web"]
+        return Reply.of_json(body).having(**_LIMITS)
+
+
+def _complaint(params: Mapping[str, str]) -> Reply | None:
+    query = params.get("q", "")
+    if not 1 <= len(query) <= Brave.max_query_chars or len(query.split()) > Brave.max_query_words:
+        return _invalid("q", "String should have at most 400 characters and 50 words", query)
+    count, offset = whole(params.get("count"), _MAX_COUNT), whole(params.get("offset"), 0)
+    if count is None or not 1 <= count <= _MAX_COUNT:
+        return _invalid("count", "Input should be less than or equal to 20", params["count"])
+    if offset is None or not 0 <= offset <= _MAX_OFFSET:
+        return _invalid("offset", "Input should be less than or equal to 9", params["offset"])
+    return None
+
+
+def _error(status: int, code: str, detail: str, **meta: Any) -> Reply:
+    error = {"id": "redacted", "status": status, "detail": detail, "meta": meta, "code": code}
+    return Reply.of_json({"type": "ErrorResponse", "error": error, "time": 1_773_685_964}, status)
+
+
+def _invalid(name: str, text: str, value: str) -> Reply:
+    complaint = {"type": "less_than_equal", "loc": ["query", name], "msg": text, "input": value}
+    detail = "Unable to validate request parameter(s)"
+    return _error(422, "VALIDATION", detail, errors=[complaint])
+
+
+def _limit(code: str, *, quota_current: int) -> Reply:
+    return _error(
+        429,
+        code,
+        "Request rate limit exceeded for plan",
+        plan="Free",
+        rate_limit=1,
+        rate_current=1,
+        quota_limit=2000,
+        quota_current=quota_current,
+        org_rate_limit=None,
+        org_rate_current=0,
+        component="rate_limiter",
+    )
+
+
+_TOKEN_REFUSED: Final = _error(
+    422,
+    "SUBSCRIPTION_TOKEN_INVALID",
+    "The provided subscription token is invalid.",
+    component="authentication",
+)
+_TOKEN_ERROR: Final = ExpectedError(
+    SearchProviderAuthenticationFailed,
+    "authenticationFailed",
+    422,
+    waits_s=(0.6,),
+    names="BRAVE_API_KEY",
+)

@@ -1,0 +1,190 @@
+"""Google's `GET /customsearch/v1`: key in the address, ten rows a page, a hundred in all."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, ClassVar, Final
+
+from .pages import Page, found
+from .wire import (
+    KEY,
+    Dialect,
+    ProviderFailure,
+    ProviderRequest,
+    Reply,
+    refused,
+    refused_query,
+    throttled,
+    used_up,
+    whole,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+ENGINE_ID: Final = "made-up-engine"
+"""The `cx` that the double knows."""
+
+_MAX_NUM: Final = 10
+_MAX_END: Final = 101
+"""`start + num` must not pass it."""
+
+
+class Google(Dialect):
+    """Answers with counts as strings; a query without hits has no `items`."""
+
+    name = "google"
+    key_variable = "GOOGLE_API_KEY"
+    fields: ClassVar[Mapping[str, str]] = {"url": "link", "title": "title", "snippet": "snippet"}
+    reach = 100
+    key_in_query = True
+    without_text = frozenset({5})
+
+    def __init__(self, key: str = KEY, engine_id: str = ENGINE_ID) -> None:
+        super().__init__(key)
+        self.engine_id = engine_id
+
+    def answer(self, request: ProviderRequest) -> Reply:
+        """Return the rows of one page, or the error of the first check that fails."""
+        params = request.params
+        if request.path != "/customsearch/v1" or request.method != "GET":
+            return Reply.of_text("<title>Error 404 (Not Found)!!1</title>", 404, kind="text/html")
+        if params.get("key") is None:
+            return _error(403, "The request is missing a valid API key.", "forbidden", _DENIED)
+        if params["key"] != self.key:
+            return _KEY_INVALID
+        num, start = whole(params.get("num"), _MAX_NUM) or 0, whole(params.get("start"), 1) or 0
+        in_range = 1 <= num <= _MAX_NUM and 1 <= start <= _MAX_END - num
+        if params.get("cx") != self.engine_id or not params.get("q") or not in_range:
+            return _INVALID_ARGUMENT
+        return Reply.of_json(self._found(params["q"], start, num))
+
+    def query(self, request: ProviderRequest) -> str:
+        """Return the parameter `q`."""
+        return request.params["q"]
+
+    def row(self, page: Page) -> dict[str, Any]:
+        """Return an item; its text has line breaks and a leading date, or is missing."""
+        item: dict[str, Any] = {
+            "kind": "customsearch#result",
+            "title": page.title,
+            "htmlTitle": f"<b>{page.topic}</b>",
+            "link": page.url,
+            "displayLink": page.host,
+            "snippet": f"{page.published:%b %d, %Y} ... {_broken(page.snippet)}",
+            "htmlSnippet": f"<b>{page.topic}</b> ...",
+            "formattedUrl": page.url,
+            "pagemap": {"metatags": [{"og:type": "article"}]},
+        }
+        if page.number in self.without_text:
+            del item["snippet"]
+        if page.is_pdf:
+            item |= {"mime": "application/pdf", "fileFormat": "PDF/Adobe Acrobat"}
+        return item
+
+    def envelope(self, rows: Any) -> dict[str, Any]:
+        """Return the answer's body."""
+        return {
+            "kind": "customsearch#search",
+            "url": {"type": "application/json", "template": "https://www.googleapis.com/..."},
+            "queries": {"request": [{"totalResults": "1230", "startIndex": 1}]},
+            "context": {"title": "Made up"},
+            "searchInformation": {"searchTime": 0.21, "totalResults": "1230"},
+            "items": rows,
+        }
+
+    def rows_asked(self, request: ProviderRequest) -> int:
+        """Return `num`."""
+        return whole(request.params.get("num"), _MAX_NUM) or 0
+
+    def failures(self) -> Mapping[str, ProviderFailure]:
+        """Return the errors in their new and old forms; one comes inside a 200."""
+        suspended = f"Permission denied: Consumer 'api_key:{self.key}' has been suspended."
+        return {
+            "key_invalid": ProviderFailure(_KEY_INVALID, refused(400, names=self.key_variable)),
+            "forbidden": ProviderFailure(
+                _error(403, suspended, "forbidden", _DENIED), refused(403, names=self.key_variable)
+            ),
+            "throttled": ProviderFailure(_quota("per minute per user"), throttled(429)),
+            "used_up_for_the_day": ProviderFailure(_quota("per day"), used_up(429)),
+            "used_up_old_form": ProviderFailure(_DAILY_LIMIT, used_up(403)),
+            "past_the_last_page": ProviderFailure(_INVALID_ARGUMENT, refused_query(400)),
+            "throttled_inside_a_200": ProviderFailure(
+                _quota("per minute", status=200), throttled(200)
+            ),
+            "used_up_inside_a_200": ProviderFailure(_quota("per day", status=200), used_up(200)),
+        }
+
+    def _found(self, query: str, start: int, num: int) -> dict[str, Any]:
+        pages = found(query)
+        last = start - 1 + num
+        body = self.envelope([self.row(page) for page in pages[start - 1 : last]])
+        total = str(12 * len(pages))  # an estimate, as Google's is
+        facts = {"totalResults": total, "searchTerms": query, "count": num, "cx": self.engine_id}
+        body["queries"] = {"request": [facts | {"startIndex": start}]}
+        body["searchInformation"]["totalResults"] = total
+        if len(pages) > last:
+            body["queries"]["nextPage"] = [facts | {"startIndex": last + 1}]
+        if not body["items"]:
+            del body["items"]
+        return body
+
+
+def _broken(text: str) -> str:
+    """Return the text with a line break and a no-break space in it."""
+    head, _, tail = text.partition(" ")
+    return f"{head}\n{tail.replace(' ', chr(0xA0), 1)}"
+
+
+def _error(code: int, text: str, reason: str, more: Mapping[str, Any], status: int = 0) -> Reply:
+    errors = [{"message": text, "domain": "global", "reason": reason}]
+    error = {"code": code, "message": text, "errors": errors, **more}
+    return Reply.of_json({"error": error}, status or code)
+
+
+def _quota(limit: str, *, status: int = 429) -> Reply:
+    text = (
+        f"Quota exceeded for quota metric 'Queries' and limit 'Queries {limit}' of service "
+        "'customsearch.googleapis.com' for consumer 'project_number:451270028559'."
+    )
+    return _error(429, text, "rateLimitExceeded", {"status": "RESOURCE_EXHAUSTED"}, status)
+
+
+_DENIED: Final = {"status": "PERMISSION_DENIED"}
+_KEY_INVALID: Final = _error(
+    400,
+    "API key not valid. Please pass a valid API key.",
+    "badRequest",
+    {
+        "status": "INVALID_ARGUMENT",
+        "details": [
+            {
+                "@type": "type.googleapis.com/google.rpc.ErrorInfo",
+                "reason": "API_KEY_INVALID",
+                "domain": "googleapis.com",
+                "metadata": {"service": "customsearch.googleapis.com"},
+            }
+        ],
+    },
+)
+_INVALID_ARGUMENT: Final = _error(
+    400,
+    "Request contains an invalid argument.",
+    "badRequest",
+    {"status": "INVALID_ARGUMENT"},
+)
+_DAILY_LIMIT: Final = Reply.of_json(
+    {
+        "error": {
+            "errors": [
+                {
+                    "domain": "usageLimits",
+                    "reason": "dailyLimitExceeded",
+                    "message": "Daily Limit Exceeded",
+                }
+            ],
+            "code": 403,
+            "message": "Daily Limit Exceeded",
+        }
+    },
+    403,
+)

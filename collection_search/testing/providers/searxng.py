@@ -1,0 +1,177 @@
+"""SearXNG's `GET /search?format=json`: pages of unstated size, engines that fail one by one."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any, ClassVar, Final
+from urllib.parse import urlsplit
+
+from .pages import Page, found
+from .wire import (
+    Dialect,
+    ProviderFailure,
+    ProviderRequest,
+    Reply,
+    not_understood,
+    refused_query,
+    throttled,
+    unavailable,
+    whole,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+_ROWS: Final = 20
+"""Rows of one page without the useless ones."""
+_ENGINES: Final = ("bing", "mojeek")
+_LANGUAGE: Final = re.compile(r"all|auto|[a-z]{2,3}(-[A-Z]{2})?")
+_CHOICES: Final = {
+    "time_range": {"", "day", "week", "month", "year"},
+    "safesearch": {"", "0", "1", "2"},
+}
+_LOCAL_ANSWER: Final = re.compile(r"random string|(min|max|avg|sum)( \d+)+")
+_KEY_VALUE_ROW: Final = {
+    "url": None,
+    "title": "",
+    "content": "",
+    "template": "keyvalue.html",
+    "kvmap": {"Released": "1991"},
+    "engine": "wikidata",
+    "engines": ["wikidata"],
+    "positions": [1],
+    "score": 1.0,
+    "category": "general",
+    "parsed_url": None,
+    "publishedDate": None,
+}
+
+
+class Searxng(Dialect):
+    """Answers as a server with JSON switched on; default agents of HTTP libraries are limited."""
+
+    name = "searxng"
+    fields: ClassVar[Mapping[str, str]] = {"url": "url", "title": "title", "snippet": "content"}
+    reach = 1_000_000
+    knows_the_end = False
+
+    def answer(self, request: ProviderRequest) -> Reply:
+        """Return the rows of one page, or what the server says instead."""
+        params = request.params
+        if request.path != "/search":
+            return Reply.of_text(_page("404 Not Found"), 404, kind="text/html")
+        if re.match(r"(python-|aiohttp|curl|$)", request.headers.get("user-agent", "").lower()):
+            return _LIMITED
+        query = params.get("q", "")
+        if query.lstrip().startswith("!!"):
+            return Reply(302, headers={"Location": "https://en.wikipedia.org/wiki/Special:Search"})
+        if params.get("format") != "json":
+            return Reply.of_text(_page("SearXNG"), 200, kind="text/html")
+        if complaint := _complaint(params):
+            return complaint
+        return Reply.of_json(self._found(query.strip(), whole(params.get("pageno"), 1) or 1))
+
+    def query(self, request: ProviderRequest) -> str:
+        """Return the parameter `q`."""
+        return request.params["q"]
+
+    def row(self, page: Page) -> dict[str, Any]:
+        """Return a row; its engines come in any order."""
+        engines = _ENGINES if page.number % 2 else _ENGINES[::-1]
+        row: dict[str, Any] = {
+            "url": page.url,
+            "title": page.title,
+            "content": page.snippet,
+            "engine": engines[0],
+            "template": "default.html",
+            "parsed_url": [*urlsplit(page.url)[:3], "", "", ""],
+            "img_src": "",
+            "thumbnail": "",
+            "priority": "",
+            "engines": list(engines),
+            "positions": [page.number, page.number + 1],
+            "score": 8.0 / page.number,
+            "category": "general",
+            "publishedDate": None,
+        }
+        if page.number % 2:
+            date = page.published.strftime("%Y-%m-%dT%H:%M:%S")
+            row |= {"publishedDate": date, "pubdate": date.replace("T", " ")}
+        return row
+
+    def envelope(self, rows: Any) -> dict[str, Any]:
+        """Return the answer's body."""
+        return {
+            "query": "",
+            "results": rows,
+            "answers": [],
+            "corrections": [],
+            "infoboxes": [],
+            "suggestions": [],
+            "unresponsive_engines": [["duckduckgo", "CAPTCHA"]] if rows else [],
+        }
+
+    def rows_asked(self, request: ProviderRequest) -> int:  # noqa: ARG002 - the server decides
+        """Return the size of a page: there is no parameter for it."""
+        return _ROWS
+
+    def failures(self) -> Mapping[str, ProviderFailure]:
+        """Return the errors; a server without JSON is one of configuration."""
+        return {
+            "json_disabled": ProviderFailure(
+                Reply.of_text(_page("403 Forbidden"), 403, kind="text/html"),
+                not_understood(403, names="json"),
+            ),
+            "unknown_format": ProviderFailure(
+                Reply.of_text(_page("SearXNG"), 200, kind="text/html"), not_understood(200)
+            ),
+            "limited": ProviderFailure(_LIMITED, throttled(429)),
+            "invalid_value": ProviderFailure(
+                _error('Invalid value "english" for parameter language'), refused_query(400)
+            ),
+            "all_engines_down": ProviderFailure(
+                Reply.of_json(self.envelope([]) | {"unresponsive_engines": _ALL_DOWN}),
+                unavailable(200),
+            ),
+            "external_bang": ProviderFailure(
+                Reply(302, headers={"Location": "https://en.wikipedia.org/wiki/Asyncio"}),
+                not_understood(302),
+            ),
+        }
+
+    def _found(self, query: str, number: int) -> dict[str, Any]:
+        if _LOCAL_ANSWER.fullmatch(query):
+            answer = {"url": None, "engine": None, "template": "answer/legacy.html", "answer": "9"}
+            return self.envelope([]) | {"query": query, "answers": [answer]}
+        pages = found(query)[_ROWS * (number - 1) : _ROWS * number]
+        rows = [self.row(page) for page in pages]
+        if rows and number == 1:
+            twin = self.row(pages[0]) | {"url": f"{pages[0].url}?utm_source=feed"}
+            rows = [rows[0], dict(_KEY_VALUE_ROW), *rows[1:], twin]
+        return self.envelope(rows) | {"query": query}
+
+
+def _complaint(params: Mapping[str, str]) -> Reply | None:
+    if not params.get("q"):
+        return _error("No query")
+    page = whole(params.get("pageno"), 1)
+    if page is None or page < 1:
+        return _error(f'Invalid value "{params["pageno"]}" for parameter pageno')
+    if not _LANGUAGE.fullmatch(params.get("language") or "all"):
+        return _error(f'Invalid value "{params["language"]}" for parameter language')
+    for name, choices in _CHOICES.items():
+        if params.get(name, "") not in choices:
+            return _error(f'Invalid value "{params[name]}" for parameter {name}')
+    return None
+
+
+def _error(text: str) -> Reply:
+    return Reply.of_json({"error": text}, 400)
+
+
+def _page(title: str) -> str:
+    return f"<!doctype html><html lang=en><title>{title}</title><h1>{title}</h1></html>"
+
+
+_LIMITED: Final = Reply.of_text("Too Many Requests", 429)
+_ALL_DOWN: Final = [[engine, "Suspended: access denied"] for engine in _ENGINES]

@@ -1,0 +1,185 @@
+"""Tavily's `POST /search`: bearer key or keyless, no paging."""
+
+from __future__ import annotations
+
+from email.utils import format_datetime
+from typing import TYPE_CHECKING, Any, ClassVar, Final
+
+from .pages import Page, found
+from .wire import (
+    Dialect,
+    ProviderFailure,
+    ProviderRequest,
+    Reply,
+    refused,
+    refused_query,
+    throttled,
+    used_up,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+_DEFAULT_RESULTS: Final = 5
+_MAX_RESULTS: Final = 20
+_CHOICES: Final = {
+    "search_depth": {"basic", "advanced", "fast", "ultra-fast"},
+    "topic": {"general", "news", "finance"},
+    "include_domains_mode": {"restrict", "prefer"},
+}
+_MAX_DOMAINS: Final = {"include_domains": 300, "exclude_domains": 150}
+
+
+class Tavily(Dialect):
+    """Answers JSON bodies; every fourth page comes without its text."""
+
+    name = "tavily"
+    key_variable = "TAVILY_API_KEY"
+    fields: ClassVar[Mapping[str, str]] = {"url": "url", "title": "title", "snippet": "content"}
+    max_query_chars = 400
+    reach = _MAX_RESULTS
+
+    def answer(self, request: ProviderRequest) -> Reply:
+        """Return the rows, or the error of the first check that fails."""
+        if request.path != "/search":
+            return Reply.of_json({"detail": "Not Found"}, 404)
+        if request.method != "POST":
+            return Reply.of_json({"detail": "Method Not Allowed"}, 405, Allow="POST")
+        if not self._may_enter(request.headers):
+            return _error(401, "Unauthorized: missing or invalid API key.")
+        body = request.body
+        if not isinstance(body, dict) or not isinstance(body.get("query"), str):
+            return _invalid("missing", "query", "Field required", None)
+        return _complaint(body) or Reply.of_json(self._found(body))
+
+    def query(self, request: ProviderRequest) -> str:
+        """Return the parameter `query`."""
+        query: str = request.body["query"]
+        return query
+
+    def row(self, page: Page) -> dict[str, Any]:
+        """Return a row of a general search."""
+        return {
+            "title": page.title,
+            "url": page.url,
+            "content": page.snippet,
+            "score": round(0.99 / page.number**0.5, 6),
+            "raw_content": None,
+            "favicon": f"https://{page.host}/favicon.ico",
+        }
+
+    def envelope(self, rows: Any) -> dict[str, Any]:
+        """Return the answer's body."""
+        return {
+            "query": "",
+            "follow_up_questions": None,
+            "answer": None,
+            "images": [],
+            "results": rows,
+            "response_time": 1.09,
+            "request_id": "123e4567-e89b-12d3-a456-426614174111",
+        }
+
+    def rows_asked(self, request: ProviderRequest) -> int:
+        """Return `max_results`."""
+        asked: int = request.body.get("max_results", _DEFAULT_RESULTS)
+        return asked
+
+    def failures(self) -> Mapping[str, ProviderFailure]:
+        """Return the errors of the keyed and the keyless service."""
+        unauthorized = refused(401, names=self.key_variable)
+        return {
+            "key_refused": ProviderFailure(
+                _error(401, "Unauthorized: missing or invalid API key."), unauthorized
+            ),
+            "key_echoed": ProviderFailure(
+                _error(401, f"Unauthorized: the API key {self.key} is invalid."), unauthorized
+            ),
+            "forbidden": ProviderFailure(
+                Reply.of_json({"detail": "Not authenticated"}, 403),
+                refused(403, names=self.key_variable),
+            ),
+            "throttled": ProviderFailure(
+                _error(429, "Your request has been blocked due to excessive requests."),
+                throttled(429),
+            ),
+            "throttled_keyless": ProviderFailure(_KEYLESS_LIMIT, throttled(429, 12_000)),
+            "plan_used_up": ProviderFailure(
+                _error(432, "This request exceeds your plan's set usage limit."), used_up(432)
+            ),
+            "pay_as_you_go_used_up": ProviderFailure(
+                _error(433, "This request exceeds the pay-as-you-go limit."), used_up(433)
+            ),
+            "query_too_long": ProviderFailure(_TOO_LONG, refused_query(400)),
+            "invalid_list": ProviderFailure(
+                _invalid(
+                    "less_than_equal", "max_results", "Input should be less than or equal to 20", 25
+                ),
+                refused_query(422),
+            ),
+        }
+
+    def _may_enter(self, headers: Mapping[str, str]) -> bool:
+        given = headers.get("authorization")
+        if given is None:
+            return headers.get("x-tavily-access-mode") == "keyless"
+        return given == f"Bearer {self.key}"
+
+    def _found(self, body: Mapping[str, Any]) -> dict[str, Any]:
+        pages = found(body["query"])[: body.get("max_results", _DEFAULT_RESULTS)]
+        rows = [self._asked_row(page, body) for page in pages]
+        answer = self.envelope(rows) | {"query": body["query"]}
+        if body.get("include_usage"):
+            answer["usage"] = {"credits": 2 if body.get("search_depth") == "advanced" else 1}
+        return answer
+
+    def _asked_row(self, page: Page, body: Mapping[str, Any]) -> dict[str, Any]:
+        row = self.row(page)
+        if body.get("include_raw_content") and page.number % 4:
+            row["raw_content"] = f"{page.title}\n\n{page.snippet}"
+        if body.get("topic") == "news":
+            row["published_date"] = format_datetime(page.published, usegmt=True)
+        return row
+
+
+def _complaint(body: Mapping[str, Any]) -> Reply | None:
+    if not body["query"].strip():
+        return _error(400, "Query is missing.")
+    if len(body["query"]) > Tavily.max_query_chars:
+        return _TOO_LONG
+    asked = body.get("max_results", _DEFAULT_RESULTS)
+    if not isinstance(asked, int) or not 0 <= asked <= _MAX_RESULTS:
+        return _invalid(
+            "less_than_equal", "max_results", "Input should be less than or equal to 20", asked
+        )
+    for name, choices in _CHOICES.items():
+        if body.get(name) is not None and body[name] not in choices:
+            return _invalid("literal_error", name, f"Input should be {sorted(choices)}", body[name])
+    for name, most in _MAX_DOMAINS.items():
+        if len(body.get(name) or ()) > most:
+            return _error(400, f"Max {most} domains are allowed in {name}.")
+    return None
+
+
+def _error(status: int, text: str) -> Reply:
+    return Reply.of_json({"detail": {"error": text}}, status)
+
+
+def _invalid(kind: str, name: str, text: str, value: Any) -> Reply:
+    complaint = {"type": kind, "loc": ["body", name], "msg": text, "input": value}
+    return Reply.of_json({"detail": [complaint]}, 422)
+
+
+_TOO_LONG: Final = _error(400, "Query is too long. Max query length is 400 characters.")
+_KEYLESS_LIMIT: Final = Reply.of_json(
+    {
+        "error": {
+            "code": "rate_limit_exceeded",
+            "message": "Too many keyless requests from this address.",
+            "window": "minute",
+            "retry_after_seconds": 12,
+            "next_actions": ["Wait and try again.", "Sign up for an API key."],
+        }
+    },
+    429,
+)

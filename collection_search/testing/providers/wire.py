@@ -1,0 +1,242 @@
+"""Requests, answers and expected errors as data: what every dialect is made of."""
+
+from __future__ import annotations
+
+import gzip
+import json
+from abc import ABC, abstractmethod
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any, ClassVar, Final, Literal, TypeAlias
+
+from ...errors import (
+    ErrorCode,
+    SearchProviderAuthenticationFailed,
+    SearchProviderBadResponse,
+    SearchProviderError,
+    SearchProviderInvalidQuery,
+    SearchProviderQuotaExceeded,
+    SearchProviderTimeout,
+    SearchProviderUnavailable,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from .pages import Page
+
+KEY: Final = "open-sesame/4+tests"
+"""The key that the doubles accept: of no form that a mask knows, and quoted in an address."""
+
+Mishap: TypeAlias = Literal["cut", "reset", "held", "garbled"]
+"""`cut`: the connection ends within the body. `reset`: it ends without an answer. `held`: no
+answer comes until the server stops. `garbled`: the answer is no HTTP."""
+
+
+@dataclass(frozen=True, slots=True)
+class ProviderRequest:
+    """One request as it arrived."""
+
+    method: str
+    path: str
+    """Without the query."""
+    params: Mapping[str, str]
+    headers: Mapping[str, str]
+    """Names in lower case."""
+    target: str = ""
+    """Path and query as they came."""
+    body: Any = None
+    """The JSON value of a POST."""
+
+
+@dataclass(frozen=True, slots=True)
+class Reply:
+    """One answer, or what happens in place of it."""
+
+    status: int
+    body: bytes = b""
+    headers: Mapping[str, str] = field(default_factory=dict)
+    mishap: Mishap | None = None
+    padding: int = 0
+    """Blanks that are sent before the body; no memory holds them."""
+    shows_request: bool = False
+    """The request's address and headers follow the body, as on many error pages."""
+
+    @classmethod
+    def of_json(cls, value: Any, status: int = 200, **headers: str) -> Reply:
+        """Return a JSON answer; underscores in the names of headers stand for hyphens."""
+        try:
+            body = json.dumps(value, ensure_ascii=False).encode()
+        except UnicodeEncodeError:  # half a surrogate pair
+            body = json.dumps(value).encode()
+        return cls(status, body, _headers("application/json", headers))
+
+    @classmethod
+    def of_text(cls, text: str, status: int, *, kind: str = "text/plain", **headers: str) -> Reply:
+        """Return an answer of another type, such as an HTML page."""
+        return cls(status, text.encode(), _headers(f"{kind}; charset=utf-8", headers))
+
+    def having(self, **headers: str) -> Reply:
+        """Return the same answer with further headers."""
+        more = {name.replace("_", "-"): value for name, value in headers.items()}
+        return replace(self, headers={**self.headers, **more})
+
+    def zipped(self) -> Reply:
+        """Return the same answer, compressed."""
+        return replace(self, body=gzip.compress(self.body, 1)).having(Content_Encoding="gzip")
+
+
+@dataclass(frozen=True, slots=True)
+class ExpectedError:
+    """What an adapter makes of a failure, and what the worker does about it."""
+
+    error: type[SearchProviderError]
+    code: ErrorCode
+    http_status: int
+    """As received; without an answer, the error class's own."""
+    waits_s: tuple[float, ...] = ()
+    """Seconds before each further attempt of a worker with its usual settings."""
+    retry_in_ms: int | None = None
+    names: str = ""
+    """What the message has to name, so that a person knows what to do."""
+
+    @property
+    def retryable(self) -> bool:
+        """Whether another attempt may help."""
+        return bool(self.waits_s)
+
+    @property
+    def attempts(self) -> int:
+        """How often the worker tries in all."""
+        return len(self.waits_s) + 1
+
+
+def refused(status: int, *, names: str = "") -> ExpectedError:
+    """Return the error of a wrong or missing key."""
+    return ExpectedError(
+        SearchProviderAuthenticationFailed, "authenticationFailed", status, names=names
+    )
+
+
+def throttled(status: int, retry_in_ms: int | None = None) -> ExpectedError:
+    """Return the error of too many requests at once."""
+    return ExpectedError(
+        SearchProviderQuotaExceeded,
+        "rateLimited",
+        status,
+        _persistent(retry_in_ms),
+        retry_in_ms,
+    )
+
+
+def used_up(status: int) -> ExpectedError:
+    """Return the error of a plan without credit."""
+    return ExpectedError(SearchProviderQuotaExceeded, "quotaExceeded", status)
+
+
+def refused_query(status: int) -> ExpectedError:
+    """Return the error of a request that the vendor does not accept."""
+    return ExpectedError(SearchProviderInvalidQuery, "invalidQuery", status)
+
+
+def unavailable(status: int = 503, retry_in_ms: int | None = None) -> ExpectedError:
+    """Return the error of a vendor that is down or out of reach."""
+    return ExpectedError(
+        SearchProviderUnavailable,
+        "serviceUnavailable",
+        status,
+        _persistent(retry_in_ms),
+        retry_in_ms,
+    )
+
+
+def timed_out(status: int = 504) -> ExpectedError:
+    """Return the error of an answer that came too late."""
+    return ExpectedError(SearchProviderTimeout, "timeout", status, (0.6,))
+
+
+def not_understood(status: int, *, names: str = "") -> ExpectedError:
+    """Return the error of an answer that makes no sense."""
+    return ExpectedError(SearchProviderBadResponse, "unknown", status, names=names)
+
+
+@dataclass(frozen=True, slots=True)
+class ProviderFailure:
+    """One way in which a search fails: what the vendor sends, and what has to come of it."""
+
+    reply: Reply
+    expected: ExpectedError
+
+
+class Dialect(ABC):
+    """One vendor's wire format over the made-up index. Third parties write their own."""
+
+    name: ClassVar[str]
+    fields: ClassVar[Mapping[str, str]]
+    """The vendor's names of `url`, `title` and `snippet` in a row."""
+    key_variable: ClassVar[str] = ""
+    """The variable to set when the key is refused."""
+    max_query_chars: ClassVar[int] = 1_000_000
+    max_query_words: ClassVar[int] = 1_000_000
+    reach: ClassVar[int]
+    """Rows that the vendor gives for one query at most, all provider pages together."""
+    knows_the_end: ClassVar[bool] = True
+    """Whether an answer says that it is the last one."""
+    without_text: ClassVar[frozenset[int]] = frozenset()
+    """Numbers of pages whose rows have no snippet, so that an adapter may leave them out."""
+    sends_html: ClassVar[bool] = False
+    """Whether snippets are HTML, with what was found highlighted."""
+    key_in_query: ClassVar[bool] = False
+    """Whether the vendor takes the key in the address only."""
+
+    def __init__(self, key: str = KEY) -> None:
+        self.key = key
+
+    @abstractmethod
+    def answer(self, request: ProviderRequest) -> Reply:
+        """Return what the vendor answers to this request: checks it, then searches."""
+
+    @abstractmethod
+    def query(self, request: ProviderRequest) -> str:
+        """Return what the request searches for."""
+
+    @abstractmethod
+    def row(self, page: Page) -> dict[str, Any]:
+        """Return the page as one row of an answer."""
+
+    @abstractmethod
+    def envelope(self, rows: Any) -> dict[str, Any]:
+        """Return an answer with these rows, well-formed or not."""
+
+    @abstractmethod
+    def rows_asked(self, request: ProviderRequest) -> int:
+        """Return how many rows the answer to this request holds at most."""
+
+    @abstractmethod
+    def failures(self) -> Mapping[str, ProviderFailure]:
+        """Return the vendor's own errors by name."""
+
+    def address(self, page: Page, base_url: str) -> str:  # noqa: ARG002 - for vendors without one
+        """Return the address that a result of this page has."""
+        return page.url
+
+
+def whole(text: str | None, default: int) -> int | None:
+    """Return the parameter's whole number, or None where it is none.
+
+    >>> whole("7", 1), whole(None, 1), whole("x", 1)
+    (7, 1, None)
+    """
+    if text is None:
+        return default
+    return int(text) if text.lstrip("-").isdecimal() else None
+
+
+def _persistent(retry_in_ms: int | None) -> tuple[float, ...]:
+    return (0.6, 1.2) if retry_in_ms is None else (retry_in_ms / 1000,) * 2
+
+
+def _headers(kind: str, more: Mapping[str, str]) -> dict[str, str]:
+    return {
+        "Content-Type": kind,
+        **{name.replace("_", "-"): value for name, value in more.items()},
+    }
