@@ -13,7 +13,7 @@ import sys
 from typing import Final
 
 FLOOR: Final = "import typer, pydantic"
-HELP: Final = ("", "run", "search", "ask", "collections", "corpus", "worker")
+HELP: Final = ("", "run", "search", "ask", "collections", "corpus", "worker", "eval")
 SUBJECTS: Final = {
     "import collection_search": ["-c", "import collection_search"],
     **{

@@ -45,6 +45,7 @@ if TYPE_CHECKING:
     from .records import Passage, Ticket, TicketStatus
     from .settings import Settings
     from .tools.ingest import wait
+    from .tools.reembed import reembed
     from .tools.retrieve import retrieve
     from .tools.web_search import WebSearchWorker
 
@@ -86,6 +87,7 @@ _HOME = {
     "WebSearchWorker": "tools.web_search",
     "build_graph": "graphs.collection_search",
     "graph": "graphs.collection_search",
+    "reembed": "tools.reembed",
     "retrieve": "tools.retrieve",
     "wait": "tools.ingest",
 }
@@ -126,6 +128,7 @@ __all__ = [
     "WebSearchWorker",
     "build_graph",
     "graph",
+    "reembed",
     "retrieve",
     "wait",
 ]

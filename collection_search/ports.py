@@ -7,7 +7,14 @@ several threads: a coroutine reaches them through a worker thread.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias, runtime_checkable
+from typing import (
+    TYPE_CHECKING,
+    Any,
+    Literal,
+    Protocol,
+    TypeAlias,
+    runtime_checkable,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -21,6 +28,8 @@ if TYPE_CHECKING:
         Document,
         Embedded,
         IngestionRequest,
+        PendingChunk,
+        PendingVectors,
         StoredChunk,
         TenantScope,
         Ticket,
@@ -188,6 +197,34 @@ class CollectionStore(Protocol):
         """Remember the embedder of an empty collection; ConfigError when another one filled it.
 
         One that was filled without a model stays so.
+        """
+        ...
+
+    def pending_vectors(
+        self, scope: TenantScope, fingerprint: str, *, limit: int = 64
+    ) -> PendingVectors:
+        """Return at most `limit` chunks that have no vector of another embedder prepared yet."""
+        ...
+
+    def prepare_vectors(
+        self,
+        scope: TenantScope,
+        fingerprint: str,
+        chunks: Sequence[PendingChunk],
+        vectors: Vectors,
+    ) -> None:
+        """Keep vectors of another embedder beside those in use, one per chunk.
+
+        They outlive the process. That of a chunk which was replaced meanwhile is dropped.
+        """
+        ...
+
+    def change_embedder(self, scope: TenantScope, fingerprint: str | None) -> bool:
+        """Put the prepared vectors in the place of all others, in one transaction.
+
+        False, and nothing changed, when a chunk has none prepared. None drops the vectors: the
+        collection is searched by its words. Pages that a worker is busy with go back to the queue.
+        Raises StoreError when there is no such collection.
         """
         ...
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
 
 from pydantic import BaseModel, ConfigDict, Field
 
@@ -184,3 +184,21 @@ class CollectionInfo(BaseModel):
     waiting: int = 0
     """Ledger rows not yet stored, those to fetch included."""
     failed: int = 0
+
+
+class PendingChunk(NamedTuple):
+    """A chunk that waits for its new vector."""
+
+    key: int
+    """The store's own; another chunk may get it when this one is replaced."""
+    text: str
+
+
+class PendingVectors(NamedTuple):
+    """How far the preparation of new vectors is."""
+
+    chunks: list[PendingChunk]
+    """The next ones."""
+    left: int
+    """Chunks without a new vector, these included."""
+    total: int

@@ -39,6 +39,8 @@ _MEANINGS: Final[dict[Scale, str]] = {
     "dense": "similarity by a model; calibrated: at 50 as likely relevant as not",
     "literal": "0.6 * cosine * 100 + 0.4 * heuristics, not calibrated",
 }
+_WITHOUT_SCALE: Final = "words compared, since the scale of the model is not known; calibrated"
+_FAILED: Final = "the page could not be embedded: similarity counts 0"
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,17 +53,17 @@ class Calibration:
 
     scale: Literal["lexical", "dense"]
     similarity: float
-    """Weight of the similarity on that scale."""
+    """Weight of the model's similarity on that scale; 0 without a model."""
     wording: float
-    """Weight of the lexical similarity beside it."""
+    """Weight of the lexical similarity."""
     constant: float
     unrelated: float = 0.0
     related: float = 1.0
 
     def probability(self, similarity: float, wording: float) -> float:
-        """Return 0-1; `wording` is the lexical similarity, for words alone the same number.
+        """Return 0-1, from the model's similarity and the lexical one.
 
-        >>> [round(LEXICAL.probability(cosine, cosine), 2) for cosine in (0.0, 0.1, 0.3)]
+        >>> [round(LEXICAL.probability(0.0, wording), 2) for wording in (0.0, 0.1, 0.3)]
         [0.36, 0.68, 0.97]
         """
         placed = (similarity - self.unrelated) / (self.related - self.unrelated)
@@ -71,9 +73,9 @@ class Calibration:
 
 # Fitted on the labelled pools scifact, xquad-en and xquad-de (dense: vectors of all-MiniLM-L6-v2);
 # `python benchmarks/fit_scoring.py PATH_TO_POOLS` fits anew and prints these two lines.
-LEXICAL: Final = Calibration("lexical", similarity=13.39, wording=0.0, constant=-0.57)
+LEXICAL: Final = Calibration("lexical", similarity=0.0, wording=13.39, constant=-0.57)
 DENSE: Final = Calibration(
-    "dense", similarity=4.55, wording=7.73, constant=-3.17, unrelated=0.15, related=0.56
+    "dense", similarity=3.72, wording=1.89, constant=-1.81, unrelated=0.15, related=0.56
 )
 
 
@@ -101,12 +103,15 @@ def rank(
     profile: Profile = "default",
     limit: int = 20,
     calibration: Calibration | None = None,
+    model: str | None = None,
 ) -> list[Scored]:
     """Return the best pages, by score, then by URL.
 
     `similarities` are a model's cosines, one per page; NaN marks a page that could not be
     embedded and counts 0. Without them words are compared. `calibration` belongs to what made
-    the similarities; default: `DENSE`, without a model `LEXICAL`.
+    the similarities; default: `DENSE`, without a model `LEXICAL`, which compares words even
+    where a model's similarities are given: its scale is not known then. `model` is the name that
+    the explanations give.
 
     >>> pages = [Page("Tea", "How to brew tea.", "https://a.example/tea"),
     ...          Page("Tasks", "How to cancel a running task.", "https://a.example/task")]
@@ -126,7 +131,8 @@ def rank(
             judge(question, page, by_rarity=not literal),
             float(measured[index]),
             wording[index],
-            None if literal else fitting,
+            calibration=None if literal else fitting,
+            model=model,
         )
         for index, page in enumerate(pages)
     ]
@@ -160,10 +166,15 @@ def select_for_ingestion(
 
 
 def _scored(
-    index: int, parts: Parts, cosine: float, wording: float, calibration: Calibration | None
+    index: int,
+    parts: Parts,
+    cosine: float,
+    wording: float,
+    *,
+    calibration: Calibration | None,
+    model: str | None,
 ) -> Scored:
     """Combine both sides: on calibrated scales, or raw when there is no calibration."""
-    scale: Scale = calibration.scale if calibration else "literal"
     failed = not math.isfinite(cosine)
     similarity = 0.0 if failed else min(max(cosine, -1.0), 1.0)
     if calibration:
@@ -178,8 +189,7 @@ def _scored(
         embedding_similarity=round(similarity, 4),
         heuristic_score=round(heuristic, 2),
         explanation={
-            "scale": scale,
-            "meaning": _MEANINGS[scale],
+            **_told(calibration, model, failed=failed),
             "embedding_score": round(embedding, 2),
             "title": round(parts.title, 2),
             "snippet": parts.snippet,
@@ -188,6 +198,20 @@ def _scored(
             "matched": list(parts.matched),
         },
     )
+
+
+def _told(calibration: Calibration | None, model: str | None, *, failed: bool) -> dict[str, Any]:
+    """Return which scale the score is on, which model measured, and where its medians lie."""
+    scale: Scale = calibration.scale if calibration else "literal"
+    meaning = _MEANINGS[scale]
+    if failed:
+        meaning = _FAILED
+    elif scale == "lexical" and model is not None:
+        meaning = _WITHOUT_SCALE
+    told: dict[str, Any] = {"scale": scale, "meaning": meaning, "model": model}
+    if calibration and scale == "dense" and not failed:
+        told |= {"unrelated": calibration.unrelated, "related": calibration.related}
+    return told
 
 
 def _logistic(x: float) -> float:

@@ -87,8 +87,8 @@ async def send(
     try:
         async with _call(await _connections(), request, timeout_s) as answer:
             body = await _body(answer, max_bytes, host)
-    except TimeoutError as error:
-        raise HttpError("timeout", f"{host} did not answer within {timeout_s:.3g} s") from error
+    except TimeoutError:  # its text may show the address, and in it a key
+        raise HttpError("timeout", f"{host} did not answer within {timeout_s:.3g} s") from None
     except (aiohttp.InvalidURL, aiohttp.NonHttpUrlClientError, ValueError):  # they show the address
         raise HttpError(
             "unreachable",

@@ -1,4 +1,4 @@
-"""`collection-search collections`: what a tenant has stored, exported or deleted on demand."""
+"""`collection-search collections`: what a tenant has stored; exported, deleted, embedded anew."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from .options import Tenant, search_context
 from .screen import Screen
 
 if TYPE_CHECKING:
+    from ..context import SearchContext
     from ..ports import CollectionStore
     from ..records import CollectionInfo, TenantScope
 
@@ -24,7 +25,7 @@ Name = Annotated[str, typer.Argument(metavar="NAME", help="Name of the collectio
 
 @app.callback()
 def collections(context: typer.Context, *, tenant: Tenant = None) -> None:
-    """List the collections; export or delete one."""
+    """List the collections; export, delete or embed one anew."""
     if context.invoked_subcommand is None:
         _list(tenant)
 
@@ -54,6 +55,42 @@ def delete(
     if yes or typer.confirm(f"Delete {name!r}? This cannot be undone."):
         documents = store.delete_collection(scope)
         Screen().line(f"Deleted {name!r} with {documents} documents.")
+
+
+@app.command()
+def reembed(
+    name: Name,
+    *,
+    embeddings: Annotated[
+        str | None,
+        typer.Option(help="Embedder, as provider:model; lexical drops the vectors."),
+    ] = None,
+    tenant: Tenant = None,
+) -> None:
+    """Embed a collection anew with another model; until it is done the old vectors serve."""
+    from ..tools.reembed import areembed
+
+    context, screen = search_context(tenant_id=tenant, embeddings=embeddings), Screen()
+    with screen.bar(f"Embedding {name}") as advance:
+        done = asyncio.run(
+            areembed(name, tenant=context.tenant(), context=context, on_progress=advance)
+        )
+    if done.embedder is None:
+        screen.line(f"{name!r} has no vectors any more: it is searched by its words.")
+    else:
+        cost = "at an unknown price" if done.cost_usd is None else f"for ${done.cost_usd:.6f}"
+        screen.line(f"Embedded {done.chunks} chunks of {name!r} with {done.embedder} {cost}.")
+    _remind(context, embeddings, screen)
+
+
+def _remind(context: SearchContext, embeddings: str | None, screen: Screen) -> None:
+    """Say when the settings still name another embedder than the collection's."""
+    settings = context.using()
+    if embeddings not in {None, settings.embeddings}:
+        screen.note(
+            f"The setting embeddings still says {settings.embeddings}: set"
+            f" COLLECTION_SEARCH_EMBEDDINGS to {embeddings} to ask this collection."
+        )
 
 
 def _list(tenant: str | None) -> None:

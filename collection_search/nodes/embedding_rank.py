@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import logging
 import math
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
 
 from ..bridge import offload
+from ..calibration import begun, settled
 from ..costs import embedding_cost
 from ..errors import ModelError
 from ..masking import loggable
-from ..scoring import Page, Scored, rank
+from ..scoring import LEXICAL, Calibration, Page, Scored, rank
 from .stage import Stage, stage
 
 if TYPE_CHECKING:
@@ -22,23 +24,48 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
+INLINE: Final = 64
+"""Up to so many pages, about 0.1 ms each, are ranked on the event loop: a thread costs more."""
+
+
+@dataclass(frozen=True, slots=True)
+class Measured:
+    """How near the candidates lie to the question, and what it took to know."""
+
+    similarities: list[float] | None = None
+    """One cosine per candidate, NaN where there is none; None: judge by the words alone."""
+    calibration: Calibration | None = None
+    input_tokens: int | None = 0
+    cost_usd: float | None = 0.0
+
+    @property
+    def degraded(self) -> bool:
+        """True when a page has no similarity, or the model no scale."""
+        return self.similarities is not None and (
+            self.calibration is LEXICAL or not all(map(math.isfinite, self.similarities))
+        )
+
 
 @stage("k_embedding_rank", kind="embedding")
 async def embedding_rank(state: CollectionSearchState, at: Stage) -> RankUpdate:
     """Return the best `max_candidates` results with their scores, best first."""
-    candidates = state["candidates"]
-    embedder = await at.context.embedder()
-    similarities = await _similarities(state["question"], candidates, embedder)
-    degraded = similarities is not None and not all(map(math.isfinite, similarities))
-    scored = await offload(
-        rank,
-        state["question"],
-        [Page(title=c["title"], snippet=c["snippet"], url=c["url"]) for c in candidates],
-        similarities=similarities,
-        profile=at.context.profile(),
-        limit=state["max_candidates"],
-    )
-    flags: list[Flag] = ["embedding_degraded"] if degraded else []
+    question, candidates = state["question"], state["candidates"]
+    embedder, profile = await at.context.embedder(), at.context.profile()
+    measured = await _measured(question, candidates, embedder, at) if embedder else Measured()
+
+    def ranked() -> list[Scored]:
+        return rank(
+            question,
+            [Page(title=c["title"], snippet=c["snippet"], url=c["url"]) for c in candidates],
+            similarities=measured.similarities,
+            profile=profile,
+            limit=state["max_candidates"],
+            calibration=measured.calibration,
+            model=embedder.fingerprint if embedder else None,
+        )
+
+    scored = ranked() if len(candidates) <= INLINE else await offload(ranked)
+    flags: list[Flag] = ["embedding_degraded"] if measured.degraded else []
     return {
         "results": [_result(candidates[one.index], one) for one in scored],
         "outcome": "search_completed",
@@ -50,24 +77,34 @@ async def embedding_rank(state: CollectionSearchState, at: Stage) -> RankUpdate:
             "avg_embedding_score": _mean([100 * one.embedding_similarity for one in scored]),
             "avg_heuristic_score": _mean([one.heuristic_score for one in scored]),
             "embedder": embedder.fingerprint if embedder else "lexical",
-            "profile": at.context.profile(),
-            "cost_usd": _cost(embedder),
+            "profile": profile,
+            "input_tokens": measured.input_tokens,
+            "cost_usd": measured.cost_usd,
         },
     }
 
 
-async def _similarities(
-    question: str, candidates: Sequence[Candidate], embedder: Embedder | None
-) -> list[float] | None:
-    """Return one cosine per candidate, NaN where there is none; None: judge by the words alone."""
-    if embedder is None:
-        return None
+async def _measured(
+    question: str, candidates: Sequence[Candidate], embedder: Embedder, at: Stage
+) -> Measured:
+    """Embed question and candidates in one request, and meanwhile the anchors at first use."""
+    is_literal = at.context.profile() == "literal"
+    scale = None if is_literal else begun(embedder, folder=at.context.using().home)
     texts = [question, *(f"{c['title']}\n{c['snippet']}" for c in candidates)]
+    embedded = None
     try:
-        return _cosines((await embedder.embed(texts)).vectors, pages=len(candidates))
+        embedded = await embedder.embed(texts)
+        similarities = _cosines(embedded.vectors, pages=len(candidates))
     except Exception as error:
         logger.warning("embedding failed, similarities count as 0", exc_info=loggable(error))
-        return [math.nan] * len(candidates)
+        similarities = [math.nan] * len(candidates)
+        scale = None
+    tokens = None if embedded is None else embedded.input_tokens
+    cost = embedding_cost(embedder.fingerprint, tokens)
+    model = embedder.fingerprint.partition(":")[2] or embedder.fingerprint
+    at.span.usage(model=model, input_tokens=tokens, output_tokens=None, cost_usd=cost)
+    calibration = None if scale is None else await settled(scale)
+    return Measured(similarities, calibration, tokens, cost)
 
 
 def _cosines(vectors: Vectors, *, pages: int) -> list[float]:
@@ -88,10 +125,6 @@ def _result(candidate: Candidate, scored: Scored) -> RankedResult:
         "heuristic_score": scored.heuristic_score,
         "explanation": scored.explanation,
     }
-
-
-def _cost(embedder: Any) -> float | None:
-    return 0.0 if embedder is None else embedding_cost(embedder.fingerprint, None)
 
 
 def _mean(values: Sequence[float]) -> float:

@@ -93,7 +93,9 @@ class IngestionEngine:
         given = ", ".join(self._embedders) or "lexical"
         raise ConfigError(
             f"Collection {scope.collection!r} was filled with the embedder {fingerprint}, but the"
-            f" setting embeddings says {given}. Set it to {fingerprint}, or use another collection."
+            f" setting embeddings says {given}. Set it to {fingerprint}, use another collection, or"
+            " embed this one anew:"
+            f" collection-search collections reembed {scope.collection!r}."
         )
 
     def start(self) -> None:

@@ -5,9 +5,12 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING, Final
 
+import numpy as np
+
 from ..bridge import offload, run_blocking
+from ..calibration import begun, settled
 from ..context import SearchContext
-from ..errors import ConfigError, InputError
+from ..errors import ConfigError, InputError, ModelError
 from ..records import Passage, TenantScope
 from ..scoring import Page, rank
 from ..text import normalize_query
@@ -17,6 +20,7 @@ if TYPE_CHECKING:
 
     from ..ports import Embedder, Storage
     from ..records import StoredChunk, Vectors
+    from ..scoring import Calibration
 
 MAX_K: Final = 100
 MAX_QUESTION_CHARS: Final = 2000
@@ -64,19 +68,23 @@ async def aretrieve(
         raise InputError(f"The question is longer than {MAX_QUESTION_CHARS} characters; cut it.")
     if not 1 <= k <= MAX_K:
         raise InputError(f"k is {k}; ask for 1 to {MAX_K} passages.")
-    scope = _scope(tenant, collection)
+    scope = scope_of(tenant, collection)
     store: Storage = await context.storage()
     embedder = await _embedder(context, store, scope)
-    vector = None if embedder is None else (await embedder.embed([query])).vectors
+    scale = None if embedder is None else begun(embedder, folder=context.using().home)
+    vector = None if embedder is None else await _vector(query, embedder)
     found = await offload(
         store.collections.search, scope, query, vector=vector, limit=max(POOL, 5 * k)
     )
     if not found:
-        await offload(_refuse_unknown, store, scope)
-    return await offload(_passages, query, found, vector, k)
+        await offload(refuse_unknown, store, scope)
+        return []
+    calibration = None if scale is None else await settled(scale)
+    return await offload(_passages, query, found, vector, calibration, k)
 
 
-def _scope(tenant_id: str, collection: str) -> TenantScope:
+def scope_of(tenant_id: str, collection: str) -> TenantScope:
+    """Return the tenant's collection. Raises InputError for a name that no collection can have."""
     try:
         return TenantScope(tenant_id, collection)
     except ValueError as error:
@@ -92,12 +100,25 @@ async def _embedder(context: SearchContext, store: Storage, scope: TenantScope) 
     if given != fingerprint:
         raise ConfigError(
             f"Collection {scope.collection!r} was filled with the embedder {fingerprint}, but the"
-            f" setting embeddings says {given}. Set it to the embedder that filled the collection."
+            f" setting embeddings says {given}. Set it to the embedder that filled the collection,"
+            " or embed the collection anew:"
+            f" collection-search collections reembed {scope.collection!r}."
         )
     return embedder
 
 
-def _refuse_unknown(store: Storage, scope: TenantScope) -> None:
+async def _vector(query: str, embedder: Embedder) -> Vectors:
+    vectors = (await embedder.embed([query])).vectors
+    if len(vectors) != 1 or not np.isfinite(vectors).all():
+        raise ModelError(
+            f"{embedder.fingerprint} gave {len(vectors)} vectors for one question, or one that"
+            " holds no numbers. Try again, or choose another model and embed the collection anew."
+        )
+    return vectors
+
+
+def refuse_unknown(store: Storage, scope: TenantScope) -> None:
+    """Raise InputError naming the tenant's collections, unless this is one of them."""
     names = [info.collection for info in store.collections.collections(scope.tenant_id)]
     if scope.collection not in names:
         known = f"Known: {', '.join(names)}." if names else "It has none yet: ingest pages first."
@@ -107,13 +128,18 @@ def _refuse_unknown(store: Storage, scope: TenantScope) -> None:
 
 
 def _passages(
-    query: str, found: Sequence[StoredChunk], vector: Vectors | None, k: int
+    query: str,
+    found: Sequence[StoredChunk],
+    vector: Vectors | None,
+    calibration: Calibration | None,
+    k: int,
 ) -> list[Passage]:
     pages = [
         Page(title=one.document.title, snippet=one.chunk.text, url=one.document.url)
         for one in found
     ]
-    scored = rank(query, pages, similarities=_cosines(found, vector), limit=len(pages))
+    cosines = _cosines(found, vector)
+    scored = rank(query, pages, similarities=cosines, limit=len(pages), calibration=calibration)
     chosen = _varied([found[one.index].document.url_key for one in scored], k)
     return [
         _passage(n, found[scored[place].index], scored[place].embedding_rank_score)

@@ -21,7 +21,7 @@ PLUGIN = Path(__file__).with_name("plugin")
 ENTRY_POINTS = {
     "search": ("scripted", "off_topic", "empty", "partial", "refusing", "hanging", "keyless"),
     "models": ("planner", "broken_model"),
-    "embeddings": ("words", "broken_embedder", "slow"),
+    "embeddings": ("words", "other_words", "broken_embedder", "slow"),
 }
 
 

@@ -1,4 +1,4 @@
-"""`collection-search collections`: list, export, delete."""
+"""`collection-search collections`: list, export, delete, embed anew."""
 
 from __future__ import annotations
 
@@ -7,6 +7,8 @@ import json
 from typing import TYPE_CHECKING
 
 import pytest
+
+from collection_search.context import process_settings
 
 if TYPE_CHECKING:
     from command_line import Invoke
@@ -55,11 +57,46 @@ def test_deleting_needs_a_yes(command: Invoke, monkeypatch: pytest.MonkeyPatch) 
     assert "no collections" in command("collections").out
 
 
-@pytest.mark.parametrize("action", [("export",), ("delete", "--yes")])
+@pytest.mark.usefixtures("filled")
+def test_a_collection_is_embedded_anew(command: Invoke, monkeypatch: pytest.MonkeyPatch) -> None:
+    """By words, by one model, by another, and by words again; the list and a question show it."""
+    question = ("ask", "cancel an asyncio task", "--collection", "py")
+    for name, fingerprint in (("words", "scripted:64"), ("other_words", "scripted:32")):
+        ended = command("collections", "reembed", "py", "--embeddings", name)
+        assert ended.code == 0, ended.err
+        assert ended.out == f"Embedded 3 chunks of 'py' with {fingerprint} at an unknown price.\n"
+        assert f"set COLLECTION_SEARCH_EMBEDDINGS to {name}" in ended.err
+        assert command("collections").out.splitlines()[1].split()[-1] == fingerprint
+    refused = command(*question)
+    assert refused.code == 2
+    assert "collection-search collections reembed 'py'" in refused.complaints[0]
+    monkeypatch.setenv("COLLECTION_SEARCH_EMBEDDINGS", "other_words")
+    process_settings.cache_clear()
+    assert command(*question).code == 0
+    assert "COLLECTION_SEARCH_EMBEDDINGS" not in command("collections", "reembed", "py").err
+    ended = command("collections", "reembed", "py", "--embeddings", "lexical")
+    assert ended.out == "'py' has no vectors any more: it is searched by its words.\n"
+    assert "none (lexical)" in command("collections").out
+    assert command(*question).code == 0
+
+
+@pytest.mark.usefixtures("filled")
+def test_a_failed_embedder_leaves_the_collection_as_it_was(command: Invoke) -> None:
+    """Told in one sentence that says how to go on."""
+    before = command("collections", "export", "py").out
+    ended = command("collections", "reembed", "py", "--embeddings", "broken_embedder")
+    assert ended.code == 4
+    [complaint] = ended.complaints
+    assert "no answer. The collection keeps its vectors; do this again to go on." in complaint
+    assert command("collections", "export", "py").out == before
+    assert "acme" in command("collections", "reembed", "py", "--tenant", "acme").complaints[0]
+
+
+@pytest.mark.parametrize("action", [("export",), ("delete", "--yes"), ("reembed",)])
 def test_an_unknown_collection_is_refused(command: Invoke, action: tuple[str, ...]) -> None:
     """The sentence names the tenant and the collection."""
     ended = command("collections", *action, "nix")
     assert ended.code == 2
-    assert ended.complaints == [
-        "collection-search: Tenant 'local' has no collection 'nix'. It has none yet."
-    ]
+    [complaint] = ended.complaints
+    says = "collection-search: Tenant 'local' has no collection 'nix'. It has none yet"
+    assert complaint.startswith(says)

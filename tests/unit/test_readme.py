@@ -18,7 +18,8 @@ def settings_table() -> str:
         names = [f"`{PREFIX}{name.upper()}`"]
         if alias := field.validation_alias:
             names += [f"`{other}`" for other in alias.choices[1:]]
-        shown = "your data folder" if name == "home" else field.default
+        made = {"home": "your data folder"}.get(name)
+        shown = made if field.default_factory else field.default
         default = "" if shown is None else f"`{shown}`"
         rows.append(f"| {', '.join(names)} | {default} | {field.description} |")
     return "\n".join(rows)

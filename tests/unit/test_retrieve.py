@@ -5,13 +5,15 @@ from __future__ import annotations
 import asyncio
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import pytest
 
 from collection_search import Settings
 from collection_search.adapters.stores.sqlite import SQLiteStore
+from collection_search.calibration import anchor_texts
 from collection_search.context import SearchContext
 from collection_search.errors import ConfigError, InputError, InvalidQueryError, ModelError
-from collection_search.records import TenantScope
+from collection_search.records import Embedded, TenantScope
 from collection_search.testing.embeddings import ScriptedEmbedder
 from collection_search.testing.stores.base import chunks, document
 from collection_search.tools.retrieve import aretrieve, retrieve
@@ -173,7 +175,8 @@ def test_another_embedder_is_refused(
     """The sentence names the one that is needed."""
     embedded(store, ScriptedEmbedder(fingerprint="first:64"))
     context = context.model_copy(update={"embeddings": given})
-    with pytest.raises(ConfigError, match="filled with the embedder first:64"):
+    says = r"filled with the embedder first:64.*collections reembed 'docs'"
+    with pytest.raises(ConfigError, match=says):
         retrieve("task", collection="docs", tenant="local", context=context)
 
 
@@ -198,6 +201,68 @@ def test_a_failing_model_is_told(store: SQLiteStore, context: SearchContext) -> 
     context = context.model_copy(update={"embeddings": embedder})
     with pytest.raises(ModelError, match="overloaded"):
         retrieve("task", collection="docs", tenant="local", context=context)
+
+
+class Scaled(ScriptedEmbedder):
+    """The same model on another scale: each cosine becomes (1 + cosine) / 2."""
+
+    async def embed(self, texts: Any) -> Embedded:
+        vectors = (await super().embed(texts)).vectors / 2**0.5
+        raised = np.full((len(texts), 1), 0.5**0.5, np.float32)
+        return Embedded(np.hstack([vectors, raised]))
+
+
+def test_scores_mean_the_same_for_every_model(store: SQLiteStore, context: SearchContext) -> None:
+    """Two models that differ by their scale alone give the same passages and scores."""
+    found = []
+    for embedder in (ScriptedEmbedder(), Scaled(fingerprint="scaled:65")):
+        store.collections.delete_collection(SCOPE)
+        embedded(store, embedder)
+        ours = context.model_copy(update={"embeddings": embedder})
+        passages = retrieve("cancel a task", collection="docs", tenant="local", context=ours)
+        found.append({one.text: one.score for one in passages})
+    assert found[0] == pytest.approx(found[1], abs=0.2)
+    assert max(found[0].values()) > 50
+
+
+def test_words_are_compared_where_the_scale_is_lost(
+    store: SQLiteStore, context: SearchContext, caplog: pytest.LogCaptureFixture
+) -> None:
+    """The anchors could not be embedded: the passages come, with a warning in the log."""
+
+    class Anchorless(ScriptedEmbedder):
+        async def embed(self, texts: Any) -> Embedded:
+            if len(texts) == len(anchor_texts()):
+                raise ModelError("too many texts")
+            return await super().embed(texts)
+
+    embedder = Anchorless()
+    embedded(store, embedder)
+    ours = context.model_copy(update={"embeddings": embedder})
+    found = retrieve("cancel a task", collection="docs", tenant="local", context=ours)
+    [score] = [one.score for one in found if one.text == TASKS[0]]
+    assert "too many texts" in caplog.text
+    store.collections.delete_collection(SCOPE)
+    put(store, "asyncio", *TASKS)
+    by_words = retrieve("cancel a task", collection="docs", tenant="local", context=context)
+    assert score == pytest.approx(by_words[0].score, abs=5)
+
+
+@pytest.mark.parametrize("shape", [(0, 64), (2, 64), None], ids=["none", "two", "no numbers"])
+def test_an_unusable_vector_is_told(
+    store: SQLiteStore, context: SearchContext, shape: tuple[int, int] | None
+) -> None:
+    """It would order the passages by chance."""
+
+    class Broken(ScriptedEmbedder):
+        async def embed(self, texts: Any) -> Embedded:
+            vectors = np.full((1, 64), np.nan) if shape is None else np.ones(shape)
+            return Embedded(vectors.astype(np.float32))
+
+    embedded(store, ScriptedEmbedder())
+    ours = context.model_copy(update={"embeddings": Broken()})
+    with pytest.raises(ModelError, match="vectors for one question"):
+        retrieve("task", collection="docs", tenant="local", context=ours)
 
 
 def test_an_endless_question_is_refused(context: SearchContext) -> None:

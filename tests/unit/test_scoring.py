@@ -96,7 +96,7 @@ def test_default_without_a_model():
     for each in rank(question, PAGES):
         cosine = cosines[each.index]
         heuristic = judge(question, PAGES[each.index]).relevance
-        expected = 60 * LEXICAL.probability(cosine, cosine) + 0.4 * heuristic
+        expected = 60 * LEXICAL.probability(0.0, cosine) + 0.4 * heuristic
         assert each.embedding_rank_score == pytest.approx(expected, abs=0.01)
         assert each.embedding_similarity == pytest.approx(cosine, abs=1e-4)
         assert each.heuristic_score == pytest.approx(heuristic, abs=0.01)
@@ -151,6 +151,32 @@ def test_literal_profile_tops_out_at_ninety():
     assert (scored.heuristic_score, scored.embedding_rank_score) == (75.0, 90.0)
 
 
+def test_words_take_the_place_of_a_scale_that_is_not_known():
+    """The model's similarities are told, but the score is that of the words."""
+    cosines = np.linspace(0.9, 0.1, len(PAGES))
+    words = rank("How to read a CSV file?", PAGES)
+    lost = rank(
+        "How to read a CSV file?", PAGES, similarities=cosines, calibration=LEXICAL, model="m:2"
+    )
+    assert [(each.index, each.embedding_rank_score) for each in lost] == [
+        (each.index, each.embedding_rank_score) for each in words
+    ]
+    assert lost[0].embedding_similarity == pytest.approx(cosines[lost[0].index], abs=1e-4)
+    assert lost[0].explanation["scale"] == "lexical"
+    assert "scale of the model is not known" in lost[0].explanation["meaning"]
+
+
+def test_a_page_in_other_words_needs_a_model():
+    """As near as pages that answer mostly are, it reaches 50 without sharing a word; else not."""
+    page = Page("Unterbrechung", "So wird ein Vorgang beendet.", "https://a.example")
+    near, far = (
+        rank("cancel a task", [page], similarities=[cosine])[0].embedding_rank_score
+        for cosine in (DENSE.related + 0.05, (DENSE.related + DENSE.unrelated) / 2)
+    )
+    assert far < 40
+    assert 50 <= near < 60
+
+
 @pytest.mark.parametrize("profile", ["default", "literal"])
 def test_failed_similarity_counts_zero(profile):
     """A page that could not be embedded is judged by its heuristics alone."""
@@ -159,6 +185,7 @@ def test_failed_similarity_counts_zero(profile):
         (scored,) = rank("read CSV", [page], similarities=[failed], profile=profile)
         assert scored.embedding_similarity == 0
         assert scored.explanation["embedding_score"] == 0
+        assert scored.explanation["meaning"].startswith("the page could not be embedded")
         assert scored.embedding_rank_score == pytest.approx(0.4 * scored.heuristic_score)
 
 
@@ -208,6 +235,18 @@ def test_explanation_is_plain_json(similarities):
         assert plain == [each.embedding_similarity, each.explanation]
         assert each.explanation["scale"] == ("lexical" if similarities is None else "dense")
         assert each.explanation["meaning"]
+
+
+def test_explanation_names_the_model_and_where_its_scale_lies():
+    """With a model its name and medians; by words neither."""
+    (dense,) = rank("task", PAGES[:1], similarities=[0.5], model="m:2", calibration=DENSE)
+    named = {key: dense.explanation[key] for key in ("scale", "model", "unrelated", "related")}
+    assert named == {"scale": "dense", "model": "m:2", "unrelated": 0.15, "related": 0.56}
+    (literal,) = rank("task", PAGES[:1], similarities=[0.5], model="m:2", profile="literal")
+    assert (literal.explanation["scale"], literal.explanation["model"]) == ("literal", "m:2")
+    (words,) = rank("task", PAGES[:1])
+    assert words.explanation["model"] is None
+    assert "unrelated" not in {*literal.explanation, *words.explanation}
 
 
 def test_selection_takes_what_reaches_the_score():

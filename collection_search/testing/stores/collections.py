@@ -14,10 +14,11 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 
-from .base import LEASE_S, MINE, THEIRS, StoreContract, axes, chunks, document
+from .base import LEASE_S, MINE, THEIRS, axes, chunks, document
+from .reembedding import ReembeddingContract
 
 
-class CollectionStoreContract(StoreContract):
+class CollectionStoreContract(ReembeddingContract):
     """What retrieval relies on: subclass it and give `storage`."""
 
     def _put(self, name: str, *texts: str, scope: TenantScope = MINE, **more: Any) -> None:
@@ -117,7 +118,7 @@ class CollectionStoreContract(StoreContract):
         self.store.collections.bind_embedder(MINE, "model:4")
         assert self.store.collections.embedder(MINE) == "model:4"
         assert self.store.collections.embedder(THEIRS) is None
-        with pytest.raises(ConfigError, match=r"model:4.*other:4"):
+        with pytest.raises(ConfigError, match=r"model:4.*other:4.*collections reembed 'docs'"):
             self.store.collections.bind_embedder(MINE, "other:4")
 
     def test_a_collection_without_a_model_stays_so(self) -> None:

@@ -40,7 +40,7 @@ class SlowOnPages(ScriptedEmbedder):
     """Ranks at once, but needs a minute for the pages that are to be stored."""
 
     async def embed(self, texts: Any) -> Any:
-        if self.calls:
+        if any(TEXT in text for text in texts):
             await asyncio.sleep(60)
         return await super().embed(texts)
 
@@ -77,5 +77,6 @@ planner = made(Model)
 broken_model = made(BrokenModel)
 
 words = made(ScriptedEmbedder)
+other_words = made(ScriptedEmbedder, dimension=32)
 broken_embedder = made(ScriptedEmbedder, errors=[ModelError("no answer")])
 slow = made(SlowOnPages)

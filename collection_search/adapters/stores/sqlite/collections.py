@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Final
 from ....errors import ConfigError, StoreError
 from ....lexicon import match_query
 from ....records import CollectionInfo, StoredChunk
+from . import reembedding
 from .documents import (
     chunk_of,
     document_of,
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
     import sqlite3
     from collections.abc import Iterator, Mapping, Sequence
 
-    from ....records import Chunk, Document, TenantScope, Vectors
+    from ....records import Chunk, Document, PendingChunk, PendingVectors, TenantScope, Vectors
     from .database import Database
 
 WORD_POOL: Final = 1000
@@ -99,7 +100,8 @@ class SQLiteCollections:
         if bound not in {None, fingerprint}:
             raise ConfigError(
                 f"Collection {scope.collection!r} was filled with the embedder {bound}, which"
-                f" {fingerprint} cannot continue. Choose {bound}, or another collection."
+                f" {fingerprint} cannot continue. Choose {bound}, another collection, or embed"
+                f" this one anew: collection-search collections reembed {scope.collection!r}."
             )
 
     def _bind(self, scope: TenantScope, fingerprint: str) -> str | None:
@@ -111,6 +113,33 @@ class SQLiteCollections:
                 (fingerprint, collection),
             )
             return embedder_of(connection, collection)
+
+    def pending_vectors(
+        self, scope: TenantScope, fingerprint: str, *, limit: int = 64
+    ) -> PendingVectors:
+        """Return at most `limit` chunks that have no vector of another embedder prepared yet."""
+        with self._database.write() as connection:
+            return reembedding.pending(connection, _found(connection, scope), fingerprint, limit)
+
+    def prepare_vectors(
+        self,
+        scope: TenantScope,
+        fingerprint: str,
+        chunks: Sequence[PendingChunk],
+        vectors: Vectors,
+    ) -> None:
+        """Keep vectors of another embedder beside those in use, one per chunk."""
+        with self._database.write() as connection:
+            collection = _found(connection, scope)
+            reembedding.prepare(connection, collection, fingerprint, chunks, vectors)
+
+    def change_embedder(self, scope: TenantScope, fingerprint: str | None) -> bool:
+        """Put the prepared vectors, or none, in the place of all others, in one transaction."""
+        with self._database.write() as connection:
+            collection = _found(connection, scope)
+            if collection is None:
+                raise StoreError(f"There is no collection {scope.collection!r} any more.")
+            return reembedding.change(connection, collection, fingerprint)
 
     def collections(self, tenant_id: str) -> list[CollectionInfo]:
         """Return the tenant's collections by name."""

@@ -89,12 +89,15 @@ def _check_vectors(connection: sqlite3.Connection, collection: int, rows: Rows) 
         needed = "no vectors" if embedder is None else f"vectors of {embedder}"
         raise StoreError(f"The collection takes {needed}: a document came with others.")
     known = connection.execute(
-        "SELECT length(vector) FROM chunks JOIN documents ON documents.id = document_id"
-        " WHERE collection_id = ? LIMIT 1",
+        "SELECT length(vector), name FROM chunks JOIN documents ON documents.id = document_id"
+        " JOIN collections ON collections.id = collection_id WHERE collection_id = ? LIMIT 1",
         (collection,),
     ).fetchone()
     if known and rows.chunks and known[0] != rows.vector_bytes:
-        raise StoreError(f"{embedder} changed the size of its vectors; use another collection.")
+        raise StoreError(
+            f"{embedder} changed the size of its vectors. Embed the collection anew:"
+            f" collection-search collections reembed {known['name']!r}; or use another one."
+        )
 
 
 def embedder_of(connection: sqlite3.Connection, collection: int) -> str | None:

@@ -7,6 +7,8 @@ import threading
 from collections import OrderedDict
 from typing import TYPE_CHECKING, Final, NamedTuple
 
+from ....errors import StoreError
+
 if TYPE_CHECKING:
     import sqlite3
     from collections.abc import Iterable, Mapping
@@ -37,10 +39,15 @@ class VectorCache:
     def cosines(
         self, connection: sqlite3.Connection, collection: int, vector: Vectors
     ) -> dict[int, float]:
-        """Return the cosine, -1 to 1, of every chunk of the collection, by chunk id."""
+        """Return the cosine, -1 to 1, of every chunk of the collection, by chunk id.
+
+        Raises StoreError for a vector of another size than theirs.
+        """
         matrix = self._matrix(connection, collection)
         if not matrix.ids:
             return {}
+        if matrix.vectors.shape[1] != vector.size:
+            raise StoreError(_other_size(connection, collection, vector, matrix.vectors))
         return dict(zip(matrix.ids, (matrix.vectors @ vector.reshape(-1)).tolist(), strict=True))
 
     def _matrix(self, connection: sqlite3.Connection, collection: int) -> _Matrix:
@@ -57,6 +64,17 @@ class VectorCache:
             while len(self._matrices) > MAX_MATRICES:
                 self._matrices.popitem(last=False)
         return cached
+
+
+def _other_size(
+    connection: sqlite3.Connection, collection: int, asked: Vectors, stored: Vectors
+) -> str:
+    row = connection.execute("SELECT * FROM collections WHERE id = ?", (collection,)).fetchone()
+    return (
+        f"The vectors of collection {row['name']!r} have {stored.shape[1]} dimensions, that of the"
+        f" question has {asked.size}: {row['embedder']} has changed. Embed the collection anew:"
+        f" collection-search collections reembed {row['name']!r}."
+    )
 
 
 def to_blob(vector: NDArray[np.float32] | None) -> bytes | None:

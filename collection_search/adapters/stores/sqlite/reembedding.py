@@ -1,0 +1,123 @@
+"""New vectors for a whole collection: prepared beside the old ones, then put in their place."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+from ....records import PendingChunk, PendingVectors
+from .documents import mark_changed
+from .vectors import to_blob
+
+if TYPE_CHECKING:
+    import sqlite3
+    from collections.abc import Mapping, Sequence
+
+    from ....records import Vectors
+
+# Made on first use, so that a database of an earlier version needs no migration.
+_TABLE: Final = """
+    CREATE TABLE IF NOT EXISTS prepared_vectors (
+        id INTEGER PRIMARY KEY,
+        chunk_id INTEGER NOT NULL REFERENCES chunks ON DELETE CASCADE,
+        embedder TEXT NOT NULL,
+        vector BLOB NOT NULL,
+        UNIQUE (chunk_id, embedder)
+    )
+"""
+_CHUNKS: Final = (
+    "chunks JOIN documents ON documents.id = document_id AND collection_id = :collection"
+)
+_PREPARED: Final = (
+    "EXISTS (SELECT 1 FROM prepared_vectors WHERE chunk_id = chunks.id AND embedder = :embedder)"
+)
+
+
+def pending(
+    connection: sqlite3.Connection, collection: int | None, embedder: str, limit: int
+) -> PendingVectors:
+    """Return the next chunks that have no vector of this embedder prepared, and how many there are.
+
+    Writes, at least the table.
+    """
+    connection.execute(_TABLE)
+    of = {"collection": collection, "embedder": embedder, "limit": limit}
+    total, done = connection.execute(
+        f"SELECT count(*), total({_PREPARED}) FROM {_CHUNKS}", of
+    ).fetchone()
+    rows = connection.execute(
+        f"SELECT chunks.id, text FROM {_CHUNKS} WHERE NOT {_PREPARED} LIMIT :limit", of
+    )
+    return PendingVectors(
+        [PendingChunk(row["id"], row["text"]) for row in rows], total - int(done), total
+    )
+
+
+def prepare(
+    connection: sqlite3.Connection,
+    collection: int | None,
+    embedder: str,
+    chunks: Sequence[PendingChunk],
+    vectors: Vectors,
+) -> None:
+    """Keep the vectors until all are there.
+
+    That of a chunk which is gone or has another text by now is dropped: SQLite gives ids again.
+    So are those of another size, which the embedder made before it changed.
+    """
+    connection.execute(_TABLE)
+    of = {"collection": collection, "embedder": embedder}
+    _drop_other_sizes(connection, of, 4 * vectors.shape[1])
+    connection.executemany(
+        "INSERT OR REPLACE INTO prepared_vectors (chunk_id, embedder, vector)"
+        f" SELECT chunks.id, :embedder, :vector FROM {_CHUNKS}"
+        " WHERE chunks.id = :key AND text = :text",
+        [
+            {**of, "key": chunk.key, "text": chunk.text, "vector": to_blob(vector)}
+            for chunk, vector in zip(chunks, vectors, strict=True)
+        ],
+    )
+
+
+def _drop_other_sizes(
+    connection: sqlite3.Connection, of: Mapping[str, Any], vector_bytes: int
+) -> None:
+    """Begin anew where the embedder's vectors had another size before."""
+    known = connection.execute(
+        f"SELECT length(prepared_vectors.vector) FROM {_CHUNKS}"
+        " JOIN prepared_vectors ON chunk_id = chunks.id AND embedder = :embedder LIMIT 1",
+        of,
+    ).fetchone()
+    if known and known[0] != vector_bytes:
+        connection.execute(
+            "DELETE FROM prepared_vectors WHERE embedder = :embedder"
+            f" AND chunk_id IN (SELECT chunks.id FROM {_CHUNKS})",
+            of,
+        )
+
+
+def change(connection: sqlite3.Connection, collection: int, embedder: str | None) -> bool:
+    """Put the prepared vectors, or none, in the place of all others; False when some are missing.
+
+    Pages in a worker's hands are put back, since their vectors are of the old embedder.
+    """
+    connection.execute(_TABLE)
+    of = {"collection": collection, "embedder": embedder}
+    missing = f"SELECT 1 FROM {_CHUNKS} WHERE NOT {_PREPARED} LIMIT 1"
+    if embedder is not None and connection.execute(missing, of).fetchone():
+        return False
+    own = f"SELECT chunks.id FROM {_CHUNKS}"
+    connection.execute(
+        "UPDATE chunks SET vector ="
+        " (SELECT vector FROM prepared_vectors WHERE chunk_id = chunks.id AND embedder = :embedder)"
+        f" WHERE id IN ({own})",
+        of,
+    )
+    connection.execute(f"DELETE FROM prepared_vectors WHERE chunk_id IN ({own})", of)
+    connection.execute("UPDATE collections SET embedder = :embedder WHERE id = :collection", of)
+    connection.execute(
+        "UPDATE ledger SET state = 'waiting', owner = NULL, due = 0, attempts = attempts - 1"
+        " WHERE collection_id = :collection AND state = 'working'",
+        of,
+    )
+    mark_changed(connection, collection)
+    return True

@@ -1,0 +1,53 @@
+"""Questions with pages that answer them: where a model places both tells what its scale means.
+
+One file per language, three lines per anchor: question, title, snippet. Each question with its own
+page is a related pair, with any other page of its language an unrelated one.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+LANGUAGES: Final = ("english", "german")
+
+
+class Anchor(NamedTuple):
+    """A question as people type it, and a search result that answers it."""
+
+    question: str
+    title: str
+    snippet: str
+
+    @property
+    def page(self) -> str:
+        """Title and snippet as one text, as a candidate of a run is embedded."""
+        return f"{self.title}\n{self.snippet}"
+
+
+@cache
+def anchors() -> Mapping[str, Sequence[Anchor]]:
+    """Return the anchors by language, read on first use.
+
+    >>> [len(each) for each in anchors().values()]
+    [32, 32]
+    """
+    return {language: _read(language) for language in LANGUAGES}
+
+
+@cache
+def anchors_version() -> str:
+    """Return what changes with any letter of the anchors."""
+    texts = [list(each) for each in anchors().values()]
+    return hashlib.sha256(json.dumps(texts).encode()).hexdigest()[:16]
+
+
+def _read(language: str) -> tuple[Anchor, ...]:
+    text = Path(__file__).with_name(f"{language}.txt").read_text("utf-8")
+    return tuple(Anchor(*entry.splitlines()) for entry in text.strip().split("\n\n"))
