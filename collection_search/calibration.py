@@ -37,6 +37,7 @@ FOLDER: Final = "calibrations"
 MIN_DISTANCE: Final = 0.02
 """Medians nearer to each other than this tell nothing apart."""
 
+_MAX_WARNED: Final = 64
 _Model: TypeAlias = tuple[Path, str]
 """Data folder and fingerprint."""
 
@@ -55,6 +56,7 @@ class Medians(NamedTuple):
 
 
 _known: dict[_Model, Medians] = {}
+_warned: set[str] = set()
 _flights: dict[tuple[asyncio.AbstractEventLoop, _Model], asyncio.Task[Calibration]] = {}
 
 
@@ -84,11 +86,15 @@ def begun(embedder: Embedder, *, folder: Path) -> asyncio.Future[Calibration]:
 
 
 async def settled(under_way: asyncio.Future[Calibration]) -> Calibration:
-    """Return the calibration; where it cannot be had `LEXICAL`, with a warning in the log."""
+    """Return the calibration; where it cannot be had `LEXICAL`, with a warning, once per cause."""
     try:
         return await asyncio.shield(under_way)
     except ModelError as error:
-        logger.warning("a model's scale is not known, words are compared", exc_info=loggable(error))
+        if (cause := str(error)) not in _warned:
+            if len(_warned) >= _MAX_WARNED:
+                _warned.clear()
+            _warned.add(cause)
+            logger.warning("words are compared instead: %s", cause, exc_info=loggable(error))
         return LEXICAL
 
 

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Literal
 
-from langchain_core.runnables import Runnable
 from langgraph.graph import END, START, StateGraph
-from langgraph.runtime import get_runtime
 from pydantic import ValidationError
 
 from ..bridge import run_blocking
@@ -18,11 +16,11 @@ from ..nodes.embedding_rank import embedding_rank
 from ..nodes.generate_strategy import generate_strategy
 from ..nodes.parallel_web_search import parallel_web_search
 from ..state import CollectionSearchOutput, CollectionSearchState
+from .faces import BothFaces, Choice
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
+    from collections.abc import AsyncIterator, Mapping, Sequence
 
-    from langchain_core.runnables import RunnableConfig
     from langgraph.graph.state import CompiledStateGraph
     from langgraph.types import StreamMode
 
@@ -47,29 +45,12 @@ def build_graph(**compile_options: Any) -> CompiledStateGraph[Any, Any, Any, Any
     graph.add_node("k_auto_ingest", BothFaces(auto_ingest))
     graph.add_edge(START, "k_generate_strategy")
     graph.add_edge("k_generate_strategy", "k_parallel_web_search")
-    graph.add_conditional_edges("k_parallel_web_search", _after_search)
-    graph.add_conditional_edges("k_embedding_rank", _after_rank)
+    graph.add_conditional_edges(
+        "k_parallel_web_search", Choice(_after_search), ["k_embedding_rank", END]
+    )
+    graph.add_conditional_edges("k_embedding_rank", Choice(_after_rank), ["k_auto_ingest", END])
     graph.add_edge("k_auto_ingest", END)
     return graph.compile(name=NAME, **compile_options)
-
-
-class BothFaces(Runnable[Any, Any]):
-    """An async node in a form that `invoke` and `ainvoke` can both run.
-
-    LangChain's own RunnableLambda does the same and reads signatures on every call: 0.3 ms each.
-    """
-
-    def __init__(self, node: Callable[[Any, Any], Awaitable[Any]]) -> None:
-        self.name = node.__name__
-        self._node = node
-
-    def invoke(self, input: Any, config: RunnableConfig | None = None, **_: Any) -> Any:  # noqa: A002, ARG002
-        """Run the node on the background loop and wait for it."""
-        return run_blocking(self.ainvoke(input))
-
-    async def ainvoke(self, input: Any, config: RunnableConfig | None = None, **_: Any) -> Any:  # noqa: A002, ARG002
-        """Run the node; a runnable is not given the runtime, hence `get_runtime`."""
-        return await self._node(input, get_runtime())
 
 
 def _after_search(state: CollectionSearchState) -> Literal["k_embedding_rank", "__end__"]:
