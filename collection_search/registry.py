@@ -18,9 +18,16 @@ Group = Literal["search", "models", "embeddings", "stores", "triggers", "tracing
 BUILTIN: Final[dict[Group, dict[str, str]]] = {
     "search": {
         "brave": "collection_search.adapters.search.brave:BraveSearch",
+        "exa": "collection_search.adapters.search.exa:ExaSearch",
         "google": "collection_search.adapters.search.google:GoogleSearchAdapter",
+        "kagi": "collection_search.adapters.search.kagi:KagiSearch",
+        "linkup": "collection_search.adapters.search.linkup:LinkupSearch",
+        "mojeek": "collection_search.adapters.search.mojeek:MojeekSearch",
         "offline": "collection_search.adapters.search.offline:OfflineSearch",
+        "perplexity": "collection_search.adapters.search.perplexity:PerplexitySearch",
         "searxng": "collection_search.adapters.search.searxng:SearxngSearch",
+        "serpapi": "collection_search.adapters.search.serpapi:SerpApiSearch",
+        "serper": "collection_search.adapters.search.serper:SerperSearch",
         "tavily": "collection_search.adapters.search.tavily:TavilySearch",
         "wikipedia": "collection_search.adapters.search.wikipedia:WikipediaSearch",
     },

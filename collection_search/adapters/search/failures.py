@@ -41,7 +41,7 @@ class Refusal:
     text: str = ""
     """Its sentence for people; may repeat the key."""
     error: Mapping[str, Any] = field(default_factory=dict)
-    """The object that describes the error; empty where there is none."""
+    """The object that describes the error, else the one around it; empty where there is none."""
     wait_s: float | None = None
     """How long it asks to wait."""
 
@@ -53,12 +53,15 @@ class FailureRules:
     codes: Mapping[str, ErrorCode] = field(default_factory=dict)
     """By the vendor's code, case ignored; a code that ends in `*` stands for all that begin so."""
     texts: Mapping[str, ErrorCode] = field(default_factory=dict)
-    """By a regular expression that is found in its text, case ignored."""
+    """By a regular expression that is found in its text, case ignored. Texts of web pages are left
+    out: those may be of anybody, and repeat the query."""
     statuses: Mapping[int, ErrorCode] = field(default_factory=dict)
     sentences: Mapping[int | ErrorCode, str] = field(default_factory=dict)
     """What a person is told, by HTTP status, else by code; other codes have a usual sentence."""
     once_more: frozenset[str] = frozenset()
     """Vendor codes that are seen now and then without a reason, so that one retry may help."""
+    no_hits: str = ""
+    """The same for a code or text that is no refusal but says that nothing was found."""
 
     def sentence(self, meaning: ErrorCode, status: int, *, has_key: bool) -> str:
         """Return what a person is told, with the places `{name}`, `{key}` and `{address}`."""
@@ -72,11 +75,16 @@ class FailureRules:
         """Return whether a retry may help although the code says that it does not."""
         return not self.once_more.isdisjoint(refusal.codes)
 
+    def finds_nothing(self, refusal: Refusal) -> bool:
+        """Return whether the refusal only says that nothing was found."""
+        said = (*refusal.codes, refusal.text) if refusal.error and self.no_hits else ()
+        return any(re.search(self.no_hits, each, re.IGNORECASE) for each in said)
+
 
 def refusal_of(response: HttpResponse, answer: Any) -> Refusal:
     """Return what the response says; `answer` is its JSON value, None where it has none."""
     error = _error_of(answer)
-    described = error if isinstance(error, Mapping) else {}
+    described = next((each for each in (error, answer) if isinstance(each, Mapping)), {})
     wait_s = retry_after_s(response.headers.get("retry-after"))
     if wait_s is None:
         wait_s = seconds(described.get("retry_after_seconds"))
@@ -106,7 +114,7 @@ def reports_error(answer: Mapping[str, Any]) -> bool:
     >>> reports_error({"error": {"code": 429}}), reports_error({"error": None, "results": []})
     (True, False)
     """
-    error = answer.get("error")
+    error = _first(answer.get("error"))
     return isinstance(error, str | Mapping) and bool(error)
 
 
@@ -115,7 +123,8 @@ def judged(refusal: Refusal, rules: FailureRules) -> ErrorCode:
 
     >>> judged(Refusal(400, codes=("API_KEY_INVALID",)), FailureRules({"api_key_*": "timeout"}))
     'timeout'
-    >>> judged(Refusal(429, text="3 per day"), FailureRules(texts={"per day": "quotaExceeded"}))
+    >>> spent = Refusal(400, text="No credits left", error={"message": "No credits left"})
+    >>> judged(spent, FailureRules(texts={"no credits": "quotaExceeded"}))
     'quotaExceeded'
     >>> judged(Refusal(429, codes=("INSUFFICIENT_FUNDS_CREDITS",)), FailureRules())
     'quotaExceeded'
@@ -125,7 +134,7 @@ def judged(refusal: Refusal, rules: FailureRules) -> ErrorCode:
     for pattern, meaning in rules.codes.items():
         if any(_matches(code, pattern) for code in refusal.codes):
             return meaning
-    for pattern, meaning in rules.texts.items():
+    for pattern, meaning in rules.texts.items() if refusal.error else ():
         if re.search(pattern, refusal.text, re.IGNORECASE):
             return meaning
     if refusal.status in _OF_QUOTA and any(map(_USED_UP.search, refusal.codes)):
@@ -203,14 +212,21 @@ def _matches(code: str, pattern: str) -> bool:
 
 def _error_of(answer: Any) -> Any:
     """Return what describes the error: `error`, `detail`, `detail.error`, else the whole."""
-    if isinstance(answer, list) and answer and isinstance(answer[0], Mapping):
-        answer = answer[0]  # some wrap it in a list
+    answer = _first(answer)
     while isinstance(answer, Mapping):
-        inner = answer.get("error") or (answer.get("detail") if "code" not in answer else None)
+        inner = _first(answer.get("error")) or (
+            answer.get("detail") if "code" not in answer else None
+        )
         if not inner:
             break
         answer = inner
     return answer
+
+
+def _first(value: Any) -> Any:
+    """Return the first object of a list, in which some wrap an error; all else as it is."""
+    is_list = isinstance(value, list) and value and isinstance(value[0], Mapping)
+    return value[0] if is_list else value
 
 
 def _status_of(status: int, error: Mapping[str, Any]) -> int:
@@ -229,7 +245,8 @@ def _codes_of(error: Mapping[str, Any]) -> Iterator[str]:
         for detail in details if isinstance(details, list) else ():
             if isinstance(detail, Mapping) and isinstance(reason := detail.get("reason"), str):
                 yield reason
-    yield from (code for name in ("code", "status") if isinstance(code := error.get(name), str))
+    names = ("code", "status", "type", "tag")
+    yield from (code for name in names if isinstance(code := error.get(name), str))
 
 
 def _text_of(error: Any) -> str:

@@ -7,7 +7,7 @@ import logging
 import math
 from dataclasses import dataclass, field
 from functools import cache
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from ...bridge import run_blocking
 from ...contracts import ProviderSearchResult, RawSearchResult, SearchAdapterResponse
@@ -20,7 +20,7 @@ from ...errors import (
 from ...text import plain
 from ..http import HttpError, send
 from .queries import cut_query
-from .vendor import ResultPage, Vendor
+from .vendor import SUCCESS, ResultPage, Vendor
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -35,6 +35,8 @@ if TYPE_CHECKING:
 __all__ = ["HttpSearch", "ResultPage"]
 
 _LOGGER = logging.getLogger(__name__)
+_NOTHING_FOUND: Final = 200
+"""The status of an answer that says so with one of failure."""
 
 
 class HttpSearch(Vendor):
@@ -88,8 +90,9 @@ class HttpSearch(Vendor):
             raise InputError(f"max_results must be 1 or more, got {max_results}.")
         asked, notices = self._asked(query)
         found = _Found(timeout or self.timeout, [*notices, *self._notices(max_results)])
-        count = min(max_results, self.page_size)
-        pages = min(math.ceil(max_results / self.page_size), self.max_pages)
+        full = self.full_page(max_results)
+        count = min(max_results, full)
+        pages = min(math.ceil(max_results / full), self.max_pages)
         for number in range(pages):
             try:
                 page = await self._page(self.request(asked, count, number), found)
@@ -121,7 +124,7 @@ class HttpSearch(Vendor):
                 f"{self.title} gave an answer of an unknown form. Use another provider.",
                 http_status=response.status,
             ) from error
-        found.status = response.status
+        found.status = response.status if response.status in SUCCESS else _NOTHING_FOUND
         return page
 
     def _asked(self, query: str) -> tuple[str, list[str]]:
@@ -142,7 +145,9 @@ class HttpSearch(Vendor):
 
     def _notices(self, max_results: int) -> Iterator[str]:
         """Give what a person should know about the vendor."""
-        if max_results > (reach := self.page_size * self.max_pages):
+        if (full := self.full_page(max_results)) > self.page_size:
+            yield f"{self.title} bills more than {self.page_size} results above its usual price."
+        if max_results > (reach := full * self.max_pages):
             yield f"{self.title} gives at most {reach} results; {max_results} were asked for."
         if sunset := self.sunset():
             _warn_once(sunset)

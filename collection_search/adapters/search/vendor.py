@@ -24,14 +24,14 @@ from .failures import (
 from .reading import form_of, json_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from pydantic import SecretStr
 
     from ...contracts import ProviderSearchResult, RawSearchResult
     from ..http import FailureKind, HttpRequest, HttpResponse
 
-_SUCCESS: Final = range(200, 300)
+SUCCESS: Final = range(200, 300)
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,6 +64,9 @@ class Vendor:
 
     page_size: int
     """Rows that one billed request gives."""
+    max_count: ClassVar[int] = 0
+    """Rows that one request gives for a higher price, asked for only when `page_size` is too few;
+    0 where there is no such thing."""
     max_pages: ClassVar[int] = 1
     """Pages that the vendor gives for one query."""
     fills_pages: ClassVar[bool] = True
@@ -73,6 +76,8 @@ class Vendor:
 
     rules: ClassVar[FailureRules] = FailureRules()
     """What the vendor's refusals mean, where HTTP does not say."""
+    without_hits: ClassVar[Mapping[str, Any]] = {}
+    """What stands for an answer that `rules.no_hits` takes for none."""
     ends_on: ClassVar[date | None] = None
     """The day from which the vendor no longer offers this API, as announced."""
 
@@ -94,7 +99,7 @@ class Vendor:
     def request(self, query: str, count: int, page: int) -> HttpRequest:
         """Return the call for one page of `count` rows; `page` counts from 0.
 
-        All pages of a search have the same count: `page_size` where there are several.
+        All pages of a search have the same count: a full page's where there are several.
         """
         raise NotImplementedError
 
@@ -105,6 +110,14 @@ class Vendor:
     def prepared(self, query: str) -> str:
         """Return the query as this vendor should get it, before it is cut to the limits."""
         return query
+
+    def full_page(self, max_results: int) -> int:
+        """Return the rows of a full page of a search for that many."""
+        return self.max_count if max_results > self.page_size < self.max_count else self.page_size
+
+    def refusal(self, response: HttpResponse, answer: Any) -> Refusal:
+        """Return what a response says whose JSON value, None if it has none, is no results."""
+        return refusal_of(response, answer)
 
     def meaning(self, refusal: Refusal) -> ErrorCode:
         """Return what a refusal stands for; overridden where rules as data are not enough."""
@@ -121,8 +134,11 @@ class Vendor:
     def answer(self, response: HttpResponse) -> dict[str, Any]:
         """Return the JSON object of a successful answer, else raise the error that fits."""
         answer = json_of(response)
-        if response.status not in _SUCCESS or (isinstance(answer, dict) and reports_error(answer)):
-            raise self.failure(refusal_of(response, answer), response)
+        if response.status not in SUCCESS or (isinstance(answer, dict) and reports_error(answer)):
+            refusal = self.refusal(response, answer)
+            if self.rules.finds_nothing(refusal):
+                return dict(self.without_hits)
+            raise self.failure(refusal, response)
         if not isinstance(answer, dict):
             self.unusable(f"{form_of(response)} instead of a JSON object", response)
         return answer

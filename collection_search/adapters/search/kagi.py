@@ -1,0 +1,87 @@
+"""Kagi: a search engine without advertisements, through version 1 of its API."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, Final
+
+from ...contracts import ProviderSearchResult
+from ..http import HttpRequest, joined
+from .failures import FailureRules, Refusal
+from .http_search import HttpSearch, ResultPage
+from .reading import at, published, text
+
+if TYPE_CHECKING:
+    from ..http import HttpResponse
+
+_NO_BALANCE: Final = "no balance"
+"""Stands among the codes of a refusal where nothing is left to pay with."""
+_OF_BALANCE: Final = {200, 400, 402, 403, 429}
+"""Statuses that may come of it; that of a refused key says nothing about an account."""
+_MOST_DOLLARS: Final = 1_000_000_000
+
+
+class KagiSearch(HttpSearch):
+    """Searches Kagi, 10 results a request and 100 a query.
+
+    `quota_remaining` is what is left of the balance, in whole dollars rounded up.
+    """
+
+    provider_name = "kagi"
+    title = "Kagi"
+    key_variable = "KAGI_API_KEY"
+    address_variable = "KAGI_BASE_URL"
+    needs_key = True
+    default_base_url = "https://kagi.com"
+    page_size = 10
+    max_pages = 10
+    rules = FailureRules(
+        codes={"general.invalid_token": "authenticationFailed", _NO_BALANCE: "quotaExceeded"},
+        texts={
+            "invalid (api )?(key|token)|token signature|unauthori[sz]ed": "authenticationFailed",
+            "(insufficient|out of|no) (api )?(balance|credit|funds)": "quotaExceeded",
+        },
+    )
+
+    def request(self, query: str, count: int, page: int) -> HttpRequest:
+        """Return the call for one page; Kagi counts pages from 1."""
+        return HttpRequest(
+            "POST",
+            joined(self.base_url, "api/v1/search"),
+            headers={"Authorization": f"Bearer {self.key()}"},
+            json={"query": query, "limit": count, "page": page + 1},
+        )
+
+    def parse(self, response: HttpResponse) -> ResultPage:
+        """Return the page of results; without hits no `search`. Raises SearchProviderError."""
+        answer = self.answer(response)
+        found = answer.get("data")
+        if not isinstance(found, dict):
+            raise self.failure(self.refusal(response, answer), response)
+        raw = self.listed(found["search"], response) if "search" in found else []
+        return self.page_of(raw, self._row, response, quota_remaining=_dollars_left(answer))
+
+    def refusal(self, response: HttpResponse, answer: Any) -> Refusal:
+        """Return what a response says; its list of errors has one of two names."""
+        errors = at(answer, "errors") or at(answer, "error")
+        refusal = super().refusal(response, {"error": errors} if errors else answer)
+        if response.status in _OF_BALANCE and _dollars_left(answer) == 0:
+            return replace(refusal, codes=(*refusal.codes, _NO_BALANCE))
+        return refusal
+
+    def _row(self, row: dict[str, Any]) -> ProviderSearchResult:
+        return ProviderSearchResult(
+            url=text(row.get("url")),
+            title=text(row.get("title")),
+            snippet=text(row.get("snippet")),
+            source=self.provider_name,
+            published_date=published(row.get("time"), today=self.today()),
+        )
+
+
+def _dollars_left(answer: Any) -> int | None:
+    """Return the account's balance, rounded up: 0 means that nothing is left."""
+    left = at(answer, "meta", "api_balance")
+    is_number = isinstance(left, int | float) and not isinstance(left, bool)
+    return math.ceil(max(left, 0)) if is_number and left <= _MOST_DOLLARS else None

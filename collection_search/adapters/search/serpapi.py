@@ -1,0 +1,71 @@
+"""SerpApi: Google's results."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from ...contracts import ProviderSearchResult
+from ..http import HttpRequest, joined
+from .failures import FailureRules
+from .http_search import HttpSearch, ResultPage
+from .reading import at, published, text
+
+if TYPE_CHECKING:
+    from ..http import HttpResponse
+
+
+class SerpApiSearch(HttpSearch):
+    """Searches Google through SerpApi, 10 results a request.
+
+    The key is part of the address: SerpApi takes it nowhere else.
+    """
+
+    provider_name = "serpapi"
+    title = "SerpApi"
+    key_variable = "SERPAPI_API_KEY"
+    address_variable = "SERPAPI_BASE_URL"
+    needs_key = True
+    default_base_url = "https://serpapi.com"
+    page_size = 10
+    max_pages = 10
+    rules = FailureRules(
+        texts={
+            "invalid api key": "authenticationFailed",
+            "throughput": "rateLimited",
+            "run out of searches|searches for the month": "quotaExceeded",  # with status 429 or 200
+        },
+        no_hits="hasn.t returned any results",  # with status 200
+    )
+    without_hits: ClassVar = {"organic_results": []}
+
+    def request(self, query: str, count: int, page: int) -> HttpRequest:
+        """Return the call for one page; `start` counts rows from 0."""
+        return HttpRequest(
+            "GET",
+            joined(self.base_url, "search"),
+            params={
+                "engine": "google",
+                "q": query,
+                "num": count,
+                "start": page * count,
+                "api_key": self.key(),
+            },
+        )
+
+    def parse(self, response: HttpResponse) -> ResultPage:
+        """Return the page of results. Raises SearchProviderError, for an error in a 200 too."""
+        answer = self.answer(response)
+        organic = answer.get("organic_results")
+        if organic is None and at(answer, "search_metadata", "status") == "Success":
+            organic = []  # a page of other boxes alone
+        more = bool(at(answer, "serpapi_pagination", "next"))
+        return self.page_of(self.listed(organic, response), self._row, response, more=more)
+
+    def _row(self, row: dict[str, Any]) -> ProviderSearchResult:
+        return ProviderSearchResult(
+            url=text(row.get("link")),
+            title=text(row.get("title")),
+            snippet=text(row.get("snippet")),
+            source=self.provider_name,
+            published_date=published(row.get("date"), today=self.today()),
+        )
