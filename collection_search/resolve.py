@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import logging
 import threading
 from typing import TYPE_CHECKING, Any, Final
 
@@ -11,12 +12,17 @@ from .bridge import offload
 from .errors import ConfigError
 
 if TYPE_CHECKING:
+    from .ports import Embedder
     from .settings import Settings
+
+logger = logging.getLogger(__name__)
 
 AUTO_PROVIDERS: Final = (
     ("tavily", "api_key", "TAVILY_API_KEY"),
     ("brave", "api_key", "BRAVE_API_KEY"),
     ("searxng", "base_url", "SEARXNG_URL"),
+    ("serper", "api_key", "SERPER_API_KEY"),
+    ("exa", "api_key", "EXA_API_KEY"),
 )
 """What `auto` tries in this order: provider, what it needs, and the variable that gives it."""
 MAX_ADAPTERS: Final = 64
@@ -69,6 +75,16 @@ def made(settings: Settings, group: registry.Group, name: str) -> Any:
         if len(_adapters) >= MAX_ADAPTERS:
             _adapters.pop(next(iter(_adapters)))
         return _adapters.setdefault(key, adapter)
+
+
+def remembered_embedder(settings: Settings, fingerprint: str) -> Embedder | None:
+    """Return the embedder that a collection remembers; None where its name does not lead to it."""
+    try:
+        embedder: Embedder = made(settings, "embeddings", fingerprint)
+    except ConfigError as error:
+        logger.info("the embedder %s cannot be made: %s", fingerprint, error)
+        return None
+    return embedder if embedder.fingerprint == fingerprint else None
 
 
 def _make(settings: Settings, group: registry.Group, name: str) -> Any:

@@ -115,13 +115,19 @@ def _ingestion_verdict(receipt: Mapping[str, Any], *, waited: bool) -> tuple[Exi
     return ExitCode.DONE, None
 
 
-def next_steps(output: Mapping[str, Any], *, collection: str, tenant: str | None) -> Iterator[str]:
-    """Yield the commands that make sense now, ready to be copied into a shell."""
+def next_steps(
+    output: Mapping[str, Any],
+    *,
+    collection: str,
+    tenant: str | None,
+    chosen: Mapping[str, str | None],
+) -> Iterator[str]:
+    """Yield the commands that make sense now, ready to be copied; with the `chosen` options."""
     question, receipt = output["question"], output["ingestion"]
     where = {"collection": collection, "tenant": tenant}
     if output["outcome"] == "search_completed":
         yield "Next, ingest the best of them:"
-        yield f"  {command('run', question, '--auto-ingest', **where)}"
+        yield f"  {command('run', question, '--auto-ingest', **where, **chosen)}"
     elif receipt and receipt["ticket"]:
         yield "Next, ask the collection:"
         if not receipt["status"] or receipt["status"]["pending"]:

@@ -162,7 +162,14 @@ class Job:
             self.screen.line()
         self._section(ingested(self.output))
         collection, tenant = self.given["collection_scope"], self.context.tenant_id
-        self._section(next_steps(self.output, collection=collection, tenant=tenant))
+        chosen = {
+            "provider": self.context.provider,
+            "model": self.context.model,
+            "embeddings": self.context.embeddings,
+            "profile": self.context.ranking_profile,
+        }
+        steps = next_steps(self.output, collection=collection, tenant=tenant, chosen=chosen)
+        self._section(steps)
         self._section(going_live(self.output))
 
     def _section(self, lines: Iterable[str]) -> None:

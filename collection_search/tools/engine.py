@@ -24,6 +24,7 @@ from ..errors import (
 )
 from ..masking import told
 from ..records import Chunk, Document
+from ..resolve import remembered_embedder
 from ..text import chunk_spans
 
 if TYPE_CHECKING:
@@ -89,6 +90,9 @@ class IngestionEngine:
         if fingerprint is None:
             return None
         if embedder := self._embedders.get(fingerprint):
+            return embedder
+        if embedder := remembered_embedder(self._settings, fingerprint):
+            self.add_embedder(embedder)
             return embedder
         given = ", ".join(self._embedders) or "lexical"
         raise ConfigError(

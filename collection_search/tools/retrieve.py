@@ -12,6 +12,7 @@ from ..calibration import begun, settled
 from ..context import SearchContext
 from ..errors import ConfigError, InputError, ModelError
 from ..records import Passage, TenantScope
+from ..resolve import remembered_embedder
 from ..scoring import Page, rank
 from ..text import normalize_query
 
@@ -97,7 +98,9 @@ async def _embedder(context: SearchContext, store: Storage, scope: TenantScope) 
         return None
     embedder = await context.embedder()
     given = "lexical" if embedder is None else embedder.fingerprint
-    if given != fingerprint:
+    if given != fingerprint and context.embeddings is None:  # nobody chose another one for now
+        embedder = await offload(remembered_embedder, context.using(), fingerprint)
+    if embedder is None or embedder.fingerprint != fingerprint:
         raise ConfigError(
             f"Collection {scope.collection!r} was filled with the embedder {fingerprint}, but the"
             f" setting embeddings says {given}. Set it to the embedder that filled the collection,"

@@ -58,7 +58,9 @@ def test_texts_that_could_not_be_kept_are_a_warning() -> None:
 def test_no_next_step_after_a_failure() -> None:
     """Where nothing was found there is nothing to ask."""
     assert not list(
-        next_steps(output("no_candidates") | {"ingestion": None}, collection="c", tenant=None)
+        next_steps(
+            output("no_candidates") | {"ingestion": None}, collection="c", tenant=None, chosen={}
+        )
     )
 
 

@@ -9,12 +9,14 @@ import numpy as np
 import pytest
 
 from collection_search import Settings
+from collection_search.adapters.embeddings.openai import OpenAIEmbedder
 from collection_search.adapters.stores.sqlite import SQLiteStore
 from collection_search.calibration import anchor_texts
 from collection_search.context import SearchContext
 from collection_search.errors import ConfigError, InputError, InvalidQueryError, ModelError
 from collection_search.records import Embedded, TenantScope
 from collection_search.testing.embeddings import ScriptedEmbedder
+from collection_search.testing.openai_server import OpenAIServer
 from collection_search.testing.stores.base import chunks, document
 from collection_search.tools.retrieve import aretrieve, retrieve
 
@@ -269,3 +271,27 @@ def test_an_endless_question_is_refused(context: SearchContext) -> None:
     """A pasted book is not searched for."""
     with pytest.raises(InputError, match="2000"):
         retrieve("word " * 500, collection="docs", tenant="local", context=context)
+
+
+def test_a_collection_is_asked_with_the_embedder_that_it_remembers(
+    tmp_path: Path, store: SQLiteStore
+) -> None:
+    """The settings need not name it; a caller who names another one is refused."""
+    name = "openai:text-embedding-3-small"
+    with OpenAIServer() as server:
+        settings = Settings(home=tmp_path, openai_base_url=server.base_url)
+        embedder = OpenAIEmbedder("text-embedding-3-small", base_url=server.base_url)
+        vectors = asyncio.run(embedder.embed(TASKS)).vectors
+        store.collections.bind_embedder(SCOPE, name)
+        put(store, "asyncio", *TASKS, vectors=vectors)
+        plain = SearchContext(settings=settings, store=store)
+        question = "How do I cancel a task?"
+        (first, *_) = retrieve(question, collection="docs", tenant="local", context=plain)
+        assert first.text == TASKS[0]
+        with pytest.raises(ConfigError, match="collections reembed"):
+            retrieve(
+                question,
+                collection="docs",
+                tenant="local",
+                context=plain.model_copy(update={"embeddings": "lexical"}),
+            )
