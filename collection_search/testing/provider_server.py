@@ -15,8 +15,15 @@ from typing import TYPE_CHECKING, Any, Final, Self, cast
 from urllib.parse import parse_qsl, urlsplit
 
 from .providers.brave import Brave
+from .providers.exa import Exa
 from .providers.google import Google
+from .providers.kagi import Kagi
+from .providers.linkup import Linkup
+from .providers.mojeek import Mojeek
+from .providers.perplexity import Perplexity
 from .providers.searxng import Searxng
+from .providers.serpapi import SerpApi
+from .providers.serper import Serper
 from .providers.tavily import Tavily
 from .providers.trouble import gateway_failures, misbehaviours
 from .providers.wikipedia import Wikipedia
@@ -26,7 +33,21 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
 DIALECTS: Final[Mapping[str, type[Dialect]]] = {
-    dialect.name: dialect for dialect in (Brave, Google, Searxng, Tavily, Wikipedia)
+    dialect.name: dialect
+    for dialect in (
+        Brave,
+        Exa,
+        Google,
+        Kagi,
+        Linkup,
+        Mojeek,
+        Perplexity,
+        Searxng,
+        SerpApi,
+        Serper,
+        Tavily,
+        Wikipedia,
+    )
 }
 
 _BLANKS: Final = b" " * 65_536

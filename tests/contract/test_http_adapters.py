@@ -5,14 +5,21 @@ from __future__ import annotations
 import pytest
 
 from collection_search.adapters.search.brave import BraveSearch
+from collection_search.adapters.search.exa import ExaSearch
 from collection_search.adapters.search.google import GoogleSearchAdapter
+from collection_search.adapters.search.kagi import KagiSearch
+from collection_search.adapters.search.linkup import LinkupSearch
+from collection_search.adapters.search.mojeek import MojeekSearch
+from collection_search.adapters.search.perplexity import PerplexitySearch
 from collection_search.adapters.search.searxng import SearxngSearch
+from collection_search.adapters.search.serpapi import SerpApiSearch
+from collection_search.adapters.search.serper import SerperSearch
 from collection_search.adapters.search.tavily import TavilySearch
 from collection_search.adapters.search.wikipedia import WikipediaSearch
 from collection_search.testing import HttpSearchAdapterContract, ProviderServer
 from collection_search.testing.providers.brave import MONTHLY_LEFT
 from collection_search.testing.providers.google import ENGINE_ID
-from collection_search.testing.providers.pages import found
+from collection_search.testing.providers.pages import TODAY, found
 
 
 class TestTavily(HttpSearchAdapterContract):
@@ -106,3 +113,111 @@ class TestWikipedia(HttpSearchAdapterContract):
 
     def adapter_for(self, server: ProviderServer) -> WikipediaSearch:
         return WikipediaSearch(base_url=server.base_url)
+
+
+class TestSerper(HttpSearchAdapterContract):
+    """Google's rows, dates as people write them."""
+
+    def server(self) -> ProviderServer:
+        return ProviderServer("serper")
+
+    def adapter_for(self, server: ProviderServer) -> SerperSearch:
+        return SerperSearch(
+            api_key=server.dialect.key, base_url=server.base_url, today=lambda: TODAY
+        )
+
+    def test_relative_dates_count_from_today(self):
+        """The newest is of yesterday, the fourth says nothing, the ninth is written out."""
+        dates = [row.published_date for row in self._search().results]
+        assert (dates[0], dates[3], dates[8]) == ("2026-03-02", None, "2026-02-22")
+
+    def test_boxes_are_no_rows(self):
+        """Answers, questions and the like stand beside the rows."""
+        urls = self._urls(self._search())
+        assert len(urls) == 10
+        assert not [url for url in urls if "example.net" in url]
+
+
+class TestSerpApi(HttpSearchAdapterContract):
+    """The key is in the address; no hits are told by an error text."""
+
+    def server(self) -> ProviderServer:
+        return ProviderServer("serpapi")
+
+    def adapter_for(self, server: ProviderServer) -> SerpApiSearch:
+        return SerpApiSearch(
+            api_key=server.dialect.key, base_url=server.base_url, today=lambda: TODAY
+        )
+
+
+class TestExa(HttpSearchAdapterContract):
+    """Texts come when they are asked for."""
+
+    def server(self) -> ProviderServer:
+        return ProviderServer("exa")
+
+    def adapter_for(self, server: ProviderServer) -> ExaSearch:
+        return ExaSearch(api_key=server.dialect.key, base_url=server.base_url)
+
+    def test_dates_are_optional(self):
+        """Every other row has null."""
+        dates = [row.published_date for row in self._search().results]
+        assert dates[0] == "2026-03-02T09:30:00+00:00"
+        assert None in dates
+
+
+class TestLinkup(HttpSearchAdapterContract):
+    """No hits are a 400, an empty account is a 429."""
+
+    def server(self) -> ProviderServer:
+        return ProviderServer("linkup")
+
+    def adapter_for(self, server: ProviderServer) -> LinkupSearch:
+        return LinkupSearch(api_key=server.dialect.key, base_url=server.base_url)
+
+    def test_the_depth_is_always_set(self):
+        """The vendor asks for it, and the deep one costs ten times as much."""
+        self._search()
+        assert self.running.requests[0].body["depth"] == "standard"
+
+
+class TestPerplexity(HttpSearchAdapterContract):
+    """Days without a time; an empty account is a 401."""
+
+    def server(self) -> ProviderServer:
+        return ProviderServer("perplexity")
+
+    def adapter_for(self, server: ProviderServer) -> PerplexitySearch:
+        return PerplexitySearch(api_key=server.dialect.key, base_url=server.base_url)
+
+    def test_dates_are_days(self):
+        """Without a time, or null."""
+        dates = [row.published_date for row in self._search().results]
+        assert dates[0] == "2026-03-02"
+        assert None in dates
+
+
+class TestMojeek(HttpSearchAdapterContract):
+    """The key is in the address, the status in the body."""
+
+    def server(self) -> ProviderServer:
+        return ProviderServer("mojeek")
+
+    def adapter_for(self, server: ProviderServer) -> MojeekSearch:
+        return MojeekSearch(api_key=server.dialect.key, base_url=server.base_url)
+
+
+class TestKagi(HttpSearchAdapterContract):
+    """Version 1; a wrong key is a 400."""
+
+    def server(self) -> ProviderServer:
+        return ProviderServer("kagi")
+
+    def adapter_for(self, server: ProviderServer) -> KagiSearch:
+        return KagiSearch(api_key=server.dialect.key, base_url=server.base_url)
+
+    def test_dates_are_optional(self):
+        """Every other row has one."""
+        dates = [row.published_date for row in self._search().results]
+        assert dates[0] == "2026-03-02T09:30:00+00:00"
+        assert None in dates

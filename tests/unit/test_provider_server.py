@@ -68,6 +68,23 @@ VALID: dict[str, Any] = {
         {"user-agent": "me"},
         {"action": "query", "list": "search", "format": "json", "srsearch": q},
     ),
+    "serper": lambda q: ("POST", "/search", {"x-api-key": KEY}, {"q": q}),
+    "serpapi": lambda q: ("GET", "/search", {}, {"api_key": KEY, "engine": "google", "q": q}),
+    "exa": lambda q: ("POST", "/search", {"x-api-key": KEY}, {"query": q}),
+    "linkup": lambda q: (
+        "POST",
+        "/v1/search",
+        {"authorization": f"Bearer {KEY}"},
+        {"q": q, "depth": "standard", "outputType": "searchResults"},
+    ),
+    "perplexity": lambda q: (
+        "POST",
+        "/search",
+        {"authorization": f"Bearer {KEY}"},
+        {"query": q},
+    ),
+    "mojeek": lambda q: ("GET", "/search", {}, {"api_key": KEY, "fmt": "json", "q": q}),
+    "kagi": lambda q: ("POST", "/api/v1/search", {"authorization": f"Bearer {KEY}"}, {"query": q}),
 }
 
 

@@ -12,6 +12,11 @@ TOPICS: Final = {"asyncio": 45, "sqlite": 7, "python": 230, "markup": 1}
 
 _NEWEST: Final = datetime(2026, 3, 3, 9, 30, tzinfo=UTC)
 
+TODAY: Final = _NEWEST.date()
+"""The day on which the index is searched, for vendors that write "3 days ago"."""
+
+_DAYS_OF_A_WEEK: Final = 7
+
 
 @dataclass(frozen=True, slots=True)
 class Page:
@@ -52,6 +57,17 @@ class Page:
     def published(self) -> datetime:
         """When it was published; the best page is the newest."""
         return _NEWEST - timedelta(days=self.number)
+
+    @property
+    def age(self) -> str:
+        """When it was published, as Google says it: relative to `TODAY` in the first week.
+
+        >>> Page("asyncio", 1).age, Page("asyncio", 3).age, Page("asyncio", 12).age
+        ('1 day ago', '3 days ago', 'Feb 19, 2026')
+        """
+        if self.number <= _DAYS_OF_A_WEEK:
+            return f"{self.number} day{'s' if self.number > 1 else ''} ago"
+        return f"{self.published:%b} {self.published.day}, {self.published.year}"
 
     @property
     def is_pdf(self) -> bool:

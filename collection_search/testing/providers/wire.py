@@ -182,7 +182,8 @@ class Dialect(ABC):
     knows_the_end: ClassVar[bool] = True
     """Whether an answer says that it is the last one."""
     without_text: ClassVar[frozenset[int]] = frozenset()
-    """Numbers of pages whose rows have no snippet, so that an adapter may leave them out."""
+    """Numbers of pages whose rows have no snippet, so that an adapter may leave them out, or that
+    the vendor leaves out itself, so that a page of its answers is not full and not the last one."""
     sends_html: ClassVar[bool] = False
     """Whether snippets are HTML, with what was found highlighted."""
     key_in_query: ClassVar[bool] = False
@@ -229,6 +230,15 @@ def whole(text: str | None, default: int) -> int | None:
     if text is None:
         return default
     return int(text) if text.lstrip("-").isdecimal() else None
+
+
+def within(value: Any, least: int, most: int) -> bool:
+    """Return whether a JSON value is a whole number from `least` to `most`.
+
+    >>> within(7, 1, 10), within(11, 1, 10), within("7", 1, 10), within(True, 1, 10)
+    (True, False, False, False)
+    """
+    return isinstance(value, int) and not isinstance(value, bool) and least <= value <= most
 
 
 def _persistent(retry_in_ms: int | None) -> tuple[float, ...]:

@@ -1,0 +1,148 @@
+"""Exa's `POST /search`: rows have no text unless it is asked for, and no score."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, ClassVar, Final
+
+from .pages import Page, found
+from .wire import (
+    Dialect,
+    ProviderFailure,
+    ProviderRequest,
+    Reply,
+    refused,
+    refused_query,
+    throttled,
+    used_up,
+    within,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+_DEFAULT_RESULTS: Final = 10
+_MAX_RESULTS: Final = 100
+_TYPES: Final = {
+    *("auto", "neural", "keyword", "fast", "instant", "lite"),
+    *("deep", "deep-lite", "deep-reasoning"),
+}
+
+
+class Exa(Dialect):
+    """Answers texts and highlights as asked; authors and dates may be null."""
+
+    name = "exa"
+    key_variable = "EXA_API_KEY"
+    fields: ClassVar[Mapping[str, str]] = {"url": "url", "title": "title", "snippet": "text"}
+    reach = _MAX_RESULTS
+
+    def answer(self, request: ProviderRequest) -> Reply:
+        """Return the rows, or the error of the first check that fails."""
+        if request.path != "/search" or request.method != "POST":
+            return _error(404, "NOT_FOUND", f"Cannot {request.method} {request.path}")
+        if request.headers.get("x-api-key") != self.key:
+            return _INVALID_KEY
+        return _complaint(request.body) or Reply.of_json(self._found(request.body))
+
+    def query(self, request: ProviderRequest) -> str:
+        """Return the parameter `query`."""
+        query: str = request.body["query"]
+        return query
+
+    def row(self, page: Page) -> dict[str, Any]:
+        """Return a row with all that can be asked for."""
+        published = page.published.strftime("%Y-%m-%dT%H:%M:%S.000Z")
+        return {
+            "id": page.url,
+            "title": page.title,
+            "url": page.url,
+            "publishedDate": published if page.number % 2 else None,
+            "author": None if page.number % 3 else "A. Nonymous",
+            "text": f"{page.title}\n\n{page.snippet}",
+            "highlights": [page.snippet],
+            "highlightScores": [0.46],
+            "image": f"https://{page.host}/picture.png",
+            "favicon": f"https://{page.host}/favicon.ico",
+        }
+
+    def envelope(self, rows: Any) -> dict[str, Any]:
+        """Return the answer's body."""
+        return {
+            "requestId": "b5947044c4b78efa9552a7c89b306d95",
+            "resolvedSearchType": "neural",
+            "results": rows,
+            "searchTime": 612.4,
+            "costDollars": {"total": 0.007, "search": {"neural": 0.007}},
+        }
+
+    def rows_asked(self, request: ProviderRequest) -> int:
+        """Return `numResults`."""
+        asked: int = request.body.get("numResults", _DEFAULT_RESULTS)
+        return asked
+
+    def failures(self) -> Mapping[str, ProviderFailure]:
+        """Return the errors by their tags; that of the limit has none."""
+        return {
+            "key_refused": ProviderFailure(_INVALID_KEY, refused(401, names=self.key_variable)),
+            "key_echoed": ProviderFailure(
+                _error(401, "INVALID_API_KEY", f"Invalid API key: {self.key}"),
+                refused(401, names=self.key_variable),
+            ),
+            "forbidden": ProviderFailure(
+                _error(403, "ACCESS_DENIED", "Your plan does not include this feature."),
+                refused(403, names=self.key_variable),
+            ),
+            "throttled": ProviderFailure(
+                Reply.of_json(
+                    {"error": "You've exceeded your Exa rate limit of 10 requests per second."}, 429
+                ),
+                throttled(429),
+            ),
+            "no_credit": ProviderFailure(
+                _error(402, "NO_MORE_CREDITS", "You have exceeded your credits limit."),
+                used_up(402),
+            ),
+            "budget_used_up": ProviderFailure(
+                _error(402, "API_KEY_BUDGET_EXCEEDED", "This API key has reached its budget."),
+                used_up(402),
+            ),
+            "invalid_body": ProviderFailure(_invalid("query: Required"), refused_query(400)),
+        }
+
+    def _found(self, body: Mapping[str, Any]) -> dict[str, Any]:
+        wanted = body.get("contents") or {}
+        left_out = [name for name in ("text", "highlights") if not wanted.get(name)]
+        if "highlights" in left_out:
+            left_out.append("highlightScores")
+        pages = found(body["query"])[: body.get("numResults", _DEFAULT_RESULTS)]
+        rows = [self.row(page) for page in pages]
+        for row in rows:
+            for name in left_out:
+                del row[name]
+        return self.envelope(rows)
+
+
+def _complaint(body: Any) -> Reply | None:
+    if not isinstance(body, dict):
+        return _invalid("Expected object")
+    if not isinstance(body.get("query"), str) or not body["query"].strip():
+        return _invalid("query: Required")
+    if body.get("type", "auto") not in _TYPES:
+        return _invalid("type: Invalid enum value")
+    if not isinstance(body.get("contents") or {}, dict):
+        return _invalid("contents: Expected object")
+    if not within(body.get("numResults", _DEFAULT_RESULTS), 1, _MAX_RESULTS):
+        return _error(400, "INVALID_NUM_RESULTS", "numResults must be from 1 to 100")
+    return None
+
+
+def _error(status: int, tag: str, text: str) -> Reply:
+    request_id = "67207943fab9832d162b5317f4cef830"
+    return Reply.of_json({"requestId": request_id, "error": text, "tag": tag}, status)
+
+
+def _invalid(text: str) -> Reply:
+    return _error(400, "INVALID_REQUEST_BODY", text)
+
+
+_INVALID_KEY: Final = _error(401, "INVALID_API_KEY", "Invalid API key")

@@ -1,0 +1,131 @@
+"""Kagi's `POST /api/v1/search`: results in groups; errors as lists in a new and an old form."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, ClassVar, Final
+
+from .pages import Page, found, marked
+from .wire import (
+    Dialect,
+    ProviderFailure,
+    ProviderRequest,
+    Reply,
+    refused,
+    refused_query,
+    throttled,
+    unavailable,
+    used_up,
+    within,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+_DEFAULT_LIMIT: Final = 10
+_MAX_LIMIT: Final = 1_024
+_MAX_PAGE: Final = 10
+_META: Final = {"trace": "76d2cbd0bb4d5cf0", "node": "europe-west4", "ms": 143}
+
+
+class Kagi(Dialect):
+    """Answers highlighted HTML; a query without hits has no group `search`."""
+
+    name = "kagi"
+    sends_html = True
+    key_variable = "KAGI_API_KEY"
+    fields: ClassVar[Mapping[str, str]] = {"url": "url", "title": "title", "snippet": "snippet"}
+    reach = _MAX_LIMIT * _MAX_PAGE
+    knows_the_end = False
+
+    def answer(self, request: ProviderRequest) -> Reply:
+        """Return the rows of one page, or the error of the first check that fails."""
+        if request.path != "/api/v1/search" or request.method != "POST":
+            return _errors(404, "general.not_found", "No such endpoint.")
+        if request.headers.get("authorization") != f"Bearer {self.key}":
+            return _INVALID_TOKEN
+        body = request.body
+        if not isinstance(body, dict) or not isinstance(body.get("query"), str):
+            return _INVALID_QUERY
+        is_in_range = (
+            body["query"].strip()
+            and within(body.get("limit", _DEFAULT_LIMIT), 1, _MAX_LIMIT)
+            and within(body.get("page", 1), 1, _MAX_PAGE)
+        )
+        return Reply.of_json(self._found(body)) if is_in_range else _INVALID_QUERY
+
+    def query(self, request: ProviderRequest) -> str:
+        """Return the parameter `query`."""
+        query: str = request.body["query"]
+        return query
+
+    def row(self, page: Page) -> dict[str, Any]:
+        """Return a row of the group `search`; not every one has a time."""
+        row: dict[str, Any] = {
+            "url": page.url,
+            "title": marked(page.title, "nothing", "", ""),
+            "snippet": marked(page.snippet, page.topic, "<b>", "</b>"),
+            "time": page.published.strftime("%Y-%m-%dT%H:%M:%SZ"),
+            "image": {"url": "/proxy/picture?c=4", "height": 90, "width": 120},
+            "props": {},
+        }
+        if page.number % 2 == 0:
+            del row["time"]
+        return row
+
+    def envelope(self, rows: Any) -> dict[str, Any]:
+        """Return the answer's body."""
+        return {"meta": dict(_META), "data": {"search": rows}}
+
+    def rows_asked(self, request: ProviderRequest) -> int:
+        """Return `limit`."""
+        asked: int = request.body.get("limit", _DEFAULT_LIMIT)
+        return asked
+
+    def failures(self) -> Mapping[str, ProviderFailure]:
+        """Return the errors as they are seen (`errors`) and as first documented (`error`)."""
+        return {
+            "key_refused": ProviderFailure(_INVALID_TOKEN, refused(400, names=self.key_variable)),
+            "key_echoed": ProviderFailure(
+                _errors(400, "general.invalid_token", f"Token {self.key} failed to verify."),
+                refused(400, names=self.key_variable),
+            ),
+            "key_refused_old_form": ProviderFailure(
+                _error(401, 2, "Unauthorized"), refused(401, names=self.key_variable)
+            ),
+            "throttled": ProviderFailure(_error(429, 1, "Too many requests"), throttled(429)),
+            "no_credit": ProviderFailure(
+                _error(402, 101, "Insufficient credit", api_balance=0.0), used_up(402)
+            ),
+            "no_credit_old_form": ProviderFailure(
+                _error(400, 101, "Insufficient credit", api_balance=0.0), used_up(400)
+            ),
+            "invalid_query": ProviderFailure(_INVALID_QUERY, refused_query(400)),
+            "invalid_query_old_form": ProviderFailure(
+                _error(400, 1, "Missing q parameter"), refused_query(400)
+            ),
+            "internal_error": ProviderFailure(_error(500, 0, "Internal error"), unavailable(500)),
+        }
+
+    def _found(self, body: Mapping[str, Any]) -> dict[str, Any]:
+        limit, page = body.get("limit", _DEFAULT_LIMIT), body.get("page", 1)
+        pages = found(body["query"])[limit * (page - 1) : limit * page]
+        answer = self.envelope([self.row(each) for each in pages])
+        answer["data"]["related_search"] = [{"url": "/search?q=more", "title": "more"}]
+        if not pages:
+            del answer["data"]["search"]
+        return answer
+
+
+def _errors(status: int, code: str, text: str) -> Reply:
+    complaint = {"code": code, "message": text}
+    return Reply.of_json({"meta": dict(_META), "data": None, "errors": [complaint]}, status)
+
+
+def _error(status: int, code: int, text: str, **meta: Any) -> Reply:
+    complaint = {"code": code, "msg": text, "ref": None}
+    body = {"meta": {**_META, **meta}, "data": None, "error": [complaint]}
+    return Reply.of_json(body, status)
+
+
+_INVALID_TOKEN: Final = _errors(400, "general.invalid_token", "Token signature failed to verify.")
+_INVALID_QUERY: Final = _errors(400, "search.invalid_query", "The query is not valid.")

@@ -1,0 +1,155 @@
+"""Linkup's `POST /v1/search`: a search without hits is a 400, an empty account a 429."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any, ClassVar, Final
+
+from .pages import Page, found
+from .wire import (
+    Dialect,
+    ProviderFailure,
+    ProviderRequest,
+    Reply,
+    refused,
+    refused_query,
+    throttled,
+    timed_out,
+    used_up,
+    within,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+_DEFAULT_RESULTS: Final = 10
+_MAX_RESULTS: Final = 100
+_MAX_DOMAINS: Final = 100
+_CHOICES: Final = {
+    "depth": ("flash", "fast", "standard", "deep"),
+    "outputType": ("searchResults",),
+}
+"""Other outputs than rows are left out here."""
+_DAY: Final = re.compile(r"\d{4}-\d\d-\d\d(T.*)?")
+
+
+class Linkup(Dialect):
+    """Answers whole passages; every error has a code, and most share their status with others."""
+
+    name = "linkup"
+    key_variable = "LINKUP_API_KEY"
+    fields: ClassVar[Mapping[str, str]] = {"url": "url", "title": "name", "snippet": "content"}
+    reach = _MAX_RESULTS
+
+    def answer(self, request: ProviderRequest) -> Reply:
+        """Return the rows, or the error of the first check that fails."""
+        if request.path != "/v1/search" or request.method != "POST":
+            return _error(404, "NOT_FOUND", f"Cannot {request.method} {request.path}")
+        if request.headers.get("authorization") != f"Bearer {self.key}":
+            return _UNAUTHORIZED
+        body = request.body
+        if not isinstance(body, dict) or not isinstance(body.get("q"), str) or not body["q"]:
+            return _invalid("q", "q should not be empty")
+        return _complaint(body) or self._found(body)
+
+    def query(self, request: ProviderRequest) -> str:
+        """Return the parameter `q`."""
+        query: str = request.body["q"]
+        return query
+
+    def row(self, page: Page) -> dict[str, Any]:
+        """Return a row; the title is called `name`."""
+        return {
+            "type": "text",
+            "name": page.title,
+            "url": page.url,
+            "content": f"{page.snippet}\n\nMore of it.",
+            "favicon": f"https://{page.host}/favicon.ico",
+        }
+
+    def envelope(self, rows: Any) -> dict[str, Any]:
+        """Return the answer's body."""
+        return {"results": rows}
+
+    def rows_asked(self, request: ProviderRequest) -> int:
+        """Return `maxResults`."""
+        asked: int = request.body.get("maxResults", _DEFAULT_RESULTS)
+        return asked
+
+    def failures(self) -> Mapping[str, ProviderFailure]:
+        """Return the errors; of the four with status 429, two end when one waits."""
+        return {
+            "key_refused": ProviderFailure(_UNAUTHORIZED, refused(401, names=self.key_variable)),
+            "key_echoed": ProviderFailure(
+                _error(401, "UNAUTHORIZED", f"Unauthorized action with {self.key}"),
+                refused(401, names=self.key_variable),
+            ),
+            "address_not_allowed": ProviderFailure(
+                _error(403, "IP_NOT_WHITELISTED", "Forbidden action"),
+                refused(403, names=self.key_variable),
+            ),
+            "throttled": ProviderFailure(
+                _error(429, "TOO_MANY_REQUESTS", "Too many requests."), throttled(429)
+            ),
+            "queue_full": ProviderFailure(
+                _error(429, "TASKS_QUEUE_LIMIT_EXCEEDED", "Too many tasks are pending."),
+                throttled(429),
+            ),
+            "no_credit": ProviderFailure(
+                _error(
+                    429,
+                    "INSUFFICIENT_FUNDS_CREDITS",
+                    "You do not have enough credits to perform this request.",
+                ),
+                used_up(429),
+            ),
+            "budget_used_up": ProviderFailure(
+                _error(429, "EXCEED_BUDGET_LIMIT", "The API key has reached its limit."),
+                used_up(429),
+            ),
+            "payment_asked_for": ProviderFailure(
+                _error(402, "PAYMENT_REQUIRED", "A payment signature is missing."), used_up(402)
+            ),
+            "invalid_parameter": ProviderFailure(
+                _invalid("depth", "depth must be one of the following values: fast, deep"),
+                refused_query(400),
+            ),
+            "deadline_exceeded": ProviderFailure(
+                _error(504, "REQUEST_DEADLINE_EXCEEDED", "The deadline was exceeded."), timed_out()
+            ),
+        }
+
+    def _found(self, body: Mapping[str, Any]) -> Reply:
+        count = min(body.get("maxResults", _DEFAULT_RESULTS), _MAX_RESULTS)
+        rows = [self.row(page) for page in found(body["q"])[:count]]
+        return Reply.of_json(self.envelope(rows)) if rows else _NO_RESULT
+
+
+def _complaint(body: Mapping[str, Any]) -> Reply | None:
+    for name, choices in _CHOICES.items():
+        if body.get(name) not in choices:
+            values = ", ".join(choices)
+            return _invalid(name, f"{name} must be one of the following values: {values}")
+    if not within(body.get("maxResults", _DEFAULT_RESULTS), 1, 1_000_000):
+        return _invalid("maxResults", "maxResults must be a positive number")
+    for name in ("includeDomains", "excludeDomains"):
+        if len(body.get(name) or ()) > _MAX_DOMAINS:
+            return _invalid(name, f"{name} must contain no more than 100 elements")
+    for name in ("fromDate", "toDate"):
+        if not _DAY.fullmatch(str(body.get(name, "2026-03-03"))):
+            return _invalid(name, f"{name} must be a valid ISO 8601 date string")
+    return None
+
+
+def _error(status: int, code: str, text: str, *details: Mapping[str, str]) -> Reply:
+    error = {"code": code, "message": text, "details": list(details)}
+    return Reply.of_json({"statusCode": status, "error": error}, status)
+
+
+def _invalid(field: str, text: str) -> Reply:
+    detail = {"field": field, "message": text}
+    return _error(400, "VALIDATION_ERROR", "Validation failed", detail)
+
+
+_UNAUTHORIZED: Final = _error(401, "UNAUTHORIZED", "Unauthorized action")
+_NO_RESULT: Final = _error(400, "SEARCH_QUERY_NO_RESULT", "The query did not yield any result.")

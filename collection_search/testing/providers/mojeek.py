@@ -1,0 +1,118 @@
+"""Mojeek's `GET /search?fmt=json`: rows are counted from 1, the body has a status of its own."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, ClassVar, Final
+
+from .pages import Page, found, marked
+from .wire import (
+    Dialect,
+    ProviderFailure,
+    ProviderRequest,
+    Reply,
+    not_understood,
+    refused,
+    refused_query,
+    throttled,
+    used_up,
+    whole,
+    within,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+_DEFAULT_T: Final = 10
+_MAX_T: Final = 100
+_XML: Final = '<?xml version="1.0" encoding="UTF-8"?><response><status>OK</status></response>'
+
+
+class Mojeek(Dialect):
+    """Answers highlighted HTML without dates; XML unless JSON is asked for."""
+
+    name = "mojeek"
+    sends_html = True
+    key_variable = "MOJEEK_API_KEY"
+    fields: ClassVar[Mapping[str, str]] = {"url": "url", "title": "title", "snippet": "desc"}
+    reach = 1_000
+    key_in_query = True
+
+    def answer(self, request: ProviderRequest) -> Reply:
+        """Return the rows of one page, or the error of the first check that fails."""
+        params = request.params
+        if request.path != "/search" or request.method != "GET":
+            return Reply.of_text("<h1>404 Not Found</h1>", 404, kind="text/html")
+        if params.get("fmt") != "json":
+            return Reply.of_text(_XML, 200, kind="text/xml")
+        if params.get("api_key") != self.key:
+            return _INVALID_KEY
+        start, count = whole(params.get("s"), 1), whole(params.get("t"), _DEFAULT_T)
+        if not params.get("q") or not within(start, 1, self.reach) or not within(count, 1, _MAX_T):
+            return _INVALID
+        return Reply.of_json(self._found(params["q"], start or 1, count or 0))
+
+    def query(self, request: ProviderRequest) -> str:
+        """Return the parameter `q`."""
+        return request.params["q"]
+
+    def row(self, page: Page) -> dict[str, Any]:
+        """Return a row; title and text are HTML."""
+        return {
+            "url": page.url,
+            "title": marked(page.title, "nothing", "", ""),
+            "desc": marked(page.snippet, page.topic, "<b>", "</b>"),
+            "onscr": round(1 / page.number, 4),
+        }
+
+    def envelope(self, rows: Any) -> dict[str, Any]:
+        """Return the answer's body."""
+        head = {"query": "", "timer": 0.08, "start": 0, "return": 10, "exact": True, "dups": 0}
+        return {"response": {"status": "OK", "head": {**head, "results": 1230}, "results": rows}}
+
+    def rows_asked(self, request: ProviderRequest) -> int:
+        """Return `t`."""
+        return whole(request.params.get("t"), _DEFAULT_T) or 0
+
+    def failures(self) -> Mapping[str, ProviderFailure]:
+        """Return the errors: a text in the place of `OK`, whatever the HTTP status."""
+        unauthorized = refused(403, names=self.key_variable)
+        return {
+            "key_refused": ProviderFailure(_INVALID_KEY, unauthorized),
+            "key_echoed": ProviderFailure(
+                _error(403, f"ERROR: Invalid API Key {self.key}"), unauthorized
+            ),
+            "key_refused_inside_a_200": ProviderFailure(
+                _error(200, "ERROR: Invalid API Key"), refused(200, names=self.key_variable)
+            ),
+            "throttled": ProviderFailure(_error(429, "ERROR: Too Many Requests"), throttled(429)),
+            "used_up_for_the_day": ProviderFailure(
+                _error(429, "ERROR: Daily Limit Reached"), used_up(429)
+            ),
+            "used_up_inside_a_200": ProviderFailure(
+                _error(200, "ERROR: Daily Limit Reached"), used_up(200)
+            ),
+            "invalid_parameter": ProviderFailure(_INVALID, refused_query(400)),
+            "failed_inside_a_200": ProviderFailure(
+                _error(200, "ERROR: Search Failed"), not_understood(200)
+            ),
+        }
+
+    def _found(self, query: str, start: int, count: int) -> dict[str, Any]:
+        pages = found(query)[: self.reach]
+        rows = [self.row(page) for page in pages[start - 1 : start - 1 + count]]
+        body = self.envelope(rows)
+        body["response"]["head"] |= {
+            "query": query,
+            "results": len(pages),
+            "start": start - 1,
+            "return": len(rows),
+        }
+        return body
+
+
+def _error(status: int, text: str) -> Reply:
+    return Reply.of_json({"response": {"status": text}}, status)
+
+
+_INVALID_KEY: Final = _error(403, "ERROR: Invalid API Key")
+_INVALID: Final = _error(400, "ERROR: Invalid Parameter")

@@ -1,0 +1,163 @@
+"""Perplexity's `POST /search`: errors like OpenAI's, but with the status where a code would be."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, ClassVar, Final
+
+from .pages import Page, found
+from .wire import (
+    Dialect,
+    ProviderFailure,
+    ProviderRequest,
+    Reply,
+    refused,
+    refused_query,
+    throttled,
+    used_up,
+    within,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+_DEFAULT_RESULTS: Final = 10
+_MAX_RESULTS: Final = 20
+_MAX_DOMAINS: Final = 20
+_CHOICES: Final = {
+    "search_mode": {None, "web", "academic", "sec"},
+    "search_recency_filter": {None, "hour", "day", "week", "month", "year"},
+    "search_context_size": {None, "low", "medium", "high"},
+}
+
+
+class Perplexity(Dialect):
+    """Answers days without a time; an empty account has the status of a wrong key."""
+
+    name = "perplexity"
+    key_variable = "PERPLEXITY_API_KEY"
+    fields: ClassVar[Mapping[str, str]] = {"url": "url", "title": "title", "snippet": "snippet"}
+    reach = _MAX_RESULTS
+
+    def answer(self, request: ProviderRequest) -> Reply:
+        """Return the rows, or the error of the first check that fails."""
+        if request.path != "/search" or request.method != "POST":
+            return Reply.of_json({"detail": "Not Found"}, 404)
+        given = request.headers.get("authorization")
+        if given is None:
+            return _EDGE_401
+        if given != f"Bearer {self.key}":
+            return _KEY_REFUSED
+        body = request.body
+        if not isinstance(body, dict) or not isinstance(body.get("query"), str):
+            return _FIELD_REQUIRED
+        return _complaint(body) or Reply.of_json(self._found(body))
+
+    def query(self, request: ProviderRequest) -> str:
+        """Return the parameter `query`; a list of queries is left out here."""
+        query: str = request.body["query"]
+        return query
+
+    def row(self, page: Page) -> dict[str, Any]:
+        """Return a row; its dates are days, or null."""
+        day = page.published.date().isoformat()
+        return {
+            "title": page.title,
+            "url": page.url,
+            "snippet": f"{page.snippet}\n\nMore of it.",
+            "date": day if page.number % 3 else None,
+            "last_updated": day if page.number % 2 else None,
+        }
+
+    def envelope(self, rows: Any) -> dict[str, Any]:
+        """Return the answer's body."""
+        return {
+            "results": rows,
+            "id": "e38104d5-6bd7-4d82-bc4e-0a21179d1f77",
+            "server_time": None,
+        }
+
+    def rows_asked(self, request: ProviderRequest) -> int:
+        """Return `max_results`."""
+        asked: int = request.body.get("max_results", _DEFAULT_RESULTS)
+        return asked
+
+    def failures(self) -> Mapping[str, ProviderFailure]:
+        """Return the errors; what stands behind a 401, its type says."""
+        unauthorized = refused(401, names=self.key_variable)
+        return {
+            "key_refused": ProviderFailure(_KEY_REFUSED, unauthorized),
+            "key_echoed": ProviderFailure(
+                _error(401, "invalid_api_key", f"Invalid API key provided: {self.key}."),
+                unauthorized,
+            ),
+            "key_refused_at_the_edge": ProviderFailure(_EDGE_401, unauthorized),
+            "forbidden": ProviderFailure(
+                _error(403, "permission_denied", "This key may not search."),
+                refused(403, names=self.key_variable),
+            ),
+            "throttled": ProviderFailure(
+                _error(429, "rate_limit_exceeded", "Request rate limit exceeded."), throttled(429)
+            ),
+            "throttled_with_a_hint": ProviderFailure(
+                _error(429, "rate_limit_exceeded", "Request rate limit exceeded.").having(
+                    Retry_After="3"
+                ),
+                throttled(429, 3000),
+            ),
+            "quota_used_up": ProviderFailure(
+                _error(
+                    401,
+                    "insufficient_quota",
+                    "You exceeded your current quota, please check your plan and billing details.",
+                ),
+                used_up(401),
+            ),
+            "invalid_parameter": ProviderFailure(
+                _invalid("max_results must be from 1 to 20"), refused_query(400)
+            ),
+            "invalid_list": ProviderFailure(_FIELD_REQUIRED, refused_query(422)),
+        }
+
+    def _found(self, body: Mapping[str, Any]) -> dict[str, Any]:
+        pages = found(body["query"])[: body.get("max_results", _DEFAULT_RESULTS)]
+        return self.envelope([self.row(page) for page in pages])
+
+
+def _complaint(body: Mapping[str, Any]) -> Reply | None:
+    if not body["query"].strip():
+        return _invalid("query must not be empty")
+    if not within(body.get("max_results", _DEFAULT_RESULTS), 1, _MAX_RESULTS):
+        return _invalid("max_results must be from 1 to 20")
+    for name, choices in _CHOICES.items():
+        if body.get(name) not in choices:
+            return _invalid(f"{name} is none of its values")
+    domains = body.get("search_domain_filter") or ()
+    if len(domains) > _MAX_DOMAINS or len({domain.startswith("-") for domain in domains}) > 1:
+        return _invalid("search_domain_filter takes 20 domains to allow, or 20 to deny")
+    return None
+
+
+def _error(status: int, kind: str, text: str) -> Reply:
+    return Reply.of_json({"error": {"message": text, "type": kind, "code": status}}, status)
+
+
+def _invalid(text: str) -> Reply:
+    return _error(400, "invalid_request", text)
+
+
+_KEY_REFUSED: Final = _error(
+    401,
+    "invalid_api_key",
+    "Invalid API key provided. You can find your API key at "
+    "https://www.perplexity.ai/settings/api.",
+)
+_EDGE_401: Final = Reply.of_text(
+    "<html>\r\n<head><title>401 Authorization Required</title></head>\r\n<body>\r\n"
+    "<center><h1>401 Authorization Required</h1></center>\r\n<hr><center>openresty</center>\r\n"
+    "</body>\r\n</html>\r\n",
+    401,
+    kind="text/html",
+)
+_FIELD_REQUIRED: Final = Reply.of_json(
+    {"detail": [{"type": "missing", "loc": ["body", "query"], "msg": "Field required"}]}, 422
+)

@@ -1,0 +1,162 @@
+"""SerpApi's `GET /search`: Google's results; a search without hits is a 200 with an error text."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, ClassVar, Final
+
+from .pages import Page, found
+from .wire import (
+    Dialect,
+    ProviderFailure,
+    ProviderRequest,
+    Reply,
+    not_understood,
+    refused,
+    refused_query,
+    throttled,
+    unavailable,
+    used_up,
+    whole,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+_DEFAULT_NUM: Final = 10
+_MAX_NUM: Final = 100
+
+
+class SerpApi(Dialect):
+    """Answers with the address of the next page, if there is one; errors have no codes."""
+
+    name = "serpapi"
+    key_variable = "SERPAPI_API_KEY"
+    fields: ClassVar[Mapping[str, str]] = {"url": "link", "title": "title", "snippet": "snippet"}
+    reach = 1_000
+    key_in_query = True
+    without_text = frozenset({15})  # its place is taken by another box
+
+    def answer(self, request: ProviderRequest) -> Reply:
+        """Return the rows of one page, or the error of the first check that fails."""
+        params = request.params
+        if request.path not in {"/search", "/search.json"} or request.method != "GET":
+            return Reply.of_text("<h1>404 Not Found</h1>", 404, kind="text/html")
+        if params.get("api_key") != self.key:
+            return _INVALID_KEY
+        return _complaint(params) or Reply.of_json(self._found(params))
+
+    def query(self, request: ProviderRequest) -> str:
+        """Return the parameter `q`."""
+        return request.params["q"]
+
+    def row(self, page: Page) -> dict[str, Any]:
+        """Return a row of `organic_results`; not every one has a date."""
+        row = {
+            "position": page.number,
+            "title": page.title,
+            "link": page.url,
+            "redirect_link": f"https://www.google.com/url?url={page.url}",
+            "displayed_link": f"https://{page.host} \u203a {page.topic}",
+            "favicon": f"https://{page.host}/favicon.ico",
+            "date": page.age,
+            "snippet": page.snippet,
+            "snippet_highlighted_words": [page.topic],
+            "source": page.host,
+        }
+        if page.number % 4 == 0:
+            del row["date"]
+        return row
+
+    def envelope(self, rows: Any) -> dict[str, Any]:
+        """Return the answer's body."""
+        return {
+            "search_metadata": {"id": "69a6b1", "status": "Success", "total_time_taken": 0.87},
+            "search_parameters": {"engine": "google", "q": "", "device": "desktop"},
+            "search_information": {
+                "query_displayed": "",
+                "total_results": 1230,
+                "organic_results_state": "Results for exact spelling",
+            },
+            "organic_results": rows,
+            "related_questions": [],
+        }
+
+    def rows_asked(self, request: ProviderRequest) -> int:
+        """Return `num`."""
+        return whole(request.params.get("num"), _DEFAULT_NUM) or 0
+
+    def failures(self) -> Mapping[str, ProviderFailure]:
+        """Return the errors; of the two with status 429 the text alone says which it is."""
+        failed = "We couldn't get valid results for this search. Please try again later."
+        return {
+            "key_refused": ProviderFailure(_INVALID_KEY, refused(401, names=self.key_variable)),
+            "key_echoed": ProviderFailure(
+                _error(401, f"Invalid API key: {self.key}."), refused(401, names=self.key_variable)
+            ),
+            "account_deleted": ProviderFailure(
+                _error(403, "The account of this API key has no permission to search."),
+                refused(403, names=self.key_variable),
+            ),
+            "throttled": ProviderFailure(
+                _error(429, "This API key exceeds the hourly throughput limit."), throttled(429)
+            ),
+            "used_up": ProviderFailure(
+                _error(429, "Your account has run out of searches."), used_up(429)
+            ),
+            "no_query": ProviderFailure(_NO_QUERY, refused_query(400)),
+            "search_failed": ProviderFailure(_failed(503, failed), unavailable(503)),
+            "search_failed_inside_a_200": ProviderFailure(
+                _failed(200, "The search could not be processed."), not_understood(200)
+            ),
+        }
+
+    def _found(self, params: Mapping[str, str]) -> dict[str, Any]:
+        num = whole(params.get("num"), _DEFAULT_NUM) or 0
+        start = whole(params.get("start"), 0) or 0
+        pages = found(params["q"])[: self.reach]
+        shown = pages[start : start + num]
+        rows = [self.row(page) for page in shown if page.number not in self.without_text]
+        body = self.envelope(rows)
+        body["search_parameters"] |= {"q": params["q"], "num": str(num), "start": start}
+        body["search_information"]["query_displayed"] = params["q"]
+        if not body["organic_results"]:
+            del body["organic_results"]
+            body["search_information"] |= {
+                "total_results": 0,
+                "organic_results_state": "Fully empty",
+            }
+            body["error"] = "Google hasn't returned any results for this query."
+        elif len(pages) > num:
+            body["serpapi_pagination"] = {"current": 1 + start // num}
+            if len(pages) > start + num:
+                following = f"https://serpapi.com/search.json?engine=google&start={start + num}"
+                body["serpapi_pagination"] |= {"next": following, "next_link": following}
+        return body
+
+
+def _complaint(params: Mapping[str, str]) -> Reply | None:
+    if not params.get("q"):
+        return _NO_QUERY
+    if (engine := params.get("engine", "google")) != "google":
+        return _error(400, f"Unsupported `{engine}` search engine.")
+    num, start = whole(params.get("num"), _DEFAULT_NUM), whole(params.get("start"), 0)
+    if num is None or not 1 <= num <= _MAX_NUM:
+        return _error(400, f"Unsupported `{params['num']}` num parameter.")
+    if start is None or start < 0:
+        return _error(400, f"Unsupported `{params['start']}` start parameter.")
+    return None
+
+
+def _error(status: int, text: str) -> Reply:
+    return Reply.of_json({"error": text}, status)
+
+
+def _failed(status: int, text: str) -> Reply:
+    metadata = {"id": "69a6b2", "status": "Error", "total_time_taken": 20.1}
+    return Reply.of_json({"search_metadata": metadata, "error": text}, status)
+
+
+_INVALID_KEY: Final = _error(
+    401, "Invalid API key. Your API key should be here: https://serpapi.com/manage-api-key"
+)
+_NO_QUERY: Final = _error(400, "Missing query `q` parameter.")

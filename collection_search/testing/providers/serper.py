@@ -1,0 +1,131 @@
+"""Serper's `POST /search`: Google's results, with dates as Google shows them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, ClassVar, Final
+
+from .pages import Page, found
+from .wire import (
+    Dialect,
+    ProviderFailure,
+    ProviderRequest,
+    Reply,
+    refused,
+    refused_query,
+    throttled,
+    used_up,
+    within,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+_DEFAULT_NUM: Final = 10
+_MAX_NUM: Final = 100
+_MAX_PAGE: Final = 1_000
+
+
+class Serper(Dialect):
+    """Answers more than rows: boxes, questions and further queries; a status is in each error."""
+
+    name = "serper"
+    key_variable = "SERPER_API_KEY"
+    fields: ClassVar[Mapping[str, str]] = {"url": "link", "title": "title", "snippet": "snippet"}
+    max_query_chars = 2_048
+    reach = _MAX_NUM * _MAX_PAGE
+    knows_the_end = False
+    without_text = frozenset({15})  # its place is taken by another box
+
+    def answer(self, request: ProviderRequest) -> Reply:
+        """Return the rows of one page, or the error of the first check that fails."""
+        if request.path != "/search" or request.method != "POST":
+            return _error(404, "Not Found")
+        if request.headers.get("x-api-key") != self.key:
+            return _UNAUTHORIZED
+        body = request.body
+        if not isinstance(body, dict) or not isinstance(body.get("q"), str) or not body["q"]:
+            return _NO_QUERY
+        return _complaint(body) or Reply.of_json(self._found(body))
+
+    def query(self, request: ProviderRequest) -> str:
+        """Return the parameter `q`."""
+        query: str = request.body["q"]
+        return query
+
+    def row(self, page: Page) -> dict[str, Any]:
+        """Return a row of `organic`; not every one has a date, some have links below."""
+        row = {
+            "title": page.title,
+            "link": page.url,
+            "snippet": page.snippet,
+            "date": page.age,
+            "sitelinks": [{"title": "Part one", "link": f"{page.url}#one"}],
+            "position": page.number,
+        }
+        if page.number % 4 == 0:
+            del row["date"]
+        if page.number > 1:
+            del row["sitelinks"]
+        return row
+
+    def envelope(self, rows: Any) -> dict[str, Any]:
+        """Return the answer's body."""
+        return {
+            "searchParameters": {"q": "", "type": "search", "engine": "google"},
+            "organic": rows,
+            "relatedSearches": [],
+            "credits": 1,
+        }
+
+    def rows_asked(self, request: ProviderRequest) -> int:
+        """Return `num`."""
+        asked: int = request.body.get("num", _DEFAULT_NUM)
+        return asked
+
+    def failures(self) -> Mapping[str, ProviderFailure]:
+        """Return the errors; missing credit is a 400 like a wrong parameter."""
+        unauthorized = refused(403, names=self.key_variable)
+        return {
+            "key_refused": ProviderFailure(_UNAUTHORIZED, unauthorized),
+            "key_echoed": ProviderFailure(
+                _error(403, f"Unauthorized: {self.key} is not known."), unauthorized
+            ),
+            "throttled": ProviderFailure(_error(429, "Too many requests"), throttled(429)),
+            "no_credit": ProviderFailure(_error(400, "Not enough credits"), used_up(400)),
+            "no_query": ProviderFailure(_NO_QUERY, refused_query(400)),
+            "query_too_long": ProviderFailure(_TOO_LONG, refused_query(400)),
+        }
+
+    def _found(self, body: Mapping[str, Any]) -> dict[str, Any]:
+        num, page = body.get("num", _DEFAULT_NUM), body.get("page", 1)
+        pages = found(body["q"])[num * (page - 1) : num * page]
+        rows = [self.row(each) for each in pages if each.number not in self.without_text]
+        answer = self.envelope(rows)
+        answer["searchParameters"] = {**body, "type": "search", "engine": "google"}
+        answer["credits"] = 1 if num <= _DEFAULT_NUM else 2
+        if pages and page == 1:
+            box = {"title": "In short", "link": "https://box.example.net/", "snippet": "Yes."}
+            answer["answerBox"] = box
+            answer["knowledgeGraph"] = {"title": "A thing", "website": "https://thing.example.net/"}
+            answer["peopleAlsoAsk"] = [{"question": "Why?", **box}]
+            answer["relatedSearches"] = [{"query": "something else"}]
+        return answer
+
+
+def _complaint(body: Mapping[str, Any]) -> Reply | None:
+    if len(body["q"]) > Serper.max_query_chars:
+        return _TOO_LONG
+    if not within(body.get("num", _DEFAULT_NUM), 1, _MAX_NUM):
+        return _error(400, "Invalid value for num")
+    if not within(body.get("page", 1), 1, _MAX_PAGE):
+        return _error(400, "Invalid value for page")
+    return None
+
+
+def _error(status: int, text: str) -> Reply:
+    return Reply.of_json({"message": text, "statusCode": status}, status)
+
+
+_UNAUTHORIZED: Final = _error(403, "Unauthorized.")
+_NO_QUERY: Final = _error(400, "Missing query parameter")
+_TOO_LONG: Final = _error(400, "Query too long: at most 2048 characters")

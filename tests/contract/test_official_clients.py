@@ -1,0 +1,339 @@
+"""The vendors' own clients read the doubles, so that the doubles are right as well."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from collection_search.testing import ProviderServer
+from collection_search.testing.providers.pages import found
+from collection_search.testing.providers.wire import KEY
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+QUERY = "How does asyncio work?"
+UNKNOWN = "qzxv jwkpf vbnqx"
+PATIENCE_S = 30
+
+
+def expected(count: int) -> list[tuple[str, str]]:
+    return [(page.url, page.title) for page in found(QUERY)[:count]]
+
+
+class TestTavily:
+    """`TavilyClient(api_base_url=...)`, and its asynchronous sister."""
+
+    @pytest.fixture
+    def server(self) -> Iterator[ProviderServer]:
+        with ProviderServer("tavily") as running:
+            yield running
+
+    @pytest.fixture
+    def tavily(self) -> Any:
+        return pytest.importorskip("tavily")
+
+    @pytest.fixture
+    def client(self, server: ProviderServer, tavily: Any) -> Iterator[Any]:
+        with tavily.TavilyClient(api_key=KEY, api_base_url=server.base_url) as client:
+            yield client
+
+    def test_rows(self, client, server):
+        """With scores from best to worst, texts where asked for, and what it cost."""
+        answer = client.search(
+            QUERY,
+            max_results=7,
+            search_depth="advanced",
+            include_domains=["docs.example.org"],
+            include_raw_content="markdown",
+            include_usage=True,
+        )
+        rows = answer["results"]
+        assert [(row["url"], row["title"]) for row in rows] == expected(7)
+        assert rows[0]["raw_content"].endswith(found(QUERY)[0].snippet)
+        assert answer["usage"] == {"credits": 2}
+        assert server.refused == []
+
+    def test_rows_awaited(self, server, tavily):
+        async def search() -> Any:
+            async with tavily.AsyncTavilyClient(
+                api_key=KEY, api_base_url=server.base_url
+            ) as client:
+                return await client.search(QUERY, max_results=3)
+
+        rows = asyncio.run(search())["results"]
+        assert [(row["url"], row["title"]) for row in rows] == expected(3)
+
+    def test_nothing_found(self, client):
+        assert client.search(UNKNOWN)["results"] == []
+
+    def test_without_a_key(self, server, tavily):
+        """The header of the keyless mode is accepted, its limit is understood."""
+        with tavily.TavilyClient(api_base_url=server.base_url) as client:
+            assert len(client.search(QUERY)["results"]) == 5
+            server.fail("throttled_keyless")
+            with pytest.raises(tavily.TavilyKeylessLimitError) as caught:
+                client.search(QUERY)
+        assert caught.value.retry_after_seconds == 12
+        assert caught.value.window == "minute"
+
+    @pytest.mark.parametrize(
+        ("failure", "error"),
+        [
+            ("key_refused", "InvalidAPIKeyError"),
+            ("throttled", "UsageLimitExceededError"),
+            ("query_too_long", "BadRequestError"),
+            ("plan_used_up", "ForbiddenError"),
+            ("pay_as_you_go_used_up", "ForbiddenError"),
+        ],
+    )
+    def test_errors(self, client, server, failure, error):
+        """The client finds the sentence in the body."""
+        errors = pytest.importorskip("tavily.errors")
+        body = server.fail(failure).reply.body.decode()
+        with pytest.raises(getattr(errors, error)) as caught:
+            client.search(QUERY)
+        assert str(caught.value)
+        assert str(caught.value) in body
+
+    def test_a_wrong_key(self, server, tavily):
+        """Checked by the double itself."""
+        with (
+            tavily.TavilyClient(api_key="tvly-wrong", api_base_url=server.base_url) as client,
+            pytest.raises(tavily.InvalidAPIKeyError),
+        ):
+            client.search(QUERY)
+
+
+class TestExa:
+    """`Exa(base_url=...)`."""
+
+    @pytest.fixture
+    def server(self) -> Iterator[ProviderServer]:
+        with ProviderServer("exa") as running:
+            yield running
+
+    @pytest.fixture
+    def client(self, server: ProviderServer) -> Any:
+        exa = pytest.importorskip("exa_py")
+        return exa.Exa(KEY, base_url=server.base_url, timeout=PATIENCE_S)
+
+    def test_rows(self, client, server):
+        """Texts, dates and costs arrive; there is no score."""
+        answer = client.search(
+            QUERY,
+            num_results=25,
+            type="auto",
+            include_domains=["docs.example.org"],
+            contents={"text": True, "highlights": True},
+        )
+        assert [(row.url, row.title) for row in answer.results] == expected(25)
+        best = answer.results[0]
+        assert best.published_date == "2026-03-02T09:30:00.000Z"
+        assert best.text.endswith(found(QUERY)[0].snippet)
+        assert best.highlights == [found(QUERY)[0].snippet]
+        assert {row.score for row in answer.results} == {None}
+        assert {row.published_date is None for row in answer.results} == {False, True}
+        assert answer.cost_dollars.total == 0.007
+        assert server.refused == []
+
+    def test_rows_without_contents(self, client):
+        """A search may leave the texts out."""
+        answer = client.search(QUERY, contents=False)
+        assert len(answer.results) == 10
+        assert {row.text for row in answer.results} == {None}
+
+    def test_rows_awaited(self, server):
+        exa = pytest.importorskip("exa_py")
+
+        async def search() -> Any:
+            client = exa.AsyncExa(KEY, api_base=server.base_url)
+            try:
+                return await client.search(QUERY, num_results=3)
+            finally:
+                await client.client.aclose()
+
+        rows = asyncio.run(search()).results
+        assert [(row.url, row.title) for row in rows] == expected(3)
+
+    def test_nothing_found(self, client):
+        assert client.search(UNKNOWN).results == []
+
+    @pytest.mark.parametrize(
+        ("failure", "status", "tag"),
+        [
+            ("key_refused", 401, "INVALID_API_KEY"),
+            ("no_credit", 402, "NO_MORE_CREDITS"),
+            ("throttled", 429, "rate limit"),
+        ],
+    )
+    def test_errors(self, client, server, failure, status, tag):
+        """The client has no classes for them: it tells status and body."""
+        server.fail(failure)
+        with pytest.raises(ValueError, match=f"status code {status}.*{tag}"):
+            client.search(QUERY)
+
+    def test_a_timeout_is_typed(self, client, server):
+        """A server that says nothing."""
+        errors = pytest.importorskip("exa_py.errors")
+        server.fail("held")
+        with pytest.raises(errors.ExaTimeoutError):
+            client.search(QUERY, timeout=0.1)
+
+
+class TestLinkup:
+    """`LinkupClient(base_url=...)`, which includes the version."""
+
+    @pytest.fixture
+    def server(self) -> Iterator[ProviderServer]:
+        with ProviderServer("linkup") as running:
+            yield running
+
+    @pytest.fixture
+    def linkup(self) -> Any:
+        return pytest.importorskip("linkup")
+
+    @pytest.fixture
+    def client(self, server: ProviderServer, linkup: Any) -> Any:
+        return linkup.LinkupClient(api_key=KEY, base_url=f"{server.base_url}/v1")
+
+    def test_rows(self, client, server, linkup):
+        """As objects of the client's strict model."""
+        answer = client.search(
+            QUERY,
+            depth="standard",
+            output_type="searchResults",
+            max_results=25,
+            exclude_domains=["spam.example.com"],
+            from_date="2026-01-01",
+            timeout=PATIENCE_S,
+        )
+        assert isinstance(answer, linkup.LinkupSearchResults)
+        assert {type(row) for row in answer.results} == {linkup.LinkupSearchTextResult}
+        assert [(row.url, row.name) for row in answer.results] == expected(25)
+        assert server.refused == []
+
+    def test_rows_awaited(self, client):
+        answer = asyncio.run(
+            client.async_search(
+                QUERY, depth="deep", output_type="searchResults", timeout=PATIENCE_S
+            )
+        )
+        assert [(row.url, row.name) for row in answer.results] == expected(10)
+
+    def test_nothing_found_is_an_error_to_it(self, client, linkup):
+        """What adapters have to take for an empty list."""
+        with pytest.raises(linkup.LinkupNoResultError):
+            client.search(
+                UNKNOWN, depth="standard", output_type="searchResults", timeout=PATIENCE_S
+            )
+
+    @pytest.mark.parametrize(
+        ("failure", "error"),
+        [
+            ("key_refused", "LinkupAuthenticationError"),
+            ("address_not_allowed", "LinkupIpNotWhitelistedError"),
+            ("throttled", "LinkupTooManyRequestsError"),
+            ("queue_full", "LinkupTasksQueueLimitExceededError"),
+            ("no_credit", "LinkupInsufficientCreditError"),
+            ("budget_used_up", "LinkupBudgetLimitExceededError"),
+            ("payment_asked_for", "LinkupPaymentRequiredError"),
+            ("invalid_parameter", "LinkupInvalidRequestError"),
+            ("deadline_exceeded", "LinkupRequestDeadlineExceededError"),
+        ],
+    )
+    def test_errors(self, client, server, linkup, failure, error):
+        """Each has a class, chosen by status and code."""
+        server.fail(failure)
+        with pytest.raises(getattr(linkup, error)):
+            client.search(QUERY, depth="standard", output_type="searchResults", timeout=PATIENCE_S)
+
+    def test_a_wrong_key(self, server, linkup):
+        """Checked by the double itself."""
+        client = linkup.LinkupClient(api_key="wrong", base_url=f"{server.base_url}/v1")
+        with pytest.raises(linkup.LinkupAuthenticationError):
+            client.search(QUERY, depth="standard", output_type="searchResults", timeout=PATIENCE_S)
+
+
+class TestPerplexity:
+    """`Perplexity(base_url=...)`, without its own retries."""
+
+    @pytest.fixture
+    def server(self) -> Iterator[ProviderServer]:
+        with ProviderServer("perplexity") as running:
+            yield running
+
+    @pytest.fixture
+    def perplexity(self) -> Any:
+        return pytest.importorskip("perplexity")
+
+    @pytest.fixture
+    def client(self, server: ProviderServer, perplexity: Any) -> Iterator[Any]:
+        with perplexity.Perplexity(
+            api_key=KEY,
+            base_url=server.base_url,
+            max_retries=0,
+            timeout=PATIENCE_S,
+            _strict_response_validation=True,
+        ) as client:
+            yield client
+
+    def test_rows(self, client, server):
+        """Under strict validation of the client's model."""
+        answer = client.search.create(
+            query=QUERY,
+            max_results=20,
+            search_domain_filter=["-spam.example.com"],
+            search_recency_filter="year",
+            search_mode="web",
+        )
+        assert [(row.url, row.title) for row in answer.results] == expected(20)
+        assert answer.results[0].date == "2026-03-02"
+        assert {row.date is None for row in answer.results} == {False, True}
+        assert server.refused == []
+
+    def test_rows_awaited(self, server, perplexity):
+        async def search() -> Any:
+            async with perplexity.AsyncPerplexity(
+                api_key=KEY, base_url=server.base_url, max_retries=0, timeout=PATIENCE_S
+            ) as client:
+                return await client.search.create(query=QUERY, max_results=3)
+
+        rows = asyncio.run(search()).results
+        assert [(row.url, row.title) for row in rows] == expected(3)
+
+    def test_nothing_found(self, client):
+        assert client.search.create(query=UNKNOWN).results == []
+
+    @pytest.mark.parametrize(
+        ("failure", "error", "kind"),
+        [
+            ("key_refused", "AuthenticationError", "invalid_api_key"),
+            ("quota_used_up", "AuthenticationError", "insufficient_quota"),
+            ("forbidden", "PermissionDeniedError", "permission_denied"),
+            ("throttled", "RateLimitError", "rate_limit_exceeded"),
+            ("invalid_parameter", "BadRequestError", "invalid_request"),
+            ("server_error", "InternalServerError", None),
+            ("key_refused_at_the_edge", "AuthenticationError", None),
+            ("invalid_list", "UnprocessableEntityError", None),
+        ],
+    )
+    def test_errors(self, client, server, failure, error, kind):
+        """The class follows the status alone; the body says what it was."""
+        server.fail(failure)
+        with pytest.raises(getattr(pytest.importorskip("perplexity"), error)) as caught:
+            client.search.create(query=QUERY)
+        if kind:
+            assert caught.value.body["error"]["type"] == kind
+
+    def test_a_wrong_key(self, server, perplexity):
+        """Checked by the double itself."""
+        with (
+            perplexity.Perplexity(
+                api_key="wrong", base_url=server.base_url, max_retries=0
+            ) as client,
+            pytest.raises(perplexity.AuthenticationError),
+        ):
+            client.search.create(query=QUERY)
