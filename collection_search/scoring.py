@@ -13,16 +13,28 @@ from __future__ import annotations
 import heapq
 import math
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, TypeAlias
 
 from .errors import QualityThresholdError
-from .heuristics import Page, Parts, judge
+from .heuristics import Page, PageWords, Parts, judge_all
 from .similarity import LexicalSimilarity
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-__all__ = ["DENSE", "LEXICAL", "Calibration", "Page", "Scored", "rank", "select_for_ingestion"]
+__all__ = [
+    "DENSE",
+    "LEXICAL",
+    "Calibration",
+    "Judged",
+    "Page",
+    "Scored",
+    "judged",
+    "rank",
+    "ranked",
+    "select_for_ingestion",
+]
 
 Profile: TypeAlias = Literal["default", "literal"]
 Scale: TypeAlias = Literal["lexical", "dense", "literal"]
@@ -118,27 +130,66 @@ def rank(
     >>> [(each.index, each.embedding_rank_score > 60) for each in rank("Cancel a task", pages)]
     [(1, True), (0, False)]
     """
+    return ranked(
+        judged(question, pages, profile=profile),
+        similarities=similarities,
+        limit=limit,
+        calibration=calibration,
+        model=model,
+    )
+
+
+class Judged(NamedTuple):
+    """Pages as far as their words tell, before any model has spoken."""
+
+    pages: tuple[Page, ...]
+    wording: tuple[float, ...]
+    """Lexical similarity per page, 0 to 1."""
+    parts: tuple[Parts, ...]
+    """Heuristics per page."""
+    is_literal: bool
+
+
+def judged(question: str, pages: Sequence[Page], *, profile: Profile = "default") -> Judged:
+    """Return what `ranked` needs beside a model's similarities; the last 32 pools are remembered.
+
+    It takes the larger part of a rank, and may be done while a model is asked.
+    """
+    return _judged(question, tuple(pages), profile == "literal")
+
+
+@lru_cache(maxsize=32)
+def _judged(question: str, pages: tuple[Page, ...], is_literal: bool) -> Judged:  # noqa: FBT001
+    read = [PageWords.of(page) for page in pages]
+    by_rarity = not is_literal
+    wording = LexicalSimilarity(by_rarity=by_rarity).of_words(
+        question, [[*each.title, *each.snippet] for each in read]
+    )
+    parts = judge_all(question, pages, read, by_rarity=by_rarity)
+    return Judged(pages, tuple(wording), tuple(parts), is_literal)
+
+
+def ranked(
+    pool: Judged,
+    *,
+    similarities: Sequence[float] | None = None,
+    limit: int = 20,
+    calibration: Calibration | None = None,
+    model: str | None = None,
+) -> list[Scored]:
+    """Return the best of the judged pages; `rank` is both steps in one."""
+    pages = pool.pages
     if similarities is not None and len(similarities) != len(pages):
         raise ValueError(f"{len(similarities)} similarities for {len(pages)} pages: give one each")
-    literal = profile == "literal"
-    texts = [f"{page.title} {page.snippet}" for page in pages]
-    wording = LexicalSimilarity(by_rarity=not literal).similarities(question, texts)
-    measured = wording if similarities is None else similarities
+    measured = pool.wording if similarities is None else similarities
     fitting = calibration or (LEXICAL if similarities is None else DENSE)
-    scored = [
-        _scored(
-            index,
-            judge(question, page, by_rarity=not literal),
-            float(measured[index]),
-            wording[index],
-            calibration=None if literal else fitting,
-            model=model,
-        )
-        for index, page in enumerate(pages)
+    scale = None if pool.is_literal else fitting
+    weighed = [
+        _weighed(index, parts, float(measured[index]), pool.wording[index], scale)
+        for index, parts in enumerate(pool.parts)
     ]
-    return heapq.nsmallest(
-        limit, scored, key=lambda each: (-each.embedding_rank_score, pages[each.index].url)
-    )
+    best = heapq.nsmallest(limit, weighed, key=lambda each: (-each.score, pages[each.place].url))
+    return [_explained(each, pool.parts[each.place], scale, model) for each in best]
 
 
 def select_for_ingestion(
@@ -165,32 +216,42 @@ def select_for_ingestion(
     return heapq.nsmallest(top_k, chosen, key=lambda i: (-scores[i], i)), threshold
 
 
-def _scored(
-    index: int,
-    parts: Parts,
-    cosine: float,
-    wording: float,
-    *,
-    calibration: Calibration | None,
-    model: str | None,
-) -> Scored:
+class _Weighed(NamedTuple):
+    place: int
+    score: float
+    similarity: float
+    embedding: float
+    heuristic: float
+    failed: bool
+
+
+def _weighed(
+    place: int, parts: Parts, cosine: float, wording: float, scale: Calibration | None
+) -> _Weighed:
     """Combine both sides: on calibrated scales, or raw when there is no calibration."""
     failed = not math.isfinite(cosine)
     similarity = 0.0 if failed else min(max(cosine, -1.0), 1.0)
-    if calibration:
-        embedding = 0.0 if failed else 100 * calibration.probability(similarity, wording)
+    if scale:
+        embedding = 0.0 if failed else 100 * scale.probability(similarity, wording)
         heuristic = parts.relevance
     else:
         embedding, heuristic = 100 * similarity, parts.total
     score = EMBEDDING_SHARE * embedding + HEURISTIC_SHARE * heuristic
+    score = round(min(max(score, 0.0), 100.0), 2)
+    return _Weighed(place, score, similarity, embedding, heuristic, failed)
+
+
+def _explained(
+    weighed: _Weighed, parts: Parts, scale: Calibration | None, model: str | None
+) -> Scored:
     return Scored(
-        index,
-        embedding_rank_score=round(min(max(score, 0.0), 100.0), 2),
-        embedding_similarity=round(similarity, 4),
-        heuristic_score=round(heuristic, 2),
+        weighed.place,
+        embedding_rank_score=weighed.score,
+        embedding_similarity=round(weighed.similarity, 4),
+        heuristic_score=round(weighed.heuristic, 2),
         explanation={
-            **_told(calibration, model, failed=failed),
-            "embedding_score": round(embedding, 2),
+            **_told(scale, model, failed=weighed.failed),
+            "embedding_score": round(weighed.embedding, 2),
             "title": round(parts.title, 2),
             "snippet": parts.snippet,
             "coverage": round(parts.coverage, 2),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
 import math
 from dataclasses import dataclass
@@ -12,20 +13,24 @@ from ..calibration import begun, settled
 from ..costs import embedding_cost
 from ..errors import ModelError
 from ..masking import loggable
-from ..scoring import LEXICAL, Calibration, Page, Scored, rank
+from ..scoring import LEXICAL, Calibration, Judged, Page, judged, ranked
 from .stage import Stage, stage
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from ..context import Profile
     from ..ports import Embedder
     from ..records import Vectors
+    from ..scoring import Scored
     from ..state import Candidate, CollectionSearchState, Flag, RankedResult, RankUpdate
 
 logger = logging.getLogger(__name__)
 
 INLINE: Final = 64
-"""Up to so many pages, about 0.1 ms each, are ranked on the event loop: a thread costs more."""
+"""Up to so many pages, below 0.1 ms each, are judged on the event loop: a thread costs more."""
+HEAD_START_S: Final = 0.001
+"""The model's request leaves before the words are compared, which then costs no time."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,20 +56,20 @@ async def embedding_rank(state: CollectionSearchState, at: Stage) -> RankUpdate:
     """Return the best `max_candidates` results with their scores, best first."""
     question, candidates = state["question"], state["candidates"]
     embedder, profile = await at.context.embedder(), at.context.profile()
-    measured = await _measured(question, candidates, embedder, at) if embedder else Measured()
-
-    def ranked() -> list[Scored]:
-        return rank(
-            question,
-            [Page(title=c["title"], snippet=c["snippet"], url=c["url"]) for c in candidates],
-            similarities=measured.similarities,
-            profile=profile,
-            limit=state["max_candidates"],
-            calibration=measured.calibration,
-            model=embedder.fingerprint if embedder else None,
-        )
-
-    scored = ranked() if len(candidates) <= INLINE else await offload(ranked)
+    asked = asyncio.ensure_future(_measured(question, candidates, embedder, at))
+    try:
+        await asyncio.wait({asked}, timeout=HEAD_START_S)
+        pool = await _judged(question, candidates, profile)
+        measured = await asked
+    finally:
+        asked.cancel()
+    scored = ranked(
+        pool,
+        similarities=measured.similarities,
+        limit=state["max_candidates"],
+        calibration=measured.calibration,
+        model=embedder.fingerprint if embedder else None,
+    )
     flags: list[Flag] = ["embedding_degraded"] if measured.degraded else []
     return {
         "results": [_result(candidates[one.index], one) for one in scored],
@@ -84,10 +89,20 @@ async def embedding_rank(state: CollectionSearchState, at: Stage) -> RankUpdate:
     }
 
 
+async def _judged(question: str, candidates: Sequence[Candidate], profile: Profile) -> Judged:
+    """Compare the words of question and candidates."""
+    pages = [Page(title=c["title"], snippet=c["snippet"], url=c["url"]) for c in candidates]
+    if len(pages) <= INLINE:
+        return judged(question, pages, profile=profile)
+    return await offload(judged, question, pages, profile=profile)
+
+
 async def _measured(
-    question: str, candidates: Sequence[Candidate], embedder: Embedder, at: Stage
+    question: str, candidates: Sequence[Candidate], embedder: Embedder | None, at: Stage
 ) -> Measured:
     """Embed question and candidates in one request, and meanwhile the anchors at first use."""
+    if embedder is None:
+        return Measured()
     is_literal = at.context.profile() == "literal"
     scale = None if is_literal else begun(embedder, folder=at.context.using().home)
     texts = [question, *(f"{c['title']}\n{c['snippet']}" for c in candidates)]
