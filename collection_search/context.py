@@ -235,7 +235,7 @@ def _narrowed(given: SearchContext, server: Any) -> SearchContext:
     providers = {name for name, access in settings.providers.items() if access != ProviderAccess()}
     known = {settings.provider, settings.default_provider, "auto", "offline"}
     for field, allowed in (
-        ("provider", known | (providers & set(registry.names("search")))),
+        ("provider", known | providers),
         ("model", {settings.model}),
         ("embeddings", {settings.embeddings, "lexical"}),
     ):
@@ -243,4 +243,7 @@ def _narrowed(given: SearchContext, server: Any) -> SearchContext:
         if isinstance(asked, str) and asked not in allowed:
             raise ConfigError(f"{field} {asked!r} is not configured on this server.")
     user = getattr(server, "user", None)
-    return given.model_copy(update={"tenant_id": getattr(user, "identity", settings.tenant)})
+    tenant = settings.tenant if user is None else getattr(user, "identity", None)
+    if not tenant:
+        raise ConfigError("The authenticated user has no identity, so there is no tenant.")
+    return given.model_copy(update={"tenant_id": tenant, "run_id": None, "invocation_id": None})

@@ -155,7 +155,9 @@ class SearchAdapterResponse:
     raw_results: Sequence[RawSearchResult] = ()
     quota_remaining: int | None = None
     request_count: int = 1
-    """Requests that the provider counts: one per page of results."""
+    """Requests that were made: one per page of results."""
+    cost_usd: float | None = None
+    """What the provider says it cost, 0 in a free mode; None: by the list price of its requests."""
     notices: Sequence[str] = ()
     """What a person should know about the answer, such as a missing page or an end date."""
 

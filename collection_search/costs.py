@@ -60,7 +60,7 @@ def embedding_cost(model: str, input_tokens: int | None) -> float | None:
 
 
 def search_cost(provider: str, requests: int) -> float | None:
-    """Return what billed search requests cost, attempts that a provider bills included.
+    """Return what that many billed search requests cost.
 
     >>> search_cost("tavily", 4), search_cost("offline", 4)
     (0.032, 0.0)

@@ -97,15 +97,6 @@ class Embedder(Protocol):
         ...
 
 
-@runtime_checkable
-class PoolSimilarity(Protocol):
-    """Similarity without a model: judged from the words of the pool itself."""
-
-    def similarities(self, question: str, texts: Sequence[str]) -> Sequence[float]:
-        """Return one similarity per text, -1 to 1, in order."""
-        ...
-
-
 class StagingStore(Protocol):
     """Texts that a provider delivered, kept by content so that a run's state need not carry them.
 

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import inspect
 import logging
+import os
 import threading
 from typing import TYPE_CHECKING, Any, Final
+
+from pydantic import SecretStr
 
 from . import registry
 from .bridge import offload
@@ -43,8 +46,11 @@ async def auto_provider(settings: Settings) -> tuple[str, str]:
         else:
             return preferred, "the default_provider of the settings"
     for name, part, variable in AUTO_PROVIDERS:
-        if getattr(settings.access(name), part):
-            return name, f"{reason}the first that is configured: {variable} is set"
+        given = getattr(settings.access(name), part)
+        text = given.get_secret_value() if isinstance(given, SecretStr) else given or ""
+        if text.strip():
+            where = f"{variable} is set" if variable in os.environ else "by the settings"
+            return name, f"{reason}the first that is configured: {where}"
     return "offline", (
         f"{reason}no provider is configured: the documentation on this machine is searched"
     )

@@ -46,7 +46,7 @@ class ProviderAccess(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True, hide_input_in_errors=True)
 
     api_key: SecretStr | None = None
-    base_url: str | None = None
+    base_url: str | None = Field(default=None, repr=False)
     """Scheme, host and prefix, to which the vendor's documented path is appended."""
     search_engine_id: str | None = None
     """Google's `cx`."""
@@ -163,6 +163,7 @@ class Settings(BaseSettings):
     )
     openai_base_url: str | None = Field(
         default=None,
+        repr=False,  # it may hold a password
         validation_alias=_vendor("openai_base_url", "OPENAI_BASE_URL"),
         description="Any compatible endpoint, /v1 included.",
     )
@@ -170,7 +171,9 @@ class Settings(BaseSettings):
         default=None, description="Key of the endpoint below, where it is another one."
     )
     embeddings_base_url: str | None = Field(
-        default=None, description="Endpoint of embeddings, where it is not OPENAI_BASE_URL."
+        default=None,
+        repr=False,  # it may hold a password
+        description="Endpoint of embeddings, where it is not OPENAI_BASE_URL.",
     )
     langfuse_public_key: str | None = Field(
         default=None,
@@ -184,6 +187,7 @@ class Settings(BaseSettings):
     )
     langfuse_base_url: str | None = Field(
         default=None,
+        repr=False,  # it may hold a password
         validation_alias=_vendor("langfuse_base_url", "LANGFUSE_BASE_URL", "LANGFUSE_HOST"),
         description="Address of a self-hosted Langfuse; by default its cloud.",
     )

@@ -12,7 +12,7 @@ from ..bridge import offload
 from ..calibration import begun, settled
 from ..costs import embedding_cost
 from ..errors import ModelError
-from ..masking import loggable
+from ..masking import loggable, told
 from ..scoring import LEXICAL, Calibration, Judged, Page, judged, ranked
 from .stage import Stage, stage
 
@@ -42,6 +42,8 @@ class Measured:
     calibration: Calibration | None = None
     input_tokens: int | None = 0
     cost_usd: float | None = 0.0
+    error: str | None = None
+    """Why there are no similarities."""
 
     @property
     def degraded(self) -> bool:
@@ -83,6 +85,7 @@ async def embedding_rank(state: CollectionSearchState, at: Stage) -> RankUpdate:
             "avg_heuristic_score": _mean([one.heuristic_score for one in scored]),
             "embedder": embedder.fingerprint if embedder else "lexical",
             "profile": profile,
+            "error": measured.error,
             "input_tokens": measured.input_tokens,
             "cost_usd": measured.cost_usd,
         },
@@ -106,7 +109,7 @@ async def _measured(
     is_literal = at.context.profile() == "literal"
     scale = None if is_literal else begun(embedder, folder=at.context.using().home)
     texts = [question, *(f"{c['title']}\n{c['snippet']}" for c in candidates)]
-    embedded = None
+    embedded, cause = None, None
     try:
         embedded = await embedder.embed(texts)
         similarities = _cosines(embedded.vectors, pages=len(candidates))
@@ -114,12 +117,13 @@ async def _measured(
         logger.warning("embedding failed, similarities count as 0", exc_info=loggable(error))
         similarities = [math.nan] * len(candidates)
         scale = None
+        cause = told(str(error)) or type(error).__name__
     tokens = None if embedded is None else embedded.input_tokens
     cost = embedding_cost(embedder.fingerprint, tokens)
     model = embedder.fingerprint.partition(":")[2] or embedder.fingerprint
     at.span.usage(model=model, input_tokens=tokens, output_tokens=None, cost_usd=cost)
     calibration = None if scale is None else await settled(scale)
-    return Measured(similarities, calibration, tokens, cost)
+    return Measured(similarities, calibration, tokens, cost, cause)
 
 
 def _cosines(vectors: Vectors, *, pages: int) -> list[float]:

@@ -9,7 +9,7 @@ from itertools import zip_longest
 from typing import TYPE_CHECKING
 
 from ..bridge import offload
-from ..costs import search_cost
+from ..costs import search_cost, total_cost
 from ..masking import captured_query, loggable
 from ..tools.web_search import WebSearchWorker
 from ..urls import url_key
@@ -73,7 +73,7 @@ async def parallel_web_search(state: CollectionSearchState, at: Stage) -> Search
             "raw_result_count": sum(r.outcome.meta["raw_result_count"] for r in responses),
             "result_count": len(candidates),
             "request_count": requests,
-            "cost_usd": search_cost(name, requests),
+            "cost_usd": _cost(name, responses),
         },
     }
 
@@ -165,6 +165,16 @@ def _report(query: str, response: WebSearchResponse) -> QueryReport:
         "latency_ms": meta["latency_ms"],
         "quota_remaining": meta.get("quota_remaining"),
     }
+
+
+def _cost(provider: str, responses: Sequence[WebSearchResponse]) -> float | None:
+    """Return what the answers cost, as the provider says or by its list price."""
+    costs = []
+    for meta in (response.outcome.meta for response in responses):
+        told = meta["cost_usd"]
+        costs.append(search_cost(provider, meta["billed_request_count"]) if told is None else told)
+    known = [cost for cost in costs if cost is not None]
+    return total_cost(known) if len(known) == len(costs) else None
 
 
 def _notices(responses: Sequence[WebSearchResponse]) -> list[str]:

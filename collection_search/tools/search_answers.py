@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any, Final
@@ -56,6 +57,16 @@ def whole_number(value: Any) -> int | None:
     (200, None, None)
     """
     return int(value) if isinstance(value, int) and not isinstance(value, bool) else None
+
+
+def amount(value: Any) -> float | None:
+    """Return a plain amount of money, None for everything else.
+
+    >>> amount(0.007), amount(0), amount(float("inf")), amount("7")
+    (0.007, 0.0, None, None)
+    """
+    is_number = isinstance(value, int | float) and not isinstance(value, bool)
+    return float(value) if is_number and 0 <= value < math.inf else None
 
 
 def _is_complete(answer: Any) -> bool:

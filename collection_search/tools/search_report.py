@@ -81,7 +81,11 @@ class SearchReport:
     results: list[SearchResult] = field(default_factory=list)
     attempts: int = 0
     requests: int = 0
-    """Requests that the provider counts: every attempt, and every further page of results."""
+    """Requests that were made: every attempt, and every further page of results."""
+    billed_requests: int = 0
+    """Those of the answer: what failed is not billed."""
+    cost_usd: float | None = None
+    """As far as the provider says it itself."""
     notices: Sequence[str] = ()
     raw_result_count: int = 0
     """Rows as received."""
@@ -123,6 +127,8 @@ class SearchReport:
             "latency_ms": self.latency_ms,
             "attempts": self.attempts,
             "request_count": self.requests,
+            "billed_request_count": self.billed_requests,
+            "cost_usd": self.cost_usd,
             "http_status": self._status(),
             "result_count": len(self.results),
             "raw_result_count": self.raw_result_count,

@@ -42,7 +42,7 @@ from ..masking import loggable
 from ..ports import BaseSearchAdapter, SearchAdapter, SpanSink, TraceRef
 from ..text import plain
 from .retry import RetrySchedule
-from .search_answers import checked, whole_number
+from .search_answers import amount, checked, whole_number
 from .search_calls import AwaitingCaller, BlockingCaller, Caller, finished, provider_name
 from .search_report import Failure, SearchReport
 from .search_rows import valid_results, without_duplicates
@@ -161,7 +161,9 @@ class WebSearchWorker:
         answer = await self._answer(report, caller, ends_at)
         report.http_status = whole_number(answer.status_code)
         report.quota_remaining = whole_number(answer.quota_remaining)
-        report.requests += max(0, (whole_number(answer.request_count) or 1) - 1)
+        report.billed_requests = max(1, whole_number(answer.request_count) or 1)
+        report.requests += report.billed_requests - 1
+        report.cost_usd = amount(answer.cost_usd)
         report.notices = [str(notice) for notice in answer.notices]
         report.raw_result_count = len(answer.raw_results or answer.results)
         rows = islice(answer.results, max(MAX_ROWS, self._requested))

@@ -167,3 +167,39 @@ async def test_langchain_embeddings_are_an_embedder() -> None:
     embedder = await SearchContext(embeddings=DeterministicFakeEmbedding(size=8)).embedder()
     assert embedder is not None
     assert (await embedder.embed(["tea", "coffee"])).vectors.shape == (2, 8)
+
+
+async def test_a_blank_key_is_none(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Blanks in the file or the environment do not make a provider usable."""
+    monkeypatch.setenv("SEARXNG_URL", KEYS["SEARXNG_URL"])
+    settings = Settings.load(providers={"brave": {"api_key": "  "}, "tavily": {"api_key": "x"}})
+    assert await auto_provider(settings) == (
+        "tavily",
+        "the first that is configured: by the settings",
+    )
+    blank = Settings.load(providers={"brave": {"api_key": "  "}})
+    assert (await auto_provider(blank))[0] == "searxng"
+
+
+def test_an_address_with_a_password_does_not_show() -> None:
+    """The settings may be printed."""
+    password = "hunter2"
+    address = f"https://user:{password}@models.example/v1"
+    settings = Settings(openai_base_url=address, embeddings_base_url=address)
+    assert password not in repr(settings)
+    assert password not in repr(SearchContext(settings=settings))
+
+
+def test_a_user_without_identity_has_no_tenant() -> None:
+    """A server's user decides about the tenant; ids of another run cannot be claimed."""
+    from types import SimpleNamespace
+
+    from langgraph.runtime import Runtime
+
+    context: dict[str, object] = {"collection_search": {"run_id": "another-run"}}
+    nobody = SimpleNamespace(user=SimpleNamespace(identity=""))
+    with pytest.raises(ConfigError, match="no identity"):
+        SearchContext.of(Runtime(context=context, server_info=nobody))  # type: ignore[arg-type]
+    acme = SimpleNamespace(user=SimpleNamespace(identity="acme"))
+    given = SearchContext.of(Runtime(context=context, server_info=acme))  # type: ignore[arg-type]
+    assert (given.tenant_id, given.run_id) == ("acme", None)

@@ -153,6 +153,8 @@ META_FIELDS = {
     "normalized_result_count": 2,
     "quota_remaining": 73,
     "request_count": 2,
+    "billed_request_count": 2,
+    "cost_usd": 0.014,
     "notices": ["page 3 is missing"],
 }
 IDS = list(META_FIELDS)[:7]
@@ -167,6 +169,7 @@ def test_meta_field(search, name):
         raw_results=[{}, {}, {}],
         quota_remaining=73,
         request_count=2,
+        cost_usd=0.014,
         notices=["page 3 is missing"],
     )
     assert search(ScriptedAdapter(answer)).outcome.meta[name] == META_FIELDS[name]

@@ -8,7 +8,7 @@ from ...contracts import ProviderSearchResult
 from ...text import excerpt
 from ..http import HttpRequest, joined
 from .http_search import HttpSearch, ResultPage
-from .reading import published, share, text
+from .reading import at, published, share, text
 
 if TYPE_CHECKING:
     from ..http import HttpResponse
@@ -46,8 +46,12 @@ class ExaSearch(HttpSearch):
 
     def parse(self, response: HttpResponse) -> ResultPage:
         """Return the page of results. Raises SearchProviderError."""
-        raw = self.listed(self.answer(response).get("results"), response)
-        return self.page_of(raw, self._row, response, more=False)
+        answer = self.answer(response)
+        raw = self.listed(answer.get("results"), response)
+        cost = at(answer, "costDollars", "total")
+        return self.page_of(
+            raw, self._row, response, more=False, cost_usd=cost if isinstance(cost, float) else None
+        )
 
     def _row(self, row: dict[str, Any]) -> ProviderSearchResult:
         return ProviderSearchResult(

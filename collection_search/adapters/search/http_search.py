@@ -171,6 +171,7 @@ class _Found:
     requests: int = 0
     status: int = 0
     quota_remaining: int | None = None
+    cost_usd: float | None = None
 
     def left_s(self) -> float:
         """Return how many seconds are left; none or less when the time is over."""
@@ -184,6 +185,8 @@ class _Found:
         self.raw.extend(page.raw)
         self.notices.extend(page.notices)
         self.quota_remaining = page.quota_remaining
+        if page.cost_usd is not None:
+            self.cost_usd = (self.cost_usd or 0.0) + page.cost_usd
         return len(self.rows) > before
 
     def response(self, max_results: int) -> SearchAdapterResponse:
@@ -194,6 +197,7 @@ class _Found:
             raw_results=self.raw,
             quota_remaining=self.quota_remaining,
             request_count=self.requests,
+            cost_usd=self.cost_usd,
             notices=list(dict.fromkeys(self.notices)),
         )
 

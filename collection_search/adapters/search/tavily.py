@@ -49,7 +49,8 @@ class TavilySearch(HttpSearch):
     def parse(self, response: HttpResponse) -> ResultPage:
         """Return the page of results. Raises SearchProviderError."""
         raw = self.listed(self.answer(response).get("results"), response)
-        return self.page_of(raw, self._row, response, more=False)
+        free = None if self.key() else 0.0
+        return self.page_of(raw, self._row, response, more=False, cost_usd=free)
 
     def meaning(self, refusal: Refusal) -> ErrorCode:
         """Return what a refusal stands for; the keyless mode has limits of several lengths."""

@@ -45,6 +45,8 @@ class ResultPage:
     """Whether there is a further page; None where the answer does not say."""
     quota_remaining: int | None = None
     notices: Sequence[str] = ()
+    cost_usd: float | None = None
+    """What the answer says it cost."""
 
 
 class Vendor:
@@ -164,6 +166,7 @@ class Vendor:
         more: bool | None = None,
         quota_remaining: int | None = None,
         notices: Sequence[str] = (),
+        cost_usd: float | None = None,
     ) -> ResultPage:
         """Return a page of what `row` makes of each row, without those that have no address.
 
@@ -172,7 +175,7 @@ class Vendor:
         rows = [made for each in raw if (made := row(each)).url.strip()]
         if raw and not rows:
             self.unusable("results that have no address", response)
-        return ResultPage(rows, raw, more, quota_remaining, notices)
+        return ResultPage(rows, raw, more, quota_remaining, notices, cost_usd)
 
     def unusable(self, what: str, response: HttpResponse) -> NoReturn:
         """Raise the error of a successful answer that cannot be used."""
