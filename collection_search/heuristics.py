@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-import re
-from dataclasses import dataclass
 from functools import lru_cache
-from typing import Final, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple
 from urllib.parse import urlsplit
 
-from .lexicon import language_of, question_terms, stem_set
+from .lexicon import language_of, question_terms, stem_finder, words
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 TITLE_POINTS: Final = 30
 SNIPPET_POINTS: Final = 25
@@ -41,8 +42,26 @@ class Page(NamedTuple):
     url: str
 
 
-@dataclass(frozen=True, slots=True)
-class Parts:
+class PageWords(NamedTuple):
+    """The words of a page, read once for all that compares them."""
+
+    title: list[str]
+    snippet: list[str]
+    address: list[str]
+    """Of host and path: they often name the subject, those of a query string seldom."""
+
+    @classmethod
+    def of(cls, page: Page) -> PageWords:
+        """Return the words of the page.
+
+        >>> PageWords.of(Page("Tasks", "Cancel it.", "https://a.example/task?q=x"))
+        PageWords(title=['tasks'], snippet=['cancel', 'it'], address=['a', 'example', 'task'])
+        """
+        address = page.url.partition("://")[2].partition("?")[0]
+        return cls(words(page.title), words(page.snippet), words(address))
+
+
+class Parts(NamedTuple):
     """The points of one page for one question."""
 
     title: float
@@ -72,9 +91,11 @@ class Parts:
         return max(0.0, 100 * earned + self.url)
 
 
-@lru_cache(maxsize=4096)
+@lru_cache(maxsize=256)
 def judge(question: str, page: Page, *, by_rarity: bool = True) -> Parts:
-    """Return the points of a page.
+    """Return the points of a page; those of the last 256 pages are remembered.
+
+    As the worker cuts its results, these take some 300 KiB, 10 MiB if all are as long as allowed.
 
     `by_rarity`: rare words of the question count more than common ones, and a page without a
     title is judged by its snippet alone; otherwise every word counts the same.
@@ -83,21 +104,36 @@ def judge(question: str, page: Page, *, by_rarity: bool = True) -> Parts:
     >>> parts.title, parts.snippet, parts.coverage, parts.url, parts.matched
     (10.0, 10, 20.0, 0, ('cancel', 'task'))
     """
-    asked = {term: term.rarity if by_rarity else 1.0 for term in question_terms(question)}
-    weight = sum(asked.values()) or 1
-    language = language_of(question)
-    in_title = stem_set(page.title, language)
-    found = in_title | stem_set(f"{page.snippet} {_readable(page.url)}", language)
-    matched = tuple(term for term in asked if term.stem in found)
-    coverage = sum(asked[term] for term in matched) / weight
-    titled = sum(asked[term] for term in matched if term.stem in in_title) / weight
-    return Parts(
-        title=TITLE_POINTS * (coverage if by_rarity and not in_title else titled),
-        snippet=snippet_quality(page.snippet),
-        coverage=COVERAGE_POINTS * coverage,
-        url=url_penalty(page.url),
-        matched=tuple(term.word for term in matched),
-    )
+    return judge_all(question, [page], [PageWords.of(page)], by_rarity=by_rarity)[0]
+
+
+def judge_all(
+    question: str, pages: Sequence[Page], read: Sequence[PageWords], *, by_rarity: bool = True
+) -> list[Parts]:
+    """Return what `judge` says of each page, in order; `read` are the pages' words."""
+    asked = [
+        (term.stem, term.word, term.rarity if by_rarity else 1.0)
+        for term in question_terms(question)
+    ]
+    weight = sum([rarity for _, _, rarity in asked]) or 1
+    stems_in = stem_finder({stem for stem, _, _ in asked}, language_of(question))
+    judged = []
+    for page, (title, snippet, address) in zip(pages, read, strict=True):
+        in_title = set(stems_in(title))
+        found = in_title.union(stems_in(snippet), stems_in(address))
+        matched = [each for each in asked if each[0] in found]
+        coverage = sum([rarity for _, _, rarity in matched]) / weight
+        titled = sum([rarity for stem, _, rarity in matched if stem in in_title]) / weight
+        judged.append(
+            Parts(
+                TITLE_POINTS * (coverage if by_rarity and not title else titled),
+                snippet_quality(page.snippet),
+                COVERAGE_POINTS * coverage,
+                url_penalty(page.url),
+                tuple([word for _, word, _ in matched]),
+            )
+        )
+    return judged
 
 
 def snippet_quality(snippet: str) -> int:
@@ -111,7 +147,7 @@ def snippet_quality(snippet: str) -> int:
         return 0
     length = len(text)
     points = 5 if length < 40 else 12 if length < 80 else 20  # noqa: PLR2004 - the specified steps
-    return points + (5 if re.search(r"[.!?]", text) else 0)
+    return points + (5 if "." in text or "!" in text or "?" in text else 0)
 
 
 def url_penalty(url: str) -> int:
@@ -121,20 +157,27 @@ def url_penalty(url: str) -> int:
     (0, -10)
     """
     try:
-        address = urlsplit(url)
+        host, path, query = _split(url)
     except ValueError:
         return -URL_POINTS
-    segments = [part.partition(".")[0].lower() for part in address.path.split("/") if part]
-    site = ".".join((address.hostname or "").split(".")[-2:])
-    penalty = (
-        sum(_PENALTIES.get(segment, 0) for segment in segments)
-        + _SOCIAL_PENALTY * (site in _SOCIAL)
-        + _DEEP_PENALTY * (len(segments) > _DEEP)
-        + _LONG_QUERY_PENALTY * (len(address.query) > _LONG_QUERY)
-    )
+    segments = [segment for segment in path.split("/") if segment]
+    penalty = sum([_PENALTIES.get(segment.partition(".")[0], 0) for segment in segments])
+    if host.endswith(_SOCIAL) and ".".join(host.split(".")[-2:]) in _SOCIAL:
+        penalty += _SOCIAL_PENALTY
+    if len(segments) > _DEEP:
+        penalty += _DEEP_PENALTY
+    if len(query) > _LONG_QUERY:
+        penalty += _LONG_QUERY_PENALTY
     return -min(penalty, URL_POINTS)
 
 
-def _readable(url: str) -> str:
-    """Return host and path: their words often name the subject, those of a query string seldom."""
-    return url.partition("://")[2].partition("?")[0]
+def _split(url: str) -> tuple[str, str, str]:
+    """Return host, path and query in lower case; raises ValueError for what is no URL."""
+    plain = url.lower()
+    if plain.startswith(("https://", "http://")) and url.isascii() and url.isprintable():
+        rest, _, query = plain.partition("#")[0].partition("?")
+        host, _, path = rest.partition("://")[2].partition("/")
+        if "@" not in host and ":" not in host and "[" not in host and "]" not in host:
+            return host, path, query
+    address = urlsplit(url)
+    return address.hostname or "", address.path.lower(), address.query

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from functools import lru_cache
-from typing import TYPE_CHECKING, Final, TypeAlias
+from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias
 
 import numpy as np
 
@@ -14,10 +13,16 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    Grams: TypeAlias = NDArray[np.int64]
+    Whole: TypeAlias = NDArray[np.int64]
     Weights: TypeAlias = NDArray[np.float64]
 
 _SIZES: Final = (3, 4, 5)
+_LARGEST_TABLE: Final = 1 << 18
+_INT32_BITS: Final = 31
+
+# Until glibc has seen so large a block freed, it hands the memory of each call, 1 to 2 MiB, back to
+# the system; to take it again costs more than the arithmetic.
+np.empty(1 << 21, np.uint8)
 
 
 class LexicalSimilarity:
@@ -40,61 +45,141 @@ class LexicalSimilarity:
         >>> near > 0.5, far
         (True, 0.0)
         """
-        grams, weights = self._question(question)
-        pool = [_text_grams(text) for text in texts]
-        if not grams.size or not any(each.size for each in pool):
-            return [0.0] * len(texts)
-        return _cosines(grams, weights, pool)
+        return self.of_words(question, [words(text) for text in texts])
 
-    def _question(self, question: str) -> tuple[Grams, Weights]:
-        """Return the distinct n-grams of the question, sorted, with their weights before IDF."""
+    def of_words(self, question: str, texts: Sequence[Sequence[str]]) -> list[float]:
+        """Return the same for texts that `lexicon.words` has read."""
         if not self._by_rarity:
-            grams, counts = np.unique(_text_grams(question), return_counts=True)
-            return grams, 1 + np.log(counts)
-        terms = [(_word_grams(term.word), term.rarity) for term in question_terms(question)]
-        grams, slots = np.unique(_joined([each for each, _ in terms]), return_inverse=True)
-        weights = np.zeros(grams.size)
-        shares = [np.full(each.size, rarity / each.size**0.5) for each, rarity in terms]
-        np.add.at(weights, slots, np.concatenate(shares or [weights]))
-        return grams, weights
+            return _cosines(_Grams.of([*texts, words(question)]), rarities=None)
+        terms = question_terms(question)
+        grams = _Grams.of([*texts, [term.word for term in terms]])
+        return _cosines(grams, rarities=np.array([term.rarity for term in terms]))
 
 
-def _cosines(asked: Grams, asked_weights: Weights, pool: list[Grams]) -> list[float]:
-    n = len(pool)
-    known, slots = np.unique(np.concatenate(pool), return_inverse=True)
-    owners = np.repeat(np.arange(n), [grams.size for grams in pool])
-    cells, counts = np.unique(owners * known.size + slots, return_counts=True)
-    owner, slot = np.divmod(cells, known.size)
-    frequency = np.bincount(slot)
-    weights = (1 + np.log(counts)) * _idf(frequency, n)[slot]
+class _Grams(NamedTuple):
+    """Which word of which text has which n-gram: each triple once, in ascending order.
 
-    nearest = np.minimum(np.searchsorted(known, asked), known.size - 1)
-    shared = known[nearest] == asked
-    wanted = asked_weights * _idf(np.where(shared, frequency[nearest], 0), n)
-    lookup = np.zeros(known.size)
-    lookup[nearest[shared]] = wanted[shared]
+    A triple is a number of three parts, the text in its highest bits, then the n-gram and, in the
+    lowest, the word. All three count from 0, n-grams over all texts, words over all texts too.
+    """
 
-    dots = np.bincount(owner, weights * lookup[slot], minlength=n)
-    norms = np.sqrt(np.bincount(owner, weights**2, minlength=n)) * np.linalg.norm(wanted)
-    cosines: list[float] = np.clip(dots / np.where(norms > 0, norms, 1), 0, 1).tolist()
+    triples: Whole
+    texts: int
+    grams: int
+    """How many different ones there are."""
+    gram_bits: int
+    word_bits: int
+
+    @classmethod
+    def of(cls, texts: Sequence[Sequence[str]]) -> _Grams:
+        """Return the n-grams of the texts, given as words."""
+        joined = [" ".join(text) for text in texts]
+        chars, alphabet = _numbered(_code_points(f" {' '.join(joined)} "))
+        inside = chars != chars[0]
+        word = (~inside).cumsum()[1:]  # that holds the character behind each place
+        places, numbers, count = _all_grams(chars, alphabet, inside)
+        word_bits, gram_bits = int(word[-1]).bit_length(), count.bit_length()
+        owner = np.arange(len(texts)) << (gram_bits + word_bits)
+        triples = (np.repeat(owner, [len(text) + 1 for text in joined]) | word).take(places)
+        numbers <<= word_bits
+        triples |= numbers
+        if (len(texts) << (gram_bits + word_bits)).bit_length() <= _INT32_BITS:
+            triples = triples.astype(np.int32)  # sorted in half the time
+        triples.sort()
+        return cls(triples[_is_new(triples)], len(texts), count, gram_bits, word_bits)
+
+
+def _all_grams(chars: Whole, alphabet: int, inside: NDArray[np.bool_]) -> tuple[Whole, Whole, int]:
+    """Return the place and the number of every n-gram, and how many numbers there are.
+
+    An n-gram may begin or end with the space at a word's border and has no other. It is numbered
+    as the one before it and one more character, so that all numbers stay small.
+    """
+    places = inside[1:-1].nonzero()[0]
+    numbers = ((chars[:-2] * alphabet + chars[1:-1]) * alphabet + chars[2:]).take(places)
+    found, numbered, count = [], [], 0
+    for size in _SIZES:
+        if size > _SIZES[0]:
+            longer = inside.take(places + (size - 2)).nonzero()[0]
+            places = places.take(longer)
+            numbers = numbers.take(longer) * alphabet + chars.take(places + (size - 1))
+        numbers, different = _numbered(numbers)
+        found.append(places)
+        numbered.append(numbers + count)
+        count += different
+    return np.concatenate(found), np.concatenate(numbered), count
+
+
+def _numbered(keys: NDArray[np.integer]) -> tuple[Whole, int]:
+    """Return a number for each key, the same for equal ones, and how many there are; from 0."""
+    size = int(keys.max(initial=0)) + 1
+    if size > _LARGEST_TABLE:
+        known, numbers = np.unique(keys, return_inverse=True)
+        return numbers, known.size
+    places = np.arange(keys.size, dtype=np.int32)
+    last_place = np.empty(size, np.int32)
+    last_place[keys] = places
+    last = last_place.take(keys)
+    number = (last == places).cumsum()
+    number -= 1
+    return number.take(last), int(number[-1]) + 1 if number.size else 0
+
+
+def _code_points(text: str) -> NDArray[np.integer]:
+    try:
+        return np.frombuffer(text.encode("latin-1"), np.uint8)
+    except UnicodeEncodeError:
+        return np.frombuffer(text.encode("utf-32-le", "surrogatepass"), np.int32)
+
+
+def _cosines(grams: _Grams, rarities: Weights | None) -> list[float]:
+    """Return the cosine of each text with the last one, the question."""
+    n = grams.texts - 1
+    triples, gram_bits, word_bits = grams.triples, grams.gram_bits, grams.word_bits
+    border = triples.searchsorted(n << (gram_bits + word_bits))
+    if border in {0, triples.size}:
+        return [0.0] * n
+    cells = triples[:border] >> word_bits
+    starts = _is_new(cells).nonzero()[0]
+    counts = np.append(starts[1:], border)
+    counts -= starts
+    cells = cells.take(starts).astype(np.int64)
+    slots = cells & ((1 << gram_bits) - 1)
+
+    by_frequency = np.log((1 + n) / (1 + np.arange(n + 1))) + 1
+    idf = by_frequency.take(np.bincount(slots, minlength=grams.grams))
+    by_count = 1 + np.log(np.arange(1, counts.max() + 1))
+    weights = by_count.take(counts - 1) * idf.take(slots)
+    wanted = _wanted(grams, triples[border:].astype(np.int64), rarities, idf)
+
+    edges = cells.searchsorted(np.arange(n + 1) << gram_bits)
+    dots = _sums(weights * wanted.take(slots), edges)
+    norms = np.sqrt(_sums(weights * weights, edges) * (wanted @ wanted))
+    cosines: list[float] = (dots / np.where(norms > 0, norms, 1)).clip(0, 1).tolist()
     return cosines
 
 
-def _idf(frequency: Grams, n: int) -> Weights:
-    return np.log((1 + n) / (1 + frequency)) + 1
+def _wanted(grams: _Grams, triples: Whole, rarities: Weights | None, idf: Weights) -> Weights:
+    """Return the weight of every n-gram in the question, of which the triples are given."""
+    slots = (triples >> grams.word_bits) & ((1 << grams.gram_bits) - 1)
+    if rarities is None:
+        counts = np.bincount(slots, minlength=grams.grams)
+        return np.where(counts > 0, 1 + np.log(np.maximum(counts, 1)), 0) * idf
+    term = triples & ((1 << grams.word_bits) - 1)
+    term -= term.min()
+    shares = rarities / np.sqrt(np.bincount(term))
+    return np.bincount(slots, shares.take(term), minlength=grams.grams) * idf
 
 
-def _text_grams(text: str) -> Grams:
-    return _joined([_word_grams(word) for word in words(text)])
+def _is_new(values: Whole) -> NDArray[np.bool_]:
+    """Return where a value differs from the one before it."""
+    is_new = np.ones(values.size, np.bool_)
+    np.not_equal(values[1:], values[:-1], out=is_new[1:])
+    return is_new
 
 
-def _joined(parts: list[Grams]) -> Grams:
-    return np.concatenate(parts) if parts else np.empty(0, np.int64)
-
-
-@lru_cache(maxsize=1 << 14)
-def _word_grams(word: str) -> Grams:
-    """Return the hashes of a word's n-grams, its borders marked by spaces."""
-    padded = f" {word} "
-    grams = [padded[i : i + size] for size in _SIZES for i in range(max(1, len(padded) - size + 1))]
-    return np.fromiter(map(hash, dict.fromkeys(grams)), np.int64)
+def _sums(values: Weights, edges: Whole) -> Weights:
+    """Return the sum of each stretch between two edges."""
+    sums = np.add.reduceat(np.append(values, 0.0), edges[:-1])
+    sums[edges[1:] == edges[:-1]] = 0.0
+    return sums

@@ -103,7 +103,7 @@ def plain(text: str) -> str:
     >>> plain("caf" + chr(0xE9) + chr(0xD800))
     'café?'
     """
-    return text.encode(errors="replace").decode()
+    return text if text.isascii() else text.encode(errors="replace").decode()
 
 
 def clean_snippet(text: str | None) -> str:
@@ -116,8 +116,11 @@ def clean_snippet(text: str | None) -> str:
     """
     if not text:
         return ""
-    plain = _TAG.sub(lambda tag: "" if tag["inline"] else " ", text)
-    return _one_line(html.unescape(_HUGE_REFERENCE.sub("\ufffd", plain)))
+    if "<" in text:
+        text = _TAG.sub(lambda tag: "" if tag["inline"] else " ", text)
+    if "&" in text:
+        text = html.unescape(_HUGE_REFERENCE.sub("\ufffd", text))
+    return _one_line(text)
 
 
 def excerpt(text: str, limit: int = 240) -> str:
@@ -130,6 +133,8 @@ def excerpt(text: str, limit: int = 240) -> str:
     """
     if limit < 1:
         raise ValueError("limit must be 1 or more")
+    if len(text) <= limit and _is_one_line(text):
+        return text
     line = " ".join(text.split(maxsplit=limit)).rstrip()
     if len(line) <= limit:
         return line
@@ -163,7 +168,12 @@ def chunk_spans(text: str, *, size: int = 1200, overlap: int = 150) -> list[tupl
 
 
 def _one_line(text: str) -> str:
-    return " ".join(_UNSEEN.sub("", text).split())
+    return text if _is_one_line(text) else " ".join(_UNSEEN.sub("", text).split())
+
+
+def _is_one_line(text: str) -> bool:
+    """Tell the usual text, of which nothing is to be taken out: of white space it has one blank."""
+    return text.isprintable() and "  " not in text and text[:1] != " " and text[-1:] != " "
 
 
 def _folded(query: str) -> str:

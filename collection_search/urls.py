@@ -8,7 +8,9 @@ text: parsing a query into pairs and writing it again would change `%20`, `?flag
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 from ipaddress import AddressValueError, IPv4Address, IPv6Address
+from operator import itemgetter
 from string import ascii_letters, digits
 from typing import TYPE_CHECKING, Final
 from urllib.parse import quote
@@ -24,13 +26,13 @@ TRACKING_NAMES: Final = frozenset(
 )
 """Parameters that no page depends on; compared exactly, case included."""
 
-_NOISE = re.compile(
-    "_gl|_ga|dclid|gad_campaignid|gad_source|gbraid|gclsrc|srsltid|wbraid"  # Google
-    "|igsh|li_fat_id|ttclid|twclid"  # social networks
-    "|_hsenc|_hsmi|mc_cid|mkt_tok"  # newsletters
-    "|(?:mtm|pk)_campaign|mtm_keyword|pk_kwd"  # Matomo
-    "|jsessionid|phpsessid"
-)
+_NOISE: Final = frozenset({
+    "_gl", "_ga", "dclid", "gad_campaignid", "gad_source", "gbraid", "gclsrc", "srsltid", "wbraid",
+    "igsh", "li_fat_id", "ttclid", "twclid",  # social networks, after Google
+    "_hsenc", "_hsmi", "mc_cid", "mkt_tok",  # newsletters
+    "mtm_campaign", "mtm_keyword", "pk_campaign", "pk_kwd",  # Matomo
+    "jsessionid", "phpsessid",
+})  # fmt: skip
 """Further click and session ids, which only `url_key` ignores."""
 
 _REFUSED = re.compile(r"[\x00-\x1f\x7f-\x9f\ud800-\udfff]")
@@ -45,12 +47,22 @@ _HOST_NAME = re.compile(r"[a-z0-9_-]{1,63}(?:\.[a-z0-9_-]{1,63})*\.?")
 _MAX_HOST_NAME = 254
 _DEFAULT_PORT: Final = {"http": "80", "https": "443"}
 _MAX_PORT = 65_535
+_MAX_REMEMBERED: Final = 300
 
 _HEX = "[0-9A-Fa-f]"
 _ESCAPE = re.compile(
     rf"(?P<stray>%{_HEX}?)?(?P<escape>%{_HEX}{{2}})|[^%A-Za-z0-9\-._~!$&'()*+,;=:@/?\[\]]+"
 )
 _UNRESERVED: Final = {f"%{ord(char):02X}": char for char in ascii_letters + digits + "-._~"}
+
+_SAFE = r"A-Za-z0-9\-_~!$&'()*+,;=:@\[\]"
+_NORMAL = re.compile(
+    rf"""(?P<address>https?://
+    (?=[^/]{{1,{_MAX_HOST_NAME}}}/)(?:[a-z0-9_-]{{1,63}}\.)++[a-z][a-z0-9_-]{{0,62}}
+    (?:/(?:[{_SAFE}][{_SAFE}.]*+)?)++)(?:\?(?P<query>[{_SAFE}./?]*+))?+(?:\#[!-~]*+)?+""",
+    re.VERBOSE,
+)
+"""What most URLs are: normal but for the parameters and the fragment."""
 
 _KEY_HOST_NOISE = re.compile(
     r"^www\.(?=[^.:]+\.[^.:])"
@@ -59,6 +71,7 @@ _KEY_HOST_NOISE = re.compile(
 )
 _KEY_SESSION = re.compile(r";jsessionid=[^/;]*", re.IGNORECASE)
 _KEY_PATH_END = re.compile(r"/(?:[Ii]ndex\.(?:html?|php)|[Dd]efault\.aspx?)?$")
+_KEY_ENDS: Final = ("/", ".html", ".htm", ".php", ".asp", ".aspx")
 
 
 def normalize_url(url: str) -> str:
@@ -76,6 +89,11 @@ def normalize_url(url: str) -> str:
     'https://example.com/page?a=1&b=2'
     """
     url = url.strip(" ")
+    normal = _NORMAL.fullmatch(url)
+    if normal:
+        address, query = normal.groups()
+        query = _query(query, _is_tracking) if query else ""
+        return f"{address}?{query}" if query else address
     if _REFUSED.search(url):
         raise InvalidUrlError("the URL holds control characters or broken text; remove them")
     match = _URL.fullmatch(url)
@@ -101,12 +119,28 @@ def url_key(url: str) -> str:
     >>> url_key("http://www.example.com/docs/index.html") == url_key("https://example.com/docs")
     True
     """
+    is_common = len(url) <= _MAX_REMEMBERED and url.isascii()
+    return _remembered_key(url) if is_common else _key(url)
+
+
+def _key(url: str) -> str:
     address, _, query = normalize_url(url).partition("://")[2].partition("?")
     host, _, path = address.partition("/")
-    host = _KEY_HOST_NOISE.sub("", host)
-    path = _KEY_PATH_END.sub("", _KEY_SESSION.sub("", f"/{path}"))
-    query = _query(query.replace("+", "%20"), _is_noise)
-    return f"{host}{path}{query and '?'}{query}{_route(url)}"
+    path = f"/{path}"
+    if "www." in host or ".m." in host or ".:" in host or host.endswith("."):
+        host = _KEY_HOST_NOISE.sub("", host)
+    if ";" in path:
+        path = _KEY_SESSION.sub("", path)
+    if path.endswith(_KEY_ENDS):
+        path = _KEY_PATH_END.sub("", path)
+    if query:
+        query = _query(query.replace("+", "%20"), _is_noise)
+    route = _route(url) if "#" in url else ""
+    return f"{host}{path}{query and '?'}{query}{route}"
+
+
+_remembered_key = lru_cache(maxsize=1 << 13)(_key)
+"""A run asks for the key of a page several times: 4 MiB, 8 MiB if all URLs are long."""
 
 
 def is_pdf(url: str, content_type: str | None = None) -> bool:
@@ -192,7 +226,8 @@ def _path(path: str) -> str:
 def _query(query: str, is_dropped: Callable[[str], bool]) -> str:
     named = [(part.partition("=")[0], part) for part in query.split("&") if part]
     kept = [pair for pair in named if not is_dropped(pair[0])]
-    kept.sort(key=lambda pair: pair[0])
+    if len(kept) > 1:
+        kept.sort(key=itemgetter(0))
     return "&".join([part for _, part in kept])
 
 
@@ -202,7 +237,7 @@ def _is_tracking(name: str) -> bool:
 
 def _is_noise(name: str) -> bool:
     name = name.lower()
-    return _is_tracking(name) or _NOISE.fullmatch(name) is not None
+    return name in _NOISE or _is_tracking(name)
 
 
 def _route(url: str) -> str:

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Iterable, Mapping
-from typing import Any, Final
+from operator import attrgetter
+from typing import Any, Final, NamedTuple
 
 from pydantic import ValidationError
 
-from ..contracts import SearchResult
+from ..contracts import ProviderSearchResult, SearchResult
 from ..errors import InvalidUrlError
 from ..text import clean_snippet, excerpt, plain
 from ..urls import is_pdf, normalize_url, url_key
@@ -20,8 +21,22 @@ MAX_SNIPPET_CHARS: Final = 2_000
 MAX_LABEL_CHARS: Final = 200
 """Of a source, a date, a content type."""
 
-_LOGGED: Final = ("url", "title", "snippet", "source", "score", "content_type")
-_READ: Final = (*_LOGGED, "content", "published_date")
+
+class _Row(NamedTuple):
+    """What a row says, not yet judged."""
+
+    url: Any
+    title: Any
+    snippet: Any
+    source: Any
+    score: Any
+    content_type: Any
+    content: Any
+    published_date: Any
+
+
+_LOGGED: Final = _Row._fields[: _Row._fields.index("content")]
+_attributes: Final = attrgetter(*_Row._fields)
 
 
 def valid_results(
@@ -39,11 +54,11 @@ is_pdf=False)]
     """
     results = []
     for row in rows:
-        fields = _fields(row)
+        said = _read(row)
         try:
-            results.append(_result(fields, provider))
+            results.append(_result(said, provider))
         except (InvalidUrlError, ValidationError):
-            dropped({name: fields[name] for name in _LOGGED})
+            dropped({name: getattr(said, name) for name in _LOGGED})
     return results
 
 
@@ -62,27 +77,28 @@ def _completed(first: SearchResult, later: SearchResult) -> SearchResult:
     return first.model_copy(update={"content": later.content})
 
 
-def _fields(row: Any) -> dict[str, Any]:
+def _read(row: Any) -> _Row:
+    if isinstance(row, ProviderSearchResult):
+        return _Row._make(_attributes(row))
     if isinstance(row, Mapping):
-        return {name: row.get(name) for name in _READ}
-    return {name: getattr(row, name, None) for name in _READ}
+        return _Row._make([row.get(name) for name in _Row._fields])
+    return _Row._make([getattr(row, name, None) for name in _Row._fields])
 
 
-def _result(fields: Mapping[str, Any], provider: str) -> SearchResult:
-    url = _url(fields["url"])
-    content = _text(fields["content"])
-    content_type = _label(fields["content_type"])
+def _result(row: _Row, provider: str) -> SearchResult:
+    url = _url(row.url)
+    content = _text(row.content)
+    content_type = _label(row.content_type)
     return SearchResult(
         url=url,
-        title=_line(fields["title"], MAX_TITLE_CHARS) or _address(url),
-        snippet=_line(fields["snippet"], MAX_SNIPPET_CHARS)
-        or clean_snippet(excerpt(content or "")),
-        source=_label(fields["source"]) or provider,
-        score=_score(fields["score"]),
+        title=_line(row.title, MAX_TITLE_CHARS) or _address(url),
+        snippet=_line(row.snippet, MAX_SNIPPET_CHARS) or clean_snippet(excerpt(content or "")),
+        source=_label(row.source) or provider,
+        score=_score(row.score),
         is_pdf=is_pdf(url, content_type),
         content=content,
         content_type=content_type,
-        published_date=_label(fields["published_date"]),
+        published_date=_label(row.published_date),
     )
 
 
@@ -95,7 +111,8 @@ def _url(value: Any) -> str:
 
 def _line(value: Any, limit: int) -> str:
     """Return the plain text, cut before it is cleaned too: markup of megabytes takes seconds."""
-    return excerpt(clean_snippet((_text(value) or "")[: 10 * limit]), limit)
+    line = clean_snippet((_text(value) or "")[: 10 * limit])
+    return line if len(line) <= limit else excerpt(line, limit)
 
 
 def _address(url: str) -> str:

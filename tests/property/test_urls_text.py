@@ -48,6 +48,25 @@ URLS = st.builds(
     FRAGMENTS,
 )
 
+USUAL_PIECES = st.sampled_from(
+    ["docs", "A", "index.html", ".", "..", "_", "~", "!", "*", "(", "'", "@", ":", ";jsessionid=1", "[", "=", ",", "%7e"]
+)  # fmt: skip
+USUAL_PARTS = st.lists(USUAL_PIECES, max_size=3).map("".join)
+USUAL_HOSTS = st.sampled_from(
+    ["example.com", "www.example.com", "docs.m.wikipedia.org", "x.0x1", "1.2.3", "a..b", "a_b.c1",
+     "example.com.", "localhost", "a" * 64 + ".de", "a." * 126 + "de", "a." * 127 + "de"]
+)  # fmt: skip
+USUAL_QUERIES = st.lists(
+    st.sampled_from(["b=1", "a=2", "b=0", "utm_id=1", "_ga=1", "", "a", "c=/?"]), max_size=4
+).map("&".join)
+USUAL_URLS = st.builds(
+    "{}{}{}{}".format,
+    USUAL_HOSTS,
+    st.lists(USUAL_PARTS, max_size=4).map(lambda parts: "".join(f"/{part}" for part in parts)),
+    st.just("") | USUAL_QUERIES.map("?{}".format),
+    FRAGMENTS,
+)
+
 OPERATORS = st.sampled_from(
     [
         "site:", "site:example.com", "-site:example.com", "SITE：x", 'intitle:"two words"', "filetype:pdf",
@@ -113,6 +132,21 @@ def test_normalizing_twice_changes_nothing(url):
     assert normalize_url(normal) == normal
     page = url.partition("#")[0].strip()
     assert url_key(normalize_url(page)) == url_key(page)
+
+
+@given(USUAL_URLS)
+def test_the_usual_url_is_read_like_any_other(url):
+    """Lower case is what most URLs are written in; the scheme's case changes nothing else."""
+    for read in (normalize_url, url_key):
+        usual, other = (_outcome(read, f"{scheme}://{url}") for scheme in ("https", "HTTPS"))
+        assert usual == other
+
+
+def _outcome(read, url):
+    try:
+        return read(url)
+    except InvalidUrlError as error:
+        return str(error)
 
 
 @given(PATHS, QUERIES)

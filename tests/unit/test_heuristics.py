@@ -4,7 +4,14 @@ from __future__ import annotations
 
 import pytest
 
-from collection_search.heuristics import Page, judge, snippet_quality, url_penalty
+from collection_search.heuristics import (
+    Page,
+    PageWords,
+    judge,
+    judge_all,
+    snippet_quality,
+    url_penalty,
+)
 
 URL = "https://docs.example/guide"
 SENTENCE = "Call cancel() on the task; it is interrupted at its next await. " * 2
@@ -86,6 +93,10 @@ def test_snippet_quality(snippet, points):
         ("https://a.example/?" + "q" * 61, -5),
         ("https://facebook.com/login/shop/tag?" + "q" * 61, -20),
         ("https://[broken", -20),
+        ("HTTPS://User@WWW.Facebook.com:443/Login/", -20),
+        ("https://a.example/lo\tgin", -10),
+        ("https://a.example/grüße/login", -10),
+        ("login", -10),
         ("", 0),
     ],
 )
@@ -98,3 +109,17 @@ def test_judgements_are_remembered():
     """The same question and page are judged once."""
     page = Page("Remembered", "once", URL)
     assert judge("remembered", page) is judge("remembered", page)
+
+
+@pytest.mark.parametrize("by_rarity", [True, False])
+def test_a_pool_is_judged_page_by_page(by_rarity):
+    """Each page of a pool gets the points that it gets alone."""
+    pages = [
+        Page("Cancel a task", SENTENCE, URL),
+        Page("", "Tasks are cancelled.", "https://a.example/login"),
+        Page("Sourdough", "", "https://bake.example/"),
+    ]
+    question = "How are running tasks cancelled?"
+    found = judge_all(question, pages, list(map(PageWords.of, pages)), by_rarity=by_rarity)
+    assert found == [judge(question, page, by_rarity=by_rarity) for page in pages]
+    assert len({parts.total for parts in found}) == 3

@@ -11,11 +11,12 @@ import pytest
 
 from collection_search.languages import english, german
 from collection_search.lexicon import (
+    LANGUAGES,
     index_text,
     language_of,
     match_query,
     question_terms,
-    stem_set,
+    stem_finder,
     stems,
     terms,
     words,
@@ -32,6 +33,11 @@ from collection_search.lexicon import (
         ("\uff26\uff34\uff33\uff15", ["fts5"]),
         ("nai\u0308ve", ["naïve"]),
         ("\U0001f600 \ud800 \x00 -- \"'", []),
+        ("\u201cGröße\u201d \u2013 5 € \u2026 don\u2019t", ["grösse", "5", "don", "t"]),
+        ("10 µm, x² at łódź", ["10", "μm", "x2", "at", "łódź"]),
+        ("ß" * 50 + " " + "ß" * 51 + " a " + "b" * 100, ["s" * 100, "a", "b" * 100]),
+        ("a " + "b" * 101 + " " + "語" * 101, ["a"]),
+        ("b" * 101, []),
     ],
 )
 def test_words(text, expected):
@@ -64,7 +70,23 @@ def test_terms_and_stems():
     assert stems("cancelled cancelling cancels") == ["cancel"] * 3
     assert stems("die Häuser und das Haus") == ["haus", "haus"]
     assert stems("the time", "de") == ["the", "tim"]
-    assert stem_set("the tasks of the task", "en") == {"the", "task", "of"}
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_stem_finder(language):
+    """It finds the stem of every listed word, and of that word alone; umlauts lose their dots."""
+    listed = english.COMMON, english.VERY_COMMON, german.COMMON, german.VERY_COMMON
+    for word in terms(" ".join([*listed, "Äpfel über öde dying"]), language):
+        (stem,) = stems(word, language)
+        assert stem_finder({stem}, language)(["zzz", word]) == [stem]
+    assert stem_finder({"task"}, language)(["the", "cancelled", "tasks", "taskforce"]) == ["task"]
+    assert stem_finder(set(), language)(["task"]) == []
+
+
+def test_long_words_are_stemmed_too():
+    """A word too long to be remembered has a stem all the same."""
+    word = "donaudampfschifffahrtsgesellschaftskapitän" * 2
+    assert stems(word + "e", "de") == stems(word, "de") == [word.replace("ä", "a")]
 
 
 def test_question_terms_weigh_by_rarity():

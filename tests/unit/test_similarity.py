@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import math
+import os
+import sys
 from collections import Counter
+from subprocess import run
 
 import pytest
 
 from collection_search.lexicon import words
-from collection_search.ports import PoolSimilarity
 from collection_search.similarity import LexicalSimilarity
 
 TEXTS = [
@@ -17,6 +19,7 @@ TEXTS = [
     "Die Bevölkerungsdichte der Stadt, die Bevölkerung",
     "",
     "a task, a task, a task",
+    "banana bananas mississippi aaaaaa",
 ]
 
 
@@ -52,16 +55,46 @@ def _reference(question: str, texts: list[str]) -> list[float]:
     ]
 
 
-def test_is_a_pool_similarity():
-    """It serves wherever a similarity without a model is asked for."""
-    assert isinstance(LexicalSimilarity(), PoolSimilarity)
-
-
 @pytest.mark.parametrize("question", ["cancel the task", "Bevölkerung von Städten", "banana", "a"])
 def test_plain_cosines_follow_the_formula(question):
     """As a text like the others the question gets the textbook's TF-IDF cosine."""
     found = LexicalSimilarity(by_rarity=False).similarities(question, TEXTS)
     assert found == pytest.approx(_reference(question, TEXTS))
+
+
+@pytest.mark.parametrize("by_rarity", [True, False])
+def test_many_characters(by_rarity):
+    """A pool of thousands of different characters is compared like any other."""
+    every = [chr(point) for point in range(0x4E00, 0x7000)]
+    texts = ["".join(every[i : i + 90]) for i in range(0, len(every), 90)]
+    found = LexicalSimilarity(by_rarity=by_rarity).similarities(texts[7], texts)
+    assert found[7] == pytest.approx(1)
+    assert sum(found) == pytest.approx(1)
+
+
+def test_words_instead_of_texts():
+    """Who has read the texts already gets the same cosines."""
+    similarity = LexicalSimilarity()
+    of_words = similarity.of_words("banana task", [words(text) for text in TEXTS])
+    assert of_words == similarity.similarities("banana task", TEXTS)
+
+
+def test_processes_agree():
+    """Cosines are the same to the last bit in every process, however Python hashes strings."""
+    code = (
+        "from collection_search.similarity import LexicalSimilarity as S;"
+        f"print(S().similarities('cancel a banana task', {TEXTS!r}))"
+    )
+    told = {
+        run(
+            [sys.executable, "-c", code],
+            env={**os.environ, "PYTHONHASHSEED": seed},
+            check=True,
+            capture_output=True,
+        ).stdout
+        for seed in ("1", "2")
+    }
+    assert len(told) == 1
 
 
 def test_identical_text():
