@@ -231,11 +231,8 @@ class Settings(BaseSettings):
             ) from error
 
     def __hash__(self) -> int:
-        """Hash by value, so that adapters can be kept per settings."""
-        values = (getattr(self, name) for name in type(self).model_fields)
-        return hash(
-            tuple(tuple(each.items()) if isinstance(each, dict) else each for each in values)
-        )
+        """Hash by what tells most settings apart: they are looked up several times a run."""
+        return hash((self.home, self.tenant, self.provider, self.model, self.embeddings))
 
     def access(self, provider: str) -> ProviderAccess:
         """Return what is known of how to reach a search provider."""
