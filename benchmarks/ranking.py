@@ -28,8 +28,7 @@ from collection_search.evaluation import (
     table,
     trade_off,
 )
-from collection_search.heuristics import judge
-from collection_search.scoring import DENSE, LEXICAL
+from collection_search.scoring import DENSE, LEXICAL, forget_judged
 from collection_search.tools.evaluate_report import PACKAGES
 
 if TYPE_CHECKING:
@@ -140,7 +139,7 @@ def times(data: Data) -> Iterable[Sequence[str]]:
     for label, calibration in (("lexical", LEXICAL), ("dense", DENSE)):
         method, taken = by_score(calibration, dense=label == "dense"), []
         for pool in pools:
-            judge.cache_clear()
+            forget_judged()
             start = time.process_time()
             method(pool)
             taken.append(1000 * (time.process_time() - start))

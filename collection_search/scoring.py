@@ -30,6 +30,7 @@ __all__ = [
     "Judged",
     "Page",
     "Scored",
+    "forget_judged",
     "judged",
     "rank",
     "ranked",
@@ -151,14 +152,19 @@ class Judged(NamedTuple):
 
 
 def judged(question: str, pages: Sequence[Page], *, profile: Profile = "default") -> Judged:
-    """Return what `ranked` needs beside a model's similarities; the last 32 pools are remembered.
+    """Return what `ranked` needs beside a model's similarities; the last 8 pools are remembered.
 
     It takes the larger part of a rank, and may be done while a model is asked.
     """
     return _judged(question, tuple(pages), profile == "literal")
 
 
-@lru_cache(maxsize=32)
+def forget_judged() -> None:
+    """Drop what is remembered, so that a measurement starts afresh."""
+    _judged.cache_clear()
+
+
+@lru_cache(maxsize=8)
 def _judged(question: str, pages: tuple[Page, ...], is_literal: bool) -> Judged:  # noqa: FBT001
     read = [PageWords.of(page) for page in pages]
     by_rarity = not is_literal

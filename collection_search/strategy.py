@@ -75,8 +75,10 @@ def complete_queries(
     """
     queries = _different(text for text in proposed if isinstance(text, str))
     usable = _different(_ENGINE_COMMANDS.sub("", query) for query in queries)
+    if len(usable) >= minimum:
+        return usable[:maximum]
     own = fallback_queries(question, purpose=purpose, count=minimum)
-    return _different([*usable, *own])[: max(minimum, min(len(usable), maximum))]
+    return _different([*usable, *own])[:minimum]
 
 
 def _variants(question: str, purpose: str) -> Iterator[str]:

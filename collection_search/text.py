@@ -168,7 +168,10 @@ def chunk_spans(text: str, *, size: int = 1200, overlap: int = 150) -> list[tupl
 
 
 def _one_line(text: str) -> str:
-    return text if _is_one_line(text) else " ".join(_UNSEEN.sub("", text).split())
+    if _is_one_line(text):
+        return text
+    seen = text if text.isprintable() else _UNSEEN.sub("", text)
+    return " ".join(seen.split())
 
 
 def _is_one_line(text: str) -> bool:

@@ -24,8 +24,7 @@ from ..evaluation import (
     recall,
     reciprocal_rank,
 )
-from ..heuristics import judge
-from ..scoring import LEXICAL
+from ..scoring import LEXICAL, forget_judged
 from .evaluate_pools import embedded, pools
 
 if TYPE_CHECKING:
@@ -231,7 +230,7 @@ class _Judged:
         """Rank every pool; those off topic where scores can be compared with thresholds."""
 
         def scored(pool: Pool) -> tuple[Array, float]:
-            judge.cache_clear()  # so that every method pays for what it reads
+            forget_judged()  # so that every method pays for what it reads
             start = time.process_time()
             scores = contender.method(pool)
             taken = time.process_time() - start
