@@ -45,6 +45,13 @@ BUILTIN: Final[dict[Group, dict[str, str]]] = {
     "tracing": {"langfuse": "collection_search.adapters.tracing.langfuse:LangfuseSink"},
 }
 
+_WRAPPER: Final = "langchain"
+"""Takes live objects and vendors' packages, and cannot be named."""
+_EXAMPLES: Final[dict[Group, tuple[str, str]]] = {
+    "models": ("chat model", "openai:gpt-4o-mini"),
+    "embeddings": ("embedder", "openai:text-embedding-3-small; or lexical, without a model"),
+}
+
 
 def names(group: Group) -> list[str]:
     """Return every known name of a group, sorted, third parties included."""
@@ -59,8 +66,19 @@ def load(group: Group, name: str) -> Any:
     for point in _entry_points(group):
         if point.name == name:
             return point.load()
-    known = ", ".join(names(group)) or "none"
-    raise ConfigError(f"There is no {group} adapter called {name!r}. Known: {known}.")
+    raise ConfigError(_unknown(group, name))
+
+
+def _unknown(group: Group, name: str) -> str:
+    """Return what to write instead of a name that nothing has."""
+    known = ", ".join(one for one in names(group) if one != _WRAPPER) or "none"
+    if group not in _EXAMPLES:
+        return f"There is no {group} adapter called {name!r}. Known: {known}."
+    kind, example = _EXAMPLES[group]
+    return (
+        f"{name!r} names no {kind}: write provider:model, for example {example}. Known: {known},"
+        " and vendors with a LangChain package, such as azure_openai, mistralai or ollama."
+    )
 
 
 def _entry_points(group: Group) -> list[Any]:

@@ -5,12 +5,14 @@ from __future__ import annotations
 import asyncio
 import json
 import sys
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, cast
 
 import typer
+import typer.core
 
 from ..errors import InputError
-from .options import Tenant, search_context
+from .options import Tenant, UnaskedPaid, search_context
+from .prepare import agreed
 from .screen import Screen
 
 if TYPE_CHECKING:
@@ -26,6 +28,8 @@ Name = Annotated[str, typer.Argument(metavar="NAME", help="Name of the collectio
 @app.callback()
 def collections(context: typer.Context, *, tenant: Tenant = None) -> None:
     """List the collections; export, delete or embed one anew."""
+    sub_commands = cast("typer.core.TyperGroup", context.command).commands
+    context.default_map = {name: {"tenant": tenant} for name in sub_commands}
     if context.invoked_subcommand is None:
         _list(tenant)
 
@@ -36,7 +40,7 @@ def export(name: Name, *, tenant: Tenant = None) -> None:
 
     Two collections with the same content print the same lines, whenever they were filled.
     """
-    store, scope = _found(name, tenant)
+    store, scope = _found(name, search_context(tenant_id=tenant))
     for row in store.export(scope):
         print(json.dumps(row, sort_keys=True))
 
@@ -49,7 +53,7 @@ def delete(
     tenant: Tenant = None,
 ) -> None:
     """Delete a collection with everything that waits to go into it."""
-    store, scope = _found(name, tenant)
+    store, scope = _found(name, search_context(tenant_id=tenant))
     if not yes and not sys.stdin.isatty():
         raise InputError(f"Deleting {name!r} cannot be undone: add --yes to do it.")
     if yes or typer.confirm(f"Delete {name!r}? This cannot be undone."):
@@ -65,12 +69,14 @@ def reembed(
         str | None,
         typer.Option(help="Embedder, as provider:model; lexical drops the vectors."),
     ] = None,
+    yes: UnaskedPaid = False,
     tenant: Tenant = None,
 ) -> None:
     """Embed a collection anew with another model; until it is done the old vectors serve."""
     from ..tools.reembed import areembed
 
     context, screen = search_context(tenant_id=tenant, embeddings=embeddings), Screen()
+    _agreed(name, context, yes=yes, screen=screen)
     with screen.bar(f"Embedding {name}") as advance:
         done = asyncio.run(
             areembed(name, tenant=context.tenant(), context=context, on_progress=advance)
@@ -81,6 +87,18 @@ def reembed(
         cost = "at an unknown price" if done.cost_usd is None else f"for ${done.cost_usd:.6f}"
         screen.line(f"Embedded {done.chunks} chunks of {name!r} with {done.embedder} {cost}.")
     _remind(context, embeddings, screen)
+
+
+def _agreed(name: str, context: SearchContext, *, yes: bool, screen: Screen) -> None:
+    """Tell the price of what is left to embed, judged by its first chunks, and ask."""
+    store, scope = _found(name, context)
+    embedder = asyncio.run(context.embedder())
+    if embedder is None:
+        return
+    first, left, _ = store.pending_vectors(scope, embedder.fingerprint)
+    if first:
+        chars = left * sum(len(chunk.text) for chunk in first) // len(first)
+        agreed(embedder.fingerprint, texts=f"{left} chunks", chars=chars, yes=yes, screen=screen)
 
 
 def _remind(context: SearchContext, embeddings: str | None, screen: Screen) -> None:
@@ -94,7 +112,7 @@ def _remind(context: SearchContext, embeddings: str | None, screen: Screen) -> N
 
 
 def _list(tenant: str | None) -> None:
-    store, owner = _store(tenant)
+    store, owner = _store(search_context(tenant_id=tenant))
     screen, infos = Screen(), store.collections(owner)
     if not infos:
         screen.line(f"{owner} has no collections. Fill one with 'collection-search run'.")
@@ -121,16 +139,15 @@ def table(infos: list[CollectionInfo]) -> list[str]:
     ]
 
 
-def _store(tenant: str | None) -> tuple[CollectionStore, str]:
-    context = search_context(tenant_id=tenant)
+def _store(context: SearchContext) -> tuple[CollectionStore, str]:
     return asyncio.run(context.storage()).collections, context.tenant()
 
 
-def _found(name: str, tenant: str | None) -> tuple[CollectionStore, TenantScope]:
+def _found(name: str, context: SearchContext) -> tuple[CollectionStore, TenantScope]:
     """Return where a collection is. Raises InputError when the tenant has none of that name."""
     from ..records import TenantScope
 
-    store, owner = _store(tenant)
+    store, owner = _store(context)
     names = [info.collection for info in store.collections(owner)]
     if name not in names:
         known = f"Known: {', '.join(names)}." if names else "It has none yet."

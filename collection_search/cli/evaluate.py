@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import asyncio
-import sys
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING, Annotated, Final
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from ..errors import InputError
-from .options import AsJson, search_context
+from .options import AsJson, UnaskedPaid, search_context
+from .prepare import agreed
 from .screen import Screen
 
 if TYPE_CHECKING:
@@ -19,9 +19,6 @@ if TYPE_CHECKING:
     from ..tools.beir import Dataset
     from ..tools.evaluate import Model
     from ..tools.evaluate_pools import Corpus
-
-CHARS_PER_TOKEN: Final = 3
-"""Fewer than most texts have: what embedding will cost is rather told too high."""
 
 app = typer.Typer(add_completion=False, rich_markup_mode=None)
 
@@ -42,9 +39,7 @@ def evaluate(
     embeddings: Annotated[
         str | None, typer.Option(help="Embedder, as provider:model; lexical needs no model.")
     ] = None,
-    yes: Annotated[
-        bool, typer.Option("--yes", help="Do not ask before an embedder is paid.")
-    ] = False,
+    yes: UnaskedPaid = False,
     report: Annotated[
         Path | None, typer.Option(metavar="FILE", help="File that takes the tables as Markdown.")
     ] = None,
@@ -65,7 +60,14 @@ def evaluate(
         screen.warn(f"{corpus.unknown} relevant pages are not in corpus.jsonl.")
     model = None
     if embedder is not None:
-        _agreed(corpus, embedder, yes=yes, screen=screen)
+        agreed(
+            embedder.fingerprint,
+            texts=f"{len(corpus.texts)} texts",
+            chars=sum(map(len, corpus.texts)),
+            yes=yes,
+            instead=", or --embeddings lexical",
+            screen=screen,
+        )
         model = _measured(corpus, embedder, context.using().home, screen)
     _judge(corpus, model, screen, report)
 
@@ -84,24 +86,6 @@ def _indexed(dataset: Dataset, screen: Screen) -> Corpus:
             return indexed(dataset, store.collections, advance)
         finally:
             store.close()
-
-
-def _agreed(corpus: Corpus, embedder: Embedder, *, yes: bool, screen: Screen) -> None:
-    """Say what embedding will cost and ask, unless it is free. Raises InputError, typer.Abort."""
-    from ..costs import embedding_cost
-
-    tokens = sum(map(len, corpus.texts)) // CHARS_PER_TOKEN
-    cost = embedding_cost(embedder.fingerprint, tokens)
-    if cost == 0:
-        return
-    price = "at a price that is not known" if cost is None else f"for about ${cost:.6f}"
-    task = f"{embedder.fingerprint} has to embed {len(corpus.texts)} texts {price}"
-    if yes:
-        screen.note(f"{task} (about {tokens} tokens).")
-    elif sys.stdin.isatty():
-        typer.confirm(f"{task}. Go on?", abort=True, err=True)
-    else:
-        raise InputError(f"{task}: add --yes to do it, or --embeddings lexical.")
 
 
 def _measured(corpus: Corpus, embedder: Embedder, home: Path, screen: Screen) -> Model:

@@ -76,9 +76,22 @@ def warnings(output: Mapping[str, Any]) -> Iterator[str]:
         for failure in output["search"]["errors"]:
             yield f"the query {failure['query']!r} failed: {failure['message']}"
     if "embedding_degraded" in flags:
-        yield "the embedding model failed: similarity counts as 0, heuristics alone decide"
+        yield _degraded(output)
     if "staging_failed" in flags:
         yield "the pages' texts could not be kept: they cannot be ingested from this run"
+
+
+def _degraded(output: Mapping[str, Any]) -> str:
+    """Return what stood in for the embedding model's similarities, and why."""
+    facts = output["telemetry"]["nodes"]["k_embedding_rank"]
+    if error := facts.get("error"):
+        return (
+            f"{facts['embedder']} failed, so similarity counts as 0 and heuristics alone decide:"
+            f" {error}"
+        )
+    if any(result["explanation"]["scale"] == "lexical" for result in output["results"]):
+        return f"the scale of {facts['embedder']} is not known, so words were compared instead"
+    return f"{facts['embedder']} could not embed every page: similarity counts as 0 for some"
 
 
 def verdict(output: Mapping[str, Any], *, waited: bool) -> tuple[ExitCode, str | None]:

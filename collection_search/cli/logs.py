@@ -11,7 +11,11 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 _OURS: Final = "collection_search."
-_REPORTED: Final = ("collection_search.graphs.", "collection_search.nodes.")
+_REPORTED: Final = (
+    "collection_search.graphs.",
+    "collection_search.nodes.",
+    "collection_search.adapters.search.http_search",
+)
 """What these warn of is in the run's output, which the command prints."""
 
 

@@ -18,6 +18,7 @@ Provider = Annotated[
     str | None,
     typer.Option("--provider", help="Search provider; auto takes the first usable one."),
 ]
+UnaskedPaid = Annotated[bool, typer.Option("--yes", help="Do not ask before an embedder is paid.")]
 AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON object and nothing else.")]
 
 

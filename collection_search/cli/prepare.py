@@ -1,11 +1,16 @@
-"""What a command does before and after its work: the offline index, and sending the spans."""
+"""What commands do before and after their work: index offline, agree on a price, send spans."""
 
 from __future__ import annotations
 
 import asyncio
 import os
+import sys
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Final
+
+import typer
+
+from ..errors import InputError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -14,6 +19,8 @@ if TYPE_CHECKING:
     from .screen import Screen
 
 FLUSH_TIMEOUT_S: Final = 2
+CHARS_PER_TOKEN: Final = 3
+"""Fewer than most texts have: what embedding will cost is rather told too high."""
 
 
 @contextmanager
@@ -38,3 +45,27 @@ def ready_provider(context: SearchContext, screen: Screen) -> SearchProvider:
         with screen.bar("Indexing the documentation on this machine") as advance:
             prepare(advance)
     return provider
+
+
+def agreed(
+    fingerprint: str, *, texts: str, chars: int, yes: bool, screen: Screen, instead: str = ""
+) -> None:
+    """Say what embedding the texts will cost and ask, unless it is free.
+
+    `texts` says how many there are and of what, `chars` their characters in all, `instead`
+    another way than `--yes`. Raises InputError where nobody can be asked, and typer.Abort.
+    """
+    from ..costs import embedding_cost
+
+    tokens = chars // CHARS_PER_TOKEN
+    cost = embedding_cost(fingerprint, tokens)
+    if cost == 0:
+        return
+    price = "at a price that is not known" if cost is None else f"for about ${cost:.6f}"
+    task = f"{fingerprint} has to embed {texts} {price}"
+    if yes:
+        screen.note(f"{task} (about {tokens} tokens).")
+    elif sys.stdin.isatty():
+        typer.confirm(f"{task}. Go on?", abort=True, err=True)
+    else:
+        raise InputError(f"{task}: add --yes to do it{instead}.")

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
 
+from ..errors import IngestError
 from .failures import Interrupted
 from .options import search_context
 from .screen import Screen
@@ -35,18 +36,24 @@ def worker(
         bool, typer.Option("--once", help="End when nothing is left to ingest.")
     ] = False,
 ) -> None:
-    """Ingest what waits in the ledger, until interrupted."""
+    """Ingest what waits in the ledger, until interrupted.
+
+    With --once the exit code is 5 when pages could not be ingested.
+    """
     from ..tools.ingest import engine_of
 
     screen, context = Screen(), search_context()
     store, embedder = asyncio.run(context.storage()), asyncio.run(context.embedder())
     engine = engine_of(store, context.using(), embedder)
+    before = engine.buried
     with _stop_signals() as stop:
         screen.note("Ingesting what waits in the ledger. Ctrl-C ends it and loses nothing.")
         _work(engine, stop, once=once)
         engine.stop()
     if stop.by == signal.SIGINT:
         raise Interrupted(STOPPED)
+    if once and (failed := engine.buried - before):
+        raise IngestError(f"Pages that could not be ingested: {failed}. {engine.burial}")
     screen.note(STOPPED if stop.is_set() else "Nothing is left to ingest.")
 
 

@@ -49,6 +49,10 @@ STAGED_FOR_S: Final = 86_400.0
 _PROCESS: Final = uuid.uuid4().hex[:12]
 
 
+class _MissingEmbedderError(ConfigError):
+    """This process lacks the collection's embedder; another worker may have it."""
+
+
 class IngestionEngine:
     """At most `ingest_workers` threads that claim, chunk, embed and store.
 
@@ -77,6 +81,10 @@ class IngestionEngine:
         self._stopping = threading.Event()
         self.failure: Exception | None = None
         """Why a worker stopped since the last start; its page stays in the ledger."""
+        self.buried = 0
+        """Pages that this engine gave up."""
+        self.burial: str | None = None
+        """The first of them, with its cause."""
         self.add_embedder(embedder)
 
     def add_embedder(self, embedder: Embedder | None) -> None:
@@ -95,7 +103,7 @@ class IngestionEngine:
             self.add_embedder(embedder)
             return embedder
         given = ", ".join(self._embedders) or "lexical"
-        raise ConfigError(
+        raise _MissingEmbedderError(
             f"Collection {scope.collection!r} was filled with the embedder {fingerprint}, but the"
             f" setting embeddings says {given}. Set it to {fingerprint}, use another collection, or"
             " embed this one anew:"
@@ -188,15 +196,24 @@ class IngestionEngine:
 
     def _attempt(self, claim: Claim) -> None:
         """Ingest one page; whatever goes wrong becomes the row's cause."""
-        ledger = self._store.ledger
         with self._in_hand(claim):
             try:
                 self._ingest(claim)
-            except PERMANENT as error:
-                ledger.fail(claim, _cause(error), retry_in_s=None)
             except Exception as error:  # noqa: BLE001 - the ledger keeps the cause
-                delay_s = min(MAX_BACKOFF_S, self._backoff_s * 2 ** (claim.attempts - 1))
-                ledger.fail(claim, _cause(error), retry_in_s=delay_s)
+                self._fail(claim, error)
+
+    def _fail(self, claim: Claim, error: Exception) -> None:
+        """Leave the row to another attempt; bury it where none is left or would help."""
+        is_over = claim.attempts >= self._settings.ingest_max_attempts
+        retry_in_s: float | None = None
+        is_lasting = isinstance(error, PERMANENT) and not isinstance(error, _MissingEmbedderError)
+        if not is_over and not is_lasting:
+            retry_in_s = min(MAX_BACKOFF_S, self._backoff_s * 2 ** (claim.attempts - 1))
+        self._store.ledger.fail(claim, _cause(error), retry_in_s=retry_in_s)
+        if retry_in_s is None:
+            with self._lock:
+                self.buried += 1
+                self.burial = self.burial or f"{claim.url}: {_cause(error)}"
 
     @contextmanager
     def _in_hand(self, claim: Claim) -> Iterator[None]:

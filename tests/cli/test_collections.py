@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from collection_search.context import process_settings
+from collection_search.testing import OpenAIServer
 
 if TYPE_CHECKING:
     from command_line import Invoke
@@ -62,7 +63,7 @@ def test_a_collection_is_embedded_anew(command: Invoke, monkeypatch: pytest.Monk
     """By words, by one model, by another, and by words again; the list and a question show it."""
     question = ("ask", "cancel an asyncio task", "--collection", "py")
     for name, fingerprint in (("words", "scripted:64"), ("other_words", "scripted:32")):
-        ended = command("collections", "reembed", "py", "--embeddings", name)
+        ended = command("collections", "reembed", "py", "--embeddings", name, "--yes")
         assert ended.code == 0, ended.err
         assert ended.out == f"Embedded 3 chunks of 'py' with {fingerprint} at an unknown price.\n"
         assert f"set COLLECTION_SEARCH_EMBEDDINGS to {name}" in ended.err
@@ -73,7 +74,9 @@ def test_a_collection_is_embedded_anew(command: Invoke, monkeypatch: pytest.Monk
     monkeypatch.setenv("COLLECTION_SEARCH_EMBEDDINGS", "other_words")
     process_settings.cache_clear()
     assert command(*question).code == 0
-    assert "COLLECTION_SEARCH_EMBEDDINGS" not in command("collections", "reembed", "py").err
+    assert (
+        "COLLECTION_SEARCH_EMBEDDINGS" not in command("collections", "reembed", "py", "--yes").err
+    )
     ended = command("collections", "reembed", "py", "--embeddings", "lexical")
     assert ended.out == "'py' has no vectors any more: it is searched by its words.\n"
     assert "none (lexical)" in command("collections").out
@@ -84,12 +87,54 @@ def test_a_collection_is_embedded_anew(command: Invoke, monkeypatch: pytest.Monk
 def test_a_failed_embedder_leaves_the_collection_as_it_was(command: Invoke) -> None:
     """Told in one sentence that says how to go on."""
     before = command("collections", "export", "py").out
-    ended = command("collections", "reembed", "py", "--embeddings", "broken_embedder")
+    ended = command("collections", "reembed", "py", "--embeddings", "broken_embedder", "--yes")
     assert ended.code == 4
     [complaint] = ended.complaints
     assert "no answer. The collection keeps its vectors; do this again to go on." in complaint
     assert command("collections", "export", "py").out == before
     assert "acme" in command("collections", "reembed", "py", "--tenant", "acme").complaints[0]
+
+
+@pytest.mark.usefixtures("filled")
+def test_embedding_anew_is_not_paid_unasked(
+    command: Invoke, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The price is told first, from what is left to embed; words cost nothing."""
+    asked = ("collections", "reembed", "py", "--embeddings", "openai:text-embedding-3-small")
+    with OpenAIServer() as server:
+        monkeypatch.setenv("OPENAI_API_KEY", "sk-test")
+        monkeypatch.setenv("OPENAI_BASE_URL", server.base_url)
+        refused = command(*asked)
+        assert server.requests == []
+        assert refused.code == 2
+        assert "has to embed 3 chunks for about $0.00" in refused.complaints[0]
+        assert refused.complaints[0].endswith(": add --yes to do it.")
+        ended = command(*asked, "--yes")
+        assert ended.code == 0, ended.err
+        assert "has to embed 3 chunks for about $0.00" in ended.err
+    assert command("collections", "reembed", "py", "--embeddings", "lexical").code == 0
+
+
+def test_nothing_is_asked_where_nothing_is_to_embed(run: Invoke, command: Invoke) -> None:
+    """A collection whose pages still wait has no chunks to pay for."""
+    run("--auto-ingest", "--no-wait", "--top-k", "2")
+    ended = command("collections", "reembed", "py", "--embeddings", "words")
+    assert ended.code == 0, ended.err
+    assert "has to embed" not in ended.err
+
+
+def test_the_tenant_before_a_sub_command_counts(run: Invoke, command: Invoke) -> None:
+    """Of two tenants' collections of one name the other one stays; the nearer option wins."""
+    for tenant in ("local", "acme"):
+        assert run("--auto-ingest", "--top-k", "3", "--tenant", tenant).code == 0
+    group = ("collections", "--tenant", "acme")
+    assert len(command(*group, "export", "py").out.splitlines()) == 3
+    assert command(*group, "delete", "py", "--yes").code == 0
+    assert "py" not in command(*group).out.split()
+    assert "'acme' has no" in command(*group, "export", "py").complaints[0]
+    assert "'acme' has no" in command(*group, "reembed", "py").complaints[0]
+    assert len(command(*group, "export", "py", "--tenant", "local").out.splitlines()) == 3
+    assert len(command("collections", "export", "py").out.splitlines()) == 3
 
 
 @pytest.mark.parametrize("action", [("export",), ("delete", "--yes"), ("reembed",)])

@@ -61,6 +61,8 @@ def test_a_number_out_of_range(command: Invoke, option: str, value: str) -> None
     [
         (("--provider", "nix"), "no search adapter called 'nix'. Known: "),
         (("--provider", "keyless"), "KEYLESS_API_KEY is not set"),
+        (("--model", "gpt-4o-mini"), "provider:model, for example openai:gpt-4o-mini. Known: "),
+        (("--embeddings", "ada"), "example openai:text-embedding-3-small; or lexical"),
         (("--model", "nix:gpt"), "'nix'"),
         (("--embeddings", "nix:ada"), "'nix'"),
         (("--profile", "nix"), "--profile 'nix' cannot be used: Input should be 'default' or"),

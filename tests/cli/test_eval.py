@@ -8,12 +8,9 @@ from typing import TYPE_CHECKING
 import pytest
 from labelled_data import JUDGEMENTS, PAGES, write_dataset
 
-from collection_search.adapters.stores.sqlite import SQLiteStore
-from collection_search.cli.evaluate import _agreed
+from collection_search.cli.prepare import agreed
 from collection_search.cli.screen import Screen
-from collection_search.testing import OpenAIServer, ScriptedEmbedder
-from collection_search.tools.beir import load
-from collection_search.tools.evaluate_pools import indexed
+from collection_search.testing import OpenAIServer
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -121,12 +118,10 @@ def test_a_price_that_is_known_is_told(
 
 
 @pytest.mark.parametrize("yes", [True, False])
-def test_what_is_free_is_not_asked_for(tmp_path: Path, *, yes: bool) -> None:
-    """An embedder on this machine costs nothing."""
-    dataset = load(write_dataset(tmp_path / "small"))
-    corpus = indexed(dataset, SQLiteStore(tmp_path / "pages.db").collections)
-    free = ScriptedEmbedder(fingerprint="local:a-model")
-    _agreed(corpus, free, yes=yes, screen=Screen())
+def test_what_is_free_is_not_asked_for(capsys: pytest.CaptureFixture[str], *, yes: bool) -> None:
+    """An embedder on this machine costs nothing, and nothing is said."""
+    agreed("local:a-model", texts="9 texts", chars=900, yes=yes, screen=Screen())
+    assert capsys.readouterr() == ("", "")
 
 
 def test_an_embedder_that_fails(command: Invoke, folder: Path) -> None:

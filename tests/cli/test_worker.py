@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import sqlite3
 from typing import TYPE_CHECKING
 
+from collection_search.context import process_settings
+
 if TYPE_CHECKING:
+    import pytest
     from command_line import Invoke
 
 
@@ -22,3 +26,39 @@ def test_every_tenants_pages_are_ingested(run: Invoke, command: Invoke) -> None:
     assert command("worker", "--once").code == 0
     for tenant in ("acme", "globex"):
         assert "py                  2" in command("collections", "--tenant", tenant).out
+
+
+def test_pages_that_failed_are_5(run: Invoke, command: Invoke) -> None:
+    """How many could not be ingested and why the first; what failed earlier is not told again."""
+    run("--auto-ingest", "--no-wait", "--top-k", "2")
+    with sqlite3.connect(process_settings().collections_path) as database:
+        database.execute("DELETE FROM staged")
+    database.close()
+    ended = command("worker", "--once")
+    assert ended.code == 5
+    (complaint,) = ended.complaints
+    assert "Pages that could not be ingested: 2. https://docs.example.com/asyncio/" in complaint
+    assert "no longer staged" in complaint
+    assert "Nothing is left" not in ended.err
+    assert command("worker", "--once").code == 0
+
+
+def test_an_embedder_that_is_gone_is_5(run: Invoke, command: Invoke) -> None:
+    """Nothing is embedded by another model than the collection's."""
+    run("--auto-ingest", "--no-wait", "--top-k", "2", "--embeddings", "words")
+    ended = command("worker", "--once")
+    assert ended.code == 5
+    assert "filled with the embedder scripted:64" in ended.complaints[0]
+
+
+def test_a_last_attempt_that_failed_is_5(
+    run: Invoke, command: Invoke, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A model that keeps failing leaves its pages behind, and its cause is told."""
+    run("--auto-ingest", "--no-wait", "--top-k", "1", "--embeddings", "words")
+    monkeypatch.setenv("COLLECTION_SEARCH_EMBEDDINGS", "broken_embedder")
+    monkeypatch.setenv("COLLECTION_SEARCH_INGEST_MAX_ATTEMPTS", "1")
+    ended = command("worker", "--once")
+    assert ended.code == 5
+    assert "ingested: 1. " in ended.complaints[0]
+    assert ended.complaints[0].endswith(": no answer")

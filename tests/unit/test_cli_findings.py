@@ -55,6 +55,26 @@ def test_texts_that_could_not_be_kept_are_a_warning() -> None:
     assert "cannot be ingested" in line
 
 
+@pytest.mark.parametrize(
+    ("error", "scale", "says"),
+    [
+        ("No such host.", "dense", "similarity counts as 0 and heuristics alone decide: No such"),
+        (None, "lexical", "the scale of openai:m is not known, so words were compared instead"),
+        (None, "dense", "could not embed every page: similarity counts as 0 for some"),
+    ],
+)
+def test_what_stood_in_for_the_model_is_told(error: str | None, scale: str, says: str) -> None:
+    """Nothing where the model failed, and why; the words where only its scale is missing."""
+    facts = {"embedder": "openai:m", "error": error}
+    degraded = {
+        "flags": ["embedding_degraded"],
+        "results": [{"explanation": {"scale": scale}}],
+        "telemetry": {"nodes": {"k_embedding_rank": facts}},
+    }
+    (line,) = warnings(output("search_completed") | degraded)
+    assert says in line
+
+
 def test_no_next_step_after_a_failure() -> None:
     """Where nothing was found there is nothing to ask."""
     assert not list(
