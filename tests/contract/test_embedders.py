@@ -51,10 +51,10 @@ class TestLangChain(EmbedderContract):
     """A LangChain object."""
 
     def embedder(self):
-        return LangChainEmbedder(DeterministicFakeEmbedding(size=16))
+        return LangChainEmbedder(DeterministicFakeEmbedding(size=16), "fake:16")
 
     def broken(self):
-        return LangChainEmbedder(object())
+        return LangChainEmbedder(object(), "none")
 
 
 class TestLocal(EmbedderContract):

@@ -94,6 +94,17 @@ async def test_names_and_objects_are_both_accepted(tmp_path: Path) -> None:
     assert callable(wrapped.plan)
 
 
+async def test_a_live_object_is_known_again_in_the_next_run(tmp_path: Path) -> None:
+    """A host makes a context per run; what the object refuses is asked for once."""
+    answer = {"queries": ["asyncio cancel"]}
+    chat = ScriptedChatModel(replies=[answer], refuses=frozenset({"json_schema"}))
+    for _ in range(2):
+        model = await SearchContext(settings=Settings(home=tmp_path), model=chat).query_model()
+        assert model is not None
+        await model.plan("asyncio", purpose="search", count=1)
+    assert chat.methods == ["json_schema", "function_calling", "function_calling"]
+
+
 async def test_the_choice_of_provider_is_explained(tmp_path: Path) -> None:
     """Automatic choice ends at the offline corpus and says so; an unknown name lists the known."""
     settings = Settings(home=tmp_path)

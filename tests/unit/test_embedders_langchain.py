@@ -8,10 +8,11 @@ import threading
 import numpy as np
 import pytest
 from langchain_core.embeddings import DeterministicFakeEmbedding, Embeddings
+from langchain_openai import AzureOpenAIEmbeddings, OpenAIEmbeddings
 
 from collection_search import registry
 from collection_search.adapters.embeddings.langchain import LangChainEmbedder
-from collection_search.errors import ModelError
+from collection_search.errors import ConfigError, ModelError
 from collection_search.ports import Embedder
 
 TEXTS = ["cancel a task", "read a file"]
@@ -21,7 +22,7 @@ KEY = "sk-proj-Aa1Bb2Cc3Dd4Ee5Ff6Gg7Hh8Ii9Jj0"
 class Rows(Embeddings):
     """Gives or raises what it was made with; synchronous, as many are."""
 
-    def __init__(self, answer, model=None):
+    def __init__(self, answer, model="m"):
         self.answer = answer
         self.model = model
         self.calls = []
@@ -88,9 +89,13 @@ async def test_an_object_with_the_method_alone_is_enough():
 @pytest.mark.parametrize(
     ("embeddings", "fingerprint"),
     [
-        (Rows([]), "langchain:Rows"),
         (Rows([], model="m-small"), "langchain:Rows:m-small"),
-        (DeterministicFakeEmbedding(size=4), "langchain:DeterministicFakeEmbedding"),
+        (OnlyTheMethod(), "langchain:OnlyTheMethod:mine"),
+        (OpenAIEmbeddings(api_key="k", model="m"), "langchain:OpenAIEmbeddings:m"),
+        (
+            OpenAIEmbeddings(api_key="k", model="m", base_url="https://api.openai.com/v1/"),
+            "langchain:OpenAIEmbeddings:m",
+        ),
     ],
 )
 def test_the_fingerprint_is_class_and_model(embeddings, fingerprint):
@@ -98,6 +103,64 @@ def test_the_fingerprint_is_class_and_model(embeddings, fingerprint):
     assert LangChainEmbedder(embeddings).fingerprint == fingerprint
     assert LangChainEmbedder(embeddings, "mine:1").fingerprint == "mine:1"
     assert isinstance(LangChainEmbedder(embeddings), Embedder)
+
+
+@pytest.mark.parametrize(
+    "embeddings", [Rows([], model=None), DeterministicFakeEmbedding(size=4), object()]
+)
+def test_an_object_without_a_name_needs_a_fingerprint(embeddings):
+    """Two of them would be taken for one; the message says how to name it."""
+    kind = type(embeddings).__name__
+    with pytest.raises(ConfigError, match=rf'LangChainEmbedder\(<the {kind}>, fingerprint="'):
+        LangChainEmbedder(embeddings)
+    assert LangChainEmbedder(embeddings, "mine:1").fingerprint == "mine:1"
+
+
+def azure(deployment, host="one", **given):
+    return AzureOpenAIEmbeddings(
+        azure_deployment=deployment,
+        azure_endpoint=f"https://{host}.example",
+        api_key="k",
+        api_version="2024-10-21",
+        **given,
+    )
+
+
+def served_at(address):
+    return OpenAIEmbeddings(api_key="k", model="m", base_url=address)
+
+
+def fingerprint(embeddings) -> str:
+    return LangChainEmbedder(embeddings).fingerprint
+
+
+def test_deployments_and_addresses_are_part_of_the_fingerprint():
+    """The same name elsewhere may be another model; the address itself is not shown."""
+    told = [
+        fingerprint(each)
+        for each in (
+            azure("a"),
+            azure("b"),
+            azure("a", "two"),
+            azure("a", model="large"),
+            served_at(None),
+            served_at("http://one.example/v1"),
+            served_at("http://two.example/v1"),
+        )
+    ]
+    assert len(set(told)) == len(told)
+    assert told[0].startswith("langchain:AzureOpenAIEmbeddings:a:")
+    assert "example" not in "".join(told)
+
+
+def test_the_fingerprint_does_not_depend_on_how_the_address_is_given(monkeypatch):
+    """Argument, either variable, a slash at the end, a password: it is the same model."""
+    given = fingerprint(served_at("http://one.example/v1"))
+    assert fingerprint(served_at("http://me:secret@One.example/v1/")) == given
+    for variable in ("OPENAI_API_BASE", "OPENAI_BASE_URL"):
+        monkeypatch.setenv(variable, "http://one.example/v1")
+        assert fingerprint(OpenAIEmbeddings(api_key="k", model="m")) == given
+        monkeypatch.delenv(variable)
 
 
 def test_dimensions_are_part_of_the_fingerprint():
@@ -138,6 +201,15 @@ async def test_a_dimension_that_changes_is_a_model_error():
         await embedder.embed(TEXTS)
 
 
+async def test_the_dimension_is_remembered_for_the_object():
+    """A host wraps it anew at every run; an object set to other dimensions is another model."""
+    embeddings = Rows([[1.0, 0.0], [0.0, 1.0]])
+    await LangChainEmbedder(embeddings).embed(TEXTS)
+    assert (await LangChainEmbedder(embeddings).embed([])).vectors.shape == (0, 2)
+    embeddings.answer, embeddings.dimensions = [[1.0], [1.0]], 1
+    assert (await LangChainEmbedder(embeddings).embed(TEXTS)).vectors.shape == (2, 1)
+
+
 async def test_an_object_without_a_limit_gets_ours():
     """A thread that never ends is left to itself."""
     never = threading.Event()
@@ -149,14 +221,14 @@ async def test_an_object_without_a_limit_gets_ours():
 
     try:
         with pytest.raises(ModelError, match=r"did not answer within 0\.05 s"):
-            await LangChainEmbedder(Sleeping(), timeout_s=0.05).embed(TEXTS)
+            await LangChainEmbedder(Sleeping(), "mine", timeout_s=0.05).embed(TEXTS)
     finally:
         never.set()
 
 
 async def test_many_calls_at_once_keep_their_vectors():
     """Fifty calls of a synchronous object share nothing that could mix them."""
-    embedder = LangChainEmbedder(DeterministicFakeEmbedding(size=8))
+    embedder = LangChainEmbedder(DeterministicFakeEmbedding(size=8), "fake")
     texts = [f"text {n}" for n in range(50)]
     together = await asyncio.gather(*(embedder.embed([text]) for text in texts))
     alone = (await embedder.embed(texts)).vectors

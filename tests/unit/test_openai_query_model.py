@@ -122,6 +122,52 @@ async def test_an_endpoint_that_ignores_the_schema_is_asked_by_tool_call(prose):
     assert [each.method for each in server.requests] == METHODS[:2]
 
 
+def usage(given, made):
+    return {"prompt_tokens": given, "completion_tokens": made}
+
+
+@pytest.mark.parametrize(
+    ("usages", "tokens"),
+    [
+        ([usage(100, 10), usage(20, 2)], (120, 12)),
+        ([None, usage(20, 2)], (None, None)),
+        ([usage(100, 10), None], (None, None)),
+        ([usage(100, None), usage(20, 2)], (120, None)),
+    ],
+)
+async def test_an_answer_in_prose_is_paid_for_too(usages, tokens):
+    """The plan tells what all answers cost, or nothing where one does not say."""
+    replies = [
+        {"choices": [{"message": {"content": text}}], "usage": usage}
+        for text, usage in zip(("only prose", json.dumps(ANSWER)), usages, strict=True)
+    ]
+    with OpenAIServer(*map(Raw.json, replies)) as server:
+        result = await plan(openai(server))
+    assert (result.input_tokens, result.output_tokens) == tokens
+    assert len(server.requests) == 2
+
+
+async def test_a_refused_method_costs_nothing():
+    """The endpoint said no before any token was made."""
+    with OpenAIServer(ANSWER, refuses=frozenset(METHODS[:2])) as server:
+        result = await plan(openai(server))
+    assert (result.input_tokens, result.output_tokens) == (29, 44)
+
+
+async def test_an_endless_answer_is_not_read():
+    """One of some mebibytes holds no queries, whatever it holds."""
+    with OpenAIServer({"queries": ["x" * 2_000_000]}) as server:
+        assert "over 1048576 bytes" in await failure(openai(server))
+
+
+async def test_an_endless_list_is_cut():
+    """A short answer may hold a hundred thousand queries."""
+    arguments = {"queries": [str(number) for number in range(50_000)]}
+    reply = message(content=None, tool_calls=[{"function": {"arguments": arguments}}])
+    with OpenAIServer(reply) as server:
+        assert (await plan(openai(server))).queries == arguments["queries"][:50]
+
+
 @pytest.mark.parametrize(
     "text",
     [

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import json
+import weakref
 
 import pytest
 from langchain_openai import ChatOpenAI
@@ -11,6 +13,7 @@ from planning import ANSWER, FENCED, KEY, METHODS, QUERIES, failure, plan
 
 from collection_search import registry
 from collection_search.adapters.models.langchain import LangChainQueryModel
+from collection_search.adapters.models.memory import Memory
 from collection_search.adapters.models.openai import OpenAIQueryModel
 from collection_search.errors import ModelError
 from collection_search.ports import QueryModel
@@ -72,6 +75,38 @@ async def test_a_refused_method_leads_to_the_next_weaker_one(refused):
     assert chat.methods == METHODS[: refused + 1]
     await plan(model)
     assert chat.methods == [*METHODS[: refused + 1], METHODS[refused]]
+
+
+async def test_the_method_is_remembered_for_the_object():
+    """A host wraps the same object anew at every run, in each with limits of its own."""
+    chat = ScriptedChatModel(replies=[ANSWER], refuses=frozenset(METHODS[:1]))
+    for limit in (10.0, 20.0):
+        await plan(LangChainQueryModel(chat, timeout_s=limit))
+    assert chat.methods == ["json_schema", "function_calling", "function_calling"]
+    twin = ScriptedChatModel(replies=[ANSWER])
+    await plan(LangChainQueryModel(twin))
+    assert twin.methods == ["json_schema"]
+
+
+def test_what_is_remembered_goes_with_the_object():
+    """It is kept by identity, keeps no object alive, and is no place for others."""
+    memory = Memory(list)
+    chat = ScriptedChatModel(replies=[])  # neither hashable nor different from its equals
+    memory.of(chat).append("learnt")
+    assert memory.of(chat) == ["learnt"]
+    assert memory.of(ScriptedChatModel(replies=[])) == []
+    gone = weakref.ref(chat)
+    del chat
+    gc.collect()
+    assert gone() is None
+    assert memory._records == {}
+
+
+def test_an_object_without_weak_references_is_not_remembered():
+    """Another one may stand in its place later."""
+    memory, owner = Memory(list), ()
+    memory.of(owner).append("learnt")
+    assert memory.of(owner) == []
 
 
 class ModelOfFewMethods(ScriptedChatModel):
@@ -184,6 +219,31 @@ async def test_a_vendors_own_class_goes_down_the_ladder_too(refused):
         result = await plan(chat_openai(server))
     assert (result.queries, result.input_tokens, result.output_tokens) == (QUERIES, 29, 44)
     assert [each.method for each in server.requests] == METHODS[: refused + 1]
+
+
+async def test_an_answer_in_prose_is_paid_for_in_a_vendors_own_class_too():
+    """Its exception carries the answer."""
+    with OpenAIServer("only prose", ANSWER) as server:
+        result = await plan(chat_openai(server))
+    assert (result.input_tokens, result.output_tokens) == (2 * 29, 2 * 44)
+    assert [each.method for each in server.requests] == METHODS[:2]
+
+
+class ModelThatParses(ScriptedChatModel):
+    """Parses the answer itself and loses what it cost."""
+
+    def with_structured_output(self, schema, *, method="json_schema", **kwargs):
+        chain = super().with_structured_output(schema, method=method, **kwargs)
+        if method == "json_schema":
+            return chain | (lambda _: schema.model_validate_json("prose"))
+        return chain
+
+
+async def test_an_answer_of_unknown_cost_makes_the_plans_cost_unknown():
+    """No figure is told that would be too low."""
+    result = await plan(LangChainQueryModel(ModelThatParses(replies=[ANSWER])))
+    assert result.queries == QUERIES
+    assert (result.input_tokens, result.output_tokens) == (None, None)
 
 
 @pytest.mark.parametrize(

@@ -164,7 +164,10 @@ async def test_langchain_embeddings_are_an_embedder() -> None:
     """Any LangChain `Embeddings` object is taken as it is."""
     from langchain_core.embeddings import DeterministicFakeEmbedding
 
-    embedder = await SearchContext(embeddings=DeterministicFakeEmbedding(size=8)).embedder()
+    class Named(DeterministicFakeEmbedding):
+        model: str = "fake"
+
+    embedder = await SearchContext(embeddings=Named(size=8)).embedder()
     assert embedder is not None
     assert (await embedder.embed(["tea", "coffee"])).vectors.shape == (2, 8)
 

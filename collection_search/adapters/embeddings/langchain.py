@@ -3,26 +3,31 @@
 from __future__ import annotations
 
 import asyncio
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, Final, Self
 
 import anyio.to_thread
 
 from ...errors import ConfigError, ModelError
 from ...records import Embedded
 from ..models.failures import Remedies, model_error
+from ..models.memory import Memory
 from ..models.vendors import EMBEDDINGS, vendor_model
+from .fingerprint import fingerprint_of
 from .texts import no_vectors, sound, unit_vectors
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from ...settings import Settings
+_DIMENSIONS: Final[Memory[dict[str, int]]] = Memory(dict)
+"""The dimension of each object by fingerprint: a host may set the object to another one."""
 
 
 class LangChainEmbedder:
     """An object with `embed_documents`, and mostly `aembed_documents`, as `Embedder`.
 
-    Give a `fingerprint` where class and model name do not tell two embedders apart.
+    Give a `fingerprint` where class, model, deployment and address do not tell two embedders
+    apart. Raises ConfigError without one for an object that names no model.
     """
 
     def __init__(
@@ -33,11 +38,11 @@ class LangChainEmbedder:
         timeout_s: float = 30.0,
         remedies: Remedies | None = None,
     ) -> None:
-        self.fingerprint = fingerprint or _fingerprint(embeddings)
+        self.fingerprint = fingerprint or fingerprint_of(embeddings)
         self._embeddings = embeddings
         self._timeout_s = timeout_s
         self._remedies = remedies or Remedies()
-        self._dimension: int | None = None
+        self._dimensions = _DIMENSIONS.of(embeddings)
 
     @classmethod
     def from_vendor(cls, settings: Settings, *, vendor: str, model: str) -> Self:
@@ -62,7 +67,7 @@ class LangChainEmbedder:
     async def embed(self, texts: Sequence[str]) -> Embedded:
         """Return `(len(texts), d)` float32, unit length, in order. Raises `ModelError`."""
         if not texts:
-            return Embedded(no_vectors(self._dimension))
+            return Embedded(no_vectors(self._dimensions.get(self.fingerprint)))
         subject = f"The embedding model {self.fingerprint}"
         try:
             async with asyncio.timeout(self._timeout_s):
@@ -73,8 +78,9 @@ class LangChainEmbedder:
             raise model_error(
                 subject, error, remedies=self._remedies, timeout_s=self._timeout_s
             ) from error
-        vectors = unit_vectors(rows, count=len(texts), subject=subject, dimension=self._dimension)
-        self._dimension = vectors.shape[1]
+        known = self._dimensions.get(self.fingerprint)
+        vectors = unit_vectors(rows, count=len(texts), subject=subject, dimension=known)
+        self._dimensions[self.fingerprint] = vectors.shape[1]
         return Embedded(vectors)
 
     async def _rows(self, texts: list[str]) -> Any:
@@ -94,14 +100,3 @@ def _is_asynchronous(embeddings: Any) -> bool:
     own = getattr(type(embeddings), "aembed_documents", None)
     module = getattr(own, "__module__", "")
     return own is not None and module != "langchain_core.embeddings.embeddings"
-
-
-def _fingerprint(embeddings: Any) -> str:
-    """Return class, model and dimension, as far as the object tells them."""
-    parts = ["langchain", type(embeddings).__name__]
-    for attribute in ("model", "model_name", "model_id", "deployment"):
-        if isinstance(name := getattr(embeddings, attribute, None), str) and name:
-            parts.append(name)
-            break
-    dimensions = getattr(embeddings, "dimensions", None)
-    return ":".join(parts) + (f"@{dimensions}" if isinstance(dimensions, int) else "")

@@ -38,7 +38,9 @@ _KEY: Final = "COLLECTION_SEARCH_EMBEDDINGS_API_KEY"
 class OpenAIEmbedder:
     """A model behind an OpenAI-compatible endpoint as `Embedder`: one request for a normal run.
 
-    With `dimensions` the endpoint is asked for shorter vectors than the model's own.
+    With `dimensions` the endpoint is asked for shorter vectors than the model's own. The
+    fingerprint stands for the model wherever it is served: an address of your own must serve
+    under a known name the model of that name, or name it differently.
     """
 
     def __init__(

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 from ...errors import ConfigError
 from ...masking import SECRET, told
 from ..http import MAX_ANSWER_BYTES, HttpRequest, joined, send
+from .methods import Tokens
 
 if TYPE_CHECKING:
     from pydantic import SecretStr
@@ -114,6 +115,15 @@ def clean_key(given: SecretStr | None, variable: str) -> SecretStr | None:
     if not (key.isascii() and key.isprintable()):
         raise ConfigError(f"{variable} holds characters that no key has. Copy the key again.")
     return SecretStr(key) if key else None
+
+
+def tokens_of(answer: dict[str, Any]) -> Tokens:
+    """Return what a chat answer cost, in the words of either of OpenAI's protocols."""
+    given, made = token_count(answer, "prompt_tokens"), token_count(answer, "completion_tokens")
+    return Tokens(
+        token_count(answer, "input_tokens") if given is None else given,
+        token_count(answer, "output_tokens") if made is None else made,
+    )
 
 
 def token_count(answer: dict[str, Any], name: str) -> int | None:

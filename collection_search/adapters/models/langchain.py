@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import warnings
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, Self
 
 from pydantic import ValidationError
@@ -12,8 +13,10 @@ from ...errors import ConfigError
 from ...ports import QueryPlan
 from ...prompts import SearchQueries, strategy_messages
 from .answers import queries_of
+from .endpoint import tokens_of
 from .failures import Remedies, model_error, status_of
-from .methods import WEAKER, Method, refuses_method
+from .memory import Memory
+from .methods import WEAKER, Method, Tokens, refuses_method
 from .vendors import CHAT, vendor_model
 
 if TYPE_CHECKING:
@@ -25,10 +28,24 @@ if TYPE_CHECKING:
 _WHAT_THE_LADDER_DOES_ANYWAY: Final = (
     "This model does not support OpenAI's structured output|Cannot use method='json_schema'"
 )
+_NOTHING: Final = Tokens()
+
+
+@dataclass(slots=True)
+class _Learnt:
+    """How a model wants to be asked."""
+
+    method: Method = "json_schema"
+
+
+_LEARNT: Final = Memory(_Learnt)
 
 
 class LangChainQueryModel:
-    """A LangChain chat model object as `QueryModel`; it remembers which method the model takes."""
+    """A LangChain chat model object as `QueryModel`.
+
+    Which method the object takes is remembered as long as it lives, for all that wrap it.
+    """
 
     def __init__(
         self, model: BaseChatModel, *, timeout_s: float = 30.0, remedies: Remedies | None = None
@@ -37,7 +54,7 @@ class LangChainQueryModel:
         self._model = model
         self._timeout_s = timeout_s
         self._remedies = remedies or Remedies()
-        self._method: Method = "json_schema"
+        self._learnt = _LEARNT.of(model)
         warnings.filterwarnings("ignore", message=_WHAT_THE_LADDER_DOES_ANYWAY)
 
     @classmethod
@@ -61,8 +78,8 @@ class LangChainQueryModel:
         messages = strategy_messages(question, purpose=purpose, count=count)
         try:
             async with asyncio.timeout(self._timeout_s):
-                answer = await self._answer(messages, self._method)
-            return _plan(self.model_name, answer)
+                answer, spent = await self._answer(messages, self._learnt.method)
+            return _plan(self.model_name, answer, spent)
         except Exception as error:
             raise model_error(
                 f"The model {self.model_name}",
@@ -72,16 +89,22 @@ class LangChainQueryModel:
                 malformed="unusable",
             ) from error
 
-    async def _answer(self, messages: list[tuple[str, str]], method: Method) -> dict[str, Any]:
-        """Return LangChain's raw and parsed answer, by the first method that is not refused."""
+    async def _answer(
+        self, messages: list[tuple[str, str]], method: Method, spent: Tokens = _NOTHING
+    ) -> tuple[dict[str, Any], Tokens]:
+        """Return LangChain's raw and parsed answer, by the first method that is not refused.
+
+        And what the answers before it cost.
+        """
         try:
             answer = await _ask(self._model, messages, method)
-        except NotImplementedError:
+        except NotImplementedError as refusal:
             if method not in WEAKER:
                 raise
-            return await self._answer(messages, WEAKER[method])
-        self._method = method
-        return answer
+            spent = spent.plus(_cost(refusal.__cause__))
+            return await self._answer(messages, WEAKER[method], spent)
+        self._learnt.method = method
+        return answer, spent
 
 
 async def _ask(
@@ -110,16 +133,28 @@ def _refuses_method(error: Exception) -> bool:
     return refuses_method(status_of(error), str(error))
 
 
-def _plan(name: str, answer: dict[str, Any]) -> QueryPlan:
+def _cost(refusal: BaseException | None) -> Tokens:
+    """Return what a refusal cost: nothing, but for an answer in prose, which tells or not."""
+    if not isinstance(refusal, ValidationError):
+        return _NOTHING
+    try:
+        answer = refusal.response.json()  # type: ignore[attr-defined] # langchain-openai's own
+    except (AttributeError, ValueError):
+        answer = None
+    return tokens_of(answer) if isinstance(answer, dict) else Tokens(None, None)
+
+
+def _plan(name: str, answer: dict[str, Any], spent: Tokens) -> QueryPlan:
     raw = answer["raw"]
     # the JSON may stand in a code fence or in the text beside no tool call
     queries = queries_of(str(raw.text) if answer["parsed"] is None else answer["parsed"])
     usage = raw.usage_metadata or {}
+    spent = spent.plus(Tokens(usage.get("input_tokens"), usage.get("output_tokens")))
     return QueryPlan(
         queries=queries,
         model=raw.response_metadata.get("model_name") or name,
-        input_tokens=usage.get("input_tokens"),
-        output_tokens=usage.get("output_tokens"),
+        input_tokens=spent.input,
+        output_tokens=spent.output,
     )
 
 

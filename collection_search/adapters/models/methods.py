@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from typing import Final, Literal
+from typing import Final, Literal, NamedTuple
 
 Method = Literal["json_schema", "function_calling", "json_mode"]
 
@@ -20,6 +20,25 @@ _WORDS = re.compile(
     r"|\btools?\b|tool_choice|function call",
     re.IGNORECASE,
 )
+
+
+class Tokens(NamedTuple):
+    """What the answers of a ladder cost; None where one of them does not say."""
+
+    input: int | None = 0
+    output: int | None = 0
+
+    def plus(self, other: Tokens) -> Tokens:
+        """Return the sum of both.
+
+        >>> Tokens(1, 2).plus(Tokens(3, None))
+        Tokens(input=4, output=None)
+        """
+        return Tokens(_sum(self.input, other.input), _sum(self.output, other.output))
+
+
+def _sum(one: int | None, other: int | None) -> int | None:
+    return None if one is None or other is None else one + other
 
 
 def refuses_method(status: int | None, message: str) -> bool:

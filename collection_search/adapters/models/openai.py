@@ -13,9 +13,9 @@ from ...masking import mask_text
 from ...ports import QueryPlan
 from ...prompts import SearchQueries, strategy_messages
 from .answers import NoJsonError, queries_of
-from .endpoint import Endpoint, EndpointError, clean_key, token_count
+from .endpoint import Endpoint, EndpointError, clean_key, tokens_of
 from .failures import Declined, Remedies, model_error
-from .methods import REFUSAL_STATUS, WEAKER, Method, refuses_method
+from .methods import REFUSAL_STATUS, WEAKER, Method, Tokens, refuses_method
 
 if TYPE_CHECKING:
     from pydantic import SecretStr
@@ -24,6 +24,9 @@ if TYPE_CHECKING:
 
 _ROLES: Final = {"system": "system", "human": "user"}
 _FORM: Final = SearchQueries.__name__
+_MAX_BYTES: Final = 1024 * 1024
+"""Room for long thoughts; up to here an answer is read in a few milliseconds."""
+_NOTHING: Final = Tokens()
 
 _REASONS = re.compile(r"(?:^|/)(?:o\d|gpt-[5-9](?!.*chat))")
 """Models that think before they answer; they refuse a request that names a temperature."""
@@ -94,27 +97,34 @@ class OpenAIQueryModel:
                 malformed="unusable",
             ) from error
 
-    async def _asked(self, messages: list[dict[str, str]], manner: _Manner) -> QueryPlan:
-        """Return the plan, asked in this manner or in the first milder one that is accepted."""
+    async def _asked(
+        self, messages: list[dict[str, str]], manner: _Manner, spent: Tokens = _NOTHING
+    ) -> QueryPlan:
+        """Return the plan, asked in this manner or in the first milder one that is accepted.
+
+        `spent` is what the answers so far cost: one in prose is paid for, too.
+        """
         body = {"model": self.model_name, "messages": messages, **_form(manner)}
         try:
             answer = await self._answer(body)
+            spent = spent.plus(tokens_of(answer))
             queries = queries_of(_content(answer))
         except (EndpointError, NoJsonError) as error:
-            return await self._asked(messages, _milder(manner, error))
+            return await self._asked(messages, _milder(manner, error), spent)
         self._manner = manner
         named = answer.get("model")
         return QueryPlan(
             queries=queries,
             model=named if isinstance(named, str) and named else self.model_name,
-            input_tokens=token_count(answer, "prompt_tokens"),
-            output_tokens=token_count(answer, "completion_tokens"),
+            input_tokens=spent.input,
+            output_tokens=spent.output,
         )
 
     async def _answer(self, body: dict[str, Any]) -> dict[str, Any]:
-        return self._endpoint.read(
-            await self._endpoint.post("chat/completions", body, timeout_s=self._timeout_s)
+        answer = await self._endpoint.post(
+            "chat/completions", body, timeout_s=self._timeout_s, max_bytes=_MAX_BYTES
         )
+        return self._endpoint.read(answer)
 
     def _remedies(self) -> Remedies:
         return Remedies(
