@@ -12,6 +12,7 @@ import json
 import logging
 import math
 import statistics
+import time
 import uuid
 from contextlib import suppress
 from dataclasses import replace
@@ -25,9 +26,12 @@ from .bridge import offload
 from .costs import embedding_cost
 from .errors import ModelError
 from .masking import loggable, told
+from .records import Embedded
 from .scoring import DENSE, LEXICAL, Calibration
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
     from .ports import Embedder
     from .records import Vectors
 
@@ -36,6 +40,11 @@ logger = logging.getLogger(__name__)
 FOLDER: Final = "calibrations"
 MIN_DISTANCE: Final = 0.02
 """Medians nearer to each other than this tell nothing apart."""
+
+PART: Final = 32
+"""Texts of one request where the model does not take all of them."""
+FAILED_FOR_S: Final = 300.0
+"""How long nobody asks again after a failure."""
 
 _MAX_WARNED: Final = 64
 _Model: TypeAlias = tuple[Path, str]
@@ -55,22 +64,33 @@ class Medians(NamedTuple):
         return math.isfinite(distance) and distance > MIN_DISTANCE
 
 
+class _Failure(NamedTuple):
+    until: float
+    cause: str
+
+
 _known: dict[_Model, Medians] = {}
+_failed: dict[_Model, _Failure] = {}
 _warned: set[str] = set()
 _flights: dict[tuple[asyncio.AbstractEventLoop, _Model], asyncio.Task[Calibration]] = {}
 
 
-async def calibration_of(embedder: Embedder, *, folder: Path) -> Calibration:
+async def calibration_of(
+    embedder: Embedder, *, folder: Path, clock: Callable[[], float] = time.monotonic
+) -> Calibration:
     """Return the calibration of the embedder; `folder` is the settings' data folder.
 
-    The first time the anchors are embedded in one request, however many ask at once. Raises
-    ModelError when that failed, after which a retry may help, and when the model does not tell
-    related from unrelated texts.
+    The first time the anchors are embedded, however many ask at once: in one request, and in parts
+    where that fails. Raises ModelError when both failed, after which a retry may help once
+    `FAILED_FOR_S` seconds of `clock` are over, and when the model does not tell related from
+    unrelated texts.
     """
-    return await asyncio.shield(begun(embedder, folder=folder))
+    return await asyncio.shield(begun(embedder, folder=folder, clock=clock))
 
 
-def begun(embedder: Embedder, *, folder: Path) -> asyncio.Future[Calibration]:
+def begun(
+    embedder: Embedder, *, folder: Path, clock: Callable[[], float] = time.monotonic
+) -> asyncio.Future[Calibration]:
     """Return what `calibration_of` will give, already under way, so that other work can go on.
 
     Wait for it by `settled`, or leave it alone: it goes on for whoever asks next.
@@ -80,7 +100,9 @@ def begun(embedder: Embedder, *, folder: Path) -> asyncio.Future[Calibration]:
         return _done(loop.create_future(), embedder, medians)
     flight = loop, model
     if flight not in _flights:
-        task = _flights[flight] = loop.create_task(_calibrated(embedder, folder))
+        if (failure := _failed.get(model)) and clock() < failure.until:
+            return _failing(loop.create_future(), ModelError(failure.cause))
+        task = _flights[flight] = loop.create_task(_calibrated(embedder, folder, clock))
         task.add_done_callback(lambda done: _landed(flight, done))
     return _flights[flight]
 
@@ -126,23 +148,33 @@ def medians_of(vectors: Vectors) -> Medians:
     return Medians(round(unrelated, 4), round(related, 4))
 
 
-async def _calibrated(embedder: Embedder, folder: Path) -> Calibration:
+async def _calibrated(embedder: Embedder, folder: Path, clock: Callable[[], float]) -> Calibration:
     name = embedder.fingerprint
     path = folder / FOLDER / f"{hashlib.sha256(name.encode()).hexdigest()[:16]}.json"
     medians = await offload(_read, path, name)
     if medians is None:
-        medians = await _measured(embedder)
+        try:
+            medians = await _measured(embedder)
+        except ModelError as error:
+            _failed[folder, name] = _Failure(clock() + FAILED_FOR_S, str(error))
+            raise
         if medians.tell_apart:
             await offload(_write, path, name, medians)
     _known[folder, name] = medians
+    _failed.pop((folder, name), None)
     return _calibration(embedder, medians)
 
 
 async def _measured(embedder: Embedder) -> Medians:
     texts = await offload(anchor_texts)
     try:
-        embedded = await embedder.embed(texts)
-        medians = medians_of(embedded.vectors)
+        try:
+            embedded = await embedder.embed(texts)
+            medians = medians_of(embedded.vectors)
+        except Exception as error:  # noqa: BLE001 - what an endpoint says to too many texts varies
+            logger.info("the anchors are embedded in parts: %s", told(str(error)))
+            embedded = await _in_parts(embedder, texts)
+            medians = medians_of(embedded.vectors)
     except Exception as error:
         raise ModelError(
             f"The scale of the embedder {embedder.fingerprint} could not be measured:"
@@ -161,6 +193,20 @@ async def _measured(embedder: Embedder) -> Medians:
     return medians
 
 
+async def _in_parts(embedder: Embedder, texts: Sequence[str]) -> Embedded:
+    parts = []
+    for start in range(0, len(texts), PART):
+        asked = texts[start : start + PART]
+        parts.append(await embedder.embed(asked))
+        if (shape := parts[-1].vectors.shape)[:1] != (len(asked),):
+            raise ModelError(f"{len(asked)} vectors were expected, not those of the shape {shape}.")
+    tokens = [part.input_tokens for part in parts]
+    return Embedded(
+        np.concatenate([part.vectors for part in parts]),
+        None if None in tokens else sum(filter(None, tokens)),
+    )
+
+
 def _calibration(embedder: Embedder, medians: Medians) -> Calibration:
     if not medians.tell_apart:
         raise ModelError(
@@ -177,8 +223,13 @@ def _done(
     try:
         future.set_result(_calibration(embedder, medians))
     except ModelError as error:
-        future.set_exception(error)
-        future.exception()  # nobody need ask
+        return _failing(future, error)
+    return future
+
+
+def _failing(future: asyncio.Future[Calibration], error: ModelError) -> asyncio.Future[Calibration]:
+    future.set_exception(error)
+    future.exception()  # nobody need ask
     return future
 
 
@@ -196,9 +247,10 @@ def _read(path: Path, fingerprint: str) -> Medians | None:
         kept = json.loads(path.read_text("utf-8"))
         medians = Medians(float(kept["unrelated"]), float(kept["related"]))
         fits = (kept["fingerprint"], kept["anchors"]) == (fingerprint, anchors_version())
-    except (OSError, ValueError, TypeError, LookupError):
+    except (OSError, ValueError, TypeError, LookupError, OverflowError, RecursionError):
         return None
-    return medians if fits and medians.tell_apart else None
+    is_sound = -1 <= medians.unrelated < medians.related <= 1
+    return medians if fits and is_sound and medians.tell_apart else None
 
 
 def _write(path: Path, fingerprint: str, medians: Medians) -> None:

@@ -12,6 +12,7 @@ import asyncio
 import atexit
 import json
 import os
+import socket
 import threading
 import weakref
 from contextlib import suppress
@@ -170,6 +171,7 @@ class _Connections(NamedTuple):
     session: aiohttp.ClientSession
     proxies: Mapping[str, str]
     lifetime: AsyncGenerator[aiohttp.ClientSession]
+    sockets: weakref.WeakSet[socket.socket]
     process: int
 
     def proxy_for(self, url: str) -> str | None:
@@ -194,16 +196,40 @@ async def _connections() -> _Connections:
     loop = asyncio.get_running_loop()
     known = _by_loop.get(loop)
     if known is None:
-        lifetime = _lifetime()
-        known = _Connections(await anext(lifetime), getproxies_environment(), lifetime, os.getpid())
+        sockets: weakref.WeakSet[socket.socket] = weakref.WeakSet()
+        lifetime = _lifetime(sockets)
+        known = _Connections(
+            await anext(lifetime), getproxies_environment(), lifetime, sockets, os.getpid()
+        )
         with _lock:
             _by_loop[loop] = known
+        await _forget_closed()
     return known
 
 
-async def _lifetime() -> AsyncGenerator[aiohttp.ClientSession]:
+async def _forget_closed() -> None:
+    """Close what belongs to loops that were closed without shutting their generators down."""
+    with _lock:
+        closed = [loop for loop in _by_loop if loop.is_closed()]
+        left = [_by_loop.pop(loop) for loop in closed]
+    for each in left:
+        for one in list(each.sockets):  # a transport cannot be closed without its loop
+            one.close()
+        with suppress(RuntimeError):
+            await each.session.close()
+
+
+async def _lifetime(
+    sockets: weakref.WeakSet[socket.socket],
+) -> AsyncGenerator[aiohttp.ClientSession]:
     """Give a session that ends with its loop: a loop that shuts down closes its generators."""
-    connector = aiohttp.TCPConnector(limit=0, keepalive_timeout=KEEP_ALIVE_S)
+
+    def opened(address: aiohttp.AddrInfoType) -> socket.socket:
+        made = socket.socket(*address[:3])
+        sockets.add(made)
+        return made
+
+    connector = aiohttp.TCPConnector(limit=0, keepalive_timeout=KEEP_ALIVE_S, socket_factory=opened)
     session = aiohttp.ClientSession(
         connector=connector,
         cookie_jar=aiohttp.DummyCookieJar(),  # tenants share the session

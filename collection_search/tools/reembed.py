@@ -11,6 +11,7 @@ from ..bridge import offload, run_blocking
 from ..context import SearchContext
 from ..costs import embedding_cost
 from ..errors import ModelError
+from .engine import engine_of
 from .retrieve import refuse_unknown, scope_of
 
 if TYPE_CHECKING:
@@ -73,6 +74,8 @@ async def areembed(
     scope = scope_of(tenant, collection)
     store, embedder = await context.storage(), await context.embedder()
     await offload(refuse_unknown, store, scope)
+    engine = engine_of(store, context.using())  # held: the change puts its pages back
+    engine.add_embedder(embedder)
     return await _Change(store.collections, scope, on_progress).to(embedder)
 
 

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from ..ports import Embedder, Storage
     from ..records import StoredChunk, Vectors
-    from ..scoring import Calibration
+    from ..scoring import Calibration, Profile
 
 MAX_K: Final = 100
 MAX_QUESTION_CHARS: Final = 2000
@@ -41,9 +41,9 @@ def retrieve(
 ) -> list[Passage]:
     """Return at most `k` (1 to 100) passages of the collection, best first.
 
-    They are scored as search results are, 0-100. `provenance` says where in the document the
-    passage stands (`start`, `end`, in characters), the hash of the document's text and how the
-    document was found.
+    They are scored as search results are, 0-100, in the context's ranking profile. `provenance`
+    says where in the document the passage stands (`start`, `end`, in characters), the hash of the
+    document's text and how the document was found.
 
     Raises InputError for a question without words or over 2000 characters and for
     an unknown collection, ConfigError when the collection needs another embedder, StoreError, and
@@ -72,7 +72,9 @@ async def aretrieve(
     scope = scope_of(tenant, collection)
     store: Storage = await context.storage()
     embedder = await _embedder(context, store, scope)
-    scale = None if embedder is None else begun(embedder, folder=context.using().home)
+    scale, profile = None, context.profile()
+    if embedder is not None and profile != "literal":
+        scale = begun(embedder, folder=context.using().home)
     vector = None if embedder is None else await _vector(query, embedder)
     found = await offload(
         store.collections.search, scope, query, vector=vector, limit=max(POOL, 5 * k)
@@ -81,7 +83,9 @@ async def aretrieve(
         await offload(refuse_unknown, store, scope)
         return []
     calibration = None if scale is None else await settled(scale)
-    return await offload(_passages, query, found, vector, calibration, k)
+    return await offload(
+        _passages, query, found, vector, calibration=calibration, profile=profile, k=k
+    )
 
 
 def scope_of(tenant_id: str, collection: str) -> TenantScope:
@@ -134,7 +138,9 @@ def _passages(
     query: str,
     found: Sequence[StoredChunk],
     vector: Vectors | None,
+    *,
     calibration: Calibration | None,
+    profile: Profile,
     k: int,
 ) -> list[Passage]:
     pages = [
@@ -142,7 +148,14 @@ def _passages(
         for one in found
     ]
     cosines = _cosines(found, vector)
-    scored = rank(query, pages, similarities=cosines, limit=len(pages), calibration=calibration)
+    scored = rank(
+        query,
+        pages,
+        similarities=cosines,
+        profile=profile,
+        limit=len(pages),
+        calibration=calibration,
+    )
     chosen = _varied([found[one.index].document.url_key for one in scored], k)
     return [
         _passage(n, found[scored[place].index], scored[place].embedding_rank_score)

@@ -22,7 +22,7 @@ from collection_search.calibration import (
 from collection_search.errors import ModelError
 from collection_search.records import Embedded
 from collection_search.scoring import DENSE, LEXICAL
-from collection_search.testing import ScriptedEmbedder
+from collection_search.testing import FakeClock, ScriptedEmbedder
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -34,9 +34,14 @@ if TYPE_CHECKING:
 @pytest.fixture(autouse=True)
 def new_process() -> Iterator[Callable[[], None]]:
     """Forget what is in memory, before each test and whenever a test wants."""
-    calibration._known.clear()
-    yield calibration._known.clear
-    calibration._known.clear()
+
+    def forget() -> None:
+        calibration._known.clear()
+        calibration._failed.clear()
+
+    forget()
+    yield forget
+    forget()
 
 
 class Placing(ScriptedEmbedder):
@@ -127,6 +132,11 @@ async def test_another_process_reads_the_file(
         lambda _: "{",
         lambda _: "[]",
         lambda _: "\x00" * 100,
+        lambda _: "[" * 200_000,
+        lambda file: json.dumps(file | {"related": 1e300}),
+        lambda file: json.dumps(file | {"related": 10**400}),
+        lambda file: json.dumps(file | {"related": 1.01}),
+        lambda file: json.dumps(file | {"unrelated": -1.01}),
         lambda file: json.dumps(file | {"anchors": "of an earlier version"}),
         lambda file: json.dumps(file | {"fingerprint": "another"}),
         lambda file: json.dumps(file | {"related": float("inf")}),
@@ -195,14 +205,53 @@ def test_every_event_loop_is_served(tmp_path: Path) -> None:
 
 
 async def test_a_failed_request_is_made_again(tmp_path: Path) -> None:
-    """It leaves nothing behind, neither in memory nor on disk."""
-    embedder = ScriptedEmbedder(errors=[ModelError("overloaded"), ConnectionError("token=abc")])
-    with pytest.raises(ModelError, match=r"scripted:64 could not be measured: overloaded"):
-        await calibration_of(embedder, folder=tmp_path)
-    with pytest.raises(ModelError, match=r"token=\[secret\]"):
-        await calibration_of(embedder, folder=tmp_path)
+    """Not before some minutes have passed; until then the cause is told."""
+    clock = FakeClock()
+    embedder = ScriptedEmbedder(errors=[ModelError("too many"), ConnectionError("token=abc")])
+    for _ in range(3):
+        with pytest.raises(
+            ModelError, match=r"scripted:64 could not be measured: token=\[secret\]"
+        ):
+            await calibration_of(embedder, folder=tmp_path, clock=clock.monotonic)
+        clock.advance(calibration.FAILED_FOR_S / 3 - 1)
+    assert list(map(len, embedder.calls)) == [128, calibration.PART]
     assert kept(tmp_path) == []
-    assert (await calibration_of(embedder, folder=tmp_path)).scale == "dense"
+    clock.advance(3)
+    found = await calibration_of(embedder, folder=tmp_path, clock=clock.monotonic)
+    assert found.scale == "dense"
+    assert calibration._failed == {}
+
+
+async def test_a_failure_is_of_one_model_and_folder(tmp_path: Path) -> None:
+    """Others are asked all the same."""
+    down = ScriptedEmbedder(errors=[ModelError("down")] * 2)
+    with pytest.raises(ModelError, match="down"):
+        await calibration_of(down, folder=tmp_path)
+    assert (await calibration_of(ScriptedEmbedder(dimension=32), folder=tmp_path)).related
+    assert (await calibration_of(down, folder=tmp_path / "other")).related
+
+
+class Small(ScriptedEmbedder):
+    """Takes few texts at once."""
+
+    async def embed(self, texts: Any) -> Embedded:
+        self.calls.append(list(texts))
+        if len(texts) > calibration.PART:
+            raise ModelError("at most 32 inputs")
+        return Embedded((await ScriptedEmbedder().embed(texts)).vectors, 10)
+
+
+async def test_a_model_that_takes_few_texts_gets_parts(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Its scale is that of the whole; the tokens of all parts are told."""
+    caplog.set_level(logging.INFO)
+    whole = await calibration_of(ScriptedEmbedder(), folder=tmp_path)
+    small = Small(fingerprint="small:64")
+    assert await calibration_of(small, folder=tmp_path) == whole
+    assert list(map(len, small.calls)) == [128, 32, 32, 32, 32]
+    assert [text for part in small.calls[1:] for text in part] == anchor_texts()
+    assert "(tokens: 40," in caplog.text
 
 
 @pytest.mark.parametrize(
@@ -216,12 +265,12 @@ async def test_a_failed_request_is_made_again(tmp_path: Path) -> None:
     ids=["too few", "no numbers", "no array", "nothing"],
 )
 async def test_vectors_that_are_none_are_a_failed_request(tmp_path: Path, place: Any) -> None:
-    """They are not remembered."""
+    """Neither the whole nor a part of them is kept."""
     embedder = Placing(place)
-    for _ in range(2):
-        with pytest.raises(ModelError, match="could not be measured"):
-            await calibration_of(embedder, folder=tmp_path)
-    assert len(embedder.calls) == 2
+    with pytest.raises(ModelError, match="could not be measured"):
+        await calibration_of(embedder, folder=tmp_path)
+    assert kept(tmp_path) == []
+    assert calibration._known == {}
 
 
 @pytest.mark.parametrize("related", [0.5, 0.51, 0.1])
@@ -238,8 +287,10 @@ async def test_words_take_the_place_of_a_lost_scale(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     """With a warning that has the cause, and no secret."""
-    embedder = ScriptedEmbedder(errors=[ConnectionError("Authorization: Bearer abcdef123456")])
-    assert await settled(begun(embedder, folder=tmp_path)) is LEXICAL
+    embedder = ScriptedEmbedder(errors=[ConnectionError("Authorization: Bearer abcdef123456")] * 2)
+    for _ in range(3):
+        assert await settled(begun(embedder, folder=tmp_path)) is LEXICAL
+    assert len(embedder.calls) == 2
     [record] = caplog.records
     assert (record.levelname, record.exc_info is not None) == ("WARNING", True)
     assert "could not be measured" in caplog.text

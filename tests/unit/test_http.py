@@ -172,6 +172,31 @@ def test_a_session_ends_with_its_loop(server, caplog):
     assert caplog.text == ""
 
 
+def test_a_loop_that_is_only_closed_leaves_nothing(server):
+    """Its generators were not shut down; the next loop closes its sockets and lets it go."""
+    loops, sockets = [], []
+    before = set(http._by_loop)
+
+    def call() -> None:
+        loop = asyncio.new_event_loop()
+        loops.append(weakref.ref(loop))
+        assert loop.run_until_complete(get(server)).status == 200
+        sockets.extend(http._by_loop[loop].sockets)
+        loop.close()
+
+    def calls() -> None:
+        for _ in range(5):
+            call()
+        asyncio.run(get(server))
+        assert [each.fileno() for each in sockets] == [-1] * 5
+        gc.collect()
+
+    with pytest.warns(ResourceWarning, match="unclosed transport"):  # such a loop's own
+        calls()
+    assert set(http._by_loop) == before
+    assert [loop() for loop in loops] == [None] * 5
+
+
 def test_threads_do_not_share_sessions(server):
     """A session belongs to the loop that made it."""
     assert run_blocking(get(server)).status == 200

@@ -7,6 +7,7 @@ import sqlite3
 import subprocess
 import sys
 import threading
+import time
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
@@ -281,11 +282,15 @@ def test_a_worker_with_the_embedder_takes_over(store: SQLiteStore, settings: Set
     embedder = ScriptedEmbedder(fingerprint="first:64")
     store.collections.bind_embedder(SCOPE, embedder.fingerprint)
     ticket = enqueue(store, "green tea")
-    without = IngestionEngine(store, settings, backoff_s=60)
-    assert not without.drain(timeout_s=0.5)
+    without = IngestionEngine(store, settings, backoff_s=1)
+    without.start()
+    while status(store, ticket).rows[0].error is None:
+        time.sleep(0.01)
     without.stop()
     (row,) = status(store, ticket).rows
-    assert (row.state, row.attempts) == ("waiting", 1)
+    assert (row.state, without.buried) == ("waiting", 0)
+    assert IngestionEngine(store, settings, embedder=embedder).drain(timeout_s=60)
+    assert status(store, ticket).stored == 1
 
 
 async def test_a_collection_filled_by_words_goes_on_so(

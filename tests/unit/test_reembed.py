@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import threading
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -12,10 +13,11 @@ from collection_search import Settings
 from collection_search.adapters.stores.sqlite import SQLiteStore
 from collection_search.context import SearchContext
 from collection_search.errors import ConfigError, InputError, ModelError, StoreError
-from collection_search.records import Embedded, TenantScope
+from collection_search.records import Embedded, IngestionItem, IngestionRequest, TenantScope
 from collection_search.testing import ScriptedEmbedder
 from collection_search.testing.stores.base import chunks, document
 from collection_search.tools import reembed as module
+from collection_search.tools.engine import engine_of
 from collection_search.tools.reembed import Reembedded, areembed, reembed
 from collection_search.tools.retrieve import retrieve
 
@@ -42,8 +44,10 @@ def context(tmp_path: Path, store: SQLiteStore) -> SearchContext:
     )
 
 
-def put(store: SQLiteStore, name: str, *texts: str, scope: TenantScope = SCOPE) -> None:
-    store.collections.replace_document(scope, document(name), chunks(*texts))
+def put(
+    store: SQLiteStore, name: str, *texts: str, scope: TenantScope = SCOPE, **more: Any
+) -> None:
+    store.collections.replace_document(scope, document(name), chunks(*texts, **more))
 
 
 def filled(store: SQLiteStore, count: int = COUNT, scope: TenantScope = SCOPE) -> None:
@@ -160,6 +164,35 @@ def test_what_is_ingested_meanwhile_is_included(store: SQLiteStore, context: Sea
     texts = ["One passage is left.", "A new page."]
     expected = asyncio.run(ScriptedEmbedder().embed(texts)).vectors
     assert np.allclose(vectors(store), expected)
+
+
+def test_pages_in_hand_meanwhile_get_the_new_vectors(
+    store: SQLiteStore, context: SearchContext
+) -> None:
+    """The worker of this process that has them gets to know the new model."""
+    started, free = threading.Event(), threading.Event()
+
+    def hold(_: int) -> None:
+        started.set()
+        assert free.wait(60)
+
+    old = Interrupting(hold)
+    store.collections.bind_embedder(SCOPE, old.fingerprint)
+    put(store, "long", "A page.", vectors=np.ones((1, 64), np.float32))
+    (ref,) = store.staging.put("local", ["Green tea."])
+    item = IngestionItem("https://example.com/tea", "example.com/tea", "Tea", ref)
+    engine = engine_of(store, context.using(), old)
+    ticket = store.ledger.enqueue(IngestionRequest(SCOPE, [item]))
+    engine.start()
+    assert started.wait(60)
+    context.embeddings = ScriptedEmbedder(dimension=32)
+    reembed("docs", tenant="local", context=context)
+    free.set()
+    assert engine.drain(timeout_s=60)
+    status = store.ledger.status("local", ticket.ticket_id)
+    assert status is not None
+    assert [(row.state, row.error) for row in status.rows] == [("stored", None)]
+    assert [len(vector) for vector in vectors(store)] == [32, 32]
 
 
 def test_without_a_model_the_vectors_go(store: SQLiteStore, context: SearchContext) -> None:

@@ -15,6 +15,7 @@ from collection_search.calibration import anchor_texts
 from collection_search.context import SearchContext
 from collection_search.errors import ConfigError, InputError, InvalidQueryError, ModelError
 from collection_search.records import Embedded, TenantScope
+from collection_search.scoring import Page, rank
 from collection_search.testing.embeddings import ScriptedEmbedder
 from collection_search.testing.openai_server import OpenAIServer
 from collection_search.testing.stores.base import chunks, document
@@ -234,7 +235,7 @@ def test_words_are_compared_where_the_scale_is_lost(
 
     class Anchorless(ScriptedEmbedder):
         async def embed(self, texts: Any) -> Embedded:
-            if len(texts) == len(anchor_texts()):
+            if texts[0] in anchor_texts():
                 raise ModelError("too many texts")
             return await super().embed(texts)
 
@@ -248,6 +249,24 @@ def test_words_are_compared_where_the_scale_is_lost(
     put(store, "asyncio", *TASKS)
     by_words = retrieve("cancel a task", collection="docs", tenant="local", context=context)
     assert score == pytest.approx(by_words[0].score, abs=5)
+
+
+def test_the_literal_profile_is_kept(store: SQLiteStore, context: SearchContext) -> None:
+    """Raw cosines, as in a search: nothing is calibrated, and scores are others."""
+    embedder = ScriptedEmbedder()
+    embedded(store, embedder)
+    scores = {}
+    for profile in ("literal", "default"):
+        ours = context.model_copy(update={"embeddings": embedder, "ranking_profile": profile})
+        embedder.calls.clear()
+        found = retrieve("cancel a task", collection="docs", tenant="local", context=ours)
+        scores[profile] = next(one.score for one in found if one.text == TASKS[0])
+        assert (anchor_texts() in embedder.calls) is (profile == "default")
+    question, passage = asyncio.run(embedder.embed(["cancel a task", TASKS[0]])).vectors
+    page = Page("Title of asyncio", TASKS[0], document("asyncio").url)
+    [raw] = rank("cancel a task", [page], similarities=[question @ passage], profile="literal")
+    assert scores["literal"] == pytest.approx(raw.embedding_rank_score, abs=0.01)
+    assert scores["default"] > scores["literal"] + 5
 
 
 @pytest.mark.parametrize("shape", [(0, 64), (2, 64), None], ids=["none", "two", "no numbers"])
