@@ -4,11 +4,8 @@ from __future__ import annotations
 
 import hashlib
 import logging
-import os
-import socket
 import threading
 import time
-import uuid
 import weakref
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Final
@@ -26,6 +23,7 @@ from ..masking import told
 from ..records import Chunk, Document
 from ..resolve import remembered_embedder
 from ..text import chunk_spans
+from .ownership import is_gone, this_process
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -45,8 +43,6 @@ IDLE_S: Final = 0.25
 """How often a worker without work looks at the ledger."""
 STAGED_FOR_S: Final = 86_400.0
 """How long a text that nothing needs stays staged."""
-
-_PROCESS: Final = uuid.uuid4().hex[:12]
 
 
 class _MissingEmbedderError(ConfigError):
@@ -167,7 +163,7 @@ class IngestionEngine:
 
     def _claim(self) -> Claim | None:
         """Take a row unless stopped; a stop waits for it, so it sees every row in hand."""
-        owner = f"{socket.gethostname()}:{os.getpid()}:{_PROCESS}"
+        owner = this_process()
         with self._claiming:
             if self._stopping.is_set():
                 return None
@@ -289,31 +285,6 @@ def engine_of(
         _engines[id(store)] = engine
     engine.add_embedder(embedder)
     return engine
-
-
-def is_gone(owner: str) -> bool:
-    """Tell whether the owner of a row is provably dead: a process of this host that has ended.
-
-    >>> is_gone("another-host:1:abc"), is_gone(f"{socket.gethostname()}:{os.getpid()}:earlier")
-    (False, True)
-    """
-    host, _, process = owner.partition(":")
-    pid, _, token = process.partition(":")
-    if host != socket.gethostname() or not pid.isdigit():
-        return False
-    if int(pid) == os.getpid():  # a container's processes often get the same id again
-        return token != _PROCESS
-    return os.name == "posix" and not _exists(int(pid))
-
-
-def _exists(pid: int) -> bool:
-    try:
-        os.kill(pid, 0)
-    except ProcessLookupError:
-        return False
-    except OSError:
-        return True
-    return True
 
 
 def _cause(error: Exception) -> str:
