@@ -17,6 +17,7 @@ demo: .venv/.run ## One question, offline: search, rank, ingest, and ask the col
 	@$(DEMO_ENV) $(BIN)/collection-search run "$(DEMO_QUESTION)" --collection demo --auto-ingest \
 		--provider offline --embeddings lexical --profile default
 	@$(DEMO_ENV) $(BIN)/collection-search ask "$(DEMO_QUESTION)" --collection demo --k 3
+	@echo "To go on with this collection: export COLLECTION_SEARCH_HOME=.demo PATH=\"$$PWD/$(BIN):\$$PATH\""
 
 test: .venv/.dev ## Run the tests that need no server
 	$(BIN)/pytest -n auto -m "not server"

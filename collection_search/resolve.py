@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import inspect
-import logging
 import os
 import threading
 from typing import TYPE_CHECKING, Any, Final
@@ -17,8 +16,6 @@ from .errors import ConfigError
 if TYPE_CHECKING:
     from .ports import Embedder
     from .settings import Settings
-
-logger = logging.getLogger(__name__)
 
 AUTO_PROVIDERS: Final = (
     ("tavily", "api_key", "TAVILY_API_KEY"),
@@ -84,12 +81,13 @@ def made(settings: Settings, group: registry.Group, name: str) -> Any:
 
 
 def remembered_embedder(settings: Settings, fingerprint: str) -> Embedder | None:
-    """Return the embedder that a collection remembers; None where its name does not lead to it."""
-    try:
-        embedder: Embedder = made(settings, "embeddings", fingerprint)
-    except ConfigError as error:
-        logger.info("the embedder %s cannot be made: %s", fingerprint, error)
+    """Return the embedder that a collection remembers; None where its name does not lead to it.
+
+    Raises ConfigError where it does but something is missing, such as a key.
+    """
+    if fingerprint.partition(":")[0] not in registry.names("embeddings"):
         return None
+    embedder: Embedder = made(settings, "embeddings", fingerprint)
     return embedder if embedder.fingerprint == fingerprint else None
 
 

@@ -13,6 +13,7 @@ from .options import AsJson, Collection, Tenant, search_context
 from .screen import Screen
 
 if TYPE_CHECKING:
+    from ..context import SearchContext
     from ..records import Passage
 
 app = typer.Typer(add_completion=False, rich_markup_mode=None)
@@ -46,8 +47,20 @@ def ask(
     for passage in passages if not as_json else ():
         _show(passage, screen)
     if not passages:
-        screen.fail(f"No passage of {collection!r} shares a word with the question; try others.")
+        screen.fail(_why_nothing(context, collection))
         raise typer.Exit(ExitCode.NOTHING_FOUND)
+
+
+def _why_nothing(context: SearchContext, collection: str) -> str:
+    store = asyncio.run(context.storage()).collections
+    known = (info for info in store.collections(context.tenant()) if info.collection == collection)
+    info = next(known, None)
+    if info is None or info.documents:
+        return f"No passage of {collection!r} shares a word with the question; try others."
+    return (
+        f"{collection!r} holds no documents yet; {info.waiting} pages wait to be fetched or"
+        " ingested, 'collection-search worker' does what can be done."
+    )
 
 
 def _show(passage: Passage, screen: Screen) -> None:

@@ -94,11 +94,23 @@ def _agreed(name: str, context: SearchContext, *, yes: bool, screen: Screen) -> 
     store, scope = _found(name, context)
     embedder = asyncio.run(context.embedder())
     if embedder is None:
+        _agreed_to_lose(store.embedder(scope), name, yes=yes)
         return
     first, left, _ = store.pending_vectors(scope, embedder.fingerprint)
     if first:
         chars = left * sum(len(chunk.text) for chunk in first) // len(first)
         agreed(embedder.fingerprint, texts=f"{left} chunks", chars=chars, yes=yes, screen=screen)
+
+
+def _agreed_to_lose(fingerprint: str | None, name: str, *, yes: bool) -> None:
+    """Ask before vectors are dropped: they may have cost money."""
+    if fingerprint is None:
+        raise InputError(f"{name!r} is searched by its words already: name an embedder.")
+    task = f"This drops the vectors that {fingerprint} gave {name!r}"
+    if not yes and not sys.stdin.isatty():
+        raise InputError(f"{task}: add --yes to do it, or name an embedder by --embeddings.")
+    if not yes:
+        typer.confirm(f"{task}. Go on?", abort=True, err=True)
 
 
 def _remind(context: SearchContext, embeddings: str | None, screen: Screen) -> None:

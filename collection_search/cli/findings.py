@@ -65,6 +65,9 @@ def ingested(output: Mapping[str, Any]) -> Iterator[str]:
             _part(status["failed"], "failed"),
         )
         yield f"Collection {receipt['collection']}: {', '.join(filter(None, parts))}"
+    asked = output.get("auto_ingest_min_score")
+    if (used := receipt.get("threshold")) is not None and asked is not None and used < asked:
+        yield f"Fewer than three results reach {asked:g}: those from {used:g} on were taken."
 
 
 def warnings(output: Mapping[str, Any]) -> Iterator[str]:
@@ -141,11 +144,16 @@ def next_steps(
     if output["outcome"] == "search_completed":
         yield "Next, ingest the best of them:"
         yield f"  {command('run', question, '--auto-ingest', **where, **chosen)}"
-    elif receipt and receipt["ticket"]:
+    elif receipt and receipt["ticket"] and _is_searchable(receipt["status"]):
         yield "Next, ask the collection:"
         if not receipt["status"] or receipt["status"]["pending"]:
             yield f"  {command('worker', '--once')}"
         yield f"  {command('ask', question, **where)}"
+
+
+def _is_searchable(status: Mapping[str, Any] | None) -> bool:
+    """Tell whether a page was stored, or may still be."""
+    return status is None or bool(status["stored"] or status["pending"])
 
 
 def going_live(output: Mapping[str, Any]) -> Iterator[str]:

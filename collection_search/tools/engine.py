@@ -93,9 +93,13 @@ class IngestionEngine:
         fingerprint = self._store.collections.embedder(scope)
         if fingerprint is None:
             return None
-        if embedder := self._embedders.get(fingerprint):
-            return embedder
-        if embedder := remembered_embedder(self._settings, fingerprint):
+        if known := self._embedders.get(fingerprint):
+            return known
+        try:
+            embedder = remembered_embedder(self._settings, fingerprint)
+        except ConfigError as error:  # a key is missing here, but perhaps not elsewhere
+            raise _MissingEmbedderError(str(error)) from error
+        if embedder is not None:
             self.add_embedder(embedder)
             return embedder
         given = ", ".join(self._embedders) or "lexical"

@@ -56,3 +56,18 @@ def test_another_tenants_collection_does_not_exist(command: Invoke) -> None:
     ended = command("ask", QUESTION, "--collection", "py", "--tenant", "acme")
     assert ended.code == 2
     assert "'acme' has no collection 'py'" in ended.complaints[0]
+
+
+def test_a_collection_without_documents_says_so(command: Invoke) -> None:
+    """Other words would not help: its pages wait to be fetched."""
+    from collection_search import Settings
+    from collection_search.adapters.stores.sqlite import SQLiteStore
+    from collection_search.records import IngestionItem, IngestionRequest, TenantScope
+
+    store = SQLiteStore.from_settings(Settings.load())
+    page = IngestionItem("https://example.com/1", "example.com/1", "Page")
+    store.ledger.enqueue(IngestionRequest(TenantScope("local", "web"), [page]))
+    store.close()
+    ended = command("ask", "What is asyncio?", "--collection", "web")
+    assert ended.code == 3
+    assert "holds no documents yet; 1 pages wait" in ended.complaints[0]

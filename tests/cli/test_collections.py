@@ -77,7 +77,9 @@ def test_a_collection_is_embedded_anew(command: Invoke, monkeypatch: pytest.Monk
     assert (
         "COLLECTION_SEARCH_EMBEDDINGS" not in command("collections", "reembed", "py", "--yes").err
     )
-    ended = command("collections", "reembed", "py", "--embeddings", "lexical")
+    refused = command("collections", "reembed", "py", "--embeddings", "lexical")
+    assert (refused.code, "drops the vectors" in refused.complaints[0]) == (2, True)
+    ended = command("collections", "reembed", "py", "--embeddings", "lexical", "--yes")
     assert ended.out == "'py' has no vectors any more: it is searched by its words.\n"
     assert "none (lexical)" in command("collections").out
     assert command(*question).code == 0
@@ -99,7 +101,7 @@ def test_a_failed_embedder_leaves_the_collection_as_it_was(command: Invoke) -> N
 def test_embedding_anew_is_not_paid_unasked(
     command: Invoke, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The price is told first, from what is left to embed; words cost nothing."""
+    """The price is told first, from what is left to embed."""
     asked = ("collections", "reembed", "py", "--embeddings", "openai:text-embedding-3-small")
     with OpenAIServer() as server:
         monkeypatch.setenv("OPENAI_API_KEY", "sk-test")
@@ -112,7 +114,6 @@ def test_embedding_anew_is_not_paid_unasked(
         ended = command(*asked, "--yes")
         assert ended.code == 0, ended.err
         assert "has to embed 3 chunks for about $0.00" in ended.err
-    assert command("collections", "reembed", "py", "--embeddings", "lexical").code == 0
 
 
 def test_nothing_is_asked_where_nothing_is_to_embed(run: Invoke, command: Invoke) -> None:

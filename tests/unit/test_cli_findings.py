@@ -6,7 +6,14 @@ from typing import Any
 
 import pytest
 
-from collection_search.cli.findings import command, next_steps, score_rows, verdict, warnings
+from collection_search.cli.findings import (
+    command,
+    ingested,
+    next_steps,
+    score_rows,
+    verdict,
+    warnings,
+)
 
 
 def output(outcome: str, **status: int) -> dict[str, Any]:
@@ -104,3 +111,25 @@ def test_a_printed_command_can_be_pasted() -> None:
     assert command("ask", "What's $HOME?", collection="py", tenant="a b") == (
         "collection-search ask 'What'\"'\"'s $HOME?' --collection py --tenant 'a b'"
     )
+
+
+@pytest.mark.parametrize(
+    ("status", "is_hinted"),
+    [({"stored": 1}, True), ({"pending": 3}, True), ({"to_fetch": 3}, False)],
+)
+def test_a_collection_without_pages_is_not_worth_a_question(
+    status: dict[str, int], is_hinted: bool
+) -> None:
+    """The next step is one that can work."""
+    ended = output("auto_ingest_triggered", **status)
+    steps = "\n".join(next_steps(ended, collection="py", tenant=None, chosen={}))
+    assert ("ask" in steps) is is_hinted
+
+
+def test_a_lowered_threshold_is_told() -> None:
+    """Who asked for 99 and got pages from 50 on learns why."""
+    ended = output("auto_ingest_triggered", stored=3) | {"auto_ingest_min_score": 99.0}
+    ended["ingestion"] |= {"collection": "py", "threshold": 50.0}
+    assert "those from 50 on were taken" in "\n".join(ingested(ended))
+    ended["ingestion"] |= {"threshold": 99.0}
+    assert "were taken" not in "\n".join(ingested(ended))
