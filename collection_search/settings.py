@@ -26,6 +26,7 @@ from .errors import ConfigError
 
 if TYPE_CHECKING:
     from pydantic.fields import FieldInfo
+    from pydantic_core import ErrorDetails
 
 PREFIX = "COLLECTION_SEARCH_"
 CONFIG_VARIABLE = PREFIX + "CONFIG"
@@ -85,6 +86,16 @@ def _split(variable: str) -> tuple[str, str | None]:
         if variable.endswith(suffix) and (name := variable.removesuffix(suffix)):
             return name.lower(), part
     return "", None
+
+
+def _problem(item: ErrorDetails) -> str:
+    """Return what is wrong with a setting, by its name in the file and in the environment."""
+    place = [str(part) for part in item["loc"]]
+    if item["type"] == "extra_forbidden":
+        return f"{'.'.join(place)}: there is no such setting"
+    is_field = place[0] in Settings.model_fields
+    variable = f" ({PREFIX}{place[0].upper()})" if is_field else ""
+    return f"{'.'.join(place)}{variable}: {item['msg']}"
 
 
 class Settings(BaseSettings):
@@ -221,9 +232,7 @@ class Settings(BaseSettings):
         except (yaml.YAMLError, UnicodeDecodeError, OSError) as error:
             raise ConfigError(f"The settings file {path} is not valid YAML: {error}") from error
         except ValidationError as error:
-            problems = "; ".join(
-                f"{'.'.join(map(str, item['loc']))}: {item['msg']}" for item in error.errors()
-            )
+            problems = "; ".join(map(_problem, error.errors()))
             raise ConfigError(f"Settings are not valid. {problems}") from error
         except (TypeError, ValueError) as error:  # the file is a list or a text
             raise ConfigError(

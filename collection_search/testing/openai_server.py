@@ -162,6 +162,8 @@ class OpenAIServer:
                 return Failure(404, f"Invalid URL (POST {request.path})")
             if request.method in self.refuses:
                 return _refusal(request.method)
+            if not self._replies:
+                return Failure(500, "No reply is scripted for this double.")
             return self._in_turn("chat", self._replies)
 
     def _in_turn(self, kind: str, replies: Sequence[Reply]) -> Reply:

@@ -74,8 +74,10 @@ def test_vendor_variables_keep_their_names(monkeypatch: pytest.MonkeyPatch) -> N
 @pytest.mark.parametrize(
     ("text", "named"),
     [
-        ("ingest_workers: 0", "ingest_workers"),
-        ("tenannt: acme", "tenannt"),
+        ("ingest_workers: 0", "COLLECTION_SEARCH_INGEST_WORKERS"),
+        ("tenannt: acme", "tenannt: there is no such setting"),
+        ("providers: {tavily: {key: x}}", "providers.tavily.key: there is no such setting"),
+        ("langfuse_tracing: perhaps", "LANGFUSE_TRACING: Input should be"),
         ('tenant: "a\\tb"', "tenant"),
         ("[", "yaml"),
         ("- tenant", "yaml must hold one setting a line"),
