@@ -12,7 +12,6 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 TITLE_POINTS: Final = 30
-SNIPPET_POINTS: Final = 25
 COVERAGE_POINTS: Final = 20
 URL_POINTS: Final = 20
 
