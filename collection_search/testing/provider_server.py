@@ -52,6 +52,8 @@ DIALECTS: Final[Mapping[str, type[Dialect]]] = {
 
 _BLANKS: Final = b" " * 65_536
 _POLL_S: Final = 0.005
+_DRIP_S: Final = 0.01
+_SLOW_BYTES: Final = 1_000_000
 _RESET_ON_CLOSE: Final = struct.pack("ii", 1, 0)
 """SO_LINGER: on, no time."""
 
@@ -123,7 +125,7 @@ class ProviderServer:
         self._script = None
 
     def __enter__(self) -> Self:
-        listener = _Listener(self._answer)
+        listener = _Listener(self._answer, self._stopping)
         thread = threading.Thread(target=listener.serve_forever, args=(_POLL_S,))
         self._running = listener, thread
         thread.start()
@@ -193,6 +195,11 @@ class _Handler(BaseHTTPRequestHandler):
             self.wfile.write(b"220 mail.example.com ESMTP ready\r\n\r\n")
         elif reply.mishap != "held":
             self._send(reply)
+        if reply.mishap == "slow":
+            listener = cast("_Listener", self.server)
+            while not listener.stopping.wait(_DRIP_S):
+                self.wfile.write(b" ")
+                self.wfile.flush()
 
     do_POST = do_GET  # noqa: N815 - given
 
@@ -202,8 +209,11 @@ class _Handler(BaseHTTPRequestHandler):
             self.send_header(name, value)
         if reply.status != HTTPStatus.NO_CONTENT:
             size = reply.padding + len(reply.body) + (reply.mishap == "cut")
+            size = _SLOW_BYTES if reply.mishap == "slow" else size
             self.send_header("Content-Length", str(size))
         self.end_headers()
+        if reply.mishap == "slow":
+            return
         for start in range(0, reply.padding, len(_BLANKS)):
             self.wfile.write(_BLANKS[: reply.padding - start])
         self.wfile.write(reply.body)
@@ -216,9 +226,12 @@ class _Listener(ThreadingHTTPServer):
     daemon_threads = False  # closing waits for them, so that none is left behind
     request_queue_size = 256
 
-    def __init__(self, answer: Callable[[ProviderRequest], Reply]) -> None:
+    def __init__(
+        self, answer: Callable[[ProviderRequest], Reply], stopping: threading.Event
+    ) -> None:
         super().__init__(("127.0.0.1", 0), _Handler)
         self.answer = answer
+        self.stopping = stopping
         self.accepted = 0
         self._open: set[socket.socket] = set()
 

@@ -29,7 +29,9 @@ class TestTavily(HttpSearchAdapterContract):
         return ProviderServer("tavily")
 
     def adapter_for(self, server: ProviderServer) -> TavilySearch:
-        return TavilySearch(api_key=server.dialect.key, base_url=server.base_url)
+        return TavilySearch(
+            api_key=server.dialect.key, base_url=server.base_url, today=lambda: TODAY
+        )
 
     def test_without_a_key_it_is_keyless(self):
         """The header of the keyless mode, and no other."""
@@ -52,7 +54,9 @@ class TestBrave(HttpSearchAdapterContract):
         return ProviderServer("brave")
 
     def adapter_for(self, server: ProviderServer) -> BraveSearch:
-        return BraveSearch(api_key=server.dialect.key, base_url=server.base_url)
+        return BraveSearch(
+            api_key=server.dialect.key, base_url=server.base_url, today=lambda: TODAY
+        )
 
     def test_a_time_without_a_zone_is_utc(self):
         """`page_age` names no zone."""
@@ -157,7 +161,7 @@ class TestExa(HttpSearchAdapterContract):
         return ProviderServer("exa")
 
     def adapter_for(self, server: ProviderServer) -> ExaSearch:
-        return ExaSearch(api_key=server.dialect.key, base_url=server.base_url)
+        return ExaSearch(api_key=server.dialect.key, base_url=server.base_url, today=lambda: TODAY)
 
     def test_dates_are_optional(self):
         """Every other row has null."""
@@ -173,7 +177,9 @@ class TestLinkup(HttpSearchAdapterContract):
         return ProviderServer("linkup")
 
     def adapter_for(self, server: ProviderServer) -> LinkupSearch:
-        return LinkupSearch(api_key=server.dialect.key, base_url=server.base_url)
+        return LinkupSearch(
+            api_key=server.dialect.key, base_url=server.base_url, today=lambda: TODAY
+        )
 
     def test_the_depth_is_always_set(self):
         """The vendor asks for it, and the deep one costs ten times as much."""
@@ -188,7 +194,9 @@ class TestPerplexity(HttpSearchAdapterContract):
         return ProviderServer("perplexity")
 
     def adapter_for(self, server: ProviderServer) -> PerplexitySearch:
-        return PerplexitySearch(api_key=server.dialect.key, base_url=server.base_url)
+        return PerplexitySearch(
+            api_key=server.dialect.key, base_url=server.base_url, today=lambda: TODAY
+        )
 
     def test_dates_are_days(self):
         """Without a time, or null."""
@@ -204,7 +212,9 @@ class TestMojeek(HttpSearchAdapterContract):
         return ProviderServer("mojeek")
 
     def adapter_for(self, server: ProviderServer) -> MojeekSearch:
-        return MojeekSearch(api_key=server.dialect.key, base_url=server.base_url)
+        return MojeekSearch(
+            api_key=server.dialect.key, base_url=server.base_url, today=lambda: TODAY
+        )
 
 
 class TestKagi(HttpSearchAdapterContract):
@@ -214,7 +224,7 @@ class TestKagi(HttpSearchAdapterContract):
         return ProviderServer("kagi")
 
     def adapter_for(self, server: ProviderServer) -> KagiSearch:
-        return KagiSearch(api_key=server.dialect.key, base_url=server.base_url)
+        return KagiSearch(api_key=server.dialect.key, base_url=server.base_url, today=lambda: TODAY)
 
     def test_dates_are_optional(self):
         """Every other row has one."""

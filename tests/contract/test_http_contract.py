@@ -11,6 +11,7 @@ import pytest
 from collection_search.adapters.search.brave import BraveSearch
 from collection_search.bridge import run_blocking
 from collection_search.errors import SearchProviderError
+from collection_search.options import SearchOptions
 from collection_search.testing import HttpSearchAdapterContract, ProviderServer
 
 if TYPE_CHECKING:
@@ -33,10 +34,14 @@ class Adapter:
         *,
         max_results: int,
         timeout: float = 30.0,  # noqa: ASYNC109 - the keyword of the port
+        options: SearchOptions | None = None,
     ) -> SearchAdapterResponse:
         try:
             response = await self.inner.asearch(
-                self.asked(query), max_results=max_results, timeout=timeout
+                self.asked(query),
+                max_results=max_results,
+                timeout=timeout,
+                options=self.wished(options),
             )
         except SearchProviderError as error:
             self.spoil_error(error)
@@ -44,12 +49,22 @@ class Adapter:
         return self.spoiled(response)
 
     def search(
-        self, query: str, *, max_results: int, timeout: float = 30.0
+        self,
+        query: str,
+        *,
+        max_results: int,
+        timeout: float = 30.0,
+        options: SearchOptions | None = None,
     ) -> SearchAdapterResponse:
-        return run_blocking(self.asearch(query, max_results=max_results, timeout=timeout))
+        return run_blocking(
+            self.asearch(query, max_results=max_results, timeout=timeout, options=options)
+        )
 
     def asked(self, query: str) -> str:
         return query
+
+    def wished(self, options: SearchOptions | None) -> SearchOptions | None:
+        return options
 
     def spoiled(self, response: SearchAdapterResponse) -> SearchAdapterResponse:
         return response
@@ -134,6 +149,49 @@ class OneFaced(Adapter):
         return replace(super().search(query, max_results=max_results), results=[])
 
 
+class Boastful(Adapter):
+    """Claims what is not asked for."""
+
+    def spoiled(self, response):
+        return replace(response, applied={**response.applied, "search_depth": "native"})
+
+
+class Inattentive(Adapter):
+    """Claims what it does not send."""
+
+    def spoiled(self, response):
+        return replace(response, applied={"topic": "emulated", "language": "native"})
+
+    def wished(self, options):
+        return None
+
+
+class Secretive(Adapter):
+    """Sends what it does not tell."""
+
+    def spoiled(self, response):
+        return replace(response, applied={})
+
+
+class Presumptuous(Adapter):
+    """Sends what nobody asked for."""
+
+    def wished(self, options):
+        return options and options.model_copy(update={"freshness": "year"})
+
+
+class Generous(Adapter):
+    """Gives texts unasked."""
+
+    def spoiled(self, response):
+        return replace(response, results=[replace(row, content="x") for row in response.results])
+
+
+class Overpriced(Adapter):
+    def spoiled(self, response):
+        return replace(response, credits=2)
+
+
 class Broken(HttpSearchAdapterContract):
     """The suite on an adapter that does one thing wrong."""
 
@@ -167,6 +225,15 @@ RULES: list[tuple[type[Adapter], str, dict[str, Any]]] = [
     (Quoting, "the_query_arrives_as_it_is", {}),
     (Forgetful, "connections_are_kept", {}),
     (OneFaced, "the_coroutine_finds_the_same", {}),
+    (Boastful, "what_is_claimed_is_asked_for", {"case": "deep"}),
+    (Inattentive, "what_is_claimed_is_asked_for", {"case": "news"}),
+    (Secretive, "what_is_claimed_is_asked_for", {"case": "one_site"}),
+    (Presumptuous, "what_is_not_asked_changes_nothing", {"options": SearchOptions()}),
+    (Generous, "what_is_not_asked_changes_nothing", {"options": SearchOptions()}),
+    (Generous, "contents_come_when_they_are_asked_for", {}),
+    (Secretive, "many_domains_leave_room_for_the_query", {"name": "exclude_domains", "count": 2}),
+    (Overpriced, "a_deep_search_costs_more_where_it_is_one", {}),
+    (Shuffling, "the_rows_are_those_that_the_vendor_chose", {"case": "week"}),
 ]
 
 

@@ -7,6 +7,11 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from collection_search.adapters.search.exa import ExaSearch
+from collection_search.adapters.search.linkup import LinkupSearch
+from collection_search.adapters.search.perplexity import PerplexitySearch
+from collection_search.adapters.search.tavily import TavilySearch
+from collection_search.options import SearchOptions
 from collection_search.testing import ProviderServer
 from collection_search.testing.providers.pages import found
 from collection_search.testing.providers.wire import KEY
@@ -19,8 +24,33 @@ UNKNOWN = "qzxv jwkpf vbnqx"
 PATIENCE_S = 30
 
 
-def expected(count: int) -> list[tuple[str, str]]:
-    return [(page.url, page.title) for page in found(QUERY)[:count]]
+def expected(count: int, *, site: str = "") -> list[tuple[str, str]]:
+    pages = [page for page in found(QUERY) if page.host.endswith(site)]
+    return [(page.url, page.title) for page in pages[:count]]
+
+
+WISH = SearchOptions(
+    search_depth="deep",
+    include_domains=("docs.example.org",),
+    domain_mode="restrict",
+    topic="news",
+    include_content=True,
+    freshness="2026-02-01..2026-02-28",
+    language="de",
+    country="DE",
+)
+
+
+def assert_same_options(server: ProviderServer, adapter: Any, *more: str) -> None:
+    """The adapter's request says all that the client's does, but for `more` in the client's."""
+    adapter.search(QUERY, max_results=10, timeout=PATIENCE_S, options=WISH)
+    client, ours = server.requests
+    assert server.refused == []
+    assert server.dialect.wished(client) == server.dialect.wished(ours)
+    given = {key: value for key, value in client.body.items() if value is not None}
+    assert {key: given[key] for key in given.keys() - set(more)} == {
+        key: ours.body[key] for key in ours.body.keys() - set(more)
+    }
 
 
 class TestTavily:
@@ -51,10 +81,28 @@ class TestTavily:
             include_usage=True,
         )
         rows = answer["results"]
-        assert [(row["url"], row["title"]) for row in rows] == expected(7)
+        assert [(row["url"], row["title"]) for row in rows] == expected(7, site="docs.example.org")
         assert rows[0]["raw_content"].endswith(found(QUERY)[0].snippet)
         assert answer["usage"] == {"credits": 2}
         assert server.refused == []
+
+    def test_options(self, client, server):
+        """The client's own names and values are those of the adapter."""
+        client.search(
+            QUERY,
+            max_results=10,
+            search_depth="advanced",
+            topic="news",
+            include_domains=["docs.example.org"],
+            include_domains_mode="restrict",
+            include_raw_content="markdown",
+            start_date="2026-02-01",
+            end_date="2026-02-28",
+            language="de",
+            filter_by_language=True,
+        )
+        adapter = TavilySearch(api_key=KEY, base_url=server.base_url)
+        assert_same_options(server, adapter, "timeout")
 
     def test_rows_awaited(self, server, tavily):
         async def search() -> Any:
@@ -126,7 +174,7 @@ class TestExa:
             QUERY,
             num_results=25,
             type="auto",
-            include_domains=["docs.example.org"],
+            include_domains=["docs.example.org", "blog.example.com"],
             contents={"text": True, "highlights": True},
         )
         assert [(row.url, row.title) for row in answer.results] == expected(25)
@@ -138,6 +186,21 @@ class TestExa:
         assert {row.published_date is None for row in answer.results} == {False, True}
         assert answer.cost_dollars.total == 0.007
         assert server.refused == []
+
+    def test_options(self, client, server):
+        """The client's own names and values are those of the adapter."""
+        client.search(
+            QUERY,
+            num_results=10,
+            type="deep",
+            category="news",
+            include_domains=["docs.example.org"],
+            start_published_date="2026-02-01T00:00:00.000Z",
+            end_published_date="2026-02-28T23:59:59.999Z",
+            user_location="DE",
+            contents={"text": True, "highlights": True},
+        )
+        assert_same_options(server, ExaSearch(api_key=KEY, base_url=server.base_url))
 
     def test_rows_without_contents(self, client):
         """A search may leave the texts out."""
@@ -214,6 +277,20 @@ class TestLinkup:
         assert {type(row) for row in answer.results} == {linkup.LinkupSearchTextResult}
         assert [(row.url, row.name) for row in answer.results] == expected(25)
         assert server.refused == []
+
+    def test_options(self, client, server):
+        """The client's own names and values are those of the adapter."""
+        client.search(
+            QUERY,
+            depth="deep",
+            output_type="searchResults",
+            max_results=10,
+            include_domains=["docs.example.org"],
+            from_date="2026-02-01",
+            to_date="2026-02-28",
+            timeout=PATIENCE_S,
+        )
+        assert_same_options(server, LinkupSearch(api_key=KEY, base_url=server.base_url))
 
     def test_rows_awaited(self, client):
         answer = asyncio.run(
@@ -293,6 +370,20 @@ class TestPerplexity:
         assert answer.results[0].date == "2026-03-02"
         assert {row.date is None for row in answer.results} == {False, True}
         assert server.refused == []
+
+    def test_options(self, client, server):
+        """The client's own names and values are those of the adapter."""
+        client.search.create(
+            query=QUERY,
+            max_results=10,
+            search_context_size="high",
+            search_domain_filter=["docs.example.org"],
+            search_after_date_filter="02/01/2026",
+            search_before_date_filter="02/28/2026",
+            search_language_filter=["de"],
+            country="DE",
+        )
+        assert_same_options(server, PerplexitySearch(api_key=KEY, base_url=server.base_url))
 
     def test_rows_awaited(self, server, perplexity):
         async def search() -> Any:

@@ -75,13 +75,14 @@ def read(vendor: Any, value: Any) -> list[ProviderSearchResult]:
             {"title": "A", "url": URL, "publishedDate": "2026-03-03T09:30:00.000Z", "score": 0.4,
              "highlights": ["b", "c"], "text": "the whole page"},
             ProviderSearchResult(
-                URL, "A", "b … c", "exa", score=0.4, published_date="2026-03-03T09:30:00+00:00"
+                URL, "A", "b … c", "exa", score=0.4, content="the whole page",
+                published_date="2026-03-03T09:30:00+00:00",
             ),
         ),
         (
             LINKUP,
             {"name": "A", "url": URL, "content": "b", "type": "text"},
-            ProviderSearchResult(URL, "A", "b", "linkup"),
+            ProviderSearchResult(URL, "A", "b", "linkup", content="b"),
         ),
         (
             PERPLEXITY,

@@ -27,6 +27,7 @@ from collection_search.errors import (
     SearchProviderTimeout,
     SearchProviderUnavailable,
 )
+from collection_search.options import NO_OPTIONS, SearchOptions
 from collection_search.testing import ProviderServer
 from collection_search.testing.providers.google import ENGINE_ID
 from collection_search.testing.providers.wire import Reply
@@ -49,7 +50,9 @@ class ExampleSearch(HttpSearch):
     default_base_url = "https://api.example.com"
     page_size = 5
 
-    def request(self, query: str, count: int, page: int) -> HttpRequest:
+    def request(
+        self, query: str, count: int, page: int, options: SearchOptions = NO_OPTIONS
+    ) -> HttpRequest:
         params = {"q": query, "format": "json", "pageno": page + 1}
         return HttpRequest("GET", joined(self.base_url, "search"), params=params)
 

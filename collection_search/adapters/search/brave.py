@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from http import HTTPStatus
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, ClassVar, Final
 
 from ...contracts import ProviderSearchResult
+from ...options import NO_OPTIONS, SearchOptions
 from ..http import HttpRequest, joined
 from .failures import FailureRules, Refusal
 from .http_search import HttpSearch, ResultPage
+from .places import codes
 from .reading import at, published, text
 from .waiting import numbers
 
@@ -16,6 +18,15 @@ if TYPE_CHECKING:
     from ...errors import ErrorCode
     from ..http import HttpResponse
 
+_PERIODS: Final = {"day": "pd", "week": "pw", "month": "pm", "year": "py"}
+_LANGUAGES: Final = codes(
+    "ar eu bn bg ca hr cs da nl en et fi fr gl de el gu he hi hu is it kn ko lv lt ms ml mr nb pl"
+    " pa ro ru sr sk sl es sv ta te th tr uk vi"
+) | {"ja": "jp", "no": "nb", "pt": "pt-pt", "zh": "zh-hans"}
+_COUNTRIES: Final = codes(
+    "AR AU AT BE BR CA CL DK FI FR DE GR HK IN ID IT JP KR MY MX NL NZ NO CN PL PT PH RU SA ZA ES"
+    " SE CH TW TR GB US"
+)
 _UNLIMITED: Final = 0
 """What stands as the limit of a plan that has none."""
 
@@ -33,6 +44,18 @@ class BraveSearch(HttpSearch):
     max_pages = 10
     max_query_chars = 400
     max_query_words = 50
+    supports: ClassVar = {
+        "max_results": "native",
+        "include_domains": "emulated",
+        "exclude_domains": "emulated",
+        "topic": "emulated",  # another endpoint
+        "freshness": "native",
+        "language": "native",
+        "country": "native",
+    }
+    languages = _LANGUAGES
+    countries = _COUNTRIES
+    storage_rights = "by plan"
     rules = FailureRules(
         codes={
             "SUBSCRIPTION_TOKEN_INVALID": "authenticationFailed",  # comes with status 422
@@ -41,12 +64,24 @@ class BraveSearch(HttpSearch):
         once_more=frozenset({"SUBSCRIPTION_TOKEN_INVALID"}),  # seen with good keys too
     )
 
-    def request(self, query: str, count: int, page: int) -> HttpRequest:
+    def request(
+        self, query: str, count: int, page: int, options: SearchOptions = NO_OPTIONS
+    ) -> HttpRequest:
         """Return the call for one page; Brave's `offset` counts pages, not rows."""
+        is_news = options.topic == "news"
+        params: dict[str, str | int] = {"q": query, "count": count, "offset": page}
+        if not is_news:
+            params["result_filter"] = "web"
+        if options.freshness:
+            params["freshness"] = self._freshness(options)
+        if options.country:
+            params["country"] = options.country
+        if options.language:
+            params["search_lang"] = self.languages[options.language]
         return HttpRequest(
             "GET",
-            joined(self.base_url, "res/v1/web/search"),
-            params={"q": query, "count": count, "offset": page, "result_filter": "web"},
+            joined(self.base_url, "res/v1/news/search" if is_news else "res/v1/web/search"),
+            params=params,
             headers={
                 "X-Subscription-Token": self.key(),
                 "Accept": "application/json",
@@ -57,7 +92,7 @@ class BraveSearch(HttpSearch):
     def parse(self, response: HttpResponse) -> ResultPage:
         """Return the page of results; without hits no `web`. Raises SearchProviderError."""
         answer = self.answer(response)
-        web = answer.get("web")
+        web = answer if answer.get("type") == "news" else answer.get("web")
         raw = [] if web is None else self.listed(at(web, "results"), response)
         more = at(answer, "query", "more_results_available")
         return self.page_of(
@@ -81,6 +116,13 @@ class BraveSearch(HttpSearch):
         """Return when the shortest of the rate limits is reset."""
         resets = numbers(response.headers.get("x-ratelimit-reset"))
         return resets[0] if resets else None
+
+    def _freshness(self, options: SearchOptions) -> str:
+        """Return a word of Brave's, or `from..to` in its form; an open end is today."""
+        if word := _PERIODS.get(options.freshness or ""):
+            return word
+        first, last = options.published(self.today())
+        return f"{first}to{last or self.today()}"
 
     def _row(self, row: dict[str, Any]) -> ProviderSearchResult:
         today = self.today()

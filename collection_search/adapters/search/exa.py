@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar, Final
 
 from ...contracts import ProviderSearchResult
+from ...options import NO_OPTIONS, SearchOptions
 from ...text import excerpt
 from ..http import HttpRequest, joined
 from .http_search import HttpSearch, ResultPage
@@ -14,8 +15,14 @@ if TYPE_CHECKING:
     from ..http import HttpResponse
 
 
+DEEP_CREDITS: Final = 12 / 7
+"""What a search of the type `deep` costs in prices of one of the type `auto`."""
+RESULT_CREDITS: Final = 1 / 7
+"""What each result beyond the tenth costs in the same unit."""
+
+
 class ExaSearch(HttpSearch):
-    """Searches Exa with the type `auto`, 10 results and their highlights for one price.
+    """Searches Exa with the type `auto`, 10 results with highlights and texts for one price.
 
     A search is one request; it gives up to 100 results, each beyond the tenth at a further price.
     A result without a title has none here; its snippet is what Exa highlights.
@@ -29,29 +36,68 @@ class ExaSearch(HttpSearch):
     default_base_url = "https://api.exa.ai"
     page_size = 10
     max_count = 100
+    supports: ClassVar = {
+        "max_results": "native",
+        "search_depth": "native",
+        "include_domains": "native",
+        "exclude_domains": "native",
+        "topic": "emulated",  # a category
+        "include_content": "native",
+        "freshness": "native",
+        "country": "native",
+    }
 
-    def request(self, query: str, count: int, page: int) -> HttpRequest:  # noqa: ARG002 - one page
+    def request(
+        self,
+        query: str,
+        count: int,
+        page: int,  # noqa: ARG002 - one page
+        options: SearchOptions = NO_OPTIONS,
+    ) -> HttpRequest:
         """Return the only call."""
         return HttpRequest(
             "POST",
             joined(self.base_url, "search"),
             headers={"x-api-key": self.key()},
-            json={
-                "query": query,
-                "type": "auto",
-                "numResults": count,
-                "contents": {"highlights": True},
-            },
+            json=self._body(query, count, options),
         )
+
+    def _body(self, query: str, count: int, options: SearchOptions) -> dict[str, Any]:
+        body: dict[str, Any] = {
+            "query": query,
+            "type": "deep" if options.search_depth == "deep" else "auto",
+            "numResults": count,
+            "contents": {"highlights": True},
+        }
+        if options.include_content:
+            body["contents"]["text"] = True
+        if options.include_domains:
+            body["includeDomains"] = list(options.include_domains)
+        if options.exclude_domains:
+            body["excludeDomains"] = list(options.exclude_domains)
+        if options.topic == "news":
+            body["category"] = "news"
+        if options.country:
+            body["userLocation"] = options.country
+        first, last = options.published(self.today())
+        if first:
+            body["startPublishedDate"] = f"{first}T00:00:00.000Z"
+        if last:
+            body["endPublishedDate"] = f"{last}T23:59:59.999Z"
+        return body
+
+    def credits(self, options: SearchOptions, count: int) -> float:
+        """Return the units of the price of ten results with the type `auto`."""
+        kind = DEEP_CREDITS if options.search_depth == "deep" else 1
+        return kind + RESULT_CREDITS * max(0, count - self.page_size)
 
     def parse(self, response: HttpResponse) -> ResultPage:
         """Return the page of results. Raises SearchProviderError."""
         answer = self.answer(response)
         raw = self.listed(answer.get("results"), response)
         cost = at(answer, "costDollars", "total")
-        return self.page_of(
-            raw, self._row, response, more=False, cost_usd=cost if isinstance(cost, float) else None
-        )
+        known = cost if isinstance(cost, int | float) and not isinstance(cost, bool) else None
+        return self.page_of(raw, self._row, response, more=False, cost_usd=known)
 
     def _row(self, row: dict[str, Any]) -> ProviderSearchResult:
         return ProviderSearchResult(
@@ -60,6 +106,7 @@ class ExaSearch(HttpSearch):
             snippet=_snippet(row),
             source=self.provider_name,
             score=share(row.get("score")),
+            content=text(row.get("text")) or None,
             published_date=published(row.get("publishedDate"), today=self.today()),
         )
 

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import re
 from datetime import date
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from ...contracts import ProviderSearchResult
 from ...errors import ConfigError
+from ...options import NO_OPTIONS, SearchOptions
 from ..http import HttpRequest, joined
 from .failures import FailureRules, Refusal
 from .http_search import HttpSearch, ResultPage
+from .places import codes
 from .reading import at, text
 
 if TYPE_CHECKING:
@@ -20,6 +22,7 @@ if TYPE_CHECKING:
     from pydantic import SecretStr
 
     from ...errors import ErrorCode
+    from ...options import Applied, OptionName
     from ...settings import Settings
     from ..http import HttpResponse
 
@@ -38,6 +41,20 @@ class GoogleSearchAdapter(HttpSearch):
     default_base_url = "https://www.googleapis.com"
     page_size = 10
     max_pages = 10  # start + num may be 101 at most
+    supports: ClassVar = {
+        "max_results": "native",
+        "include_domains": "emulated",
+        "exclude_domains": "emulated",
+        "freshness": "native",
+        "language": "native",
+        "country": "native",
+    }
+    ranges_of_days = False
+    languages: ClassVar = codes(
+        "ar bg ca cs da de el en es et fi fr hr hu id is it ja ko lt lv nl no pl pt ro ru sk sl sr"
+        " sv tr",
+        "lang_{}",
+    ) | {"he": "lang_iw", "zh": "lang_zh-CN"}
     ends_on = date(2027, 1, 1)
     rules = FailureRules(
         codes={
@@ -79,19 +96,42 @@ class GoogleSearchAdapter(HttpSearch):
             timeout=settings.search_timeout_s,
         )
 
-    def request(self, query: str, count: int, page: int) -> HttpRequest:
+    def request(
+        self, query: str, count: int, page: int, options: SearchOptions = NO_OPTIONS
+    ) -> HttpRequest:
         """Return the call for one page; Google's `start` counts rows from 1."""
-        return HttpRequest(
-            "GET",
-            joined(self.base_url, "customsearch/v1"),
-            params={
-                "key": self.key(),
-                "cx": self.search_engine_id,
-                "q": query,
-                "num": count,
-                "start": page * count + 1,
-            },
-        )
+        params: dict[str, str | int] = {
+            "key": self.key(),
+            "cx": self.search_engine_id,
+            "q": query,
+            "num": count,
+            "start": page * count + 1,
+        }
+        made = self.applied(options)
+        if made.get("include_domains") == "native":
+            params |= {"siteSearch": options.include_domains[0], "siteSearchFilter": "i"}
+        if made.get("exclude_domains") == "native":
+            params |= {"siteSearch": options.exclude_domains[0], "siteSearchFilter": "e"}
+        if options.freshness:
+            params["dateRestrict"] = f"{options.freshness[0]}1"
+        if options.language:
+            params["lr"] = self.languages[options.language]
+        if options.country:
+            params["gl"] = options.country.lower()
+        return HttpRequest("GET", joined(self.base_url, "customsearch/v1"), params=params)
+
+    def applied(self, options: SearchOptions) -> dict[OptionName, Applied]:
+        """Return what is made of each option: one site has a parameter, several are in the query.
+
+        The parameter goes to the domains that are wanted, where there are both kinds.
+        """
+        made = super().applied(options)
+        included, excluded = len(options.include_domains), len(options.exclude_domains)
+        if included == 1:
+            made["include_domains"] = "native"
+        elif excluded == 1 and not included:
+            made["exclude_domains"] = "native"
+        return made
 
     def parse(self, response: HttpResponse) -> ResultPage:
         """Return the page of results; without hits no `items`. Raises SearchProviderError."""

@@ -17,18 +17,22 @@ from ...errors import (
     SearchProviderError,
     SearchProviderInvalidQuery,
 )
+from ...options import NO_OPTIONS, SearchOptions
 from ...text import plain
 from ..http import HttpError, send
-from .queries import cut_query
+from .check import checked
+from .queries import cut_query, site_operators
 from .vendor import SUCCESS, ResultPage, Vendor
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Mapping
     from datetime import date
     from typing import Self
 
     from pydantic import SecretStr
 
+    from ...health import Health
+    from ...options import Applied, OptionName
     from ...settings import Settings
     from ..http import HttpRequest
 
@@ -68,10 +72,17 @@ class HttpSearch(Vendor):
         )
 
     def search(
-        self, query: str, *, max_results: int, timeout: float | None = None
+        self,
+        query: str,
+        *,
+        max_results: int,
+        timeout: float | None = None,
+        options: SearchOptions | None = None,
     ) -> SearchAdapterResponse:
         """Return the same as `asearch`. Blocks, inside a running event loop too."""
-        return run_blocking(self.asearch(query, max_results=max_results, timeout=timeout))
+        return run_blocking(
+            self.asearch(query, max_results=max_results, timeout=timeout, options=options)
+        )
 
     async def asearch(
         self,
@@ -79,23 +90,32 @@ class HttpSearch(Vendor):
         *,
         max_results: int,
         timeout: float | None = None,  # noqa: ASYNC109 - the keyword of the port
+        options: SearchOptions | None = None,
     ) -> SearchAdapterResponse:
         """Return up to `max_results` rows, best first, from as many pages as that takes.
 
-        Titles and snippets are as the vendor sent them, HTML included: the worker cleans them.
+        Titles and snippets are as the vendor sent them, HTML included: the worker cleans them, and
+        drops what the options rule out.
         Raises SearchProviderError when the first page fails. When a later one does, what was
         found is kept and a notice says what is missing.
         """
         if max_results < 1:
             raise InputError(f"max_results must be 1 or more, got {max_results}.")
-        asked, notices = self._asked(query)
-        found = _Found(timeout or self.timeout, [*notices, *self._notices(max_results)])
+        wish = self.taken(options or NO_OPTIONS)
+        applied = self.applied(wish)
+        asked, notices = self._asked(query, wish, applied)
+        found = _Found(
+            timeout or self.timeout, [*notices, *self._notices(max_results, wish)], applied
+        )
         full = self.full_page(max_results)
         count = min(max_results, full)
         pages = min(math.ceil(max_results / full), self.max_pages)
         for number in range(pages):
             try:
-                page = await self._page(self.request(asked, count, number), found)
+                page = await self._page(self.request(asked, count, number, wish), found)
+                found.credits += self.credits(wish, count)
+                for row in page.rows if not wish.include_content else ():
+                    row.content = None
             except SearchProviderError as error:
                 if number == 0:
                     raise
@@ -105,6 +125,23 @@ class HttpSearch(Vendor):
             if len(found.rows) >= max_results or not is_new or not self._goes_on(page, count):
                 break
         return found.response(max_results)
+
+    def price(self, max_results: int, options: SearchOptions) -> tuple[int, float]:
+        """Return how many requests, and units of the list price, such a search takes at most."""
+        full = self.full_page(max_results)
+        pages = min(math.ceil(max_results / full), self.max_pages)
+        return pages, pages * self.credits(options, min(max_results, full))
+
+    async def acheck(
+        self,
+        *,
+        timeout: float | None = None,  # noqa: ASYNC109 - as in `asearch`
+    ) -> Health:
+        """Return what can be known of reachability, key and account without paying.
+
+        Raises SearchProviderError.
+        """
+        return await checked(self, timeout or self.timeout)
 
     async def _page(self, request: HttpRequest, found: _Found) -> ResultPage:
         """Return one page of results; `found` counts the request and knows the time left."""
@@ -127,24 +164,52 @@ class HttpSearch(Vendor):
         found.status = response.status if response.status in SUCCESS else _NOTHING_FOUND
         return page
 
-    def _asked(self, query: str) -> tuple[str, list[str]]:
-        """Return the query as it is sent, cut to the vendor's limits, with a notice if it is."""
+    def _asked(
+        self, query: str, options: SearchOptions, applied: dict[OptionName, Applied]
+    ) -> tuple[str, list[str]]:
+        """Return the query as it is sent, cut to the vendor's limits, with a notice if it is.
+
+        Domains for which there is no room are taken from `applied`: the worker's filter remains.
+        """
         whole = " ".join(self.prepared(plain(query)).split())
         if not whole:
             raise SearchProviderInvalidQuery(f"The query for {self.title} holds no word.")
-        asked = cut_query(whole, chars=self.max_query_chars, words=self.max_query_words)
+        sites = site_operators(
+            options,
+            include=applied.get("include_domains") == "emulated",
+            exclude=applied.get("exclude_domains") == "emulated",
+        )
+        chars, words = self.max_query_chars, self.max_query_words
+        if not self._has_room(sites):
+            applied.pop("include_domains", None)
+            applied.pop("exclude_domains", None)
+            sites = ""
+        asked = cut_query(
+            whole,
+            chars=chars and chars - len(sites) - bool(sites),
+            words=words and words - len(sites.split()),
+        )
+        full = f"{asked} {sites}" if sites else asked
         if asked == whole:
-            return asked, []
+            return full, []
         cut = f"The query was cut to {len(asked)} characters, as {self.title} takes no more."
-        return asked, [cut]
+        return full, [cut]
+
+    def _has_room(self, sites: str) -> bool:
+        """Return whether half of the query is left for its words."""
+        return len(sites) * 2 <= (self.max_query_chars or math.inf) and len(sites.split()) * 2 <= (
+            self.max_query_words or math.inf
+        )
 
     def _goes_on(self, page: ResultPage, count: int) -> bool:
         if page.more is not None:
             return page.more
         return not self.fills_pages or len(page.raw) >= count
 
-    def _notices(self, max_results: int) -> Iterator[str]:
+    def _notices(self, max_results: int, options: SearchOptions) -> Iterator[str]:
         """Give what a person should know about the vendor."""
+        if options.search_depth == "deep" and (units := self.credits(options, 1)) > 1:
+            yield f"{self.title} bills a deep search as {units:.3g} usual ones."
         if (full := self.full_page(max_results)) > self.page_size:
             yield f"{self.title} bills more than {self.page_size} results above its usual price."
         if max_results > (reach := full * self.max_pages):
@@ -164,11 +229,13 @@ class _Found:
 
     timeout_s: float
     notices: list[str]
+    applied: Mapping[OptionName, Applied] = field(default_factory=dict)
     started: float = field(default_factory=_now)
     rows: dict[str, ProviderSearchResult] = field(default_factory=dict)
     """By address: pages of results may overlap."""
     raw: list[RawSearchResult] = field(default_factory=list)
     requests: int = 0
+    credits: float = 0
     status: int = 0
     quota_remaining: int | None = None
     cost_usd: float | None = None
@@ -197,8 +264,10 @@ class _Found:
             raw_results=self.raw,
             quota_remaining=self.quota_remaining,
             request_count=self.requests,
+            credits=self.credits,
             cost_usd=self.cost_usd,
             notices=list(dict.fromkeys(self.notices)),
+            applied=self.applied,  # type: ignore[arg-type]
         )
 
 

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, ClassVar, Final
 
 from ...contracts import ProviderSearchResult
+from ...options import NO_OPTIONS, SearchOptions
 from ..http import HttpRequest, joined
 from .failures import FailureRules, Refusal
 from .http_search import HttpSearch, ResultPage
+from .queries import day_beside
 from .reading import at, published, text
 
 if TYPE_CHECKING:
@@ -36,6 +38,12 @@ class KagiSearch(HttpSearch):
     default_base_url = "https://kagi.com"
     page_size = 10
     max_pages = 10
+    supports: ClassVar = {
+        "max_results": "native",
+        "include_domains": "emulated",
+        "exclude_domains": "emulated",
+        "freshness": "emulated",
+    }
     rules = FailureRules(
         codes={"general.invalid_token": "authenticationFailed", _NO_BALANCE: "quotaExceeded"},
         texts={
@@ -44,13 +52,19 @@ class KagiSearch(HttpSearch):
         },
     )
 
-    def request(self, query: str, count: int, page: int) -> HttpRequest:
-        """Return the call for one page; Kagi counts pages from 1."""
+    def request(
+        self, query: str, count: int, page: int, options: SearchOptions = NO_OPTIONS
+    ) -> HttpRequest:
+        """Return the call for one page; Kagi counts pages from 1, and has operators for dates."""
+        first, last = options.published(self.today())
+        after = f"after:{day_beside(first, -1)}" if first else ""
+        before = f"before:{day_beside(last, 1)}" if last else ""
+        asked = " ".join(filter(None, [query, after, before]))
         return HttpRequest(
             "POST",
             joined(self.base_url, "api/v1/search"),
             headers={"Authorization": f"Bearer {self.key()}"},
-            json={"query": query, "limit": count, "page": page + 1},
+            json={"query": asked, "limit": count, "page": page + 1},
         )
 
     def parse(self, response: HttpResponse) -> ResultPage:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from ...contracts import ProviderSearchResult
+from ...options import NO_OPTIONS, SearchOptions
 from ..http import HttpRequest, joined
 from .failures import FailureRules
 from .http_search import HttpSearch, ResultPage
@@ -15,7 +16,7 @@ if TYPE_CHECKING:
 
 
 class LinkupSearch(HttpSearch):
-    """Searches Linkup with the depth `standard`, at one price for any number of results.
+    """Searches Linkup, at one price for any number of results; a deep search costs ten times that.
 
     A search is one request: there are no further pages. No dates are told.
     """
@@ -27,6 +28,14 @@ class LinkupSearch(HttpSearch):
     needs_key = True
     default_base_url = "https://api.linkup.so"
     page_size = 100
+    supports: ClassVar = {
+        "max_results": "native",
+        "search_depth": "native",
+        "include_domains": "native",
+        "exclude_domains": "native",
+        "include_content": "native",
+        "freshness": "native",
+    }
     rules = FailureRules(
         codes={
             "TASKS_QUEUE_LIMIT_EXCEEDED": "rateLimited",
@@ -36,19 +45,38 @@ class LinkupSearch(HttpSearch):
     )
     without_hits: ClassVar = {"results": []}
 
-    def request(self, query: str, count: int, page: int) -> HttpRequest:  # noqa: ARG002 - one page
+    def request(
+        self,
+        query: str,
+        count: int,
+        page: int,  # noqa: ARG002 - one page
+        options: SearchOptions = NO_OPTIONS,
+    ) -> HttpRequest:
         """Return the only call."""
         return HttpRequest(
             "POST",
             joined(self.base_url, "v1/search"),
             headers={"Authorization": f"Bearer {self.key()}"},
-            json={
-                "q": query,
-                "depth": "standard",
-                "outputType": "searchResults",
-                "maxResults": count,
-            },
+            json=self._body(query, count, options),
         )
+
+    def _body(self, query: str, count: int, options: SearchOptions) -> dict[str, Any]:
+        body: dict[str, Any] = {
+            "q": query,
+            "depth": "deep" if options.search_depth == "deep" else "standard",
+            "outputType": "searchResults",
+            "maxResults": count,
+        }
+        if options.include_domains:
+            body["includeDomains"] = list(options.include_domains)
+        if options.exclude_domains:
+            body["excludeDomains"] = list(options.exclude_domains)
+        days = zip(("fromDate", "toDate"), options.published(self.today()), strict=True)
+        return body | {name: day.isoformat() for name, day in days if day}
+
+    def credits(self, options: SearchOptions, count: int) -> float:  # noqa: ARG002
+        """Return the units of the price of a search of the depth `standard`."""
+        return 10 if options.search_depth == "deep" else 1
 
     def parse(self, response: HttpResponse) -> ResultPage:
         """Return the page of results. Raises SearchProviderError."""
@@ -61,4 +89,5 @@ class LinkupSearch(HttpSearch):
             title=text(row.get("name")),
             snippet=text(row.get("content")),
             source=self.provider_name,
+            content=text(row.get("content")) or None,
         )

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from ...contracts import ProviderSearchResult
+from ...options import NO_OPTIONS, SearchOptions
 from ..http import HttpRequest, joined
 from .failures import FailureRules, Refusal
 from .http_search import HttpSearch, ResultPage
+from .queries import day_beside
 from .reading import at, text
 
 if TYPE_CHECKING:
+    from ...options import Applied, OptionName
     from ..http import HttpResponse
 
 
@@ -29,6 +32,12 @@ class MojeekSearch(HttpSearch):
     default_base_url = "https://api.mojeek.com"
     page_size = 10
     max_pages = 10
+    supports: ClassVar = {
+        "max_results": "native",
+        "include_domains": "native",
+        "exclude_domains": "emulated",
+        "freshness": "native",
+    }
     rules = FailureRules(
         texts={
             "daily|monthly|quota|credit": "quotaExceeded",
@@ -37,19 +46,32 @@ class MojeekSearch(HttpSearch):
         }
     )
 
-    def request(self, query: str, count: int, page: int) -> HttpRequest:
+    def request(
+        self, query: str, count: int, page: int, options: SearchOptions = NO_OPTIONS
+    ) -> HttpRequest:
         """Return the call for one page; Mojeek's `s` counts rows from 1."""
-        return HttpRequest(
-            "GET",
-            joined(self.base_url, "search"),
-            params={
-                "q": query,
-                "t": count,
-                "s": page * count + 1,
-                "fmt": "json",
-                "api_key": self.key(),
-            },
-        )
+        params: dict[str, str | int] = {
+            "q": query,
+            "t": count,
+            "s": page * count + 1,
+            "fmt": "json",
+            "api_key": self.key(),
+        }
+        if options.include_domains:
+            params["site"] = options.include_domains[0]
+        first, last = options.published(self.today())
+        if first:
+            params["since"] = first.isoformat().replace("-", "")
+        if last:
+            params["before"] = day_beside(last, 1).isoformat().replace("-", "")
+        return HttpRequest("GET", joined(self.base_url, "search"), params=params)
+
+    def applied(self, options: SearchOptions) -> dict[OptionName, Applied]:
+        """Return what is made of each option: one site can be searched, not several."""
+        made = super().applied(options)
+        if len(options.include_domains) > 1:
+            made.pop("include_domains", None)
+        return made
 
     def parse(self, response: HttpResponse) -> ResultPage:
         """Return the page of results. Raises SearchProviderError, for an error in a 200 too."""

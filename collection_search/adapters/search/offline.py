@@ -26,6 +26,7 @@ class OfflineSearch:
     """
 
     provider_name = "offline"
+    storage_rights = "allowed"
     page_size: int | None = None
 
     def __init__(self, corpus: Corpus) -> None:

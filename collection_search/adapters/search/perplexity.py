@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar, Final
 
 from ...contracts import ProviderSearchResult
+from ...options import NO_OPTIONS, SearchOptions
 from ..http import HttpRequest, joined
 from .failures import FailureRules
 from .http_search import HttpSearch, ResultPage
 from .reading import published, text
 
 if TYPE_CHECKING:
+    from ...options import Applied, OptionName
     from ..http import HttpResponse
+
+MAX_DOMAINS: Final = 20
+"""Domains that one search takes, all to allow or all to deny."""
 
 
 class PerplexitySearch(HttpSearch):
@@ -24,19 +29,65 @@ class PerplexitySearch(HttpSearch):
     needs_key = True
     default_base_url = "https://api.perplexity.ai"
     page_size = 20
+    supports: ClassVar = {
+        "max_results": "native",
+        "search_depth": "emulated",  # more of each page
+        "include_domains": "native",
+        "exclude_domains": "native",
+        "freshness": "native",
+        "language": "native",
+        "country": "native",
+    }
     rules = FailureRules(  # whatever the status
         codes={"insufficient_quota": "quotaExceeded"},
         texts={"exceeded your current quota": "quotaExceeded"},
     )
 
-    def request(self, query: str, count: int, page: int) -> HttpRequest:  # noqa: ARG002 - one page
+    def request(
+        self,
+        query: str,
+        count: int,
+        page: int,  # noqa: ARG002 - one page
+        options: SearchOptions = NO_OPTIONS,
+    ) -> HttpRequest:
         """Return the only call."""
         return HttpRequest(
             "POST",
             joined(self.base_url, "search"),
             headers={"Authorization": f"Bearer {self.key()}"},
-            json={"query": query, "max_results": count},
+            json=self._body(query, count, options),
         )
+
+    def _body(self, query: str, count: int, options: SearchOptions) -> dict[str, Any]:
+        body: dict[str, Any] = {"query": query, "max_results": count}
+        domains = [*options.include_domains, *(f"-{each}" for each in options.exclude_domains)]
+        if domains:
+            body["search_domain_filter"] = domains
+        if options.search_depth == "deep":
+            body["search_context_size"] = "high"
+        if options.language:
+            body["search_language_filter"] = [options.language]
+        if options.country:
+            body["country"] = options.country
+        return body | self._dates(options)
+
+    def _dates(self, options: SearchOptions) -> dict[str, str]:
+        """Return a word, or the days of a range in American form."""
+        if options.freshness and ".." not in options.freshness:
+            return {"search_recency_filter": options.freshness}
+        names = ("search_after_date_filter", "search_before_date_filter")
+        days = zip(names, options.published(self.today()), strict=True)
+        form = "{0.month:02}/{0.day:02}/{0.year:04}"
+        return {name: form.format(day) for name, day in days if day}
+
+    def applied(self, options: SearchOptions) -> dict[OptionName, Applied]:
+        """Return what is made of each option: a few domains to allow, or a few to deny."""
+        made = super().applied(options)
+        if len(options.include_domains) > MAX_DOMAINS:
+            made.pop("include_domains", None)
+        if "include_domains" in made or len(options.exclude_domains) > MAX_DOMAINS:
+            made.pop("exclude_domains", None)
+        return made
 
     def parse(self, response: HttpResponse) -> ResultPage:
         """Return the page of results. Raises SearchProviderError."""

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Any, Final
+from http import HTTPStatus
+from typing import TYPE_CHECKING, Any, ClassVar, Final
 
 from ...contracts import ProviderSearchResult
 from ...errors import SearchProviderUnavailable
+from ...health import Health
 from ...masking import told
+from ...options import NO_OPTIONS, SearchOptions
 from ..http import HttpRequest, joined
 from .failures import MAX_TEXT_CHARS, FailureRules
 from .http_search import HttpSearch, ResultPage
-from .reading import published, text
+from .reading import at, json_of, published, text
 
 if TYPE_CHECKING:
     from ..http import HttpResponse
@@ -39,6 +42,15 @@ class SearxngSearch(HttpSearch):
     page_size = 20  # for planning: about 10 an engine and page
     max_pages = 100
     fills_pages = False
+    supports: ClassVar = {
+        "max_results": "post_filtered",
+        "include_domains": "emulated",  # where its engines know the operator
+        "exclude_domains": "emulated",
+        "topic": "native",
+        "freshness": "native",  # engines that cannot are left out
+        "language": "native",
+    }
+    ranges_of_days = False
     rules = FailureRules(
         statuses={403: "unknown"},
         sentences={
@@ -53,13 +65,26 @@ class SearxngSearch(HttpSearch):
         """Return the query without what SearXNG would take for a command."""
         return without_commands(query)
 
-    def request(self, query: str, count: int, page: int) -> HttpRequest:  # noqa: ARG002 - no count
+    def request(
+        self,
+        query: str,
+        count: int,  # noqa: ARG002 - the server decides
+        page: int,
+        options: SearchOptions = NO_OPTIONS,
+    ) -> HttpRequest:
         """Return the call for one page."""
         key = self.key()
+        params: dict[str, str | int] = {"q": query, "format": "json", "pageno": page + 1}
+        if options.topic == "news":
+            params["categories"] = "news"
+        if options.freshness:
+            params["time_range"] = options.freshness
+        if options.language:
+            params["language"] = options.language
         return HttpRequest(
             "GET",
             joined(self.base_url, "search"),
-            params={"q": query, "format": "json", "pageno": page + 1},
+            params=params,
             headers={"Authorization": f"Bearer {key}"} if key else {},
         )
 
@@ -80,6 +105,17 @@ class SearxngSearch(HttpSearch):
             )
         notices = [f"{self.title} had no answer from some engines: {failed}."] if failed else []
         return self.page_of(raw, self._row, response, notices=notices)
+
+    def check(self) -> HttpRequest:
+        """Return a search for nothing, which is refused in the form that was asked for."""
+        return self.request("", 1, 0)
+
+    def health(self, response: HttpResponse) -> Health:
+        """Return that JSON is on. Raises SearchProviderError; no engine was asked."""
+        refusal = json_of(response)
+        if response.status != HTTPStatus.BAD_REQUEST or not at(refusal, "error"):
+            self.answer(response)
+        return Health("it answers in JSON; its engines were not asked")
 
     def _row(self, row: dict[str, Any]) -> ProviderSearchResult:
         return ProviderSearchResult(

@@ -5,7 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from ...contracts import ProviderSearchResult
+from ...health import Health
+from ...options import NO_OPTIONS, SearchOptions
 from ..http import HttpRequest, joined
+from .check import whole
 from .failures import FailureRules
 from .http_search import HttpSearch, ResultPage
 from .reading import at, published, text
@@ -28,6 +31,15 @@ class SerpApiSearch(HttpSearch):
     default_base_url = "https://serpapi.com"
     page_size = 10
     max_pages = 10
+    supports: ClassVar = {
+        "max_results": "native",
+        "include_domains": "emulated",
+        "exclude_domains": "emulated",
+        "freshness": "native",
+        "language": "native",
+        "country": "native",
+    }
+    ranges_of_days = False
     rules = FailureRules(
         texts={
             "invalid api key": "authenticationFailed",
@@ -38,19 +50,24 @@ class SerpApiSearch(HttpSearch):
     )
     without_hits: ClassVar = {"organic_results": []}
 
-    def request(self, query: str, count: int, page: int) -> HttpRequest:
+    def request(
+        self, query: str, count: int, page: int, options: SearchOptions = NO_OPTIONS
+    ) -> HttpRequest:
         """Return the call for one page; `start` counts rows from 0."""
-        return HttpRequest(
-            "GET",
-            joined(self.base_url, "search"),
-            params={
-                "engine": "google",
-                "q": query,
-                "num": count,
-                "start": page * count,
-                "api_key": self.key(),
-            },
-        )
+        params: dict[str, str | int] = {
+            "engine": "google",
+            "q": query,
+            "num": count,
+            "start": page * count,
+            "api_key": self.key(),
+        }
+        if options.freshness:
+            params["tbs"] = f"qdr:{options.freshness[0]}"
+        if options.language:
+            params["hl"] = options.language
+        if options.country:
+            params["gl"] = options.country.lower()
+        return HttpRequest("GET", joined(self.base_url, "search"), params=params)
 
     def parse(self, response: HttpResponse) -> ResultPage:
         """Return the page of results. Raises SearchProviderError, for an error in a 200 too."""
@@ -60,6 +77,19 @@ class SerpApiSearch(HttpSearch):
             organic = []  # a page of other boxes alone
         more = bool(at(answer, "serpapi_pagination", "next"))
         return self.page_of(self.listed(organic, response), self._row, response, more=more)
+
+    def check(self) -> HttpRequest:
+        """Return the question for the account; it is no search and costs none."""
+        params = {"api_key": self.key()}
+        return HttpRequest("GET", joined(self.base_url, "account"), params=params)
+
+    def health(self, response: HttpResponse) -> Health:
+        """Return the searches left. Raises SearchProviderError."""
+        answer = self.answer(response)
+        left = whole(answer.get("total_searches_left"))
+        if left is None:
+            left = whole(answer.get("plan_searches_left"))
+        return Health(key_valid=True, quota_left=left)
 
     def _row(self, row: dict[str, Any]) -> ProviderSearchResult:
         return ProviderSearchResult(

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from ...contracts import ProviderSearchResult
+from ...options import NO_OPTIONS, SearchOptions
 from ..http import HttpRequest, joined
 from .failures import FailureRules
 from .http_search import HttpSearch, ResultPage
@@ -27,20 +28,44 @@ class SerperSearch(HttpSearch):
     max_pages = 10
     fills_pages = False  # Google's pages hold less where other boxes take the room
     max_query_chars = 2048
+    supports: ClassVar = {
+        "max_results": "native",
+        "include_domains": "emulated",
+        "exclude_domains": "emulated",
+        "topic": "emulated",  # another endpoint
+        "freshness": "native",
+        "language": "native",
+        "country": "native",
+    }
+    ranges_of_days = False
     rules = FailureRules(texts={"not enough credits": "quotaExceeded"})  # with status 400
 
-    def request(self, query: str, count: int, page: int) -> HttpRequest:
+    def request(
+        self, query: str, count: int, page: int, options: SearchOptions = NO_OPTIONS
+    ) -> HttpRequest:
         """Return the call for one page; Serper counts pages from 1."""
+        body: dict[str, str | int] = {"q": query, "num": count, "page": page + 1}
+        if options.freshness:
+            body["tbs"] = f"qdr:{options.freshness[0]}"
+        if options.language:
+            body["hl"] = options.language
+        if options.country:
+            body["gl"] = options.country.lower()
         return HttpRequest(
             "POST",
-            joined(self.base_url, "search"),
+            joined(self.base_url, "news" if options.topic == "news" else "search"),
             headers={"X-API-KEY": self.key()},
-            json={"q": query, "num": count, "page": page + 1},
+            json=body,
         )
+
+    def credits(self, options: SearchOptions, count: int) -> float:  # noqa: ARG002
+        """Return the credits of one request."""
+        return 2 if count > self.page_size else 1
 
     def parse(self, response: HttpResponse) -> ResultPage:
         """Return the page of results. Raises SearchProviderError."""
-        raw = self.listed(self.answer(response).get("organic"), response)
+        answer = self.answer(response)
+        raw = self.listed(answer["news"] if "news" in answer else answer.get("organic"), response)
         return self.page_of(raw, self._row, response)
 
     def _row(self, row: dict[str, Any]) -> ProviderSearchResult:

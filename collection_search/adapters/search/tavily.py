@@ -3,21 +3,26 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from ...contracts import ProviderSearchResult
+from ...health import Health
+from ...options import NO_OPTIONS, SearchOptions
 from ..http import HttpRequest, joined
+from .check import unused
 from .failures import FailureRules, Refusal
 from .http_search import HttpSearch, ResultPage
+from .places import TAVILY_COUNTRIES
 from .reading import published, share, text
 
 if TYPE_CHECKING:
     from ...errors import ErrorCode
+    from ...options import Applied, OptionName
     from ..http import HttpResponse
 
 
 class TavilySearch(HttpSearch):
-    """Searches Tavily with the depth `basic`, one credit a search; without a key in keyless mode.
+    """Searches Tavily, in keyless mode without a key; one credit a search, two for a deep one.
 
     A search is one request of at most 20 results: there are no further pages.
     """
@@ -29,11 +34,30 @@ class TavilySearch(HttpSearch):
     default_base_url = "https://api.tavily.com"
     page_size = 20
     max_query_chars = 400
+    supports: ClassVar = {
+        "max_results": "native",
+        "search_depth": "native",
+        "include_domains": "native",
+        "exclude_domains": "native",
+        "topic": "native",
+        "include_content": "native",
+        "freshness": "native",
+        "language": "native",
+        "country": "native",
+    }
+    prefers_domains = True
+    countries = TAVILY_COUNTRIES
     rules = FailureRules(
         statuses={432: "quotaExceeded", 433: "quotaExceeded"}  # of the plan, of pay-as-you-go
     )
 
-    def request(self, query: str, count: int, page: int) -> HttpRequest:  # noqa: ARG002 - one page
+    def request(
+        self,
+        query: str,
+        count: int,
+        page: int,  # noqa: ARG002 - one page
+        options: SearchOptions = NO_OPTIONS,
+    ) -> HttpRequest:
         """Return the only call."""
         key = self.key()
         return HttpRequest(
@@ -42,15 +66,75 @@ class TavilySearch(HttpSearch):
             headers=(
                 {"Authorization": f"Bearer {key}"} if key else {"X-Tavily-Access-Mode": "keyless"}
             ),
-            # the depth is always said: left to Tavily, it may take one of two credits
-            json={"query": query, "search_depth": "basic", "max_results": count},
+            json=self._body(query, count, options),
         )
+
+    def _body(self, query: str, count: int, options: SearchOptions) -> dict[str, Any]:
+        body: dict[str, Any] = {
+            "query": query,
+            # always said: left to Tavily, it may take the one of two credits
+            "search_depth": "advanced" if options.search_depth == "deep" else "basic",
+            "max_results": count,
+        }
+        if options.include_domains:
+            body["include_domains"] = list(options.include_domains)
+            body["include_domains_mode"] = options.domain_mode
+        if options.exclude_domains:
+            body["exclude_domains"] = list(options.exclude_domains)
+        if options.topic == "news":
+            body["topic"] = "news"
+        if options.include_content:
+            body["include_raw_content"] = "markdown"
+        if options.language:
+            body |= {"language": options.language, "filter_by_language": True}
+        if options.country:
+            body["country"] = self.countries[options.country]
+        return body | self._dates(options)
+
+    def _dates(self, options: SearchOptions) -> dict[str, str]:
+        """Return a word, or the days of a range."""
+        if options.freshness and ".." not in options.freshness:
+            return {"time_range": options.freshness}
+        days = zip(("start_date", "end_date"), options.published(self.today()), strict=True)
+        return {name: day.isoformat() for name, day in days if day}
+
+    def applied(self, options: SearchOptions) -> dict[OptionName, Applied]:
+        """Return what is made of each option; a country is for the general topic alone."""
+        made = super().applied(options)
+        if options.topic == "news":
+            made.pop("country", None)
+        return made
+
+    def credits(self, options: SearchOptions, count: int) -> float:  # noqa: ARG002
+        """Return the credits of one search."""
+        return 2 if options.search_depth == "deep" else 1
 
     def parse(self, response: HttpResponse) -> ResultPage:
         """Return the page of results. Raises SearchProviderError."""
         raw = self.listed(self.answer(response).get("results"), response)
         free = None if self.key() else 0.0
         return self.page_of(raw, self._row, response, more=False, cost_usd=free)
+
+    def check(self) -> HttpRequest | None:
+        """Return the question for the account's usage, which only a key has.
+
+        The form of its answer is not confirmed by the vendor's own client.
+        """
+        if not (key := self.key()):
+            return None
+        headers = {"Authorization": f"Bearer {key}"}
+        return HttpRequest("GET", joined(self.base_url, "usage"), headers=headers)
+
+    def health(self, response: HttpResponse) -> Health:
+        """Return the credits left to the key and to its account. Raises SearchProviderError."""
+        answer = self.answer(response)
+        account = answer.get("account")
+        plan = unused(account, "plan_usage", "plan_limit")
+        if plan is not None:
+            plan += unused(account, "paygo_usage", "paygo_limit") or 0
+        limits = (unused(answer.get("key"), "usage", "limit"), plan)
+        left = min((limit for limit in limits if limit is not None), default=None)
+        return Health(key_valid=True, quota_left=left, quota_unit="credits")
 
     def meaning(self, refusal: Refusal) -> ErrorCode:
         """Return what a refusal stands for; the keyless mode has limits of several lengths."""
@@ -65,5 +149,6 @@ class TavilySearch(HttpSearch):
             snippet=text(row.get("content")),
             source=self.provider_name,
             score=share(row.get("score")),
+            content=text(row.get("raw_content")) or None,
             published_date=published(row.get("published_date"), today=self.today()),
         )

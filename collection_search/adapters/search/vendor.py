@@ -8,7 +8,10 @@ from datetime import date
 from typing import TYPE_CHECKING, Any, ClassVar, Final, NoReturn
 
 from ...errors import ErrorCode, SearchProviderBadResponse, SearchProviderError
+from ...health import Health, StorageRights
 from ...masking import told
+from ...options import NO_OPTIONS, Applied, OptionName, SearchOptions
+from ...resilience import key_id
 from .access import checked_address, checked_key, without_key
 from .failures import (
     BY_CODE,
@@ -46,7 +49,7 @@ class ResultPage:
     quota_remaining: int | None = None
     notices: Sequence[str] = ()
     cost_usd: float | None = None
-    """What the answer says it cost."""
+    """What the answer says it cost, in US dollars."""
 
 
 class Vendor:
@@ -76,12 +79,26 @@ class Vendor:
     max_query_chars: ClassVar[int | None] = None
     max_query_words: ClassVar[int | None] = None
 
+    supports: ClassVar[Mapping[OptionName, Applied]] = {"max_results": "native"}
+    """What is made of an option that is asked for: `native` where the API has it, `emulated` where
+    `request` goes another way. Domains that are `emulated` are asked for by `site:` in the query.
+    What is not listed is left to the worker."""
+    prefers_domains: ClassVar[bool] = False
+    """Whether the API has domains that come first but are not alone."""
+    ranges_of_days: ClassVar[bool] = True
+    """Whether a supported `freshness` may be a range of days, and not a word alone."""
+    languages: ClassVar[Mapping[str, str]] = {}
+    """The vendor's names by code where it knows only some languages; empty: every code."""
+    countries: ClassVar[Mapping[str, str]] = {}
+    """The same for countries."""
+
     rules: ClassVar[FailureRules] = FailureRules()
     """What the vendor's refusals mean, where HTTP does not say."""
     without_hits: ClassVar[Mapping[str, Any]] = {}
     """What stands for an answer that `rules.no_hits` takes for none."""
     ends_on: ClassVar[date | None] = None
     """The day from which the vendor no longer offers this API, as announced."""
+    storage_rights: ClassVar[StorageRights] = "unknown"
 
     def __init__(
         self,
@@ -98,16 +115,59 @@ class Vendor:
         )
         self.today = today or date.today
 
-    def request(self, query: str, count: int, page: int) -> HttpRequest:
+    def request(
+        self, query: str, count: int, page: int, options: SearchOptions = NO_OPTIONS
+    ) -> HttpRequest:
         """Return the call for one page of `count` rows; `page` counts from 0.
 
-        All pages of a search have the same count: a full page's where there are several.
+        All pages of a search have the same count: a full page's where there are several. The
+        options are those of `taken`; `site:` is in the query already.
         """
         raise NotImplementedError
+
+    def applied(self, options: SearchOptions) -> dict[OptionName, Applied]:
+        """Return what is made of each option; overridden where that depends on its value."""
+        unknown: set[OptionName] = set()
+        if not self.ranges_of_days and ".." in (options.freshness or ""):
+            unknown.add("freshness")
+        if self.languages and options.language not in self.languages:
+            unknown.add("language")
+        if self.countries and options.country not in self.countries:
+            unknown.add("country")
+        asked: list[OptionName] = [name for name in options.asked() if name not in unknown]
+        return {name: self.supports[name] for name in asked if name in self.supports}
+
+    def taken(self, options: SearchOptions) -> SearchOptions:
+        """Return the options that the vendor gets: those that `applied` lists, no others.
+
+        Domains that come first are left out where the API has no such thing.
+        """
+        if not (options.restricts or self.prefers_domains):
+            options = options.model_copy(update={"include_domains": ()})
+        applied = self.applied(options)
+        left_out: dict[str, Any] = {
+            name: SearchOptions.model_fields[name].default
+            for name in options.asked()
+            if name not in applied
+        }
+        return options.model_copy(update=left_out) if left_out else options
+
+    def credits(self, options: SearchOptions, count: int) -> float:  # noqa: ARG002 - for subclasses
+        """Return how many units of the list price one request of `count` rows costs."""
+        return 1
 
     def parse(self, response: HttpResponse) -> ResultPage:
         """Return the page of results in a response. Raises SearchProviderError."""
         raise NotImplementedError
+
+    def check(self) -> HttpRequest | None:
+        """Return a call that costs nothing and tells of key and account, None if there is none."""
+        return None
+
+    def health(self, response: HttpResponse) -> Health:
+        """Return what the answer to `check` says. Raises SearchProviderError."""
+        self.answer(response)
+        return Health(key_valid=True if self.key() else None)
 
     def prepared(self, query: str) -> str:
         """Return the query as this vendor should get it, before it is cut to the limits."""
@@ -128,6 +188,11 @@ class Vendor:
     def wait_s(self, response: HttpResponse) -> float | None:  # noqa: ARG002 - for subclasses
         """Return how long a throttling vendor asks to wait, in a header of its own."""
         return None
+
+    @property
+    def source(self) -> str:
+        """Provider, address and a hash of the key: limits and kept answers go by it."""
+        return f"{self.provider_name}@{self.base_url}#{key_id(self.key())}"
 
     def key(self) -> str:
         """Return the key as it is sent, blank where there is none."""

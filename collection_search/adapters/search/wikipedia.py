@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Any, Final
+from copy import copy
+from typing import TYPE_CHECKING, Any, ClassVar, Final
 from urllib.parse import quote
 
 from ...contracts import ProviderSearchResult
 from ...errors import ConfigError
+from ...health import Health
+from ...options import NO_OPTIONS, SearchOptions
 from ...text import plain
 from ..http import HttpRequest, joined
 from .failures import FailureRules
@@ -19,11 +22,14 @@ if TYPE_CHECKING:
     from datetime import date
     from typing import Self
 
+    from ...contracts import SearchAdapterResponse
+    from ...options import Applied, OptionName
     from ...settings import Settings
     from ..http import HttpResponse
 
 
 _LANGUAGE: Final = re.compile(r"[a-z]{2,}(?:-[a-z]+)*")
+_WIKIPEDIA: Final = re.compile(r"https://[a-z-]+\.wikipedia\.org/?")
 _IN_TITLES: Final = ";@$!*(),/~:"
 """What MediaWiki does not quote in the address of a page."""
 
@@ -41,6 +47,8 @@ class WikipediaSearch(HttpSearch):
     page_size = 50
     max_pages = 200
     max_query_chars = 300
+    supports: ClassVar = {"max_results": "native", "language": "emulated"}  # another wiki
+    storage_rights = "allowed"  # under the licence of its texts
     rules = FailureRules(
         codes={
             "ratelimited": "rateLimited",
@@ -79,7 +87,13 @@ class WikipediaSearch(HttpSearch):
             base_url = f"https://{model}.wikipedia.org"
         return cls(base_url=base_url, timeout=settings.search_timeout_s)
 
-    def request(self, query: str, count: int, page: int) -> HttpRequest:
+    def request(
+        self,
+        query: str,
+        count: int,
+        page: int,
+        options: SearchOptions = NO_OPTIONS,  # noqa: ARG002 - the language is the address
+    ) -> HttpRequest:
         """Return the call for one page; MediaWiki's `sroffset` counts rows from 0."""
         return HttpRequest(
             "GET",
@@ -94,11 +108,48 @@ class WikipediaSearch(HttpSearch):
             },
         )
 
+    def applied(self, options: SearchOptions) -> dict[OptionName, Applied]:
+        """Return what is made of each option; only Wikipedia has a wiki for each language."""
+        made = super().applied(options)
+        if not _WIKIPEDIA.fullmatch(self.base_url):
+            made.pop("language", None)
+        return made
+
+    async def asearch(
+        self,
+        query: str,
+        *,
+        max_results: int,
+        timeout: float | None = None,  # noqa: ASYNC109 - the keyword of the port
+        options: SearchOptions | None = None,
+    ) -> SearchAdapterResponse:
+        """Return the same as `HttpSearch.asearch`, from the wiki in the wished language."""
+        wiki = self.in_language(self.taken(options or NO_OPTIONS).language)
+        return await super(WikipediaSearch, wiki).asearch(
+            query, max_results=max_results, timeout=timeout, options=options
+        )
+
+    def in_language(self, language: str | None) -> Self:
+        """Return the adapter of the wiki in this language, None for the same one."""
+        wiki = copy(self)
+        if language:
+            wiki.base_url = f"https://{language}.wikipedia.org"
+        return wiki
+
     def parse(self, response: HttpResponse) -> ResultPage:
         """Return the page of results. Raises SearchProviderError, for an error in a 200 too."""
         answer = self.answer(response)
         raw = self.listed(at(answer, "query", "search"), response)
         return self.page_of(raw, self._row, response, more="continue" in answer)
+
+    def check(self) -> HttpRequest:
+        """Return a search for one page: all of them are free."""
+        return self.request("encyclopedia", 1, 0)
+
+    def health(self, response: HttpResponse) -> Health:
+        """Return that it searches. Raises SearchProviderError, for an error in a 200 too."""
+        self.parse(response)
+        return Health("it searches")
 
     def _row(self, row: dict[str, Any]) -> ProviderSearchResult:
         return ProviderSearchResult(

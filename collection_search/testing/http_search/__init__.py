@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from .connections import ConnectionContract
 from .failures import FailureContract
+from .options import OptionsContract
 from .paging import PagingContract
 from .results import ResultsContract
 
@@ -11,12 +12,12 @@ __all__ = ["HttpSearchAdapterContract"]
 
 
 class HttpSearchAdapterContract(
-    ResultsContract, PagingContract, FailureContract, ConnectionContract
+    ResultsContract, PagingContract, FailureContract, ConnectionContract, OptionsContract
 ):
-    """Mapping, paging, failures, retries and secrets, against a double of the vendor's server.
+    """Mapping, paging, options, failures, retries and secrets, against a double of the vendor.
 
-    The adapter has `search` and `asearch` with `max_results` and `timeout`. The suite contains
-    `SearchAdapterContract`.
+    The adapter has `search` and `asearch` with `max_results`, `timeout` and perhaps `options`. The
+    suite contains `SearchAdapterContract`.
 
     ```python
     class TestMyAdapter(HttpSearchAdapterContract):

@@ -12,7 +12,7 @@ import pytest
 
 from ...errors import SearchProviderError
 from ..clock import FakeClock
-from ..providers.trouble import RETRY_AFTER
+from ..providers.trouble import ENDLESS, RETRY_AFTER
 from ..tracing import RecordingSink
 from .base import IMPATIENCE_S, PATIENCE_S, HttpContract
 
@@ -33,7 +33,7 @@ class FailureContract(HttpContract):
         """Class, code, waiting time and status are as expected, in either face."""
         caplog.set_level(logging.DEBUG)
         scripted = self.running.fail(failure)
-        timeout = IMPATIENCE_S if failure == "held" else PATIENCE_S
+        timeout = IMPATIENCE_S if failure in ENDLESS else PATIENCE_S
         errors = [self._error(timeout=timeout), asyncio.run(self._aerror(timeout=timeout))]
         for error in errors:
             _assert_expected(error, scripted.expected)
@@ -49,13 +49,13 @@ class FailureContract(HttpContract):
         caplog.set_level(logging.DEBUG)
         expected = self.running.fail(failure).expected
         clock, spans = FakeClock(), RecordingSink()
-        limit = IMPATIENCE_S if failure == "held" else PATIENCE_S
+        limit = IMPATIENCE_S if failure in ENDLESS else PATIENCE_S
         response = self._run(self._worker(clock, spans, limit), face=face)
         meta = response.outcome.meta
         error = meta["error"]
         assert clock.slept == list(expected.waits_s)
         assert meta["attempts"] == expected.attempts
-        assert failure == "held" or len(self.running.requests) == expected.attempts
+        assert failure in ENDLESS or len(self.running.requests) == expected.attempts
         assert (error["kind"], error["code"], error["http_status"]) == (
             expected.error.__name__,
             expected.code,

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Any, ClassVar, Final
 
 from ...errors import SearchProviderAuthenticationFailed
+from ...options import SearchOptions
 from .pages import Page, found, marked
 from .wire import (
     Dialect,
@@ -13,6 +15,7 @@ from .wire import (
     ProviderRequest,
     Reply,
     refused_query,
+    sites_of,
     throttled,
     used_up,
     whole,
@@ -24,8 +27,24 @@ if TYPE_CHECKING:
 MONTHLY_LEFT: Final = 1_993
 """Requests left this month, as the headers of every answer say."""
 
+_WEB: Final = "/res/v1/web/search"
+_NEWS: Final = "/res/v1/news/search"
 _MAX_COUNT: Final = 20
+_MAX_NEWS: Final = 50
 _MAX_OFFSET: Final = 9
+_PERIODS: Final = {"pd": "day", "pw": "week", "pm": "month", "py": "year"}
+_DAY: Final = r"\d{4}-\d\d-\d\d"
+_FORMS: Final = {
+    "freshness": re.compile(rf"|p[dwmy]|{_DAY}to{_DAY}"),
+    "country": re.compile(
+        "|ALL|A[RTU]|B[ER]|C[AHLN]|D[EK]|ES|F[IR]|G[BR]|HK|I[DNT]|JP|KR|M[XY]|N[LOZ]|P[HLT]|RU|S[AE]"
+        "|T[RW]|US|ZA"
+    ),
+    "search_lang": re.compile(
+        "|ar|eu|bn|bg|ca|zh-han[st]|hr|cs|da|nl|en|en-gb|et|fi|fr|gl|de|el|gu|he|hi|hu|is|it|jp|kn"
+        "|ko|lv|lt|ms|ml|mr|nb|pl|pt-br|pt-pt|pa|ro|ru|sr|sk|sl|es|sv|ta|te|th|tr|uk|vi"
+    ),
+}
 _LIMITS: Final = {
     "X_RateLimit_Limit": "1, 2000",
     "X_RateLimit_Policy": "1;w=1, 2000;w=2592000",
@@ -47,16 +66,29 @@ class Brave(Dialect):
 
     def answer(self, request: ProviderRequest) -> Reply:
         """Return the rows of one page, or the error of the first check that fails."""
-        if request.path != "/res/v1/web/search" or request.method != "GET":
+        if request.path not in {_WEB, _NEWS} or request.method != "GET":
             return Reply.of_json({"type": "ErrorResponse", "error": {"status": 404}}, 404)
         if request.headers.get("x-subscription-token") != self.key:
             return _TOKEN_REFUSED
-        reply = _complaint(request.params) or self._found(request.params)
+        most = _MAX_NEWS if request.path == _NEWS else _MAX_COUNT
+        reply = _complaint(request.params, most) or self._found(request)
         return reply.zipped() if "gzip" in request.headers.get("accept-encoding", "") else reply
 
     def query(self, request: ProviderRequest) -> str:
         """Return the parameter `q`."""
         return request.params["q"]
+
+    def wished(self, request: ProviderRequest) -> SearchOptions:
+        """Return what parameters, operators and the endpoint ask for."""
+        params = request.params
+        fresh = params.get("freshness")
+        return SearchOptions(
+            **sites_of(params["q"]),
+            topic="news" if request.path == _NEWS else None,
+            freshness=_PERIODS.get(fresh) or fresh.replace("to", "..") if fresh else None,
+            language=params.get("search_lang", "")[:2] or None,
+            country=params.get("country", "").replace("ALL", "") or None,
+        )
 
     def row(self, page: Page) -> dict[str, Any]:
         """Return a row with highlighted HTML and a date without a zone; no score."""
@@ -122,11 +154,17 @@ class Brave(Dialect):
             ),
         }
 
-    def _found(self, params: Mapping[str, str]) -> Reply:
+    def _found(self, request: ProviderRequest) -> Reply:
+        params = request.params
         count = whole(params.get("count"), _MAX_COUNT) or 0
         start = count * (whole(params.get("offset"), 0) or 0)
-        pages = found(params["q"])
-        body = self.envelope([self.row(page) for page in pages[start : start + count]])
+        pages = found(params["q"], self.wished(request))
+        rows = [self.row(page) for page in pages[start : start + count]]
+        if request.path == _NEWS:
+            news = [_as_news(row) for row in rows]
+            answer = {"type": "news", "query": {"original": params["q"]}, "results": news}
+            return Reply.of_json(answer).having(**_LIMITS)
+        body = self.envelope(rows)
         more = len(pages) > start + count
         body["query"] = {"original": params["q"], "more_results_available": more}
         if not body["web"]["results"]:
@@ -134,15 +172,24 @@ class Brave(Dialect):
         return Reply.of_json(body).having(**_LIMITS)
 
 
-def _complaint(params: Mapping[str, str]) -> Reply | None:
+def _as_news(row: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the row as the other endpoint gives it."""
+    kept = ("title", "url", "description", "age", "page_age", "meta_url")
+    return {"type": "news_result", "breaking": False, **{name: row[name] for name in kept}}
+
+
+def _complaint(params: Mapping[str, str], most: int) -> Reply | None:
     query = params.get("q", "")
     if not 1 <= len(query) <= Brave.max_query_chars or len(query.split()) > Brave.max_query_words:
         return _invalid("q", "String should have at most 400 characters and 50 words", query)
     count, offset = whole(params.get("count"), _MAX_COUNT), whole(params.get("offset"), 0)
-    if count is None or not 1 <= count <= _MAX_COUNT:
-        return _invalid("count", "Input should be less than or equal to 20", params["count"])
+    if count is None or not 1 <= count <= most:
+        return _invalid("count", f"Input should be less than or equal to {most}", params["count"])
     if offset is None or not 0 <= offset <= _MAX_OFFSET:
         return _invalid("offset", "Input should be less than or equal to 9", params["offset"])
+    for name, form in _FORMS.items():
+        if not form.fullmatch(params.get(name, "")):
+            return _invalid(name, "Input should be one of the documented values", params[name])
     return None
 
 

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Any, ClassVar, Final
 
+from ...options import MAX_DOMAINS, SearchOptions
 from .pages import Page, found
 from .wire import (
     Dialect,
     ProviderFailure,
     ProviderRequest,
     Reply,
+    days,
     refused,
     refused_query,
     throttled,
@@ -26,6 +29,10 @@ _TYPES: Final = {
     *("auto", "neural", "keyword", "fast", "instant", "lite"),
     *("deep", "deep-lite", "deep-reasoning"),
 }
+_CATEGORIES: Final = {
+    *(None, "company", "news", "publication", "personal site", "financial report", "people"),
+}
+_TIME: Final = re.compile(r"\d{4}-\d\d-\d\d(T\d\d:\d\d:\d\d(\.\d+)?Z)?")
 
 
 class Exa(Dialect):
@@ -42,12 +49,29 @@ class Exa(Dialect):
             return _error(404, "NOT_FOUND", f"Cannot {request.method} {request.path}")
         if request.headers.get("x-api-key") != self.key:
             return _INVALID_KEY
-        return _complaint(request.body) or Reply.of_json(self._found(request.body))
+        return _complaint(request.body) or Reply.of_json(
+            self._found(request.body, self.wished(request))
+        )
 
     def query(self, request: ProviderRequest) -> str:
         """Return the parameter `query`."""
         query: str = request.body["query"]
         return query
+
+    def wished(self, request: ProviderRequest) -> SearchOptions:
+        """Return what the body asks for; a location may be more than a country."""
+        body = request.body
+        where = body.get("userLocation")
+        return SearchOptions(
+            search_depth="deep" if body.get("type") == "deep" else None,
+            include_domains=tuple(body.get("includeDomains") or ())[:MAX_DOMAINS],
+            exclude_domains=tuple(body.get("excludeDomains") or ())[:MAX_DOMAINS],
+            domain_mode="restrict" if body.get("includeDomains") else "prefer",
+            topic="news" if body.get("category") == "news" else None,
+            include_content=bool((body.get("contents") or {}).get("text")),
+            freshness=days(body.get("startPublishedDate"), body.get("endPublishedDate")),
+            country=where if isinstance(where, str) else None,
+        )
 
     def row(self, page: Page) -> dict[str, Any]:
         """Return a row with all that can be asked for."""
@@ -109,12 +133,12 @@ class Exa(Dialect):
             "invalid_body": ProviderFailure(_invalid("query: Required"), refused_query(400)),
         }
 
-    def _found(self, body: Mapping[str, Any]) -> dict[str, Any]:
+    def _found(self, body: Mapping[str, Any], wished: SearchOptions) -> dict[str, Any]:
         wanted = body.get("contents") or {}
         left_out = [name for name in ("text", "highlights") if not wanted.get(name)]
         if "highlights" in left_out:
             left_out.append("highlightScores")
-        pages = found(body["query"])[: body.get("numResults", _DEFAULT_RESULTS)]
+        pages = found(body["query"], wished)[: body.get("numResults", _DEFAULT_RESULTS)]
         rows = [self.row(page) for page in pages]
         for row in rows:
             for name in left_out:
@@ -133,6 +157,18 @@ def _complaint(body: Any) -> Reply | None:
         return _invalid("contents: Expected object")
     if not within(body.get("numResults", _DEFAULT_RESULTS), 1, _MAX_RESULTS):
         return _error(400, "INVALID_NUM_RESULTS", "numResults must be from 1 to 100")
+    return _complaint_about_options(body)
+
+
+def _complaint_about_options(body: Mapping[str, Any]) -> Reply | None:
+    if body.get("category") not in _CATEGORIES:
+        return _invalid("category: Invalid enum value")
+    where = body.get("userLocation")
+    if isinstance(where, str) and not re.fullmatch("[A-Z]{2}", where):
+        return _invalid("userLocation: Invalid country code")
+    for name in ("startPublishedDate", "endPublishedDate"):
+        if not _TIME.fullmatch(str(body.get(name, "2026-03-03"))):
+            return _invalid(f"{name}: Invalid datetime")
     return None
 
 

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Any, ClassVar, Final
 
+from ...options import SearchOptions
 from .pages import Page, found
 from .wire import (
     KEY,
@@ -13,6 +15,7 @@ from .wire import (
     Reply,
     refused,
     refused_query,
+    sites_of,
     throttled,
     used_up,
     whole,
@@ -24,6 +27,13 @@ if TYPE_CHECKING:
 ENGINE_ID: Final = "made-up-engine"
 """The `cx` that the double knows."""
 
+_FORMS: Final = {
+    "siteSearchFilter": re.compile("[ie]"),
+    "dateRestrict": re.compile(r"[dwmy]\d+"),
+    "lr": re.compile(r"lang_([a-z]{2}|zh-(CN|TW))"),
+    "gl": re.compile("[a-z]{2}"),
+}
+_PERIODS: Final = {"d1": "day", "w1": "week", "m1": "month", "y1": "year"}
 _MAX_NUM: Final = 10
 _MAX_END: Final = 101
 """`start + num` must not pass it."""
@@ -56,11 +66,29 @@ class Google(Dialect):
         in_range = 1 <= num <= _MAX_NUM and 1 <= start <= _MAX_END - num
         if params.get("cx") != self.engine_id or not params.get("q") or not in_range:
             return _INVALID_ARGUMENT
-        return Reply.of_json(self._found(params["q"], start, num))
+        if any(name in params and not _FORMS[name].fullmatch(params[name]) for name in _FORMS):
+            return _INVALID_ARGUMENT
+        return Reply.of_json(self._found(params["q"], start, num, self.wished(request)))
 
     def query(self, request: ProviderRequest) -> str:
         """Return the parameter `q`."""
         return request.params["q"]
+
+    def wished(self, request: ProviderRequest) -> SearchOptions:
+        """Return what parameters and operators ask for."""
+        params = request.params
+        wished = sites_of(params["q"])
+        if site := params.get("siteSearch"):
+            way = "include" if params.get("siteSearchFilter") == "i" else "exclude"
+            wished[f"{way}_domains"] += (site,)
+        if wished["include_domains"]:
+            wished["domain_mode"] = "restrict"
+        return SearchOptions(
+            **wished,
+            freshness=_PERIODS.get(params.get("dateRestrict", "")),
+            language=params.get("lr", "").removeprefix("lang_")[:2] or None,
+            country=params.get("gl"),
+        )
 
     def row(self, page: Page) -> dict[str, Any]:
         """Return an item; its text has line breaks and a leading date, or is missing."""
@@ -114,8 +142,8 @@ class Google(Dialect):
             "used_up_inside_a_200": ProviderFailure(_quota("per day", status=200), used_up(200)),
         }
 
-    def _found(self, query: str, start: int, num: int) -> dict[str, Any]:
-        pages = found(query)
+    def _found(self, query: str, start: int, num: int, wished: SearchOptions) -> dict[str, Any]:
+        pages = found(query, wished)
         last = start - 1 + num
         body = self.envelope([self.row(page) for page in pages[start - 1 : last]])
         total = str(12 * len(pages))  # an estimate, as Google's is

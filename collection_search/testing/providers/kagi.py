@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+import re
+from datetime import date, timedelta
 from typing import TYPE_CHECKING, Any, ClassVar, Final
 
+from ...options import SearchOptions
 from .pages import Page, found, marked
 from .wire import (
     Dialect,
     ProviderFailure,
     ProviderRequest,
     Reply,
+    days,
     refused,
     refused_query,
+    sites_of,
     throttled,
     unavailable,
     used_up,
@@ -21,6 +26,7 @@ from .wire import (
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+_A_DAY: Final = timedelta(days=1)
 _DEFAULT_LIMIT: Final = 10
 _MAX_LIMIT: Final = 1_024
 _MAX_PAGE: Final = 10
@@ -51,12 +57,26 @@ class Kagi(Dialect):
             and within(body.get("limit", _DEFAULT_LIMIT), 1, _MAX_LIMIT)
             and within(body.get("page", 1), 1, _MAX_PAGE)
         )
-        return Reply.of_json(self._found(body)) if is_in_range else _INVALID_QUERY
+        return (
+            Reply.of_json(self._found(body, self.wished(request)))
+            if is_in_range
+            else _INVALID_QUERY
+        )
 
     def query(self, request: ProviderRequest) -> str:
         """Return the parameter `query`."""
         query: str = request.body["query"]
         return query
+
+    def wished(self, request: ProviderRequest) -> SearchOptions:
+        """Return what the operators ask for; the days that they name are left out themselves."""
+        query = request.body["query"]
+        after, before = (
+            re.search(rf"\b{name}:(\d{{4}}-\d\d-\d\d)", query) for name in ("after", "before")
+        )
+        first = str(date.fromisoformat(after[1]) + _A_DAY) if after else None
+        last = str(date.fromisoformat(before[1]) - _A_DAY) if before else None
+        return SearchOptions(**sites_of(query), freshness=days(first, last))
 
     def row(self, page: Page) -> dict[str, Any]:
         """Return a row of the group `search`; not every one has a time."""
@@ -106,9 +126,9 @@ class Kagi(Dialect):
             "internal_error": ProviderFailure(_error(500, 0, "Internal error"), unavailable(500)),
         }
 
-    def _found(self, body: Mapping[str, Any]) -> dict[str, Any]:
+    def _found(self, body: Mapping[str, Any], wished: SearchOptions) -> dict[str, Any]:
         limit, page = body.get("limit", _DEFAULT_LIMIT), body.get("page", 1)
-        pages = found(body["query"])[limit * (page - 1) : limit * page]
+        pages = found(body["query"], wished)[limit * (page - 1) : limit * page]
         answer = self.envelope([self.row(each) for each in pages])
         answer["data"]["related_search"] = [{"url": "/search?q=more", "title": "more"}]
         if not pages:

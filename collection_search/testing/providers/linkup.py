@@ -5,12 +5,14 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any, ClassVar, Final
 
+from ...options import SearchOptions
 from .pages import Page, found
 from .wire import (
     Dialect,
     ProviderFailure,
     ProviderRequest,
     Reply,
+    days,
     refused,
     refused_query,
     throttled,
@@ -50,12 +52,23 @@ class Linkup(Dialect):
         body = request.body
         if not isinstance(body, dict) or not isinstance(body.get("q"), str) or not body["q"]:
             return _invalid("q", "q should not be empty")
-        return _complaint(body) or self._found(body)
+        return _complaint(body) or self._found(body, self.wished(request))
 
     def query(self, request: ProviderRequest) -> str:
         """Return the parameter `q`."""
         query: str = request.body["q"]
         return query
+
+    def wished(self, request: ProviderRequest) -> SearchOptions:
+        """Return what the body asks for; texts come unasked."""
+        body = request.body
+        return SearchOptions(
+            search_depth="deep" if body.get("depth") == "deep" else None,
+            include_domains=tuple(body.get("includeDomains") or ()),
+            exclude_domains=tuple(body.get("excludeDomains") or ()),
+            domain_mode="restrict" if body.get("includeDomains") else "prefer",
+            freshness=days(body.get("fromDate"), body.get("toDate")),
+        )
 
     def row(self, page: Page) -> dict[str, Any]:
         """Return a row; the title is called `name`."""
@@ -119,9 +132,9 @@ class Linkup(Dialect):
             ),
         }
 
-    def _found(self, body: Mapping[str, Any]) -> Reply:
+    def _found(self, body: Mapping[str, Any], wished: SearchOptions) -> Reply:
         count = min(body.get("maxResults", _DEFAULT_RESULTS), _MAX_RESULTS)
-        rows = [self.row(page) for page in found(body["q"])[:count]]
+        rows = [self.row(page) for page in found(body["q"], wished)[:count]]
         return Reply.of_json(self.envelope(rows)) if rows else _NO_RESULT
 
 

@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
+import re
+from datetime import date, timedelta
 from typing import TYPE_CHECKING, Any, ClassVar, Final
 
+from ...options import SearchOptions
 from .pages import Page, found, marked
 from .wire import (
     Dialect,
     ProviderFailure,
     ProviderRequest,
     Reply,
+    days,
     not_understood,
     refused,
     refused_query,
+    sites_of,
     throttled,
     used_up,
     whole,
@@ -22,6 +27,7 @@ from .wire import (
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+_DATE: Final = re.compile(r"|day|month|year|\d{8}")
 _DEFAULT_T: Final = 10
 _MAX_T: Final = 100
 _XML: Final = '<?xml version="1.0" encoding="UTF-8"?><response><status>OK</status></response>'
@@ -49,11 +55,25 @@ class Mojeek(Dialect):
         start, count = whole(params.get("s"), 1), whole(params.get("t"), _DEFAULT_T)
         if not params.get("q") or not within(start, 1, self.reach) or not within(count, 1, _MAX_T):
             return _INVALID
-        return Reply.of_json(self._found(params["q"], start or 1, count or 0))
+        if not all(_DATE.fullmatch(params.get(name, "")) for name in ("since", "before")):
+            return _INVALID
+        return Reply.of_json(self._found(request, start or 1, count or 0))
 
     def query(self, request: ProviderRequest) -> str:
         """Return the parameter `q`."""
         return request.params["q"]
+
+    def wished(self, request: ProviderRequest) -> SearchOptions:
+        """Return what parameters and operators ask for; `before` is the day after the last."""
+        params = request.params
+        wished = sites_of(params["q"])
+        if site := params.get("site"):
+            wished |= {"include_domains": (site,), "domain_mode": "restrict"}
+        last = params.get("before")
+        until = str(date.fromisoformat(last) - timedelta(days=1)) if last else None
+        since = params.get("since")
+        first = str(date.fromisoformat(since)) if since and since.isdecimal() else None
+        return SearchOptions(**wished, freshness=days(first, until))
 
     def row(self, page: Page) -> dict[str, Any]:
         """Return a row; title and text are HTML."""
@@ -97,8 +117,9 @@ class Mojeek(Dialect):
             ),
         }
 
-    def _found(self, query: str, start: int, count: int) -> dict[str, Any]:
-        pages = found(query)[: self.reach]
+    def _found(self, request: ProviderRequest, start: int, count: int) -> dict[str, Any]:
+        query = self.query(request)
+        pages = found(query, self.wished(request))[: self.reach]
         rows = [self.row(page) for page in pages[start - 1 : start - 1 + count]]
         body = self.envelope(rows)
         body["response"]["head"] |= {

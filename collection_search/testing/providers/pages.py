@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Final
 
+from ...options import NO_OPTIONS, SearchOptions, in_domains
+
 TOPICS: Final = {"asyncio": 45, "sqlite": 7, "python": 230, "markup": 1}
 """Pages that a query with this word finds; a query without any of the words finds none."""
 
@@ -75,17 +77,30 @@ class Page:
         return self.number % 10 == 0
 
 
-def found(query: str) -> list[Page]:
-    """Return the pages about the query's topic, best first.
+def found(query: str, options: SearchOptions = NO_OPTIONS) -> list[Page]:
+    """Return the pages about the query's topic that fit domains and freshness, best first.
 
     >>> [page.url for page in found("How does SQLite lock?")][:2]
     ['https://docs.example.org/sqlite/1', 'https://blog.example.com/sqlite/2']
     >>> found("qzxv jwkpf")
     []
     """
-    words = set(re.findall(r"\w+", query.lower()))
+    words = set(re.findall(r"\w+", re.sub(r"\S+:\S+", "", query.lower())))
     topic = next((topic for topic in TOPICS if topic in words), None)
-    return [Page(topic, n) for n in range(1, TOPICS[topic] + 1)] if topic else []
+    pages = [Page(topic, n) for n in range(1, TOPICS[topic] + 1)] if topic else []
+    pages = [page for page in pages if _fits(page, options)]
+    return sorted(pages, key=lambda page: not in_domains(page.host, options.include_domains))
+
+
+def _fits(page: Page, options: SearchOptions) -> bool:
+    first, last = options.published(TODAY)
+    day = page.published.date()
+    return (
+        (not options.restricts or in_domains(page.host, options.include_domains))
+        and not in_domains(page.host, options.exclude_domains)
+        and (first is None or first <= day)
+        and (last is None or day <= last)
+    )
 
 
 def marked(text: str, topic: str, before: str, after: str) -> str:

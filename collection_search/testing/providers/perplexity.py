@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Any, ClassVar, Final
 
+from ...options import SearchOptions
 from .pages import Page, found
 from .wire import (
     Dialect,
     ProviderFailure,
     ProviderRequest,
     Reply,
+    days,
     refused,
     refused_query,
     throttled,
@@ -28,6 +31,11 @@ _CHOICES: Final = {
     "search_recency_filter": {None, "hour", "day", "week", "month", "year"},
     "search_context_size": {None, "low", "medium", "high"},
 }
+
+
+_DAY: Final = re.compile(r"(\d\d?)/(\d\d?)/(\d{4})")
+_DATES: Final = ("search_after_date_filter", "search_before_date_filter")
+_MAX_LANGUAGES: Final = 10
 
 
 class Perplexity(Dialect):
@@ -50,12 +58,31 @@ class Perplexity(Dialect):
         body = request.body
         if not isinstance(body, dict) or not isinstance(body.get("query"), str):
             return _FIELD_REQUIRED
-        return _complaint(body) or Reply.of_json(self._found(body))
+        return _complaint(body) or Reply.of_json(self._found(body, self.wished(request)))
 
     def query(self, request: ProviderRequest) -> str:
         """Return the parameter `query`; a list of queries is left out here."""
         query: str = request.body["query"]
         return query
+
+    def wished(self, request: ProviderRequest) -> SearchOptions:
+        """Return what the body asks for; more of each page counts as a deep search."""
+        body = request.body
+        domains = body.get("search_domain_filter") or ()
+        recency = body.get("search_recency_filter")
+        allowed = tuple(domain for domain in domains if not domain.startswith("-"))
+        dates = days(
+            _iso(body.get("search_after_date_filter")), _iso(body.get("search_before_date_filter"))
+        )
+        return SearchOptions(
+            search_depth="deep" if body.get("search_context_size") == "high" else None,
+            include_domains=allowed,
+            exclude_domains=tuple(domain[1:] for domain in domains if domain.startswith("-")),
+            domain_mode="restrict" if allowed else "prefer",
+            freshness=dates if recency is None else recency.replace("hour", "day"),
+            language=next(iter(body.get("search_language_filter") or ()), None),
+            country=body.get("country"),
+        )
 
     def row(self, page: Page) -> dict[str, Any]:
         """Return a row; its dates are days, or null."""
@@ -118,8 +145,8 @@ class Perplexity(Dialect):
             "invalid_list": ProviderFailure(_FIELD_REQUIRED, refused_query(422)),
         }
 
-    def _found(self, body: Mapping[str, Any]) -> dict[str, Any]:
-        pages = found(body["query"])[: body.get("max_results", _DEFAULT_RESULTS)]
+    def _found(self, body: Mapping[str, Any], wished: SearchOptions) -> dict[str, Any]:
+        pages = found(body["query"], wished)[: body.get("max_results", _DEFAULT_RESULTS)]
         return self.envelope([self.row(page) for page in pages])
 
 
@@ -134,7 +161,28 @@ def _complaint(body: Mapping[str, Any]) -> Reply | None:
     domains = body.get("search_domain_filter") or ()
     if len(domains) > _MAX_DOMAINS or len({domain.startswith("-") for domain in domains}) > 1:
         return _invalid("search_domain_filter takes 20 domains to allow, or 20 to deny")
+    return _complaint_about_options(body)
+
+
+def _complaint_about_options(body: Mapping[str, Any]) -> Reply | None:
+    dates = [body[name] for name in _DATES if body.get(name) is not None]
+    if not all(_DAY.fullmatch(date) for date in dates):
+        return _invalid("dates are written %m/%d/%Y")
+    if dates and body.get("search_recency_filter"):
+        return _invalid("search_recency_filter cannot be combined with dates")
+    languages = body.get("search_language_filter") or ()
+    if len(languages) > _MAX_LANGUAGES or not all(
+        re.fullmatch("[a-z]{2}", each) for each in languages
+    ):
+        return _invalid("search_language_filter takes 10 codes of ISO 639-1")
+    if not re.fullmatch("[A-Z]{2}", body.get("country") or "US"):
+        return _invalid("country is a code of ISO 3166-1")
     return None
+
+
+def _iso(date: str | None) -> str | None:
+    match = _DAY.fullmatch(date or "")
+    return f"{match[3]}-{match[1]:0>2}-{match[2]:0>2}" if match else None
 
 
 def _error(status: int, kind: str, text: str) -> Reply:

@@ -6,6 +6,7 @@ import re
 from typing import TYPE_CHECKING, Any, ClassVar, Final
 from urllib.parse import urlsplit
 
+from ...options import SearchOptions
 from .pages import Page, found
 from .wire import (
     Dialect,
@@ -14,6 +15,7 @@ from .wire import (
     Reply,
     not_understood,
     refused_query,
+    sites_of,
     throttled,
     unavailable,
     whole,
@@ -69,11 +71,22 @@ class Searxng(Dialect):
             return Reply.of_text(_page("SearXNG"), 200, kind="text/html")
         if complaint := _complaint(params):
             return complaint
-        return Reply.of_json(self._found(query.strip(), whole(params.get("pageno"), 1) or 1))
+        number = whole(params.get("pageno"), 1) or 1
+        return Reply.of_json(self._found(query.strip(), number, self.wished(request)))
 
     def query(self, request: ProviderRequest) -> str:
         """Return the parameter `q`."""
         return request.params["q"]
+
+    def wished(self, request: ProviderRequest) -> SearchOptions:
+        """Return what parameters and operators ask for."""
+        params = request.params
+        return SearchOptions(
+            **sites_of(params["q"]),
+            topic="news" if params.get("categories") == "news" else None,
+            freshness=params.get("time_range") or None,
+            language=params.get("language", "").partition("-")[0] or None,
+        )
 
     def row(self, page: Page) -> dict[str, Any]:
         """Return a row; its engines come in any order."""
@@ -139,11 +152,11 @@ class Searxng(Dialect):
             ),
         }
 
-    def _found(self, query: str, number: int) -> dict[str, Any]:
+    def _found(self, query: str, number: int, wished: SearchOptions) -> dict[str, Any]:
         if _LOCAL_ANSWER.fullmatch(query):
             answer = {"url": None, "engine": None, "template": "answer/legacy.html", "answer": "9"}
             return self.envelope([]) | {"query": query, "answers": [answer]}
-        pages = found(query)[_ROWS * (number - 1) : _ROWS * number]
+        pages = found(query, wished)[_ROWS * (number - 1) : _ROWS * number]
         rows = [self.row(page) for page in pages]
         if rows and number == 1:
             twin = self.row(pages[0]) | {"url": f"{pages[0].url}?utm_source=feed"}

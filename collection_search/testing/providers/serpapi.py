@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Any, ClassVar, Final
 
+from ...options import SearchOptions
 from .pages import Page, found
 from .wire import (
     Dialect,
@@ -13,6 +15,7 @@ from .wire import (
     not_understood,
     refused,
     refused_query,
+    sites_of,
     throttled,
     unavailable,
     used_up,
@@ -22,6 +25,12 @@ from .wire import (
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+_FORMS: Final = {
+    "tbs": re.compile("qdr:[hdwmy]"),
+    "gl": re.compile("[a-z]{2}"),
+    "hl": re.compile("[a-z]{2}(-[A-Za-z]{2,4})?"),
+}
+_PERIODS: Final = {"qdr:d": "day", "qdr:w": "week", "qdr:m": "month", "qdr:y": "year"}
 _DEFAULT_NUM: Final = 10
 _MAX_NUM: Final = 100
 
@@ -39,15 +48,27 @@ class SerpApi(Dialect):
     def answer(self, request: ProviderRequest) -> Reply:
         """Return the rows of one page, or the error of the first check that fails."""
         params = request.params
+        if request.path in {"/account", "/account.json"} and request.method == "GET":
+            return Reply.of_json(_ACCOUNT) if params.get("api_key") == self.key else _INVALID_KEY
         if request.path not in {"/search", "/search.json"} or request.method != "GET":
             return Reply.of_text("<h1>404 Not Found</h1>", 404, kind="text/html")
         if params.get("api_key") != self.key:
             return _INVALID_KEY
-        return _complaint(params) or Reply.of_json(self._found(params))
+        return _complaint(params) or Reply.of_json(self._found(params, self.wished(request)))
 
     def query(self, request: ProviderRequest) -> str:
         """Return the parameter `q`."""
         return request.params["q"]
+
+    def wished(self, request: ProviderRequest) -> SearchOptions:
+        """Return what parameters and operators ask for."""
+        params = request.params
+        return SearchOptions(
+            **sites_of(params["q"]),
+            freshness=_PERIODS.get(params.get("tbs", "")),
+            language=params.get("hl", "")[:2] or None,
+            country=params.get("gl"),
+        )
 
     def row(self, page: Page) -> dict[str, Any]:
         """Return a row of `organic_results`; not every one has a date."""
@@ -110,10 +131,10 @@ class SerpApi(Dialect):
             ),
         }
 
-    def _found(self, params: Mapping[str, str]) -> dict[str, Any]:
+    def _found(self, params: Mapping[str, str], wished: SearchOptions) -> dict[str, Any]:
         num = whole(params.get("num"), _DEFAULT_NUM) or 0
         start = whole(params.get("start"), 0) or 0
-        pages = found(params["q"])[: self.reach]
+        pages = found(params["q"], wished)[: self.reach]
         shown = pages[start : start + num]
         rows = [self.row(page) for page in shown if page.number not in self.without_text]
         body = self.envelope(rows)
@@ -144,6 +165,9 @@ def _complaint(params: Mapping[str, str]) -> Reply | None:
         return _error(400, f"Unsupported `{params['num']}` num parameter.")
     if start is None or start < 0:
         return _error(400, f"Unsupported `{params['start']}` start parameter.")
+    for name, form in _FORMS.items():
+        if name in params and not form.fullmatch(params[name]):
+            return _error(400, f"Unsupported `{params[name]}` {name} parameter.")
     return None
 
 
@@ -159,4 +183,14 @@ def _failed(status: int, text: str) -> Reply:
 _INVALID_KEY: Final = _error(
     401, "Invalid API key. Your API key should be here: https://serpapi.com/manage-api-key"
 )
+_ACCOUNT: Final = {
+    "account_id": "5ac54d6adefb2f1dba1663f5",
+    "account_status": "Active",
+    "plan_name": "Free Plan",
+    "searches_per_month": 250,
+    "plan_searches_left": 120,
+    "extra_credits": 5,
+    "total_searches_left": 125,
+    "this_month_usage": 130,
+}
 _NO_QUERY: Final = _error(400, "Missing query `q` parameter.")

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Any, ClassVar, Final
 
+from ...options import SearchOptions
 from .pages import Page, found
 from .wire import (
     Dialect,
@@ -12,6 +14,7 @@ from .wire import (
     Reply,
     refused,
     refused_query,
+    sites_of,
     throttled,
     used_up,
     within,
@@ -20,6 +23,12 @@ from .wire import (
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+_FORMS: Final = {
+    "tbs": re.compile("qdr:[hdwmy]"),
+    "gl": re.compile("[a-z]{2}"),
+    "hl": re.compile("[a-z]{2}(-[A-Za-z]{2,4})?"),
+}
+_PERIODS: Final = {"qdr:d": "day", "qdr:w": "week", "qdr:m": "month", "qdr:y": "year"}
 _DEFAULT_NUM: Final = 10
 _MAX_NUM: Final = 100
 _MAX_PAGE: Final = 1_000
@@ -38,19 +47,30 @@ class Serper(Dialect):
 
     def answer(self, request: ProviderRequest) -> Reply:
         """Return the rows of one page, or the error of the first check that fails."""
-        if request.path != "/search" or request.method != "POST":
+        if request.path not in {"/search", "/news"} or request.method != "POST":
             return _error(404, "Not Found")
         if request.headers.get("x-api-key") != self.key:
             return _UNAUTHORIZED
         body = request.body
         if not isinstance(body, dict) or not isinstance(body.get("q"), str) or not body["q"]:
             return _NO_QUERY
-        return _complaint(body) or Reply.of_json(self._found(body))
+        return _complaint(body) or Reply.of_json(self._found(request))
 
     def query(self, request: ProviderRequest) -> str:
         """Return the parameter `q`."""
         query: str = request.body["q"]
         return query
+
+    def wished(self, request: ProviderRequest) -> SearchOptions:
+        """Return what the body, its operators and the endpoint ask for."""
+        body = request.body
+        return SearchOptions(
+            **sites_of(body["q"]),
+            topic="news" if request.path == "/news" else None,
+            freshness=_PERIODS.get(body.get("tbs")),
+            language=body.get("hl", "")[:2] or None,
+            country=body.get("gl"),
+        )
 
     def row(self, page: Page) -> dict[str, Any]:
         """Return a row of `organic`; not every one has a date, some have links below."""
@@ -96,13 +116,19 @@ class Serper(Dialect):
             "query_too_long": ProviderFailure(_TOO_LONG, refused_query(400)),
         }
 
-    def _found(self, body: Mapping[str, Any]) -> dict[str, Any]:
+    def _found(self, request: ProviderRequest) -> dict[str, Any]:
+        body = request.body
         num, page = body.get("num", _DEFAULT_NUM), body.get("page", 1)
-        pages = found(body["q"])[num * (page - 1) : num * page]
+        pages = found(body["q"], self.wished(request))[num * (page - 1) : num * page]
         rows = [self.row(each) for each in pages if each.number not in self.without_text]
         answer = self.envelope(rows)
         answer["searchParameters"] = {**body, "type": "search", "engine": "google"}
         answer["credits"] = 1 if num <= _DEFAULT_NUM else 2
+        if request.path == "/news":
+            answer["searchParameters"]["type"] = "news"
+            answer["news"] = [{**row, "source": "Example News"} for row in answer.pop("organic")]
+            del answer["relatedSearches"]
+            return answer
         if pages and page == 1:
             box = {"title": "In short", "link": "https://box.example.net/", "snippet": "Yes."}
             answer["answerBox"] = box
@@ -119,6 +145,9 @@ def _complaint(body: Mapping[str, Any]) -> Reply | None:
         return _error(400, "Invalid value for num")
     if not within(body.get("page", 1), 1, _MAX_PAGE):
         return _error(400, "Invalid value for page")
+    for name, form in _FORMS.items():
+        if name in body and not form.fullmatch(str(body[name])):
+            return _error(400, f"Invalid value for {name}")
     return None
 
 

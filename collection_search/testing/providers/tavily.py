@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import re
 from email.utils import format_datetime
 from typing import TYPE_CHECKING, Any, ClassVar, Final
 
+from ...options import MAX_DOMAINS, SearchOptions
 from .pages import Page, found
 from .wire import (
     Dialect,
     ProviderFailure,
     ProviderRequest,
     Reply,
+    days,
     refused,
     refused_query,
     throttled,
@@ -26,7 +29,18 @@ _CHOICES: Final = {
     "search_depth": {"basic", "advanced", "fast", "ultra-fast"},
     "topic": {"general", "news", "finance"},
     "include_domains_mode": {"restrict", "prefer"},
+    "time_range": {*("day", "week", "month", "year"), *"dwmy"},
+    "include_raw_content": {True, False, "markdown", "text"},
 }
+_FORMS: Final = {
+    "start_date": re.compile(r"\d{4}-\d\d-\d\d"),
+    "end_date": re.compile(r"\d{4}-\d\d-\d\d"),
+    "country": re.compile(r"[a-z]{3,}( [a-z]+)*"),
+    "language": re.compile(r"[a-z]{2}"),
+}
+_PERIODS: Final = {"d": "day", "w": "week", "m": "month", "y": "year"}
+_COUNTRIES: Final = {"germany": "DE", "france": "FR", "united kingdom": "GB"}
+"""A few of those that are known by name."""
 _MAX_DOMAINS: Final = {"include_domains": 300, "exclude_domains": 150}
 
 
@@ -41,6 +55,8 @@ class Tavily(Dialect):
 
     def answer(self, request: ProviderRequest) -> Reply:
         """Return the rows, or the error of the first check that fails."""
+        if (request.method, request.path) == ("GET", "/usage"):
+            return self._usage(request)
         if request.path != "/search":
             return Reply.of_json({"detail": "Not Found"}, 404)
         if request.method != "POST":
@@ -50,12 +66,28 @@ class Tavily(Dialect):
         body = request.body
         if not isinstance(body, dict) or not isinstance(body.get("query"), str):
             return _invalid("missing", "query", "Field required", None)
-        return _complaint(body) or Reply.of_json(self._found(body))
+        return _complaint(body) or Reply.of_json(self._found(body, self.wished(request)))
 
     def query(self, request: ProviderRequest) -> str:
         """Return the parameter `query`."""
         query: str = request.body["query"]
         return query
+
+    def wished(self, request: ProviderRequest) -> SearchOptions:
+        """Return what the body asks for; domains are restricted unless it says otherwise."""
+        body = request.body
+        dates = days(body.get("start_date"), body.get("end_date"))
+        return SearchOptions(
+            search_depth="deep" if body.get("search_depth") == "advanced" else None,
+            include_domains=tuple(body.get("include_domains") or ())[:MAX_DOMAINS],
+            exclude_domains=tuple(body.get("exclude_domains") or ())[:MAX_DOMAINS],
+            domain_mode=body.get("include_domains_mode") or "restrict",
+            topic="news" if body.get("topic") == "news" else None,
+            include_content=bool(body.get("include_raw_content")),
+            freshness=_PERIODS.get(body.get("time_range"), body.get("time_range")) or dates,
+            language=body.get("language"),
+            country=_COUNTRIES.get(body.get("country", "")),
+        )
 
     def row(self, page: Page) -> dict[str, Any]:
         """Return a row of a general search."""
@@ -119,14 +151,21 @@ class Tavily(Dialect):
             ),
         }
 
+    def _usage(self, request: ProviderRequest) -> Reply:
+        if request.headers.get("authorization") != f"Bearer {self.key}":
+            return _error(401, "Unauthorized: missing or invalid API key.")
+        account = {"current_plan": "Researcher", "plan_usage": 130, "plan_limit": 1000}
+        paid = {"paygo_usage": 0, "paygo_limit": 0}
+        return Reply.of_json({"key": {"usage": 60, "limit": None}, "account": account | paid})
+
     def _may_enter(self, headers: Mapping[str, str]) -> bool:
         given = headers.get("authorization")
         if given is None:
             return headers.get("x-tavily-access-mode") == "keyless"
         return given == f"Bearer {self.key}"
 
-    def _found(self, body: Mapping[str, Any]) -> dict[str, Any]:
-        pages = found(body["query"])[: body.get("max_results", _DEFAULT_RESULTS)]
+    def _found(self, body: Mapping[str, Any], wished: SearchOptions) -> dict[str, Any]:
+        pages = found(body["query"], wished)[: body.get("max_results", _DEFAULT_RESULTS)]
         rows = [self._asked_row(page, body) for page in pages]
         answer = self.envelope(rows) | {"query": body["query"]}
         if body.get("include_usage"):
@@ -152,12 +191,22 @@ def _complaint(body: Mapping[str, Any]) -> Reply | None:
         return _invalid(
             "less_than_equal", "max_results", "Input should be less than or equal to 20", asked
         )
-    for name, choices in _CHOICES.items():
-        if body.get(name) is not None and body[name] not in choices:
-            return _invalid("literal_error", name, f"Input should be {sorted(choices)}", body[name])
     for name, most in _MAX_DOMAINS.items():
         if len(body.get(name) or ()) > most:
             return _error(400, f"Max {most} domains are allowed in {name}.")
+    return _complaint_about_options(body)
+
+
+def _complaint_about_options(body: Mapping[str, Any]) -> Reply | None:
+    for name, choices in _CHOICES.items():
+        if body.get(name) is not None and body[name] not in choices:
+            listed = sorted(map(str, choices))
+            return _invalid("literal_error", name, f"Input should be {listed}", body[name])
+    for name, form in _FORMS.items():
+        if body.get(name) is not None and not form.fullmatch(str(body[name])):
+            return _invalid("value_error", name, "Input should be of another form", body[name])
+    if body.get("country") and body.get("topic", "general") != "general":
+        return _error(400, "Country can be used with the general topic only.")
     return None
 
 

@@ -29,6 +29,9 @@ if TYPE_CHECKING:
 BOMB_BYTES: Final = 32 * 1024 * 1024
 """Size of an answer that nobody should read to its end; it would be a valid one."""
 
+ENDLESS: Final = frozenset({"held", "slow"})
+"""Misbehaviours that last until the caller leaves."""
+
 _NO_ANSWER: Final = 502
 """The status of `SearchProviderBadResponse` where none was received or the answer broke off."""
 
@@ -128,6 +131,7 @@ def misbehaviours(dialect: Dialect) -> dict[str, ProviderFailure]:
         ),
         "reset": ProviderFailure(Reply(0, mishap="reset"), unavailable()),
         "held": ProviderFailure(Reply(0, mishap="held"), timed_out()),
+        "slow": ProviderFailure(replace(nothing, mishap="slow"), timed_out()),
     }
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import json
+import re
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, ClassVar, Final, Literal, TypeAlias
@@ -18,6 +19,7 @@ from ...errors import (
     SearchProviderTimeout,
     SearchProviderUnavailable,
 )
+from ...options import NO_OPTIONS, SearchOptions
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -27,9 +29,10 @@ if TYPE_CHECKING:
 KEY: Final = "open-sesame/4+tests"
 """The key that the doubles accept: of no form that a mask knows, and quoted in an address."""
 
-Mishap: TypeAlias = Literal["cut", "reset", "held", "garbled"]
+Mishap: TypeAlias = Literal["cut", "reset", "held", "slow", "garbled"]
 """`cut`: the connection ends within the body. `reset`: it ends without an answer. `held`: no
-answer comes until the server stops. `garbled`: the answer is no HTTP."""
+answer comes until the server stops. `slow`: the body comes byte by byte and never ends.
+`garbled`: the answer is no HTTP."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -200,6 +203,10 @@ class Dialect(ABC):
     def query(self, request: ProviderRequest) -> str:
         """Return what the request searches for."""
 
+    def wished(self, request: ProviderRequest) -> SearchOptions:  # noqa: ARG002 - may have none
+        """Return the options that the request asks for, as they are called here; not the count."""
+        return NO_OPTIONS
+
     @abstractmethod
     def row(self, page: Page) -> dict[str, Any]:
         """Return the page as one row of an answer."""
@@ -219,6 +226,30 @@ class Dialect(ABC):
     def address(self, page: Page, base_url: str) -> str:  # noqa: ARG002 - for vendors without one
         """Return the address that a result of this page has."""
         return page.url
+
+
+def sites_of(query: str) -> dict[str, Any]:
+    """Return the domains that the operators of a query allow and deny, as options.
+
+    >>> sites_of("asyncio (site:a.org OR site:b.org) -site:c.org")["include_domains"]
+    ('a.org', 'b.org')
+    """
+    included = tuple(re.findall(r"(?<![-\w])site:([\w.-]+)", query))
+    excluded = tuple(re.findall(r"-site:([\w.-]+)", query))
+    return {
+        "include_domains": included,
+        "exclude_domains": excluded,
+        "domain_mode": "restrict" if included else "prefer",
+    }
+
+
+def days(first: str | None, last: str | None = None) -> str | None:
+    """Return the freshness that two days stand for, given as ISO dates or times.
+
+    >>> days("2026-01-01", "2026-03-31T23:59:59.999Z"), days("2026-01-01"), days(None)
+    ('2026-01-01..2026-03-31', '2026-01-01..', None)
+    """
+    return f"{first[:10]}..{(last or '')[:10]}" if first else None
 
 
 def whole(text: str | None, default: int) -> int | None:

@@ -1,0 +1,317 @@
+"""What becomes of broken answers: every parser of search providers under mutated real ones.
+
+    .venv/bin/python benchmarks/fuzz_parsers.py [INPUTS_PER_PARSER] [--seed N] [--only PARSER]
+
+The bodies of the vendors' doubles, good ones and refusals, are changed at random: values replaced,
+taken out, doubled and moved, bytes cut, turned and inserted, statuses and headers exchanged. A
+parser may give rows or raise a SearchProviderError; anything else is printed with the input that
+caused it, and the exit code is 1.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import random
+import sys
+import time
+from collections import Counter
+from copy import deepcopy
+from dataclasses import dataclass, field, replace
+from datetime import date
+from typing import TYPE_CHECKING, Any, Final
+from urllib.parse import urlsplit
+
+from langchain_core.documents import Document
+from langchain_core.messages import ToolMessage
+
+from collection_search import registry
+from collection_search.adapters.http import HttpRequest, HttpResponse
+from collection_search.adapters.search.ddgs import DdgsSearch
+from collection_search.adapters.search.google import GoogleSearchAdapter
+from collection_search.adapters.search.langchain_shapes import UnknownShapeError, rows_of
+from collection_search.errors import SearchProviderBadResponse, SearchProviderError
+from collection_search.options import NO_OPTIONS, SearchOptions
+from collection_search.testing.provider_server import DIALECTS
+from collection_search.testing.providers.google import ENGINE_ID
+from collection_search.testing.providers.pages import found as pages
+from collection_search.testing.providers.wire import KEY, ProviderRequest
+from collection_search.tools.search_rows import valid_results
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from collection_search.contracts import ProviderSearchResult
+
+INPUTS: Final = 100_000
+QUERIES: Final = ("asyncio", "markup", "qzxv jwkpf")
+WISHES: Final = (NO_OPTIONS, SearchOptions(topic="news", include_content=True))
+STATUSES: Final = (200, 200, 200, 200, 201, 204, 206, 302, 400, 401, 403, 422, 429, 432, 500, 503)
+ODD: Final[tuple[Any, ...]] = (
+    *(None, True, False, 0, -1, 7, 2**70, 1e308, float("nan"), float("inf"), 0.5),
+    *("", " ", "x", "\ud83d", "\x00", "<b>&amp;", "http://[::", "https://a.org/", "javascript:1"),
+    *("2026-02-30", "3 days ago", "Feb 31, 2026", "9999-12-31T23:59:59+23:59", "x" * 5_000),
+    *([], {}, [[]], [None], [{}], {"": None}, ["x"], {"code": 429}, {"message": "no credits"}),
+)
+HEADERS: Final = ("retry-after", "x-ratelimit-reset", "x-ratelimit-limit", "x-ratelimit-remaining")
+HEADER_VALUES: Final = ("", "7", "-1", "1e9", "nan", "1, 2000", ",", "soon", "9" * 400, "\xb2")
+PIECES: Final = (
+    b"",
+    b"[" * 3_000,
+    b'{"a":' * 3_000,
+    b"\xff",
+    b"\x00",
+    b"NaN",
+    b"1e999",
+    b"9" * 5000,
+)
+
+
+@dataclass
+class Parser:
+    """One parser, with what it gets from the real provider."""
+
+    name: str
+    parse: Callable[[HttpResponse], Sequence[ProviderSearchResult]]
+    """Raises SearchProviderError alone."""
+    seeds: Sequence[HttpResponse]
+
+
+@dataclass
+class Tally:
+    """What became of the inputs of one parser."""
+
+    outcomes: Counter[str] = field(default_factory=Counter)
+    untyped: list[tuple[HttpResponse, BaseException]] = field(default_factory=list)
+    seconds: float = 0.0
+    slowest_s: float = 0.0
+    """Of the processor, so that a busy machine changes nothing; so are `seconds`."""
+
+
+def parsers() -> dict[str, Parser]:
+    """Return the parser of every provider by name."""
+    found = {name: _of_vendor(name) for name in sorted(DIALECTS)}
+    tools = [found[name].seeds[0] for name in ("tavily", "serper", "exa", "searxng", "serpapi")]
+    found["langchain"] = Parser("langchain", _langchain, tools)
+    rows = [{"title": p.title, "href": p.url, "body": p.snippet} for p in pages("asyncio")[:3]]
+    found["ddgs"] = Parser("ddgs", _ddgs, [HttpResponse(200, {}, _json(rows))])
+    return found
+
+
+def mutated(seeds: Sequence[HttpResponse], rng: random.Random) -> HttpResponse:
+    """Return one of the answers, changed in one to four ways."""
+    response = rng.choice(seeds)
+    if response.status != STATUSES[0] and rng.random() < 0.5:
+        response = seeds[0]  # there are more refusals than answers
+    for _ in range(rng.randint(1, 4)):
+        response = rng.choices(_WAYS, weights=(12, 1, 1))[0](response, seeds, rng)
+    return response
+
+
+def outcome(parser: Parser, response: HttpResponse) -> str:
+    """Return what became of the answer. Raises what is neither rows nor a SearchProviderError."""
+    try:
+        rows = parser.parse(response)
+    except SearchProviderError as error:
+        str(error)
+        return error.code
+    for row in rows:
+        if not (isinstance(row.url, str) and isinstance(row.title, str)):
+            raise TypeError(f"a row of other types: {row!r}")
+    valid_results(rows, provider=parser.name, dropped=str)
+    return "rows" if rows else "no rows"
+
+
+def tally(parser: Parser, inputs: int, seed: int) -> Tally:
+    """Return what became of that many inputs."""
+    rng, told = random.Random(f"{parser.name} {seed}"), Tally()
+    for _ in range(inputs):
+        response = mutated(parser.seeds, rng)
+        started = time.thread_time()
+        try:
+            told.outcomes[outcome(parser, response)] += 1
+        except Exception as error:  # noqa: BLE001 - it is what is looked for
+            told.outcomes["UNTYPED"] += 1
+            told.untyped.append((response, error))
+        took = time.thread_time() - started
+        told.seconds += took
+        told.slowest_s = max(told.slowest_s, took)
+    return told
+
+
+def _of_vendor(name: str) -> Parser:
+    make = registry.load("search", name)
+    access: dict[str, Any] = {"base_url": "http://127.0.0.1", "today": lambda: date(2026, 3, 3)}
+    if make.key_variable:
+        access["api_key"] = KEY
+    if make is GoogleSearchAdapter:
+        access["search_engine_id"] = ENGINE_ID
+    vendor, dialect = make(**access), DIALECTS[name]()
+    replies = [
+        dialect.answer(_received(vendor.request(query, 3, 0, vendor.taken(wish))))
+        for query in QUERIES
+        for wish in WISHES
+    ]
+    replies += [failure.reply for failure in dialect.failures().values()]
+    seeds = [
+        HttpResponse(each.status, {k.lower(): v for k, v in each.headers.items()}, each.body)
+        for each in replies
+    ]
+    return Parser(name, lambda response: vendor.parse(response).rows, seeds)
+
+
+def _received(request: HttpRequest) -> ProviderRequest:
+    headers = {name.lower(): value for name, value in request.headers.items()}
+    headers.pop("accept-encoding", None)  # bodies that can be read
+    return ProviderRequest(
+        request.method,
+        urlsplit(request.url).path,
+        {name: str(value) for name, value in (request.params or {}).items()},
+        {"user-agent": "fuzz", **headers},
+        body=request.json,
+    )
+
+
+def _langchain(response: HttpResponse) -> Sequence[ProviderSearchResult]:
+    """Read the body as a tool may give it: as text, as values, as documents, in a message."""
+    given: Any = response.text()
+    if response.status != STATUSES[0]:
+        try:
+            given = response.json()
+        except ValueError:
+            given = response.text()
+    if isinstance(given, list) and response.status > STATUSES[-3]:
+        given = [Document(str(each), metadata={"url": "https://a.org/"}) for each in given]
+    elif response.status in {401, 403} and isinstance(given, str | list):
+        content = given if isinstance(given, str) else [str(each) for each in given]
+        given = ToolMessage(content, tool_call_id="1", artifact=response.status)
+    try:
+        return rows_of(given, source="langchain")[0]
+    except UnknownShapeError as error:
+        raise SearchProviderBadResponse(str(error)) from error
+
+
+def _ddgs(response: HttpResponse) -> Sequence[ProviderSearchResult]:
+    """Read the results in the body as the library may give them."""
+    try:
+        body = response.json()
+    except ValueError:
+        body = response.text()
+    found = body.get("results", body) if isinstance(body, dict) else body
+
+    class Library:
+        def __init__(self, timeout: int) -> None:
+            self.timeout = timeout
+
+        def text(self, query: str, **keywords: Any) -> Any:  # noqa: ARG002
+            return found
+
+    return DdgsSearch(client=Library).search("asyncio", max_results=5).results
+
+
+def _other_value(
+    response: HttpResponse, seeds: Sequence[HttpResponse], rng: random.Random
+) -> HttpResponse:
+    """Replace, take out, double or move a value anywhere in the JSON."""
+    try:
+        whole = response.json()
+    except ValueError:
+        return _other_bytes(response, seeds, rng)
+    places = list(_places(whole))
+    if not places:
+        return replace(response, body=_json(rng.choice(ODD)))
+    where, key = rng.choice(places)
+    way = rng.randrange(6)
+    if way == 0:
+        del where[key]
+    elif way == 1 and isinstance(where, list):
+        where.insert(key, where[key])
+    elif way == 2:
+        other, its_key = rng.choice(places)
+        where[key] = rng.choice([deepcopy(other[its_key]), [where[key]], {"a": where[key]}])
+    else:
+        where[key] = rng.choice(ODD)
+    return replace(response, body=_json(whole))
+
+
+def _other_bytes(
+    response: HttpResponse, seeds: Sequence[HttpResponse], rng: random.Random
+) -> HttpResponse:
+    """Cut the body, turn some of its bytes, put something in, or join it with another's end."""
+    body = bytearray(response.body)
+    at = rng.randint(0, len(body))
+    way = rng.randrange(4)
+    if way == 0:
+        del body[at:]
+    elif way == 1:
+        body[at:at] = rng.choice(PIECES)
+    elif way == 2:
+        body[at:] = rng.choice(seeds).body[rng.randint(0, 200) :]
+    else:
+        for _ in range(min(len(body), 5)):
+            body[rng.randrange(len(body))] = rng.randrange(256)
+    return replace(response, body=bytes(body))
+
+
+def _other_head(
+    response: HttpResponse,
+    seeds: Sequence[HttpResponse],  # noqa: ARG001 - as the others
+    rng: random.Random,
+) -> HttpResponse:
+    """Exchange the status, or give a header a value."""
+    if rng.random() < 0.5:
+        return replace(response, status=rng.choice(STATUSES))
+    header = {rng.choice(HEADERS): rng.choice(HEADER_VALUES)}
+    return replace(response, headers={**response.headers, **header})
+
+
+_WAYS: Final = (_other_value, _other_bytes, _other_head)
+
+
+def _places(value: Any) -> list[tuple[Any, Any]]:
+    """Return every place of a value within objects and lists."""
+    found: list[tuple[Any, Any]] = []
+    open_ = [value]
+    while open_:
+        one = open_.pop()
+        if isinstance(one, dict | list):
+            keys = list(one) if isinstance(one, dict) else range(len(one))
+            found += [(one, key) for key in keys]
+            open_ += [one[key] for key in keys]
+    return found
+
+
+def _json(value: Any) -> bytes:
+    try:
+        return json.dumps(value).encode()
+    except (RecursionError, ValueError):
+        return b"[" * 3_000
+
+
+def main() -> int:
+    """Print one line for each parser; return 1 when something untyped came out of one."""
+    arguments = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
+    arguments.add_argument("inputs", nargs="?", type=int, default=INPUTS)
+    arguments.add_argument("--seed", type=int, default=1)
+    arguments.add_argument("--only", metavar="PARSER")
+    given = arguments.parse_args()
+    failed = 0
+    heads = ("inputs", "rows", "no rows", "typed", "untyped", "us/input", "slowest ms")
+    print("parser      " + "".join(f"{head:>11}" for head in heads))
+    for name, parser in parsers().items():
+        if given.only in {None, name}:
+            told = tally(parser, given.inputs, given.seed)
+            counts = told.outcomes
+            typed = counts.total() - counts["rows"] - counts["no rows"] - counts["UNTYPED"]
+            numbers = (given.inputs, counts["rows"], counts["no rows"], typed, counts["UNTYPED"])
+            each_us = 1e6 * told.seconds / max(1, given.inputs)
+            times = f"{each_us:>11.0f}{1e3 * told.slowest_s:>11.1f}"
+            print(f"{name:<12}" + "".join(f"{n:>11}" for n in numbers) + times, flush=True)
+            failed += len(told.untyped)
+            for response, error in told.untyped[:3]:
+                print(f"  {error!r} from HTTP {response.status}: {response.body[:300]!r}")
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

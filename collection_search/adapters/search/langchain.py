@@ -1,0 +1,113 @@
+"""Any LangChain search tool or retriever as a search adapter."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING, Any, Final
+
+from ...bridge import run_blocking
+from ...contracts import SearchAdapterResponse
+from ...errors import (
+    ConfigError,
+    InputError,
+    SearchProviderBadResponse,
+    SearchProviderError,
+    SearchProviderTimeout,
+    SearchProviderUnavailable,
+)
+from ...masking import told
+from .failures import BY_CODE, BY_STATUS, MAX_TEXT_CHARS
+from .langchain_shapes import UnknownShapeError, rows_of
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+_OK: Final = 200
+_ARGUMENTS: Final = ("query", "q", "search_query", "question", "input")
+"""What tools call their query; else it is their first argument."""
+_CALL_ID: Final = "collection-search"
+
+
+class LangChainSearch:
+    """A LangChain tool that searches, or a retriever, by its own arguments' defaults.
+
+    A tool may give a list of results, an object that holds one, documents, an artifact, or any of
+    it written as JSON. A retriever's documents become results that carry their text. How many
+    there are is the object's own setting; more than asked for are cut. `provider_name` is the
+    tool's name, unless another is given.
+    """
+
+    def __init__(self, tool_or_retriever: Any, *, provider_name: str | None = None) -> None:
+        if not callable(getattr(tool_or_retriever, "ainvoke", None)):
+            raise ConfigError(
+                "LangChainSearch needs a LangChain tool or retriever, an object with `ainvoke`."
+            )
+        self._source = tool_or_retriever
+        name = provider_name or getattr(tool_or_retriever, "name", None)
+        self.provider_name = str(name or type(tool_or_retriever).__name__)
+
+    def search(
+        self, query: str, *, max_results: int, timeout: float | None = None
+    ) -> SearchAdapterResponse:
+        """Return the same as `asearch`. Blocks, inside a running event loop too."""
+        return run_blocking(self.asearch(query, max_results=max_results, timeout=timeout))
+
+    async def asearch(
+        self,
+        query: str,
+        *,
+        max_results: int,
+        timeout: float | None = None,  # noqa: ASYNC109 - the keyword of the port
+    ) -> SearchAdapterResponse:
+        """Return up to `max_results` rows in the object's order; `timeout` is in seconds.
+
+        Raises SearchProviderBadResponse for an answer whose results cannot be told apart, and the
+        SearchProviderError that fits when the object fails.
+        """
+        if max_results < 1:
+            raise InputError(f"max_results must be 1 or more, got {max_results}.")
+        try:
+            async with asyncio.timeout(timeout):
+                answer = await self._source.ainvoke(self._input(query))
+        except SearchProviderError:
+            raise
+        except Exception as error:
+            raise self._failure(error) from error
+        try:
+            rows, raw = rows_of(answer, source=self.provider_name)
+        except UnknownShapeError as error:
+            raise SearchProviderBadResponse(
+                f"The LangChain object {self.provider_name} gave {error}. Give a tool that returns "
+                "results with their addresses, or a retriever."
+            ) from error
+        return SearchAdapterResponse(results=rows[:max_results], status_code=_OK, raw_results=raw)
+
+    def _input(self, query: str) -> str | Mapping[str, Any]:
+        """Return what is given to `ainvoke`: a retriever's query, or the argument of a tool.
+
+        An artifact comes only to what looks like a model's call.
+        """
+        known = getattr(self._source, "args", None)
+        if known is None:
+            return query
+        argument = next((name for name in _ARGUMENTS if name in known), next(iter(known), "query"))
+        if getattr(self._source, "response_format", "") != "content_and_artifact":
+            return {argument: query}
+        return {
+            "type": "tool_call",
+            "id": _CALL_ID,
+            "name": self._source.name,
+            "args": {argument: query},
+        }
+
+    def _failure(self, error: Exception) -> SearchProviderError:
+        """Return the error that fits; a status decides where the exception has one."""
+        said = f"{type(error).__name__}: {told(str(error), most=MAX_TEXT_CHARS)}"
+        sentence = f"The LangChain object {self.provider_name} failed ({said})."
+        if isinstance(error, TimeoutError):
+            return SearchProviderTimeout(sentence)
+        response = getattr(error, "response", None)
+        for status in (getattr(error, "status_code", None), getattr(response, "status_code", None)):
+            if isinstance(status, int) and status in BY_STATUS:
+                return BY_CODE[BY_STATUS[status]](sentence, http_status=status)
+        return SearchProviderUnavailable(sentence, retryable=False)

@@ -1,0 +1,153 @@
+"""The forms in which LangChain's search tools and retrievers give their results."""
+
+from __future__ import annotations
+
+import json
+import re
+from itertools import zip_longest
+from typing import TYPE_CHECKING, Any, Final
+
+from ...contracts import ProviderSearchResult, RawSearchResult
+from ...text import excerpt
+from .reading import share, text
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+_URL: Final = ("url", "link", "href", "source", "source_url")
+_TITLE: Final = ("title", "name")
+_SNIPPET: Final = ("snippet", "content", "description", "body", "text", "summary")
+_CONTENT: Final = ("raw_content", "page_content", "full_text")
+_DATE: Final = ("published_date", "publishedDate", "date", "published")
+_LISTS: Final = ("results", "organic", "organic_results", "web", "items", "data", "documents")
+_MAX_DEPTH: Final = 5
+_MAX_TEXT_CHARS: Final = 5_000_000
+_NOTHING: Final = re.compile(r"no\b[\w\s]*\bresults?\b[\w\s]*", re.IGNORECASE)
+_FIELD: Final = re.compile(r"(?:^|, )(snippet|title|link): ")
+
+
+class UnknownShapeError(ValueError):
+    """An answer in which no results can be told apart; the message says what it was."""
+
+
+def rows_of(
+    answer: Any, *, source: str
+) -> tuple[list[ProviderSearchResult], list[RawSearchResult]]:
+    """Return the results in an answer, and the same as they came. Raises UnknownShapeError.
+
+    >>> rows, _ = rows_of('[{"link": "https://a.org", "title": "A", "snippet": "b"}]', source="x")
+    >>> rows[0].url, rows[0].title, rows[0].snippet
+    ('https://a.org', 'A', 'b')
+    """
+    raw = [_plain(each) for each in _listed(answer, 0)]
+    rows = [row for each in raw if (row := _row(each, source)).url]
+    if raw and not rows:
+        raise UnknownShapeError("results without addresses")
+    return rows, list(raw)
+
+
+def _listed(answer: Any, depth: int) -> Sequence[Any]:
+    """Return the list of results, wherever it is."""
+    if depth > _MAX_DEPTH:
+        raise UnknownShapeError("results that are nested too deeply")
+    if hasattr(answer, "tool_call_id"):
+        return _of_message(answer, depth)
+    if isinstance(answer, str):
+        return _of_text(answer, depth)
+    if isinstance(answer, dict):
+        return _of_object(answer, depth)
+    if isinstance(answer, list | tuple):
+        return _of_list(answer, depth)
+    raise UnknownShapeError(f"{type(answer).__name__} instead of results")
+
+
+def _of_message(message: Any, depth: int) -> Sequence[Any]:
+    """Return the results in a tool's message: in its artifact, else in what a model would read."""
+    if message.artifact is not None:
+        try:
+            return _listed(message.artifact, depth + 1)
+        except UnknownShapeError:
+            pass
+    return _listed(message.content, depth + 1)
+
+
+def _of_object(answer: Mapping[str, Any], depth: int) -> Sequence[Any]:
+    for name in _LISTS:
+        inner = answer.get(name)
+        if isinstance(inner, dict | list | tuple):
+            return _listed(inner, depth + 1)
+    if _first(answer, _URL):
+        return [answer]
+    said = text(answer.get("error"))
+    raise UnknownShapeError(f"an error: {excerpt(said)}" if said else "an object without results")
+
+
+def _of_list(answer: Sequence[Any], depth: int) -> Sequence[Any]:
+    if answer and all(isinstance(each, dict) and each.get("type") == "text" for each in answer):
+        return _listed("\n".join(text(each.get("text")) for each in answer), depth + 1)
+    if all(isinstance(each, dict) or hasattr(each, "page_content") for each in answer):
+        return answer
+    raise UnknownShapeError("a list of something else than results")
+
+
+def _of_text(answer: str, depth: int) -> Sequence[Any]:
+    """Return the results that are written in a text: as JSON, or each field with its name."""
+    written = answer.strip()
+    if not written or _NOTHING.fullmatch(written.rstrip(".!")):
+        return []
+    if written[0] in "[{" and len(written) <= _MAX_TEXT_CHARS:
+        try:
+            value = json.loads(written)
+        except (ValueError, RecursionError):  # no JSON, or a number of thousands of digits
+            pass
+        else:
+            return _listed(value, depth + 1)
+    if entries := _entries(written):
+        return entries
+    raise UnknownShapeError("a text in which no results can be told apart")
+
+
+def _entries(written: str) -> list[dict[str, str]]:
+    """Return the results of a text such as DuckDuckGo's tool gives.
+
+    >>> _entries("snippet: b, title: A, link: https://a.org, snippet: d, link: https://c.org")[1]
+    {'snippet': 'd', 'link': 'https://c.org'}
+    """
+    marks = list(_FIELD.finditer(written))
+    entries: list[dict[str, str]] = []
+    for mark, following in zip_longest(marks, marks[1:]):
+        if not entries or mark[1] in entries[-1]:
+            entries.append({})
+        entries[-1][mark[1]] = written[mark.end() : following and following.start()].strip()
+    return [entry for entry in entries if "link" in entry]
+
+
+def _plain(each: Any) -> dict[str, Any]:
+    """Return a result as an object; of a document its metadata with the text."""
+    if isinstance(each, dict):
+        return each
+    metadata = each.metadata if isinstance(getattr(each, "metadata", None), dict) else {}
+    return {**metadata, "page_content": each.page_content}
+
+
+def _row(row: Mapping[str, Any], source: str) -> ProviderSearchResult:
+    content = _first(row, _CONTENT)
+    return ProviderSearchResult(
+        url=next((url for name in _URL if (url := _address(row.get(name)))), ""),
+        title=_first(row, _TITLE),
+        snippet=_first(row, _SNIPPET) or excerpt(content),
+        source=source,
+        score=share(row.get("score")),
+        content=content or None,
+        published_date=_first(row, _DATE) or None,
+    )
+
+
+def _address(value: Any) -> str:
+    """Return the value if it is an address of the web, blank otherwise."""
+    written = text(value).strip()
+    return written if re.match(r"https?://", written, re.IGNORECASE) else ""
+
+
+def _first(row: Mapping[str, Any], names: Sequence[str]) -> str:
+    return next((found for name in names if (found := text(row.get(name)).strip())), "")

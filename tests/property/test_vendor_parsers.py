@@ -1,0 +1,59 @@
+"""A sample of `benchmarks/fuzz_parsers.py`: no answer of a provider is an untyped exception."""
+
+from __future__ import annotations
+
+import random
+
+import pytest
+from benchmark_modules import benchmark
+from hypothesis import given
+from hypothesis import strategies as st
+
+from collection_search import registry
+from collection_search.adapters.http import HttpResponse
+from collection_search.testing.provider_server import DIALECTS
+
+fuzz = benchmark("fuzz_parsers")
+PARSERS = fuzz.parsers()
+
+
+def test_every_provider_has_a_parser_here():
+    """All that talk to somebody outside."""
+    assert PARSERS.keys() == {*registry.BUILTIN["search"], *DIALECTS} - {"offline"}
+
+
+@pytest.mark.parametrize("name", PARSERS)
+def test_real_answers_are_read(name):
+    """The seeds of the mutations: rows, nothing, and refusals that have a code."""
+    outcomes = {fuzz.outcome(PARSERS[name], seed) for seed in PARSERS[name].seeds}
+    assert "rows" in outcomes
+
+
+@pytest.mark.parametrize("name", PARSERS)
+@given(seed=st.integers(min_value=0))
+def test_changed_answers_are_rows_or_typed_errors(name, seed):
+    fuzz.outcome(PARSERS[name], fuzz.mutated(PARSERS[name].seeds, random.Random(seed)))
+
+
+@pytest.mark.parametrize("name", PARSERS)
+@given(body=st.binary(max_size=200), status=st.integers(min_value=200, max_value=599))
+def test_any_bytes_are_rows_or_typed_errors(name, body, status):
+    fuzz.outcome(PARSERS[name], HttpResponse(status, {}, body))
+
+
+def test_what_is_untyped_is_counted():
+    """The program would notice."""
+
+    def broken(response: HttpResponse) -> list[object]:
+        raise KeyError(response.status)
+
+    parser = fuzz.Parser("broken", broken, PARSERS["exa"].seeds)
+    told = fuzz.tally(parser, 20, seed=1)
+    assert told.outcomes == {"UNTYPED": 20}
+    assert len(told.untyped) == 20
+
+
+def test_the_same_seed_gives_the_same_inputs():
+    first, second = (fuzz.tally(PARSERS["brave"], 50, seed=7) for _ in range(2))
+    assert first.outcomes == second.outcomes
+    assert len(first.outcomes) > 2
