@@ -1,0 +1,250 @@
+"""Quotas, remembered answers and spending, in one SQLite file."""
+
+from __future__ import annotations
+
+import hashlib
+import time
+from dataclasses import replace
+from decimal import Decimal
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+from ....text import plain
+from ....usage import SpendTotal
+from .database import BUSY_TIMEOUT_S, Database, Schema
+
+if TYPE_CHECKING:
+    import sqlite3
+    from collections.abc import Callable, Iterable, Mapping, Sequence
+
+    from ....settings import Settings
+    from ....usage import SpendEntry, SpendGroup
+
+USAGE: Final = Schema(
+    application_id=int.from_bytes(b"CSUS", "big"),
+    version=1,
+    script=Path(__file__).with_name("usage.sql"),
+)
+
+_GROUPS: Final[dict[SpendGroup, tuple[str, str, str]]] = {
+    "day": ("date(at, 'unixepoch')", "NULL", "first_at"),
+    "run": ("run_id", "NULL", "first_at"),
+    "name": ("name", "kind", "kind, grp"),
+}
+"""What stands for the group, for its kind, and the order."""
+
+
+class SQLiteUsage:
+    """Implements `QuotaStore`, `AnswerCache` and `SpendLedger` of `collection_search.usage`.
+
+    Many threads and processes may share the file. Its methods block: a coroutine calls them
+    through a worker thread. What it counted outlives the process; a power cut may cost the last
+    moments, in exchange for which a reservation waits for no disk.
+    """
+
+    def __init__(
+        self,
+        path: Path,
+        *,
+        clock: Callable[[], float] = time.time,
+        busy_timeout_s: float = BUSY_TIMEOUT_S,
+    ) -> None:
+        self._database = Database(path, USAGE, busy_timeout_s=busy_timeout_s, synchronous="NORMAL")
+        self._clock = clock
+        self.close = self._database.close
+
+    @classmethod
+    def from_settings(cls, settings: Settings) -> SQLiteUsage:
+        """Open `usage.db` in the data folder. Raises ConfigError or StoreError."""
+        return cls(settings.prepared_home() / "usage.db")
+
+    def reserve(
+        self, provider: str, key_id: str, *, period: str, limit: int, count: int = 1
+    ) -> bool:
+        """Count `count` requests before they are made; False, and nothing counted, at the limit."""
+        row = {"provider": provider, "key": key_id, "period": period}
+        with self._database.write() as connection:
+            connection.execute(
+                "INSERT OR IGNORE INTO quotas VALUES (:provider, :key, :period, 0)", row
+            )
+            changed = connection.execute(
+                f"UPDATE quotas SET used = used + :count WHERE {_ROW} AND used + :count <= :limit",
+                row | {"count": count, "limit": limit},
+            )
+            return changed.rowcount == 1
+
+    def settle(
+        self, provider: str, key_id: str, *, period: str, used: int, reserved: int = 1
+    ) -> int:
+        """Replace a reservation by what was used, and return the count of the period after it."""
+        row = {"provider": provider, "key": key_id, "period": period}
+        with self._database.write() as connection:
+            if used != reserved:
+                connection.execute(
+                    "INSERT INTO quotas VALUES (:provider, :key, :period, max(0, :more))"
+                    " ON CONFLICT DO UPDATE SET used = max(0, used + :more)",
+                    row | {"more": used - reserved},
+                )
+            return _used(connection, row)
+
+    def used(self, provider: str, key_id: str, *, period: str) -> int:
+        """Return the requests that are counted, open reservations included."""
+        row = {"provider": provider, "key": key_id, "period": period}
+        with self._database.read() as connection:
+            return _used(connection, row)
+
+    def get(self, tenant_id: str, kind: str, key: str, *, max_age_s: float) -> str | None:
+        """Return the payload if it is younger than `max_age_s`, else None."""
+        return self.get_many(tenant_id, kind, [key], max_age_s=max_age_s).get(key)
+
+    def get_many(
+        self, tenant_id: str, kind: str, keys: Sequence[str], *, max_age_s: float
+    ) -> dict[str, str]:
+        """Return the payloads that `get` would return, by key, in one read."""
+        oldest, found = self._clock() - max_age_s, {}
+        with self._database.read() as connection:
+            for key in keys:
+                row = connection.execute(_GET, (tenant_id, kind, _hash(key), oldest)).fetchone()
+                if row is not None:
+                    found[key] = str(row["payload"])
+        return found
+
+    def put(self, tenant_id: str, kind: str, key: str, payload: str) -> None:
+        """Keep a payload in place of the one with the same key."""
+        self.put_many(tenant_id, kind, {key: payload})
+
+    def put_many(self, tenant_id: str, kind: str, payloads: Mapping[str, str]) -> None:
+        """Keep all payloads, by key, in one transaction."""
+        now = self._clock()
+        rows = [
+            (tenant_id, kind, _hash(key), plain(payload), now) for key, payload in payloads.items()
+        ]
+        if rows:
+            with self._database.write() as connection:
+                connection.executemany(_PUT, rows)
+
+    def prune(self, older_than_s: float) -> int:
+        """Drop the answers of that age, of all tenants; return how many."""
+        with self._database.write() as connection:
+            return connection.execute(
+                "DELETE FROM answers WHERE stored_at <= ?", (self._clock() - older_than_s,)
+            ).rowcount
+
+    def delete_tenant(self, tenant_id: str) -> int:
+        """Drop all answers of a tenant; return how many. What was spent stays in the books."""
+        with self._database.write() as connection:
+            return connection.execute(
+                "DELETE FROM answers WHERE tenant_id = ?", (tenant_id,)
+            ).rowcount
+
+    def add(self, entries: Iterable[SpendEntry]) -> None:
+        """Keep the entries in one transaction."""
+        rows = [_spend_row(entry) for entry in entries]
+        if rows:
+            with self._database.write() as connection:
+                connection.executemany(_ADD, rows)
+
+    def totals(
+        self, tenant_id: str, *, since: float | None = None, by: SpendGroup = "day"
+    ) -> list[SpendTotal]:
+        """Return sums per UTC day, run, or kind and name, of entries not older than `since`."""
+        group, kind, order = _GROUPS[by]
+        with self._database.read() as connection:
+            rows = connection.execute(
+                f"SELECT {group} AS grp, {kind} AS kind, {_SUMS} FROM spend"
+                f" WHERE tenant_id = ? AND at >= ? GROUP BY 1, 2, cost_usd ORDER BY {order}",
+                (tenant_id, float("-inf") if since is None else since),
+            ).fetchall()
+        return _totals(rows)
+
+    def run_total(self, tenant_id: str, run_id: str) -> SpendTotal:
+        """Return what one run came to; zeros when nothing is known of it."""
+        with self._database.read() as connection:
+            rows = connection.execute(
+                f"SELECT run_id AS grp, NULL AS kind, {_SUMS} FROM spend"
+                " WHERE tenant_id = ? AND run_id = ? GROUP BY cost_usd",
+                (tenant_id, run_id),
+            ).fetchall()
+        return next(iter(_totals(rows)), SpendTotal(run_id))
+
+    def forget(self, older_than_s: float) -> int:
+        """Drop the entries of that age, of all tenants; return how many."""
+        with self._database.write() as connection:
+            return connection.execute(
+                "DELETE FROM spend WHERE at <= ?", (self._clock() - older_than_s,)
+            ).rowcount
+
+
+_ROW: Final = "provider = :provider AND key_id = :key AND period = :period"
+
+_GET: Final = (
+    "SELECT payload FROM answers"
+    " WHERE tenant_id = ? AND kind = ? AND key_hash = ? AND stored_at > ?"
+)
+_PUT: Final = """
+    INSERT INTO answers (tenant_id, kind, key_hash, payload, stored_at) VALUES (?, ?, ?, ?, ?)
+    ON CONFLICT (tenant_id, kind, key_hash)
+    DO UPDATE SET payload = excluded.payload, stored_at = excluded.stored_at
+"""
+
+_ADD: Final = """
+    INSERT INTO spend (tenant_id, run_id, at, kind, name, requests, input_tokens, output_tokens,
+                       cost_usd, cached)
+    VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+"""
+
+_SUMS: Final = """
+    min(at) AS first_at, cost_usd, count(*) AS entries,
+    sum(requests * (1 - cached)) AS requests, sum(requests * cached) AS cached_requests,
+    sum(input_tokens) AS input_tokens, sum(output_tokens) AS output_tokens
+"""
+"""Sums of the entries with one cost: SQLite would add up costs in binary, Python does not."""
+
+
+def _used(connection: sqlite3.Connection, row: dict[str, str]) -> int:
+    found = connection.execute(f"SELECT used FROM quotas WHERE {_ROW}", row).fetchone()
+    return 0 if found is None else int(found["used"])
+
+
+def _hash(key: str) -> bytes:
+    return hashlib.sha256(key.encode("utf-8", "surrogatepass")).digest()
+
+
+def _spend_row(entry: SpendEntry) -> tuple[Any, ...]:
+    cost = entry.exact_cost
+    return (
+        entry.tenant_id,
+        entry.run_id,
+        entry.at,
+        entry.kind,
+        plain(entry.name),
+        entry.requests,
+        entry.input_tokens,
+        entry.output_tokens,
+        None if cost is None else format(cost, "f"),
+        entry.cached,
+    )
+
+
+def _totals(rows: Iterable[sqlite3.Row]) -> list[SpendTotal]:
+    totals: dict[tuple[str, str | None], SpendTotal] = {}
+    for row in rows:
+        key = (row["grp"], row["kind"])
+        totals[key] = _plus(totals.get(key, SpendTotal(row["grp"], kind=row["kind"])), row)
+    return list(totals.values())
+
+
+def _plus(total: SpendTotal, row: sqlite3.Row) -> SpendTotal:
+    cost, entries = row["cost_usd"], int(row["entries"])
+    return replace(
+        total,
+        first_at=row["first_at"]
+        if total.first_at is None
+        else min(total.first_at, row["first_at"]),
+        requests=total.requests + row["requests"],
+        input_tokens=total.input_tokens + row["input_tokens"],
+        output_tokens=total.output_tokens + row["output_tokens"],
+        cost_usd=total.cost_usd + (0 if cost is None else entries * Decimal(cost)),
+        unpriced=total.unpriced + (entries if cost is None else 0),
+        cached_requests=total.cached_requests + row["cached_requests"],
+    )

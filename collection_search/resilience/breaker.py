@@ -1,0 +1,192 @@
+"""Whether a provider is asked at all: closed, open, or open but for one trial."""
+
+from __future__ import annotations
+
+import threading
+import time
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final, Literal, NamedTuple
+
+from .window import Window
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+Cause = Literal["failing", "quota", "authentication"]
+
+TRIAL_S: Final = 60.0
+"""After which a trial that was never heard of again makes room for another."""
+TRIAL_WAIT_S: Final = 1.0
+"""What those are told who come while the trial is under way."""
+STREAK_GAP_S: Final = 60.0
+"""Failures that are further apart are no series."""
+
+
+class Pass(NamedTuple):
+    """The right to make one request."""
+
+    era: int
+    """Number of the breaker's state that granted it: a late answer does not count in another."""
+    is_trial: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Refusal:
+    """Why no request may be made, and in how many seconds to ask again."""
+
+    cause: Cause
+    reason: str
+    retry_in_s: float
+
+
+@dataclass(slots=True)
+class _Streak:
+    """Failures without a success between them."""
+
+    count: int = 0
+    since: float = 0.0
+    last: float = 0.0
+
+    def add(self, now: float) -> None:
+        if not self.count or now - self.last > STREAK_GAP_S:
+            self.count, self.since = 0, now
+        self.count, self.last = self.count + 1, now
+
+
+@dataclass(frozen=True, slots=True)
+class BreakerRules:
+    """When the breaker opens, and for how long. Times in seconds."""
+
+    min_failures: int = 5
+    min_span_s: float = 1.0
+    """Failures that came at one moment may pass with it: they must spread over this long."""
+    window_s: float = 5.0
+    share: float = 0.5
+    """Of the window's requests that fail, from which on the breaker opens."""
+    open_s: float = 5.0
+    """Doubles with each trial that fails."""
+    max_open_s: float = 30.0
+    refused_keys: int = 3
+    """Refusals of the key in a row: some providers refuse a good key now and then."""
+    refused_key_open_s: float = 300.0
+
+
+class Breaker:
+    """Opens when requests keep failing, when the quota is used up, or when the key is refused.
+
+    Requests keep failing when `min_failures` of them failed in a row, or `share` of those in the
+    window, over at least `min_span_s`. Once the time is over, one trial decides. Safe for threads.
+    """
+
+    def __init__(
+        self,
+        rules: BreakerRules | None = None,
+        *,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._rules = rules or BreakerRules()
+        self._clock = clock
+        self._lock = threading.Lock()
+        self._window = Window(self._rules.window_s)
+        self._failed = _Streak()
+        self._refused = _Streak()
+        self._era = 0
+        self._open: Refusal | None = None
+        self._open_until = 0.0
+        self._open_s = self._rules.open_s
+        self._trial_until: float | None = None
+
+    def enter(self) -> Pass | Refusal:
+        """Return the right to make a request, or why there is none."""
+        with self._lock:
+            if self._open is None:
+                return Pass(self._era, is_trial=False)
+            now = self._clock()
+            refusal = self._refusal(now)
+            if refusal is not None:
+                return refusal
+            self._era += 1
+            self._trial_until = now + TRIAL_S
+            return Pass(self._era, is_trial=True)
+
+    def refusal(self) -> Refusal | None:
+        """Return why a request would be refused now, or None."""
+        with self._lock:
+            return self._refusal(self._clock())
+
+    def succeeded(self, passed: Pass) -> None:
+        """The provider answered; what it said about the request does not matter."""
+        with self._lock:
+            if passed.era != self._era:
+                return
+            if passed.is_trial:
+                self._close()
+            self._failed, self._refused = _Streak(), _Streak()
+            self._window.add(self._clock(), good=1)
+
+    def failed(self, passed: Pass, reason: str) -> None:
+        """The provider did not answer, or nothing that could be understood."""
+        with self._lock:
+            if passed.era != self._era:
+                return
+            now = self._clock()
+            self._window.add(now, bad=1)
+            self._failed.add(now)
+            if passed.is_trial:
+                self._open_s = min(2 * self._open_s, self._rules.max_open_s)
+            if passed.is_trial or self._keeps_failing(now):
+                self._open_for(self._open_s, "failing", reason)
+
+    def key_refused(self, passed: Pass, reason: str) -> None:
+        """The provider refused the key."""
+        with self._lock:
+            if passed.era != self._era:
+                return
+            self._refused.add(self._clock())
+            if passed.is_trial or self._refused.count >= self._rules.refused_keys:
+                self._open_for(self._rules.refused_key_open_s, "authentication", reason)
+
+    def used_up(self, seconds: float, reason: str) -> None:
+        """The plan is used up for this long; that holds whatever else is known."""
+        with self._lock:
+            self._open_for(seconds, "quota", reason)
+
+    def leave(self, passed: Pass) -> None:
+        """Nothing was learnt; a trial makes room for another."""
+        with self._lock:
+            if passed.is_trial and passed.era == self._era:
+                self._trial_until = None
+
+    def _refusal(self, now: float) -> Refusal | None:
+        if self._open is None:
+            return None
+        wait_s = self._open_until - now
+        if wait_s <= 0 and self._trial_until is not None and now < self._trial_until:
+            wait_s = TRIAL_WAIT_S
+        return Refusal(self._open.cause, self._open.reason, wait_s) if wait_s > 0 else None
+
+    def _keeps_failing(self, now: float) -> bool:
+        rules = self._rules
+        if (
+            self._failed.count >= rules.min_failures
+            and now - self._failed.since >= rules.min_span_s
+        ):
+            return True
+        good, bad = self._window.sums(now)
+        return (
+            bad >= rules.min_failures
+            and bad >= rules.share * (good + bad)
+            and now - self._window.first_bad_at(now) >= rules.min_span_s
+        )
+
+    def _open_for(self, seconds: float, cause: Cause, reason: str) -> None:
+        self._era += 1
+        self._open_until = self._clock() + seconds
+        self._open = Refusal(cause, reason, seconds)
+        self._trial_until = None
+
+    def _close(self) -> None:
+        self._era += 1
+        self._open = self._trial_until = None
+        self._open_s = self._rules.open_s
+        self._window.clear()

@@ -1,0 +1,94 @@
+"""When the next request may be made: the generic cell rate algorithm (GCRA)."""
+
+from __future__ import annotations
+
+import heapq
+import math
+import threading
+import time
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+
+_INSTANT_S: Final = 0.001
+"""What is less is no distance, but a clock's rounding."""
+
+
+class Slot(NamedTuple):
+    """A place in the row of requests."""
+
+    wait_s: float
+    """Seconds to wait for it, from 0."""
+    at: float
+    """When it comes, on the limiter's clock."""
+
+
+class Limiter:
+    """Gives out slots that are `interval_s` apart; safe for threads.
+
+    `burst` requests may come at once after a pause. An interval of 0 means no limit of its own:
+    only `hold_off` makes anyone wait.
+
+    >>> limiter = Limiter(1.0, clock=lambda: 0.0)
+    >>> [limiter.reserve().wait_s for _ in range(3)]
+    [0.0, 1.0, 2.0]
+    """
+
+    def __init__(
+        self, interval_s: float, *, burst: int = 1, clock: Callable[[], float] = time.monotonic
+    ) -> None:
+        self._interval_s = interval_s
+        self._tolerance_s = (burst - 1) * interval_s
+        self._clock = clock
+        self._lock = threading.Lock()
+        self._full_at = -math.inf
+        """When a whole burst is free again: the algorithm's theoretical arrival time."""
+        self._given_back: list[float] = []
+        self._started_full_at = -math.inf
+        """The same as `_full_at`, for the requests that were really made."""
+
+    def reserve(self, *, max_wait_s: float = math.inf) -> Slot:
+        """Take the next slot; one that is more than `max_wait_s` away is named, but not taken."""
+        with self._lock:
+            now = self._clock()
+            while self._given_back and self._given_back[0] < now:
+                heapq.heappop(self._given_back)
+            if self._given_back:
+                slot = Slot(self._given_back[0] - now, self._given_back[0])
+                if slot.wait_s <= max_wait_s:
+                    heapq.heappop(self._given_back)
+                return slot
+            at = max(now, self._full_at - self._tolerance_s)
+            if at - now <= max_wait_s:
+                self._full_at = max(now, self._full_at) + self._interval_s
+            return Slot(at - now, at)
+
+    def start(self) -> float:
+        """Note that the request of a slot is made; return the seconds that it still has to wait.
+
+        Slots keep their distance, but those who sleep until theirs may wake late, and all at once.
+        """
+        with self._lock:
+            now = self._clock()
+            at = max(now, self._started_full_at - self._tolerance_s)
+            self._started_full_at = max(now, self._started_full_at) + self._interval_s
+            return at - now if at - now > _INSTANT_S else 0.0
+
+    def give_back(self, slot: Slot) -> None:
+        """Let another have a slot in which no request was made."""
+        with self._lock:
+            if self._interval_s and slot.at > self._clock():
+                heapq.heappush(self._given_back, slot.at)
+
+    def hold_off(self, seconds: float) -> None:
+        """Give out no slot before this time has passed, and no burst at its end.
+
+        Slots that were given out before stay as they are.
+        """
+        with self._lock:
+            until = self._clock() + seconds
+            self._full_at = max(self._full_at, until + self._tolerance_s)
+            self._given_back = [at for at in self._given_back if at >= until]
+            heapq.heapify(self._given_back)

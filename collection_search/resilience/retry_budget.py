@@ -1,0 +1,55 @@
+"""How many requests may be retries."""
+
+from __future__ import annotations
+
+import threading
+import time
+from typing import TYPE_CHECKING
+
+from .window import Window
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+
+class RetryBudget:
+    """Allows retries for a share of the first requests of a window; safe for threads.
+
+    `floor` of them are always allowed, so that a run that is alone may retry at all.
+
+    >>> budget = RetryBudget(floor=1, clock=lambda: 0.0)
+    >>> [budget.take(is_retry=True) for _ in range(2)]
+    [True, False]
+    """
+
+    def __init__(
+        self,
+        *,
+        share: float = 0.2,
+        floor: int = 5,
+        window_s: float = 60.0,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._share = share
+        self._floor = floor
+        self._clock = clock
+        self._window = Window(window_s)
+        self._lock = threading.Lock()
+
+    def take(self, *, is_retry: bool) -> bool:
+        """Count one request; False, and not counted, for a retry that is too many."""
+        with self._lock:
+            now = self._clock()
+            if is_retry and not self._has_room(now):
+                return False
+            self._window.add(now, good=not is_retry, bad=is_retry)
+            return True
+
+    def has_room(self) -> bool:
+        """Return whether a retry would be allowed now."""
+        with self._lock:
+            return self._has_room(self._clock())
+
+    def _has_room(self, now: float) -> bool:
+        first, retries = self._window.sums(now)
+        return retries + 1 <= max(self._floor, self._share * first)

@@ -1,0 +1,60 @@
+"""The embedded store of quotas, answers and spending passes the shipped suite."""
+
+from __future__ import annotations
+
+import sqlite3
+from contextlib import closing
+from typing import TYPE_CHECKING
+
+import pytest
+
+from collection_search.adapters.stores.sqlite.usage import SQLiteUsage
+from collection_search.errors import StoreError
+from collection_search.settings import Settings
+from collection_search.testing.stores.usage import UsageContract
+from collection_search.usage import AnswerCache, QuotaStore, SpendLedger
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+
+class TestSQLiteUsage(UsageContract):
+    """One file for the three."""
+
+    def usage(self, folder: Path, *, clock: Callable[[], float]) -> SQLiteUsage:
+        return SQLiteUsage(folder / "usage.db", clock=clock)
+
+    def source(self, folder: Path) -> str:
+        return (
+            "from pathlib import Path\n"
+            "from collection_search.adapters.stores.sqlite.usage import SQLiteUsage\n"
+            f"usage = SQLiteUsage(Path({str(folder / 'usage.db')!r}))"
+        )
+
+
+def test_it_is_all_three(tmp_path: Path) -> None:
+    """One object can be given wherever one of the three is needed."""
+    usage = SQLiteUsage.from_settings(Settings(home=tmp_path / "home"))
+    assert isinstance(usage, QuotaStore)
+    assert isinstance(usage, AnswerCache)
+    assert isinstance(usage, SpendLedger)
+    usage.close()
+    assert (tmp_path / "home" / "usage.db").is_file()
+
+
+def test_a_file_of_collections_is_refused(tmp_path: Path) -> None:
+    """The two files cannot be taken for each other."""
+    with closing(sqlite3.connect(tmp_path / "usage.db")) as connection, connection:
+        connection.execute("CREATE TABLE collections (x)")
+        connection.execute(f"PRAGMA application_id = {int.from_bytes(b'CSDB', 'big')}")
+    with pytest.raises(StoreError, match=r"usage\.db belongs to another program"):
+        SQLiteUsage(tmp_path / "usage.db")
+
+
+def test_no_key_or_query_is_written_in_the_clear(tmp_path: Path) -> None:
+    """A remembered answer is found by a hash of what was asked."""
+    usage = SQLiteUsage(tmp_path / "usage.db")
+    usage.put("one", "search", "a private question", "answer")
+    usage.close()
+    assert b"a private question" not in (tmp_path / "usage.db").read_bytes()
