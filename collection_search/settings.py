@@ -9,13 +9,23 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Final, Literal
 
 import platformdirs
 import yaml
-from pydantic import AliasChoices, BaseModel, ConfigDict, Field, SecretStr, ValidationError
+from pydantic import (
+    AliasChoices,
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    PrivateAttr,
+    SecretStr,
+    ValidationError,
+)
 from pydantic_settings import (
     BaseSettings,
+    NoDecode,
     PydanticBaseSettingsSource,
     SettingsConfigDict,
     YamlConfigSettingsSource,
@@ -23,6 +33,7 @@ from pydantic_settings import (
 
 from .contracts import Name
 from .errors import ConfigError
+from .keys import read_key, stored_names
 
 if TYPE_CHECKING:
     from pydantic.fields import FieldInfo
@@ -41,6 +52,14 @@ def _vendor(field: str, *names: str) -> AliasChoices:
     return AliasChoices(PREFIX + field.upper(), *names)
 
 
+def _parts(value: Any) -> Any:
+    return value.replace(",", " ").split() if isinstance(value, str) else value
+
+
+Listed = Annotated[list[str], NoDecode, BeforeValidator(_parts)]
+"""A list; in the environment its parts stand between spaces or commas."""
+
+
 class ProviderAccess(BaseModel):
     """How one search provider is reached."""
 
@@ -51,6 +70,11 @@ class ProviderAccess(BaseModel):
     """Scheme, host and prefix, to which the vendor's documented path is appended."""
     search_engine_id: str | None = None
     """Google's `cx`."""
+    rate_per_s: float | None = Field(default=None, gt=0, le=1000)
+    """Requests that the plan allows in a second; further ones wait for their turn."""
+    quota: int | None = Field(default=None, ge=0)
+    """Requests that may be made in a `quota_period`, by all processes of this data folder."""
+    quota_period: Literal["day", "month"] = "month"
 
 
 class _VendorVariables(PydanticBaseSettingsSource):
@@ -125,7 +149,23 @@ class Settings(BaseSettings):
     )
     providers: dict[str, ProviderAccess] = Field(
         default_factory=dict,
-        description="Keys and addresses of search providers, by name: api_key, base_url.",
+        description=(
+            "Keys, addresses and limits of search providers, by name: api_key, base_url,"
+            " rate_per_s, quota, quota_period."
+        ),
+    )
+    use_fallback: bool = Field(
+        default=False,
+        description="Ask the fallback_provider when the first one fails; it may send a bill too.",
+    )
+    fallback_provider: str = Field(
+        default="brave", description="Provider that is asked then, if it is configured."
+    )
+    default_max_results: int = Field(
+        default=5, ge=1, le=10, description="Results that the search service returns."
+    )
+    default_search_depth: Literal["basic", "deep"] = Field(
+        default="basic", description="Depth of the search service; deep costs more."
     )
     model: str | None = Field(
         default=None,
@@ -153,14 +193,69 @@ class Settings(BaseSettings):
     )
     model_timeout_s: float = Field(default=30.0, gt=0, description="Time limit of one model call.")
 
+    max_cost_usd: float | None = Field(
+        default=None,
+        ge=0,
+        allow_inf_nan=False,
+        description="Ceiling of what one run may cost, in US dollars.",
+    )
+    answer_cache_s: float = Field(
+        default=3600.0,
+        ge=0,
+        allow_inf_nan=False,
+        description="How long an answer that was paid for is used again, in seconds; 0: never.",
+    )
+    spend_days: int = Field(
+        default=400, ge=1, le=36_500, description="How many days the costs of runs are kept."
+    )
+
     ingest_workers: int = Field(
-        default=2, ge=1, le=32, description="Documents that one process ingests at once."
+        default=8, ge=1, le=32, description="Documents that one process ingests at once."
     )
     ingest_lease_s: float = Field(
         default=15.0, gt=0, description="After this time a silent worker's document is taken over."
     )
     ingest_max_attempts: int = Field(
         default=5, ge=1, description="Attempts before a document is put aside as failed."
+    )
+    fetch_at_once: int = Field(
+        default=64, ge=1, le=512, description="Pages that one process fetches at once."
+    )
+    fetch_timeout_s: float = Field(
+        default=30.0,
+        gt=0,
+        allow_inf_nan=False,
+        description="Time limit of one page; waiting for the site's turn comes on top.",
+    )
+    fetch_delay_s: float = Field(
+        default=1.0,
+        ge=0,
+        le=60,
+        description="Time between two requests to a site; its robots.txt may ask for more.",
+    )
+    fetch_robots: bool = Field(default=True, description="Obey robots.txt.")
+    fetch_ignore_robots: Listed = Field(
+        default_factory=list, description="Hosts whose robots.txt you may ignore."
+    )
+    fetch_allowed: Listed = Field(
+        default_factory=list,
+        description=(
+            "Single addresses beside the public web, as host:port: an intranet wiki, for instance."
+        ),
+    )
+    fetch_proxy: str | None = Field(
+        default=None, repr=False, description="Proxy that all pages come through."
+    )
+    fetch_contact: str | None = Field(
+        default=None,
+        max_length=200,
+        description="Address at which sites reach you: it is told them with every request.",
+    )
+    extract_processes: int | None = Field(
+        default=None,
+        ge=1,
+        le=64,
+        description="Processes that read fetched pages; by default one per core, at most 4.",
     )
     chunk_chars: int = Field(default=1200, ge=200, le=8000, description="Size of a chunk.")
     chunk_overlap_chars: int = Field(
@@ -208,6 +303,12 @@ class Settings(BaseSettings):
         description="False switches Langfuse off although keys are set.",
     )
 
+    _stored: frozenset[str] = PrivateAttr(default=frozenset())
+
+    def model_post_init(self, context: Any, /) -> None:  # noqa: ARG002 - the signature is given
+        """Look up once which keys the keyring has: no run waits for a file because of it."""
+        self._stored = stored_names(self.home)
+
     @classmethod
     def settings_customise_sources(
         cls,
@@ -243,9 +344,36 @@ class Settings(BaseSettings):
         """Hash by what tells most settings apart: they are looked up several times a run."""
         return hash((self.home, self.tenant, self.provider, self.model, self.embeddings))
 
+    @property
+    def stored_keys(self) -> frozenset[str]:
+        """Names of the keys in the system keyring: search providers, `openai` and the like."""
+        return self._stored
+
     def access(self, provider: str) -> ProviderAccess:
-        """Return what is known of how to reach a search provider."""
-        return self.providers.get(provider, ProviderAccess())
+        """Return what is known of how to reach a search provider.
+
+        A key that neither environment nor file has is taken from the keyring, if it is stored
+        there: the first time this blocks. Raises ConfigError when the keyring cannot be read.
+        """
+        known = self.providers.get(provider, ProviderAccess())
+        if known.api_key is None and (stored := self._from_keyring(provider)):
+            return known.model_copy(update={"api_key": stored})
+        return known
+
+    def openai_key(self) -> SecretStr | None:
+        """Return the key of OpenAI, from the keyring as in `access`."""
+        return self.openai_api_key or self._from_keyring("openai")
+
+    def embeddings_key(self) -> SecretStr | None:
+        """Return the key of the embeddings' own endpoint, from the keyring as in `access`."""
+        return self.embeddings_api_key or self._from_keyring("embeddings")
+
+    def langfuse_key(self) -> SecretStr | None:
+        """Return Langfuse's secret key, from the keyring as in `access`."""
+        return self.langfuse_secret_key or self._from_keyring("langfuse")
+
+    def _from_keyring(self, name: str) -> SecretStr | None:
+        return SecretStr(read_key(name)) if name in self._stored else None
 
     @property
     def collections_path(self) -> Path:

@@ -1,0 +1,147 @@
+"""`collection-search keys`: keys in the system's keyring; none of them is ever printed."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from .options import AsJson  # noqa: TC001 - typer reads the annotations
+from .screen import Screen
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from ..settings import Settings
+    from ..tools.held_keys import HeldKey
+
+Provider = Annotated[
+    str,
+    typer.Argument(metavar="PROVIDER", help="Search provider, or openai, embeddings, langfuse."),
+]
+
+app = typer.Typer(add_completion=False, rich_markup_mode=None, invoke_without_command=True)
+
+
+@app.callback()
+def keys(context: typer.Context) -> None:
+    """Keep keys in the system keyring; list where each comes from."""
+    if context.invoked_subcommand is None:
+        _list(as_json=False)
+
+
+@app.command("set", context_settings={"allow_extra_args": True, "ignore_unknown_options": True})
+def set_(context: typer.Context, provider: Provider) -> None:
+    """Keep a key in the system keyring. It is asked for, or read from a pipe."""
+    from ..errors import InputError
+    from ..keys import entry_of, store_key
+    from ..settings import Settings
+
+    name = _known(provider)
+    if context.args:
+        raise InputError(
+            "A key is no argument: others could read it there, and the shell keeps it. "
+            f"Run 'collection-search keys set {name}' and type it, or send it through a pipe."
+        )
+    settings = Settings.load()
+    store_key(settings.prepared_home(), name, _asked_for(name))
+    screen = Screen()
+    screen.line(f"The key of {name} is in the system keyring, as {entry_of(name)}.")
+    _warn_of_others(settings, name, screen)
+    screen.note("Check it with: collection-search doctor")
+
+
+@app.command("list")
+def list_(*, as_json: AsJson = False) -> None:
+    """List the keys by name, with where each comes from."""
+    _list(as_json=as_json)
+
+
+@app.command()
+def remove(provider: Provider) -> None:
+    """Remove a key from the system keyring."""
+    from ..keys import remove_key
+    from ..settings import Settings
+
+    name, settings, screen = _known(provider), Settings.load(), Screen()
+    if remove_key(settings.prepared_home(), name):
+        screen.line(f"The key of {name} is no longer in the system keyring.")
+    else:
+        screen.line(f"The system keyring has no key of {name}.")
+    _warn_of_others(settings, name, screen)
+
+
+def _known(provider: str) -> str:
+    """Return the name as it is kept. Raises InputError; the text given may be a key: not shown."""
+    from ..errors import InputError
+    from ..tools.held_keys import key_names
+
+    name = provider.strip().lower()
+    if name not in (known := key_names()):
+        raise InputError(
+            f"Nothing of that name takes a key. Known: {', '.join(known)}. "
+            "The key itself is asked for."
+        )
+    return name
+
+
+def _asked_for(name: str) -> str:
+    """Return the key that a person types, without echo, or that a pipe holds. Raises InputError."""
+    from ..errors import InputError
+
+    if sys.stdin.isatty():
+        key = typer.prompt(f"Key of {name}", default="", hide_input=True, show_default=False)
+    else:
+        key = sys.stdin.read()
+    key = key.strip()
+    if not key:
+        raise InputError("No key was given: nothing is changed.")
+    if not (key.isascii() and key.isprintable() and " " not in key):
+        raise InputError(
+            "The key holds characters that no key has, such as blanks. Copy it again: it is one "
+            "line without quotes."
+        )
+    return str(key)
+
+
+def _warn_of_others(settings: Settings, name: str, screen: Screen) -> None:
+    """Say where else the key is: that one is taken before the keyring's."""
+    from ..tools.held_keys import given_key, held_key
+
+    if given_key(settings, name) is not None and (held := held_key(settings, name)):
+        screen.warn(f"{name} has a key from {held.where} too, which is taken before the keyring's.")
+
+
+def _list(*, as_json: bool) -> None:
+    from ..settings import Settings
+    from ..tools.held_keys import held_key, key_names
+
+    settings, screen = Settings.load(), Screen(as_json=as_json)
+    held = [key for name in key_names() if (key := held_key(settings, name))]
+    rows = list(_rows(settings, held))
+    if as_json:
+        screen.json({"keys": rows})
+        return
+    if not rows:
+        screen.line("There are no keys. Keep one with 'collection-search keys set PROVIDER'.")
+    for row, key in zip(rows, held, strict=True):
+        shown = row["problem"] or (f"ends in {row['ending']}" if row["ending"] else "")
+        source = f"environment ({key.variable})" if key.source == "environment" else key.source
+        screen.line("  ".join(filter(None, (row["name"], source, shown))))
+
+
+def _rows(settings: Settings, held: list[HeldKey]) -> Iterator[dict[str, Any]]:
+    """Give each key's name, source and last characters, or why the keyring does not give it."""
+    from ..errors import ConfigError
+    from ..keys import read_key
+    from ..tools.held_keys import ending, given_key
+
+    for name, source, _ in held:
+        last, problem = "", None
+        try:
+            given = given_key(settings, name)
+            last = ending(given.get_secret_value().strip() if given else read_key(name))
+        except ConfigError as error:
+            problem = str(error)
+        yield {"name": name, "source": source, "ending": last or None, "problem": problem}
