@@ -104,6 +104,9 @@ class OpenAIServer:
         usage: tuple[int, int] | None = (29, 44),
         dimension: int = 64,
         gives_base64: bool = True,
+        models: Sequence[str] = (),
+        key: str | None = None,
+        listed: Failure | Raw | None = None,
     ) -> None:
         self.requests: list[ReceivedRequest] = []
         self.connections = 0
@@ -115,6 +118,12 @@ class OpenAIServer:
         """Of vectors whose request names none."""
         self.gives_base64 = gives_base64
         """False for an endpoint that sends lists whatever is asked for."""
+        self.models = models
+        """Names in the list of models."""
+        self.key = key
+        """The key that the list of models is shown for; without one it is shown to anybody."""
+        self.listed = listed
+        """What stands in place of the list."""
         self._replies = replies
         self._embeddings = embeddings
         self._usage = usage
@@ -149,6 +158,22 @@ class OpenAIServer:
         if reply is None:
             return Raw.json(self._embedded(request.body))
         return Raw.json(_completion(request, reply, self._usage))
+
+    def _listed(self, request: ReceivedRequest) -> Raw:
+        """Return the list of models, which nobody pays for."""
+        with self._lock:
+            self.requests.append(request)
+        if isinstance(self.listed, Raw):
+            return self.listed
+        if self.listed is not None:
+            failure = self.listed
+        elif not request.path.endswith("/models"):
+            failure = Failure(404, f"Invalid URL (GET {request.path})")
+        elif self.key and request.headers.get("authorization") != f"Bearer {self.key}":
+            failure = KEY_REFUSED
+        else:
+            return Raw.json({"data": [{"id": name, "object": "model"} for name in self.models]})
+        return Raw.json(failure.body(), failure.status)
 
     def _next(self, request: ReceivedRequest) -> Reply | None:
         """Return the scripted reply, None for embeddings without one."""
@@ -195,7 +220,7 @@ class OpenAIServer:
             self.connections += 1
 
     def _handler(self) -> type[BaseHTTPRequestHandler]:
-        answer, connected = self._answer, self._connected
+        answer, listed, connected = self._answer, self._listed, self._connected
 
         class Handler(BaseHTTPRequestHandler):
             protocol_version = "HTTP/1.1"
@@ -208,6 +233,10 @@ class OpenAIServer:
             def handle(self) -> None:
                 with suppress(ConnectionError):  # the client has given up waiting
                     super().handle()
+
+            def do_GET(self) -> None:
+                headers = {name.lower(): value for name, value in self.headers.items()}
+                self._send(listed(ReceivedRequest(self.path, headers, {})))
 
             def do_POST(self) -> None:
                 size = int(self.headers["Content-Length"])

@@ -10,6 +10,7 @@ import json
 import threading
 from contextlib import suppress
 from dataclasses import dataclass
+from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import TYPE_CHECKING, Any, Final, Literal, Self, TypeAlias
 
@@ -124,12 +125,24 @@ class OtlpServer:
     def _handler(self) -> type[BaseHTTPRequestHandler]:
         status_of = self._status
 
+        def answer() -> Answer:
+            return self.answer
+
         class Handler(BaseHTTPRequestHandler):
             protocol_version = "HTTP/1.1"
 
             def handle(self) -> None:
                 with suppress(ConnectionError):  # the client has given up waiting
                     super().handle()
+
+            def do_GET(self) -> None:
+                """Name the project of the keys, as Langfuse does."""
+                is_ok = self.path == "/api/public/projects" and answer() == HTTPStatus.OK
+                body = b'{"data": [{"id": "p1", "name": "demo"}]}' if is_ok else b"{}"
+                self.send_response(HTTPStatus.OK if is_ok else HTTPStatus.UNAUTHORIZED)
+                self.send_header("Content-Length", str(len(body)))
+                self.end_headers()
+                self.wfile.write(body)
 
             def do_POST(self) -> None:
                 body = self.rfile.read(int(self.headers["Content-Length"]))

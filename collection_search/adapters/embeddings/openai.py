@@ -13,6 +13,7 @@ from ...bridge import offload
 from ...errors import ConfigError, ModelError
 from ...masking import mask_text
 from ...records import Embedded
+from ..models.check import checked
 from ..models.endpoint import Endpoint, EndpointError, clean_key, token_count
 from ..models.failures import Remedies, model_error
 from .texts import no_vectors, sound, unit_vectors, unusable
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
 
     from pydantic import SecretStr
 
+    from ...health import Health
     from ...settings import Settings
 
 MAX_INPUTS: Final = 2_048
@@ -110,6 +112,15 @@ class OpenAIEmbedder:
             input_tokens=None if None in tokens else sum(filter(None, tokens)),
         )
 
+    async def acheck(self, *, timeout: float) -> Health:  # noqa: ASYNC109 - as search adapters
+        """Return whether the endpoint is there and takes the key, unpaid. Raises ModelError."""
+        try:
+            return await checked(self._endpoint, self._model, timeout_s=timeout)
+        except Exception as error:
+            raise model_error(
+                self._subject, error, remedies=self._remedies, timeout_s=timeout
+            ) from error
+
     async def _all(self, batches: Sequence[list[str]]) -> list[Embedded]:
         """Return the batches' answers in order; one that fails cancels the others."""
         first = await self._batch(batches[0])  # finds out what the endpoint takes
@@ -197,9 +208,9 @@ def _named(model: str) -> tuple[str, int | None]:
 
 def _access(settings: Settings) -> tuple[SecretStr | None, str]:
     """Return the key of the embeddings' address, and the variable that it comes from."""
-    key = clean_key(settings.embeddings_api_key, _KEY)
+    key = clean_key(settings.embeddings_key(), _KEY)
     if key is None and not settings.embeddings_base_url:
-        return clean_key(settings.openai_api_key, "OPENAI_API_KEY"), "OPENAI_API_KEY"
+        return clean_key(settings.openai_key(), "OPENAI_API_KEY"), "OPENAI_API_KEY"
     return key, _KEY
 
 

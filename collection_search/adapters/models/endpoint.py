@@ -54,14 +54,27 @@ class Endpoint:
         max_bytes: int = MAX_ANSWER_BYTES,
     ) -> bytes:
         """Return the body of a successful answer. Raises HttpError, EndpointError; no retry."""
+        request = HttpRequest("POST", joined(self.base_url, path), headers=self._login(), json=body)
+        return await self._sent(request, timeout_s, max_bytes)
+
+    async def get(self, path: str, *, timeout_s: float, with_key: bool = True) -> bytes:
+        """Return the body of a successful answer, as `post` does."""
+        headers = self._login() if with_key else {}
+        request = HttpRequest("GET", joined(self.base_url, path), headers=headers)
+        return await self._sent(request, timeout_s, MAX_ANSWER_BYTES)
+
+    @property
+    def has_key(self) -> bool:
+        """Whether requests carry the key."""
+        return bool(self._login())
+
+    def _login(self) -> dict[str, str]:
         key = self._key()
         credentials = "@" in self.base_url.partition("://")[2].partition("/")[0]
-        request = HttpRequest(
-            "POST",
-            joined(self.base_url, path),
-            headers={"Authorization": f"Bearer {key}"} if key and not credentials else {},
-            json=body,
-        )
+        return {"Authorization": f"Bearer {key}"} if key and not credentials else {}
+
+    async def _sent(self, request: HttpRequest, timeout_s: float, max_bytes: int) -> bytes:
+        key = self._key()
         response = await send(request, timeout_s=timeout_s, max_bytes=max_bytes)
         if response.status >= HTTPStatus.MULTIPLE_CHOICES:
             raise self._refusal(response)

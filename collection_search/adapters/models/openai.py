@@ -13,6 +13,7 @@ from ...masking import mask_text
 from ...ports import QueryPlan
 from ...prompts import SearchQueries, strategy_messages
 from .answers import NoJsonError, queries_of
+from .check import checked
 from .endpoint import Endpoint, EndpointError, clean_key, tokens_of
 from .failures import Declined, Remedies, model_error
 from .methods import REFUSAL_STATUS, WEAKER, Method, Tokens, refuses_method
@@ -20,6 +21,7 @@ from .methods import REFUSAL_STATUS, WEAKER, Method, Tokens, refuses_method
 if TYPE_CHECKING:
     from pydantic import SecretStr
 
+    from ...health import Health
     from ...settings import Settings
 
 _ROLES: Final = {"system": "system", "human": "user"}
@@ -66,7 +68,7 @@ class OpenAIQueryModel:
             raise ConfigError(
                 "No chat model is named. Write openai:<model>, for example openai:gpt-4o-mini."
             )
-        key = clean_key(settings.openai_api_key, "OPENAI_API_KEY")
+        key = clean_key(settings.openai_key(), "OPENAI_API_KEY")
         if key is None and not settings.openai_base_url:
             raise ConfigError(
                 f"The chat model openai:{model} needs a key: set OPENAI_API_KEY. A compatible "
@@ -95,6 +97,18 @@ class OpenAIQueryModel:
                 remedies=self._remedies(),
                 timeout_s=self._timeout_s,
                 malformed="unusable",
+            ) from error
+
+    async def acheck(self, *, timeout: float) -> Health:  # noqa: ASYNC109 - as search adapters
+        """Return whether the endpoint is there and takes the key, unpaid. Raises ModelError."""
+        try:
+            return await checked(self._endpoint, self.model_name, timeout_s=timeout)
+        except Exception as error:
+            raise model_error(
+                f"The model {self.model_name}",
+                error,
+                remedies=self._remedies(),
+                timeout_s=timeout,
             ) from error
 
     async def _asked(

@@ -20,15 +20,18 @@ from opentelemetry.sdk.trace import TracerProvider
 from opentelemetry.sdk.trace.sampling import TraceIdRatioBased
 from opentelemetry.trace import get_current_span
 
+from ...bridge import offload
 from ...masking import mask, mask_text, told
 from ...spans import NULL_SINK, GuardedSink
 from ...text import plain
+from .check import checked
 from .quiet_exporter import QuietExporter
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from types import TracebackType
 
+    from ...health import Health
     from ...ports import Scalar, SpanKind, SpanSink, TraceRef
     from ...settings import Settings
 
@@ -59,10 +62,12 @@ class LangfuseSink:
     @classmethod
     def from_settings(cls, settings: Settings) -> SpanSink:
         """Return a sink that never fails; without both keys, or switched off, one that is off."""
-        public_key, secret_key = settings.langfuse_public_key, settings.langfuse_secret_key
-        if not (settings.langfuse_tracing and public_key and secret_key):
+        public_key = settings.langfuse_public_key
+        if not (settings.langfuse_tracing and public_key):
             return NULL_SINK
         try:
+            if (secret_key := settings.langfuse_key()) is None:
+                return NULL_SINK
             sink = cls(
                 public_key=public_key,
                 secret_key=secret_key.get_secret_value(),
@@ -74,6 +79,17 @@ class LangfuseSink:
             )
             return NULL_SINK
         return GuardedSink(sink)
+
+    @staticmethod
+    async def acheck(settings: Settings, *, timeout: float) -> Health:  # noqa: ASYNC109
+        """Return whether the server takes both keys; `settings` has them. Raises ConfigError."""
+        secret_key = await offload(settings.langfuse_key)
+        return await checked(
+            public_key=settings.langfuse_public_key or "",
+            secret_key=secret_key.get_secret_value() if secret_key else "",
+            base_url=(settings.langfuse_base_url or CLOUD).rstrip("/"),
+            timeout_s=timeout,
+        )
 
     def span(
         self, name: str, *, kind: SpanKind = "span", trace: TraceRef | None = None

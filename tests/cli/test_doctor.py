@@ -1,0 +1,164 @@
+"""`collection-search doctor`: its codes, its forms, and no key in any of them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from collection_search.testing import ProviderServer
+from collection_search.testing.providers.wire import KEY
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from command_line import Ended, Invoke
+
+WRONG = "a-key-that-nobody-takes-0123456789"
+
+
+@pytest.fixture
+def tavily(monkeypatch: pytest.MonkeyPatch) -> Iterator[ProviderServer]:
+    with ProviderServer("tavily") as server:
+        monkeypatch.setenv("TAVILY_BASE_URL", server.base_url)
+        monkeypatch.setenv("TAVILY_API_KEY", KEY)
+        yield server
+
+
+@pytest.fixture
+def doctor(command: Invoke) -> Invoke:
+    """Run the doctor; whatever it says, it never says a key."""
+
+    def invoke(*arguments: str) -> Ended:
+        ended = command("doctor", *arguments)
+        assert KEY not in ended.out + ended.err
+        assert WRONG not in ended.out + ended.err
+        return ended
+
+    return invoke
+
+
+def test_out_of_the_box(doctor: Invoke) -> None:
+    """Nothing is configured but what needs nothing: all is well."""
+    ended = doctor()
+    assert (ended.code, ended.err) == (0, "")
+    lines = ended.out.splitlines()
+    assert lines[0].startswith("A run searches with offline (no provider is configured")
+    assert "search offline: ok; a run takes it; configured by default; no key needed; free" in (
+        ended.out
+    )
+    assert "  next: Set BRAVE_API_KEY, or run: collection-search keys set brave" in lines
+    assert "ends on 2027-01-01" in ended.out
+    assert "storing in some plans only" in ended.out
+
+
+def test_a_good_key(doctor: Invoke, tavily: ProviderServer) -> None:
+    """What is left of the quota is told, and what a search costs."""
+    ended = doctor("--provider", "tavily")
+    assert ended.code == 0
+    assert ended.out.splitlines()[1] == (
+        "search tavily: ok; a run takes it; configured by TAVILY_API_KEY, TAVILY_BASE_URL; "
+        "reachable; key valid; 870 credits left; $0.008 a search (2026-11-21); "
+        "storage rights unknown"
+    )
+
+
+def test_a_wrong_key(
+    doctor: Invoke, tavily: ProviderServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The code of a failed provider, the part that failed, and what to do; the rest goes on."""
+    monkeypatch.setenv("TAVILY_API_KEY", WRONG)
+    ended = doctor()
+    assert ended.code == 4
+    assert ended.complaints == ["collection-search: Does not work: search tavily."]
+    assert "  next: Set TAVILY_API_KEY to the right key" in ended.out
+    assert "store sqlite: ok" in ended.out
+
+
+def test_json(doctor: Invoke, tavily: ProviderServer) -> None:
+    """One object with every part, and nothing else."""
+    ended = doctor("--json")
+    assert (ended.code, ended.err) == (0, "")
+    found = ended.json
+    assert found["ok"] is True
+    assert found["provider"]["name"] == "tavily"
+    parts = {(one["part"], one["name"]): one for one in found["parts"]}
+    assert {part for part, _ in parts} == {"search", "model", "embedder", "store", "tracing"}
+    assert parts["search", "tavily"] == {
+        "part": "search",
+        "name": "tavily",
+        "state": "ok",
+        "configured_by": "TAVILY_API_KEY, TAVILY_BASE_URL",
+        "reachable": True,
+        "key": "valid",
+        "quota_left": 870,
+        "quota_unit": "credits",
+        "price": {"usd": 0.008, "per": "a search", "seen": "2026-11-21", "output_usd": None},
+        "ends_on": None,
+        "storage_rights": "unknown",
+        "detail": "",
+        "next_step": "",
+        "chosen": True,
+    }
+
+
+def test_json_of_a_failure(
+    doctor: Invoke, tavily: ProviderServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The object comes all the same; the code tells."""
+    monkeypatch.setenv("TAVILY_API_KEY", WRONG)
+    ended = doctor("--json", "--provider", "tavily")
+    assert (ended.code, ended.json["ok"]) == (4, False)
+    assert ended.json["parts"][0]["key"] == "refused"
+
+
+def test_a_table_on_a_terminal(
+    doctor: Invoke, tavily: ProviderServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """One row for each part."""
+    monkeypatch.setenv("FORCE_COLOR", "1")
+    monkeypatch.setenv("COLUMNS", "160")
+    ended = doctor()
+    assert ended.code == 0
+    assert "Next step" in ended.out
+    rows = [line for line in ended.out.splitlines() if "search tavily" in line]
+    assert len(rows) == 1
+    assert "870 credits left" in ended.out
+
+
+def test_a_provider_that_nobody_knows(doctor: Invoke) -> None:
+    """The known ones are listed."""
+    ended = doctor("--provider", "nobody")
+    assert ended.code == 2
+    assert "tavily" in ended.err
+
+
+def test_an_asked_provider_without_its_key(doctor: Invoke) -> None:
+    """Who asks for it wants it to work."""
+    ended = doctor("--provider", "brave")
+    assert ended.code == 4
+    assert "keys set brave" in ended.out
+
+
+def test_wrong_settings(doctor: Invoke, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nothing can be looked at then."""
+    monkeypatch.setenv("COLLECTION_SEARCH_INGEST_WORKERS", "0")
+    assert doctor().code == 2
+
+
+@pytest.mark.parametrize(
+    ("provider", "arguments", "code", "told"),
+    [
+        ("scripted", (), 0, "search scripted: not checked"),
+        ("scripted", ("--spend",), 0, "search scripted: ok; reachable"),
+        ("refusing", ("--spend",), 4, "REFUSING_API_KEY"),
+        ("keyless", (), 4, "KEYLESS_API_KEY"),
+    ],
+)
+def test_providers_of_third_parties(
+    doctor: Invoke, provider: str, arguments: tuple[str, ...], code: int, told: str
+) -> None:
+    """Nothing is known of a free call: a search tells, if it is asked for."""
+    ended = doctor("--provider", provider, *arguments)
+    assert ended.code == code
+    assert told in ended.out
