@@ -1,0 +1,244 @@
+"""Ports that answer from a cassette and from nothing else."""
+
+from __future__ import annotations
+
+import inspect
+import threading
+from collections import deque
+from typing import TYPE_CHECKING, Any, Final
+
+from ..errors import InputError, SearchProviderError
+from ..exchanges import (
+    read_embedded_answer,
+    read_failure,
+    read_plan_answer,
+    read_search_answer,
+)
+from ..masking import told
+from . import Cassette, tape
+from .requests import KEYWORDS, embed_request, name_of, plan_request, search_request
+from .scrubbing import Scrubber
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+    from pathlib import Path
+
+    from ..contracts import SearchAdapterResponse
+    from ..ports import Embedder, QueryModel, QueryPlan
+    from ..records import Embedded
+
+_READERS: Final[Mapping[str, Callable[[Any], Any]]] = {
+    "search": read_search_answer,
+    "plan": read_plan_answer,
+    "embed": read_embedded_answer,
+}
+_SHOWN_CHARS: Final = 120
+
+
+class ReplayingCassette(Cassette):
+    """Plays what the file holds; the whole file is judged before anything is asked."""
+
+    replays = True
+
+    def __init__(self, path: str | Path, *, waits: bool = False) -> None:
+        super().__init__(path)
+        self._waits = waits
+        self._scrubber = Scrubber()
+        self._parts: dict[str, dict[str, dict[str, Any]]] = {}
+        self._outcomes: dict[str, deque[dict[str, Any]]] = {}
+        self._missing: list[str] = []
+        self._lock = threading.Lock()
+        header, *lines = tape.read(self.path)
+        self._recorded = str(header.value.get("recorded", ""))[:10]
+        for line in lines:
+            self._take(line)
+
+    @property
+    def reason(self) -> str:
+        """Why the search provider is the one that it is."""
+        recorded = f", recorded {self._recorded}" if self._recorded else ""
+        return f"replayed from {self.path.name}{recorded}"
+
+    @property
+    def missing(self) -> list[str]:
+        """What was asked for and is not in the recording, in order."""
+        with self._lock:
+            return list(self._missing)
+
+    def hide(self, *owners: object) -> None:
+        """Know the secrets that the recording hides where a request holds them."""
+        with self._lock:
+            self._scrubber.hide(*owners)
+
+    def search(self, adapter: Any) -> Any:
+        """Return the recorded provider."""
+        given = adapter if adapter is None or isinstance(adapter, str) else name_of(adapter)
+        part = self._part("search", None if given == "auto" else given)
+        if part is None:
+            raise InputError(f"{self.path} holds no search. Record it anew.")
+        return ReplayedSearch(part, self)
+
+    def model(self, model: Any) -> QueryModel | None:
+        """Return the recorded model; None when the recorded run had none."""
+        part = self._part("model", _named(model, "model_name"))
+        return None if part is None else ReplayedModel(part["name"], self)
+
+    def embedder(self, embedder: Any) -> Embedder | None:
+        """Return the recorded embedder; None when the recorded run had none."""
+        part = self._part("embedder", _named(embedder, "fingerprint"))
+        return None if part is None else ReplayedEmbedder(part["name"], self)
+
+    def play(self, kind: str, by: str, request: dict[str, Any], what: str) -> Any:
+        """Return or raise what was recorded next for this request."""
+        key = tape.key_of(kind, by, self._scrubber.scrubbed(request))
+        with self._lock:
+            outcomes = self._outcomes.get(key)
+            if outcomes is None:
+                self._missing.append(what)
+                raise InputError(
+                    f"{self.path.name} holds no {what} by {by}. The question, the model or the"
+                    " options differ from the recorded ones: ask as then, or record anew."
+                )
+            is_last = len(outcomes) == 1
+            outcome = outcomes[0] if is_last else outcomes.popleft()
+        if "answer" in outcome:
+            return _READERS[kind](outcome["answer"])
+        error = read_failure(outcome["error"])
+        if isinstance(error, SearchProviderError) and not is_last and not self._waits:
+            error.retry_in_ms = 0
+        raise error
+
+    def _part(self, kind: str, given: str | None) -> dict[str, Any] | None:
+        """Return what was recorded under the given name, the last one where none is given."""
+        known = self._parts.get(kind, {})
+        if given is None:
+            return next(reversed(known.values()), None)
+        name = self._scrubber.text(given)
+        for candidate, part in known.items():
+            without_size = candidate.rpartition("@")[0]
+            if name in (candidate, without_size) or name.partition(":")[2] == candidate:
+                return part
+        there = " and ".join(known) or "none"
+        raise InputError(
+            f"{self.path} was recorded with another {_CALLED[kind]} than {name!r}: {there}. Leave"
+            " the name out, or record anew."
+        )
+
+    def _take(self, line: tape.Line) -> None:
+        value = line.value
+        if "part" in value:
+            self._introduce(line)
+        elif "kind" in value:
+            try:
+                self._keep(value)
+            except InputError as error:
+                raise tape.damaged(self.path, line.number, error) from error
+
+    def _introduce(self, line: tape.Line) -> None:
+        part, name = line.value["part"], line.value.get("name")
+        if not isinstance(part, str) or not isinstance(name, str):
+            raise tape.damaged(self.path, line.number, "a part has no name")
+        known = self._parts.setdefault(part, {})
+        known.pop(name, None)  # the last run's is the last one
+        known[name] = line.value
+
+    def _keep(self, value: dict[str, Any]) -> None:
+        kind, by, request = value["kind"], value.get("by"), value.get("request")
+        if not isinstance(kind, str) or kind not in _READERS:
+            raise InputError(f"there is no exchange of the kind {kind!r}")
+        if not isinstance(by, str) or not isinstance(request, dict):
+            raise InputError("the exchange does not say what was asked of whom")
+        if value.get("key") != (key := tape.key_of(kind, by, request)):
+            raise InputError("the key is not that of the request")
+        if ("answer" in value) == ("error" in value):
+            raise InputError("there has to be either an answer or an error")
+        if "answer" in value:
+            _READERS[kind](value["answer"])
+        else:
+            read_failure(value["error"])
+        self._outcomes.setdefault(key, deque()).append(value)
+
+
+class ReplayedSearch:
+    """A search adapter that was recorded, with the signature that it had."""
+
+    def __init__(self, part: dict[str, Any], cassette: ReplayingCassette) -> None:
+        self.provider_name: str = part["name"]
+        if isinstance(page_size := part.get("page_size"), int):
+            self.page_size = page_size
+        signature = _signature(part.get("keywords"))
+
+        def search(query: str, **keywords: Any) -> SearchAdapterResponse:
+            request = search_request(query, keywords)
+            what = f"search for {_shown(query)}{_said(request)}"
+            answer: SearchAdapterResponse = cassette.play(
+                "search", self.provider_name, request, what
+            )
+            return answer
+
+        async def asearch(query: str, **keywords: Any) -> SearchAdapterResponse:
+            return search(query, **keywords)
+
+        for function in (search, asearch):
+            vars(function)["__signature__"] = signature
+        self.search: Callable[..., SearchAdapterResponse] = search
+        self.asearch = asearch
+
+
+class ReplayedModel:
+    """A query model that was recorded."""
+
+    def __init__(self, name: str, cassette: ReplayingCassette) -> None:
+        self.model_name = name
+        self._cassette = cassette
+
+    async def plan(self, question: str, *, purpose: str, count: int) -> QueryPlan:
+        """Return or raise what the model did."""
+        request = plan_request(question, purpose, count)
+        what = f"plan of {count} queries for {_shown(question)} and {_shown(purpose)}"
+        plan: QueryPlan = self._cassette.play("plan", self.model_name, request, what)
+        return plan
+
+
+class ReplayedEmbedder:
+    """An embedder that was recorded."""
+
+    def __init__(self, fingerprint: str, cassette: ReplayingCassette) -> None:
+        self.fingerprint = fingerprint
+        self._cassette = cassette
+
+    async def embed(self, texts: Sequence[str]) -> Embedded:
+        """Return or raise what the embedder did."""
+        first = f", the first {_shown(texts[0])}" if texts else ""
+        what = f"vectors of {len(texts)} texts{first}"
+        request = embed_request(texts)
+        embedded: Embedded = self._cassette.play("embed", self.fingerprint, request, what)
+        return embedded
+
+
+_CALLED: Final = {"search": "search provider", "model": "model", "embedder": "embedder"}
+
+
+def _named(given: Any, attribute: str) -> str | None:
+    """Return what the caller named; an object without a name is the one that was recorded."""
+    name = given if isinstance(given, str) else getattr(given, attribute, None)
+    return name if isinstance(name, str) else None
+
+
+def _signature(keywords: Any) -> inspect.Signature:
+    known = [name for name in KEYWORDS if isinstance(keywords, list) and name in keywords]
+    parameters = [inspect.Parameter("query", inspect.Parameter.POSITIONAL_OR_KEYWORD)]
+    parameters += [
+        inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=None) for name in known
+    ]
+    return inspect.Signature(parameters)
+
+
+def _said(request: dict[str, Any]) -> str:
+    """Return how the search was asked beside its query."""
+    more = [f"{name} {value}" for name, value in request.items() if name != "query"]
+    return f" with {', '.join(more)}" if more else ""
+
+
+def _shown(text: str) -> str:
+    return repr(told(text, most=_SHOWN_CHARS))

@@ -1,0 +1,117 @@
+"""Takes the secrets that a run knows out of what is written, in whatever form they stand there."""
+
+from __future__ import annotations
+
+import base64
+import html
+import json
+import re
+from collections import deque
+from collections.abc import Iterator, Mapping
+from typing import Any, Final
+from urllib.parse import quote, quote_plus, unquote, urlsplit
+
+from pydantic import SecretBytes, SecretStr
+
+from ..masking import SECRET, mask, mask_text
+
+_SHORTEST: Final = 4
+"""What is shorter is no secret, and stands in every second word."""
+_MAX_SEEN: Final = 1_000
+"""Attributes and values of one object that are looked at."""
+_SECRET_NAME: Final = re.compile(
+    r"(?i)\w*(?:api_?key|access_?key|secret_?key|secret|token|passw(?:or)?d|credentials?)"
+)
+_LOWER_HEX: Final = re.compile("%[0-9A-F]{2}")
+
+
+class Scrubber:
+    """Masks JSON-plain values: known secrets literally, all others by their form."""
+
+    def __init__(self) -> None:
+        self._forms: set[str] = set()
+        self._pattern: re.Pattern[str] | None = None
+
+    def hide(self, *owners: object) -> None:
+        """Know the secrets that these objects hold."""
+        forms = {
+            form
+            for owner in owners
+            for secret in secrets_of(owner)
+            if len(secret) >= _SHORTEST
+            for form in _forms(secret)
+        }
+        if not forms <= self._forms:
+            self._forms |= forms
+            longest_first = sorted(self._forms, key=len, reverse=True)
+            self._pattern = re.compile("|".join(map(re.escape, longest_first)))
+
+    def scrubbed(self, value: Any) -> Any:
+        """Return a copy without secrets and personal data; names in it are cleaned too.
+
+        >>> scrubber = Scrubber()
+        >>> scrubber.hide({"api_key": "open sesame"})
+        >>> scrubber.scrubbed({"url": "https://a.org/?q=open%20sesame", "by": "jane@example.com"})
+        {'url': 'https://a.org/?q=[secret]', 'by': '[email]'}
+        """
+        return mask(self._literally(value))
+
+    def text(self, text: str) -> str:
+        """Return the text without secrets and personal data."""
+        return mask_text(self._pattern.sub(SECRET, text) if self._pattern else text)
+
+    def _literally(self, value: Any) -> Any:
+        if isinstance(value, str):
+            return self._pattern.sub(SECRET, value) if self._pattern else value
+        if isinstance(value, dict):
+            return {self.text(name): self._literally(inner) for name, inner in value.items()}
+        if isinstance(value, list):
+            return [self._literally(inner) for inner in value]
+        return value
+
+
+def secrets_of(owner: Any) -> Iterator[str]:
+    """Yield the secrets in an object's attributes or a mapping's values, and in theirs.
+
+    Those are pydantic's secrets, texts under the name of one, and passwords in addresses. What
+    lies deep in a large object is not looked for.
+    """
+    waiting, seen = deque([("", owner)]), 0
+    while waiting and seen < _MAX_SEEN:
+        name, value = waiting.popleft()
+        seen += 1
+        if isinstance(value, SecretStr | SecretBytes):
+            name, value = "secret", value.get_secret_value()
+        if isinstance(value, bytes):
+            value = value.decode(errors="replace")
+        if isinstance(value, str):
+            yield from _secrets_in(value, name)
+        elif isinstance(value, Mapping):
+            waiting.extend((str(key), inner) for key, inner in list(value.items())[:_MAX_SEEN])
+        elif isinstance(value, list | tuple):
+            waiting.extend((name, inner) for inner in value[:_MAX_SEEN])
+        elif not isinstance(value, type):
+            waiting.extend(list(getattr(value, "__dict__", {}).items())[:_MAX_SEEN])
+
+
+def _secrets_in(text: str, name: str) -> Iterator[str]:
+    if name == "secret" or _SECRET_NAME.fullmatch(name):
+        yield text.strip()
+    elif "://" in text and "@" in text:
+        try:
+            password = urlsplit(text).password
+        except ValueError:
+            return
+        if password:
+            yield password
+            yield unquote(password)
+
+
+def _forms(secret: str) -> Iterator[str]:
+    """Yield the secret as JSON, addresses, HTML and basic authentication write it."""
+    sound = secret.encode(errors="replace").decode()
+    quoted = {quote(sound, safe=""), quote(sound), quote_plus(sound)}
+    yield from {secret, html.escape(secret), *quoted}
+    yield from (_LOWER_HEX.sub(lambda match: match[0].lower(), form) for form in quoted)
+    yield from (json.dumps(secret, ensure_ascii=is_ascii)[1:-1] for is_ascii in (True, False))
+    yield base64.b64encode(sound.encode()).decode()
