@@ -6,16 +6,20 @@ import time
 
 import pytest
 
+from collection_search.adapters.crawl.charset import decoded
 from collection_search.adapters.crawl.extract import (
     PDF_BYTES,
+    PDF_PAGES,
     TEXT_BYTES,
+    EmptyDocumentError,
     Extracted,
-    decoded,
     extract,
     sniff,
 )
 from collection_search.adapters.crawl.markup import markdown_text, rst_text
 from collection_search.errors import ExtractionError
+from collection_search.testing.hostile_site.documents import pdf as hostile_pdf
+from collection_search.testing.hostile_site.replies import MARKER
 
 ARTICLE = """<!doctype html>
 <html><head>
@@ -230,3 +234,82 @@ def test_markup_is_read_in_linear_time(piece: str) -> None:
     markdown_text(piece * 200_000)
     rst_text(piece * 200_000)
     assert time.process_time() - start < 5
+
+
+@pytest.mark.parametrize(
+    "attributes",
+    [
+        " ".join(f"a{n}=1" for n in range(3000)),
+        "".join(f'a{n}="1"' for n in range(3000)),
+        "/".join(f"a{n}" for n in range(3000)),
+        " ".join(f"a{n}='>'" for n in range(3000)),
+    ],
+)
+def test_attributes_are_counted_in_every_form(attributes: str) -> None:
+    """With blanks, without, between slashes, and with brackets in their values."""
+    with pytest.raises(ExtractionError, match="attributes"):
+        extract(f"<html><body><p {attributes}>text</p></body></html>".encode())
+
+
+def test_blanks_within_a_tag_are_counted_in_linear_time() -> None:
+    """Many blanks can be shared out over attributes in more ways than there are seconds."""
+    start = time.process_time()
+    assert extract(b"<html><body><p" + b" " * 1_000_000 + b"x>Words</p></body></html>").text
+    assert time.process_time() - start < 5
+
+
+def test_a_page_of_too_many_tags_is_refused() -> None:
+    """A parser's time and memory grow with them, not with the page's size alone."""
+    with pytest.raises(ExtractionError, match="600,000 tags"):
+        extract(b"<html>" + b"<b>" * 700_000)
+
+
+def test_empty_is_told_from_broken() -> None:
+    """A page without words is an outcome of its own."""
+    for data in (b"", b"<html><body></body></html>", pdf("")):
+        with pytest.raises(EmptyDocumentError):
+            extract(data, "a.html")
+    with pytest.raises(ExtractionError) as caught:
+        extract(b"%PDF-1.7 and noise")
+    assert not isinstance(caught.value, EmptyDocumentError)
+
+
+def test_the_servers_charset_is_used_where_the_bytes_allow_it() -> None:
+    """A page that says nothing itself is read as its server says."""
+    page = "<html><body><p>アオサギが浅瀬で待つ</p></body></html>".encode("euc_jp")
+    assert "アオサギ" in extract(page, charset="euc-jp").text
+
+
+def test_a_page_in_utf16_is_html_all_the_same() -> None:
+    """Zeros between letters make it neither binary nor plain text."""
+    for encoding in ("utf-16", "utf-16-le", "utf-16-be"):
+        assert extract(ARTICLE.encode(encoding)).title == "Cancelling tasks"
+
+
+def test_an_html_page_that_speaks_of_pdf_is_still_html() -> None:
+    """The mark of a PDF within a page's first lines decides nothing."""
+    assert sniff(b"<!doctype html><title>What %PDF-1.7 means</title>") == "html"
+
+
+def test_a_page_says_whether_it_is_free_and_asks_for_a_password() -> None:
+    """What a judge of pages needs and the text alone does not tell."""
+    assert not extract(ARTICLE.encode()).not_free
+    data = '<script type="application/ld+json">{"isAccessibleForFree" : "False"}</script>'
+    page = ARTICLE.replace("<main>", f'{data}<form><input type="password"></form><main>')
+    found = extract(page.encode())
+    assert (found.not_free, found.asks_password) == (True, True)
+
+
+def test_half_characters_and_controls_never_reach_a_text() -> None:
+    """Databases, JSON and terminals cannot hold them."""
+    page = ARTICLE.replace("Use the", "Use &#xD800; &#0; \x1b[31m the")
+    for data, name in ((page.encode(), "a.html"), (b"Words \x1b[31m\x07 here", "a.txt")):
+        text = extract(data, name).text
+        assert not {"\x00", "\x1b", "\x07"} & set(text)
+        text.encode()
+
+
+def test_a_pdf_is_read_up_to_its_largest_number_of_pages() -> None:
+    """The same page, shown more often than a book has pages."""
+    found = extract(hostile_pdf(kids=PDF_PAGES + 50))
+    assert found.text.count(MARKER) == PDF_PAGES

@@ -11,11 +11,16 @@ import threading
 from contextlib import closing
 from dataclasses import dataclass
 from pathlib import PurePath
-from typing import Any, Final, Literal
+from typing import TYPE_CHECKING, Any, Final, Literal
 from urllib.parse import urlsplit
 
 from ...errors import ExtractionError
+from ...text import plain
+from .charset import as_utf8, decoded
 from .markup import markdown_text, rst_text
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 Kind = Literal["html", "pdf", "markdown", "rst", "text"]
 
@@ -33,15 +38,23 @@ KINDS: Final[dict[str, Kind]] = {
 TEXT_BYTES: Final = 10_000_000
 PDF_BYTES: Final = 30_000_000
 PDF_PAGES: Final = 2_000
-"""Further pages of a PDF are not read."""
+"""Further pages of a PDF are not read, nor is its text beyond `TEXT_BYTES` characters."""
+
+TAGS: Final = 600_000
+"""A page with more angle brackets is refused."""
+ATTRIBUTES: Final = 2_000
+"""A page with more in one tag is refused: parsers compare each with all others."""
 
 _SHORT_TEXT: Final = 100
 _TITLE_CHARS: Final = 200
 _HTML = re.compile(
     rb"(?:\xef\xbb\xbf)?\s*(?:<\?xml[^>]*>\s*)?<(?:!doctype\s+)?html\b", re.IGNORECASE
 )
-_QUOTED = re.compile(rb"""=\s*(?:"[^"<>]*"|'[^'<>]*')""")
-_ENDLESS_TAG = re.compile(rb"<[a-zA-Z](?:[^<>\s]*\s+){2000}")
+_QUOTED = re.compile(r"""=\s*+(?:"[^"]*"|'[^']*')""")
+_ENDLESS_TAG = re.compile(rf"<[a-zA-Z](?:[^<>\s/]*+[\s/]++){{{ATTRIBUTES}}}")
+_NOT_FREE = re.compile(r""""isAccessibleForFree"\s*:\s*"?false\b""", re.IGNORECASE)
+_CONTROLS = re.compile("[\x00-\x08\x0e-\x1f\x7f]")
+_ATTRIBUTES_ERROR: Final = "The page has a tag with thousands of attributes."
 _PDFIUM: Final = threading.Lock()  # the library is not safe to use from two threads
 
 
@@ -54,6 +67,14 @@ class Extracted:
     text: str
     canonical_url: str | None = None
     """The http(s) address that an HTML page gives as its own."""
+    not_free: bool = False
+    """The page's own data say that its text is not free to read."""
+    asks_password: bool = False
+    """The page has a field for a password."""
+
+
+class EmptyDocumentError(ExtractionError):
+    """The document is sound and holds no text."""
 
 
 def sniff(data: bytes, name: str = "") -> Kind:
@@ -64,10 +85,10 @@ def sniff(data: bytes, name: str = "") -> Kind:
     >>> sniff(b"%PDF-1.7", "paper.txt"), sniff(b"# Title", "read.md"), sniff(b"<!doctype html>")
     ('pdf', 'markdown', 'html')
     """
-    head = data[:1024]
-    if b"%PDF-" in head:
+    head = as_utf8(data[:1024])
+    if b"%PDF-" in head and not _HTML.match(head):  # a page may speak of the mark
         return "pdf"
-    if b"\0" in head and not head.startswith((b"\xff\xfe", b"\xfe\xff")):
+    if b"\0" in head:
         raise ExtractionError("The file is neither text nor PDF.")
     by_name = KINDS.get(PurePath(name).suffix.lower(), "text")
     if _HTML.match(head):
@@ -75,46 +96,31 @@ def sniff(data: bytes, name: str = "") -> Kind:
     return "text" if by_name == "pdf" else by_name
 
 
-def extract(data: bytes, name: str = "") -> Extracted:
-    r"""Return the document's title and text.
+def extract(data: bytes, name: str = "", charset: str | None = None) -> Extracted:
+    r"""Return the document's title and text; `charset` is what its server named, if any.
 
-    Raises ExtractionError when it is too large, damaged, protected or holds no text; a retry with
-    the same bytes fails again.
+    Raises ExtractionError when it is too large, damaged or protected, EmptyDocumentError when it
+    holds no text; a retry with the same bytes fails again.
 
-    >>> extract(b"# Greetings\n\nHello, *world*.", "hello.md")
-    Extracted(title='Greetings', text='Greetings\n\nHello, world.', canonical_url=None)
+    >>> extract(b"# Greetings\n\nHello, *world*.", "hello.md").text
+    'Greetings\n\nHello, world.'
     """
     kind = sniff(data, name)
     limit = PDF_BYTES if kind == "pdf" else TEXT_BYTES
     if len(data) > limit:
         raise ExtractionError(f"The document is larger than {limit // 1_000_000} MB.")
-    if kind == "html":
-        found = _from_html(data)
-    elif kind == "pdf":
+    if kind == "pdf":
         found = _from_pdf(data)
     else:
-        found = _from_text(decoded(data), kind)
+        text = decoded(data, charset)
+        found = _from_html(text) if kind == "html" and text.strip() else _from_text(text, kind)
     if not found.text.strip():
-        raise ExtractionError("The document holds no text.")
+        raise EmptyDocumentError("The document holds no text.")
     return found
 
 
-def decoded(data: bytes) -> str:
-    """Return the text of bytes in UTF-8 or UTF-16 with a mark, else read as Western European.
-
-    >>> decoded("Größe".encode("cp1252"))
-    'Größe'
-    """
-    encodings = ("utf-16",) if data[:2] in {b"\xff\xfe", b"\xfe\xff"} else ("utf-8-sig", "cp1252")
-    for encoding in encodings:
-        try:
-            return data.decode(encoding)
-        except UnicodeDecodeError:
-            continue
-    return data.decode("latin-1")
-
-
 def _from_text(text: str, kind: Kind) -> Extracted:
+    text = plain(_CONTROLS.sub("", text))
     if kind == "markdown":
         text = markdown_text(text)
     elif kind == "rst":
@@ -124,19 +130,32 @@ def _from_text(text: str, kind: Kind) -> Extracted:
     return Extracted(first if len(first) <= _TITLE_CHARS else "", text.strip())
 
 
-def _from_html(data: bytes) -> Extracted:
+def _from_html(page: str) -> Extracted:
     import trafilatura
 
-    if _ENDLESS_TAG.search(_QUOTED.sub(b"=", data)):
-        raise ExtractionError("The page has a tag with thousands of attributes.")
-    tree = trafilatura.load_html(data)
+    if page.count("<") > TAGS:
+        raise ExtractionError(f"The page has more than {TAGS:,} tags.")
+    if _ENDLESS_TAG.search(_QUOTED.sub("= ", page)):
+        raise ExtractionError(_ATTRIBUTES_ERROR)
+    tree = trafilatura.load_html(page)
     if tree is None:
         raise ExtractionError("The page cannot be read as HTML.")
+    if tree.xpath(
+        f"boolean(//*[count(@*) > {ATTRIBUTES}])"
+    ):  # in a form that the mark above missed
+        raise ExtractionError(_ATTRIBUTES_ERROR)
     title, canonical_url = _html_title(tree), _canonical_url(tree)
+    asks_password = bool(tree.xpath("boolean(//input[@type='password'])"))
     text = trafilatura.extract(tree, fast=True, include_comments=False) or ""
     if len(text) < _SHORT_TEXT:  # no article in it, such as a list of links
         text = max(text, trafilatura.html2txt(tree), key=len)
-    return Extracted(title, text.replace("\N{PILCROW SIGN}", ""), canonical_url)
+    return Extracted(
+        plain(title),
+        plain(text.replace("\N{PILCROW SIGN}", "")),
+        canonical_url,
+        not_free=_NOT_FREE.search(page) is not None,
+        asks_password=asks_password,
+    )
 
 
 def _html_title(tree: Any) -> str:
@@ -166,11 +185,20 @@ def _from_pdf(data: bytes) -> Extracted:
     try:
         with _PDFIUM, pypdfium2.PdfDocument(data) as document:
             title = _pdf_title(document)
-            pages = range(min(len(document), PDF_PAGES))
-            text = "\n\n".join(_pdf_page(document, number) for number in pages)
+            text = "\n\n".join(_pdf_pages(document))
     except pypdfium2.PdfiumError as error:
         raise ExtractionError(f"The PDF cannot be read: {error}") from error
-    return Extracted(title, text.replace("\r\n", "\n").strip())
+    return Extracted(plain(title), plain(text.replace("\r\n", "\n").strip()))
+
+
+def _pdf_pages(document: Any) -> Iterator[str]:
+    room = TEXT_BYTES
+    for number in range(min(len(document), PDF_PAGES)):
+        text = _pdf_page(document, number)
+        yield text[:room]
+        room -= len(text)
+        if room <= 0:
+            return
 
 
 def _pdf_title(document: Any) -> str:

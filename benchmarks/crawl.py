@@ -1,0 +1,133 @@
+"""Measure what safe fetching and extracting pages cost, beside their floors of the same run.
+
+`python benchmarks/crawl.py [--rounds 7] [--report FILE]` prints a Markdown report, in about two
+minutes. A loopback site and every contestant are processes of their own that take turns, so that a
+busy machine slows all of them; figures are pages per second of CPU, user and system time together.
+"""
+
+from __future__ import annotations
+
+import argparse
+import statistics
+import sys
+from contextlib import ExitStack
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+from crawl_site import BIG, HOSTS, PAGE_BYTES
+from environment import environment, load
+from measure import Process, Spread
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+FETCHED: Final = 2_000
+EXTRACTED: Final = 200
+PACKAGES: Final = (
+    "collection-search", "aiohttp", "protego", "trafilatura", "lxml", "pypdfium2",
+)  # fmt: skip
+GATE_GOAL: Final = 0.6
+EXTRACTION_GOAL: Final = 0.85
+STALL_GOAL_MS: Final = 20.0
+
+Rounds = dict[str, list[dict[str, Any]]]
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Print the report; return 0 whatever the figures."""
+    options = _options(arguments)
+    at_start = load()
+    with ExitStack() as stack:
+        site = stack.enter_context(Process("crawl_site.py"))
+        ports = site.read()["ports"]
+        contestants = {
+            name: stack.enter_context(Process("crawl_contestants.py", name, str(ports)))
+            for name in ("bare", "gate", "extract-1", "extract-2", "both-1", "both-2", "big-1")
+        }
+        rounds = measured(contestants, options.rounds)
+    text = "\n".join(report(rounds, at_start)) + "\n"
+    print(text, end="")
+    if options.report:
+        options.report.write_text(text, "utf-8")
+    return 0
+
+
+def measured(contestants: dict[str, Process], rounds: int) -> Rounds:
+    """Return the rounds of each contestant; the first one, in which caches fill, is dropped."""
+    found: Rounds = {name: [] for name in contestants}
+    for turn in range(rounds + 1):
+        for name, process in contestants.items():
+            process.write({"bare": FETCHED, "gate": FETCHED, "big-1": BIG}.get(name, EXTRACTED))
+            told = process.read()
+            if turn:
+                found[name].append(told)
+    return found
+
+
+def report(rounds: Rounds, at_start: str) -> Iterator[str]:
+    """Yield the lines of the Markdown report."""
+    yield "# Fetching and extracting pages\n"
+    yield from environment(PACKAGES)
+    yield f"- at the start: {at_start}"
+    yield f"- pages of {PAGE_BYTES // 1000} kB on {HOSTS} loopback hosts, no delay between requests"
+    yield f"- medians and quartiles of {len(rounds['bare'])} rounds\n"
+    yield "| contestant | pages per CPU second | pages per second |"
+    yield "|---|---|---|"
+    for name, told in rounds.items():
+        if name == "big-1":
+            continue
+        yield f"| {TITLES[name]} | {_rate(told, 'cpu_s')} | {_rate(told, 'wall_s')} |"
+    yield "\n| ratio of one round to its floor in the same round | median | goal |"
+    yield "|---|---|---|"
+    for title, subject, floor, goal in (
+        ("gate / bare aiohttp", "gate", "bare", GATE_GOAL),
+        ("fetch + extraction / extraction, 1 process", "both-1", "extract-1", EXTRACTION_GOAL),
+        ("fetch + extraction / extraction, 2 processes", "both-2", "extract-2", EXTRACTION_GOAL),
+    ):
+        yield f"| {title} | {ratio(rounds[subject], rounds[floor]):.2f} | >= {goal} |"
+    yield "\n| longest stall of the loop, ms | one callback, worst round | by the clock, median |"
+    yield "|---|---|---|"
+    for name in ("bare", "gate", "both-1", "both-2", "big-1"):
+        held = max(one["held_ms"] for one in rounds[name])
+        stall = statistics.median(one["stall_ms"] for one in rounds[name])
+        yield f"| {TITLES[name]} | {held:.1f} | {stall:.1f} |"
+    yield f"| goal | <= {STALL_GOAL_MS:g} | |"
+
+
+TITLES: Final = {
+    "bare": "bare aiohttp loop",
+    "gate": "safe fetch",
+    "extract-1": "extraction alone, 1 process",
+    "extract-2": "extraction alone, 2 processes",
+    "both-1": "fetch + extraction, 1 worker process",
+    "both-2": "fetch + extraction, 2 worker processes",
+    "big-1": "the same, pages of 9 MB and PDF of 29 MB",
+}
+
+
+def ratio(subject: Sequence[dict[str, Any]], floor: Sequence[dict[str, Any]]) -> float:
+    """Return the median over the rounds of pages per CPU second against the floor's.
+
+    >>> ratio([{"pages": 6, "cpu_s": 2.0}], [{"pages": 8, "cpu_s": 2.0}])
+    0.75
+    """
+    pairs = zip(subject, floor, strict=True)
+    return statistics.median(
+        (ours["pages"] / ours["cpu_s"]) / (theirs["pages"] / theirs["cpu_s"])
+        for ours, theirs in pairs
+    )
+
+
+def _rate(told: Sequence[dict[str, Any]], seconds: str) -> Spread:
+    return Spread.of(one["pages"] / one[seconds] for one in told)
+
+
+def _options(arguments: Sequence[str] | None) -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0] if __doc__ else None)
+    parser.add_argument("--rounds", type=int, default=7, help="of each contestant (default 7)")
+    parser.add_argument("--report", type=Path, help="write the report there as well")
+    return parser.parse_args(arguments)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

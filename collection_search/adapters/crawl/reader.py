@@ -1,0 +1,209 @@
+"""One page of the web as text: fetched, extracted, and judged for what it is worth."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from typing import TYPE_CHECKING, Final, Protocol, TypeAlias
+from urllib.parse import urlsplit
+
+from ...errors import FetchError, InvalidUrlError
+from ...pages import FetchedPage, NotModified, PageKind, ReadPage, Validators
+from ...urls import normalize_url
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable, Mapping
+
+    from ...errors import FetchReason
+    from .extract import Extracted
+
+__all__ = ["Fetcher", "PageReader", "Parser", "ReadPage", "TextSource", "verdict"]
+
+Parser: TypeAlias = "Callable[[FetchedPage], Awaitable[Extracted]]"
+"""Reads pages of one kind in place of the built-in extraction, OCR for scanned PDFs for instance.
+
+It limits itself: what it is given comes from strangers. An empty text is the outcome `empty`."""
+
+_SUFFIXES: Final[Mapping[PageKind, str]] = {
+    "html": ".html",
+    "xml": ".html",
+    "pdf": ".pdf",
+    "markdown": ".md",
+    "rst": ".rst",
+    "text": ".txt",
+}
+_NOTICE_CHARS: Final = 600
+"""A longer text is no mere notice that a page is missing or asks for a login."""
+_TEASER_CHARS: Final = 3_000
+"""A longer text is worth keeping, even if the page holds back more."""
+
+_SEPARATOR = re.compile(r"\s*(?:[|\u2013\u2014·»:\n]|\s-\s)\s*")
+_MISSING = re.compile(
+    r"""(?:(?:http\s*)?(?:error|status|fehler)?\s*(?:404|410)\b[\s.!,]*(?:error|fehler)?[\s.!,]*)?
+    (?:(?:sorry|oops|ooops|hoppla)[\s,.!]*)?
+    (?:(?:this\s+|the\s+|die\s+|diese\s+)?(?:requested\s+|gesuchte\s+)?
+       (?:page|seite|file|document|content|article|artikel|url)?\s*
+       (?:(?:was|is|could|can)?\s*(?:not|n.t)\s+(?:be\s+)?(?:found|available)
+         |(?:does\s+not|doesn.t|no\s+longer)\s+exists? | gone
+         |(?:wurde\s+|ist\s+|konnte\s+)?(?:leider\s+)?nicht\s+(?:mehr\s+)?
+           (?:gefunden|verf[üu]gbar|vorhanden)(?:\s+werden)?
+         |existiert\s+nicht(?:\s+mehr)?)
+     | page\s+(?:introuvable|non\s+trouv[ée]e)
+     | p[áa]gina\s+no\s+encontrada | pagina\s+non\s+trovata
+    )?[\s.!]*""",
+    re.IGNORECASE | re.VERBOSE,
+)
+"""One part of a title, or a line of text, that says nothing but this."""
+_MISSING_TEXT = re.compile(
+    r"""\b(?:page|article|url|address|link)\b[^.!?]{0,40}
+        \b(?:looking\s+for|requested|tried\s+to\s+reach)\b[^.!?]{0,60}\b(?:not|n.t|no\s+longer|moved|removed|deleted)\b
+    | \b(?:requested|gesuchte|angeforderte|aufgerufene)\s+
+        (?:page|url|address|article|seite|artikel|adresse)\b[^.!?]{0,40}\b(?:not|n.t|no\s+longer|nicht)\b""",
+    re.IGNORECASE | re.VERBOSE,
+)
+_LOGIN = re.compile(
+    r"sign[\s-]?in|log[\s-]?[io]n|anmeld(?:en|ung)|einloggen|connexion|iniciar sesi[óo]n|accedi",
+    re.IGNORECASE,
+)
+_WALL = re.compile(
+    r"""\b(?:subscribe|sign\s+up|log\s*in|sign\s+in|register)\b[^.!?]{0,40}
+        \bto\s+(?:continue|keep|read|access|unlock|view)\b
+    | \b(?:this|the)\s+(?:article|content|story|page)\s+is\s+(?:only\s+)?
+        (?:for|available\s+to|reserved\s+for)\s+(?:our\s+)?(?:paid\s+|paying\s+)?(?:subscribers|members)\b
+    | \b(?:already|become)\s+a\s+(?:subscriber|paying\s+member)\b
+    | \b(?:jetzt|weiter)\s*(?:lesen)?\s*mit\b[^.!?]{0,30}\b(?:abo|plus)\b
+    | \bnur\s+f[üu]r\s+abonnent""",
+    re.IGNORECASE | re.VERBOSE,
+)
+
+
+class Fetcher(Protocol):
+    """Gets the bytes of a page."""
+
+    async def fetch(
+        self, url: str, *, validators: Validators | None = None
+    ) -> FetchedPage | NotModified:
+        """Return the page. Raises FetchError."""
+        ...
+
+
+class TextSource(Protocol):
+    """Gets the text of bytes."""
+
+    async def extract(self, body: bytes, *, name: str, charset: str | None = None) -> Extracted:
+        """Return title and text. Raises FetchError."""
+        ...
+
+
+class PageReader:
+    """Reads pages one at a time or many at once; fetcher and extraction are the caller's to close.
+
+    `parsers` take over kinds of documents, by the name of the kind.
+    """
+
+    def __init__(
+        self,
+        fetcher: Fetcher,
+        extraction: TextSource,
+        *,
+        parsers: Mapping[PageKind, Parser] | None = None,
+    ) -> None:
+        self._fetcher = fetcher
+        self._extraction = extraction
+        self._parsers = dict(parsers or {})
+
+    async def read(
+        self, url: str, *, validators: Validators | None = None, content_hash: str | None = None
+    ) -> ReadPage | NotModified:
+        """Return the page's text, or NotModified for who knows this version.
+
+        It is known by its validators, or else by the hash of its bytes: see `ReadPage`.
+
+        Raises FetchError with the reason: what fetching refuses, what extraction cannot read, and
+        `empty`, `soft_404`, `paywalled` or `needs_login` for a page without the text it promises.
+        """
+        page = await self._fetcher.fetch(url, validators=validators)
+        if isinstance(page, NotModified):
+            return page
+        if page.content_hash == content_hash:
+            return NotModified(page.url, page.final_url, page.validators, page.fetched_at)
+        found = await self._extracted(page)
+        if page.kind == "html" and (reason := verdict(found)):
+            raise FetchError(_MESSAGES[reason], reason=reason, status=page.status)
+        return ReadPage(
+            url=page.url,
+            final_url=page.final_url,
+            canonical_url=_same_site(found.canonical_url, page.final_url),
+            title=found.title,
+            text=found.text,
+            kind=page.kind,
+            validators=page.validators,
+            content_hash=page.content_hash,
+            fetched_at=page.fetched_at,
+            status=page.status,
+        )
+
+    async def _extracted(self, page: FetchedPage) -> Extracted:
+        if parser := self._parsers.get(page.kind):
+            found = await parser(page)
+        elif suffix := _SUFFIXES.get(page.kind):
+            body, name = page.body, f"page{suffix}"
+            found = await self._extraction.extract(body, name=name, charset=page.charset)
+        else:
+            text = f"A {page.kind} file is no page to read."
+            raise FetchError(text, reason="unsupported_type", status=page.status)
+        if not found.text.strip():
+            raise FetchError(_MESSAGES["empty"], reason="empty", status=page.status)
+        return replace(found, text=found.text.strip())
+
+
+def verdict(found: Extracted) -> FetchReason | None:
+    """Return why an HTML page is not worth keeping, or None.
+
+    >>> from collection_search.adapters.crawl.extract import Extracted
+    >>> verdict(Extracted("Page not found", "Sorry! Try our search."))
+    'soft_404'
+    >>> verdict(Extracted("Herons", "They wade. Subscribe to continue reading."))
+    'paywalled'
+    """
+    length = len(found.text)
+    if length <= _NOTICE_CHARS:
+        if _says_missing(found):
+            return "soft_404"
+        if found.asks_password and _LOGIN.search(f"{found.title}\n{found.text[:100]}"):
+            return "needs_login"
+    if length <= _TEASER_CHARS and (found.not_free or _WALL.search(found.text)):
+        return "paywalled"
+    return None
+
+
+def _says_missing(found: Extracted) -> bool:
+    beginning = f"{found.title[:200]}\n{found.text[:200]}"
+    parts = [part for part in _SEPARATOR.split(beginning) if any(map(str.isalnum, part))]
+    said = any(_MISSING.fullmatch(part) for part in parts[:6])
+    return said or _MISSING_TEXT.search(found.text) is not None
+
+
+def _same_site(address: str | None, page: str) -> str | None:
+    """Return the address in normal form if it is on the page's host, with or without www."""
+    if address is None:
+        return None
+    try:
+        address = normalize_url(address)
+        ours, theirs = urlsplit(page), urlsplit(address)
+        same = _site(ours.hostname) == _site(theirs.hostname) and ours.port == theirs.port
+    except (InvalidUrlError, ValueError):
+        return None
+    return address if same else None
+
+
+def _site(host: str | None) -> str:
+    return (host or "").removeprefix("www.")
+
+
+_MESSAGES: Final[Mapping[FetchReason, str]] = {
+    "empty": "The page holds no text.",
+    "soft_404": "The page says that it does not exist.",
+    "paywalled": "The page shows the beginning of a text that must be paid for.",
+    "needs_login": "The page asks for a password.",
+}

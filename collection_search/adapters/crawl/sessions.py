@@ -1,0 +1,104 @@
+"""One object with connections per event loop, which ends with its loop."""
+
+from __future__ import annotations
+
+import asyncio
+import atexit
+import os
+import socket
+import threading
+import weakref
+from contextlib import suppress
+from typing import TYPE_CHECKING, Any, Final, Generic, NamedTuple, TypeVar
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncGenerator, Awaitable, Callable
+
+T = TypeVar("T")
+Sockets = weakref.WeakSet[socket.socket]
+
+_GOODBYE_S: Final = 1.0
+
+
+class _Life(NamedTuple, Generic[T]):
+    value: T
+    ending: AsyncGenerator[T]
+    sockets: Sockets
+
+
+class PerLoop(Generic[T]):
+    """Makes one `T` for each event loop that asks.
+
+    What `make(sockets)` returns notes the sockets that it opens there, since these are closed by
+    hand when a loop was closed without further ado; else `close` ends it.
+    """
+
+    def __init__(self, make: Callable[[Sockets], T], close: Callable[[T], Awaitable[None]]) -> None:
+        self._make = make
+        self._close = close
+        self._lives: weakref.WeakKeyDictionary[asyncio.AbstractEventLoop, _Life[T]] = (
+            weakref.WeakKeyDictionary()
+        )
+        self._lock = threading.Lock()
+        self._process = os.getpid()
+        _all.add(self)
+
+    async def get(self) -> T:
+        """Return the running loop's object; the first call makes it."""
+        loop = asyncio.get_running_loop()
+        life = self._lives.get(loop)
+        if life is None:
+            sockets: Sockets = weakref.WeakSet()
+            ending = self._until_end(loop, sockets)
+            life = _Life(await anext(ending), ending, sockets)
+            with self._lock:
+                self._lives[loop] = life
+            await self._forget_closed()
+        return life.value
+
+    async def aclose(self) -> None:
+        """Close the running loop's object, and what belongs to loops that were closed."""
+        await self._forget_closed()
+        life = self._lives.get(asyncio.get_running_loop())
+        if life is not None:
+            await life.ending.aclose()
+
+    def close_running(self) -> None:
+        """Close from outside what belongs to loops that run, such as the bridge's."""
+        for loop, life in list(self._lives.items()):
+            if self._process == os.getpid() and loop.is_running():
+                with suppress(RuntimeError, TimeoutError):
+                    closed = asyncio.run_coroutine_threadsafe(life.ending.aclose(), loop)
+                    closed.result(_GOODBYE_S)
+
+    async def _until_end(
+        self, loop: asyncio.AbstractEventLoop, sockets: Sockets
+    ) -> AsyncGenerator[T]:
+        """Yield the object; a loop that shuts down closes its generators, and so this one."""
+        value = self._make(sockets)
+        try:
+            yield value
+        finally:
+            with self._lock:  # the object knows its loop, which would be kept for ever
+                self._lives.pop(loop, None)
+            with suppress(RuntimeError):  # the loop may be closing already
+                await self._close(value)
+
+    async def _forget_closed(self) -> None:
+        with self._lock:
+            closed = [loop for loop in self._lives if loop.is_closed()]
+            left = [self._lives.pop(loop) for loop in closed]
+        for life in left:
+            for one in list(life.sockets):  # a transport cannot be closed without its loop
+                one.close()
+            with suppress(RuntimeError):
+                await self._close(life.value)
+
+
+_all: weakref.WeakSet[PerLoop[Any]] = weakref.WeakSet()
+
+
+@atexit.register
+def _close_running() -> None:
+    for each in list(_all):
+        each.close_running()

@@ -1,0 +1,267 @@
+"""The pages of one site: those that its sitemaps list, and those that its links lead to.
+
+Pages of strangers are not parsed here: addresses are found by patterns that take time in
+proportion to the size of the page, whatever it holds.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import re
+from collections import deque
+from dataclasses import dataclass
+from html import unescape
+from typing import TYPE_CHECKING, Final, Protocol
+from urllib.parse import urljoin, urlsplit
+
+from ...errors import FetchError, InvalidUrlError
+from ...pages import FetchedPage
+from ...urls import normalize_url, url_key
+from .charset import decoded
+from .decoding import Decoder
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncGenerator, Iterator
+
+    from ...pages import NotModified, PageKind, Validators
+
+SITEMAP_KINDS: Final[frozenset[PageKind]] = frozenset({"xml", "gzip", "text"})
+SITEMAP_BYTES: Final = 20_000_000
+"""Of an unpacked sitemap."""
+MAX_SITEMAPS: Final = 50
+MAX_LINKS: Final = 5_000
+"""Of one page."""
+
+_SLICE: Final = 1 << 18
+_OVERLAP: Final = 1 << 12
+_LOCATION = re.compile(
+    r"<(?:[\w.-]{1,20}:)?loc\s{0,99}>\s{0,99}(?:<!\[CDATA\[\s{0,99})?([^<\]\s]{1,2000}+)"
+)
+_INDEX = re.compile(r"<(?:[\w.-]{1,20}:)?sitemapindex\b")
+_ANCHOR = re.compile(r"<a\s([^<>]{1,3000}+)>", re.IGNORECASE)
+_BASE = re.compile(r"<base\s([^<>]{1,3000}+)>", re.IGNORECASE)
+_HREF = re.compile(
+    r"""(?:^|\s)href\s{0,9}=\s{0,9}(?:"([^"]{1,2000}+)"|'([^']{1,2000}+)'|([^\s"'>]{1,2000}+))""",
+    re.IGNORECASE,
+)
+_NOFOLLOW = re.compile(r"""\brel\s{0,9}=\s{0,9}["']?[^"'>]{0,200}\bnofollow\b""", re.IGNORECASE)
+_NO_PAGE: Final = (
+    ".7z", ".avi", ".bmp", ".css", ".csv", ".doc", ".docx", ".eot", ".exe", ".gif", ".gz", ".ico",
+    ".jpeg", ".jpg", ".js", ".json", ".m4a", ".mov", ".mp3", ".mp4", ".ogg", ".png", ".ppt",
+    ".pptx", ".rar", ".svg", ".tar", ".tif", ".tiff", ".ttf", ".wav", ".webm", ".webp", ".woff",
+    ".woff2", ".xls", ".xlsx", ".xml", ".zip",
+)  # fmt: skip
+
+
+class PageSource(Protocol):
+    """Fetches pages; `SafeFetcher` is one."""
+
+    async def fetch(
+        self,
+        url: str,
+        *,
+        validators: Validators | None = None,
+        accept: frozenset[PageKind] = ...,
+    ) -> FetchedPage | NotModified:
+        """Return the page. Raises FetchError."""
+        ...
+
+    async def sitemaps(self, url: str) -> list[str]:
+        """Return the sitemaps that the site's robots.txt names. Raises FetchError."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Visit:
+    """One address of the site, with its page or the reason why there is none."""
+
+    url: str
+    depth: int
+    """Links between the start and this page."""
+    page: FetchedPage | None = None
+    error: FetchError | None = None
+
+
+async def crawl_site(
+    source: PageSource, start: str, *, depth: int = 1, max_pages: int = 100
+) -> AsyncGenerator[Visit]:
+    """Visit the pages of the start's site, nearest first, each once.
+
+    At most `max_pages` addresses are asked, those that fail included; links are followed over at
+    most `depth` steps, and never to another host. Raises InvalidUrlError for the start alone.
+    """
+    waiting = deque([(start, 0)])
+    seen = {url_key(start)}
+    site = site_of(start)
+    for _ in range(max_pages):
+        if not waiting:
+            return
+        url, level = waiting.popleft()
+        visit = await _visited(source, url, level)
+        page = visit.page
+        if page is not None:
+            if level == 0:
+                site = site_of(page.final_url)  # the start may have moved
+            elif site_of(page.final_url) != site or _is_known(page.final_url, url, seen):
+                continue
+            if level < depth and page.kind == "html":
+                new = [link for link in await _links(page) if site_of(link) == site]
+                waiting.extend((link, level + 1) for link in _unseen(new, seen))
+        yield visit
+
+
+async def sitemap_urls(source: PageSource, start: str, *, max_urls: int = 1_000) -> list[str]:
+    """Return the addresses of the start's site that its sitemaps list, in normal form.
+
+    Sitemaps are those that robots.txt names, else `/sitemap.xml`. Raises FetchError when not one
+    of them can be had, InvalidUrlError for a start that is no address.
+    """
+    start = normalize_url(start)
+    site, found, seen = site_of(start), list[str](), set[str]()
+    waiting = deque(await source.sitemaps(start) or [urljoin(start, "/sitemap.xml")])
+    asked = set(waiting)
+    failed: FetchError | None = None
+    for count in range(MAX_SITEMAPS):
+        if not waiting or len(found) >= max_urls:
+            break
+        try:
+            page = await source.fetch(waiting.popleft(), accept=SITEMAP_KINDS)
+            if not isinstance(page, FetchedPage):
+                continue
+            is_index, listed = await asyncio.to_thread(_listed, page)
+        except FetchError as error:
+            failed = failed or error
+            continue
+        if is_index:
+            waiting.extend(new for new in listed if new not in asked)
+            asked.update(listed)
+            continue
+        pages = _unseen((url for url in _normal(listed) if site_of(url) == site), seen)
+        found.extend(pages)
+        if count == 0:
+            failed = None
+    if failed is not None and not found:
+        raise failed
+    return found[:max_urls]
+
+
+def site_of(url: str) -> str:
+    """Return what two addresses of one site share: the host without `www.`, and an odd port.
+
+    >>> site_of("https://www.example.com/a") == site_of("http://example.com/b")
+    True
+    """
+    parts = urlsplit(url)
+    host = (parts.hostname or "").removeprefix("www.").removesuffix(".")
+    return host if parts.port in {None, 80, 443} else f"{host}:{parts.port}"
+
+
+def links_in(text: str, address: str) -> list[str]:
+    """Return the http(s) addresses that a page's links lead to, in normal form, in order.
+
+    Links that ask not to be followed and those to pictures, archives and the like are left out.
+
+    >>> links_in('<a href="/b?x=1&amp;y=2#top">b</a>', "https://example.com/a")
+    ['https://example.com/b?x=1&y=2']
+    """
+    base = _BASE.search(text)
+    target = _href(base[1]) if base else None
+    if target:
+        address = _joined(address, target) or address
+    found: dict[str, None] = {}
+    for anchor in _ANCHOR.finditer(text):
+        target = None if _NOFOLLOW.search(anchor[1]) else _href(anchor[1])
+        link = _joined(address, target) if target else None
+        if link and not link.partition("?")[0].lower().endswith(_NO_PAGE):
+            found[link] = None
+        if len(found) >= MAX_LINKS:
+            break
+    return list(found)
+
+
+async def _visited(source: PageSource, url: str, depth: int) -> Visit:
+    try:
+        page = await source.fetch(url)
+    except FetchError as error:
+        return Visit(url, depth, error=error)
+    return Visit(url, depth, page=page if isinstance(page, FetchedPage) else None)
+
+
+def _is_known(final_url: str, url: str, seen: set[str]) -> bool:
+    """Tell whether a redirect led to a page that was or will be visited; notes it if not."""
+    key = url_key(final_url)
+    if key == url_key(url):
+        return False
+    known = key in seen
+    seen.add(key)
+    return known
+
+
+async def _links(page: FetchedPage) -> list[str]:
+    def read() -> list[str]:
+        return links_in(decoded(page.body, page.charset), page.final_url)
+
+    return read() if len(page.body) <= _OVERLAP else await asyncio.to_thread(read)
+
+
+def _listed(page: FetchedPage) -> tuple[bool, list[str]]:
+    """Return whether the sitemap is an index, and what it lists."""
+    body = _unpacked(page.body) if page.kind == "gzip" else page.body
+    text = decoded(body, page.charset)
+    if page.kind == "text" and "<" not in text[:_OVERLAP]:
+        return False, [line.strip() for line in text.split("\n") if line.strip()]
+    return _INDEX.search(text[:_OVERLAP]) is not None, list(_locations(text))
+
+
+def _unpacked(body: bytes) -> bytes:
+    decoder, parts, size = Decoder("gzip", max_ratio=100), list[bytes](), 0
+    for piece in decoder.feed(body):
+        parts.append(piece)
+        size += len(piece)
+        if size > SITEMAP_BYTES:
+            raise FetchError("the sitemap is too large", reason="too_large")
+    decoder.finish()
+    return b"".join(parts)
+
+
+def _locations(text: str) -> Iterator[str]:
+    """Give the addresses slice by slice, so that other threads have their turn."""
+    end = 0
+    for start in range(0, len(text), _SLICE):
+        for found in _LOCATION.finditer(text, max(start, end), start + _SLICE + _OVERLAP):
+            if found.start() >= start + _SLICE:
+                break
+            end = found.end()
+            yield unescape(found[1])
+
+
+def _href(attributes: str) -> str | None:
+    found = _HREF.search(attributes)
+    if found is None:
+        return None
+    return unescape(found[1] or found[2] or found[3]).strip()
+
+
+def _joined(address: str, target: str) -> str | None:
+    try:
+        return normalize_url(urljoin(address, target))
+    except (InvalidUrlError, ValueError):
+        return None
+
+
+def _normal(urls: list[str]) -> Iterator[str]:
+    for url in urls:
+        try:
+            yield normalize_url(url)
+        except InvalidUrlError:
+            continue
+
+
+def _unseen(urls: Iterator[str] | list[str], seen: set[str]) -> list[str]:
+    new: list[str] = []
+    for url in urls:
+        key = url_key(url)
+        if key not in seen:
+            seen.add(key)
+            new.append(url)
+    return new

@@ -1,0 +1,19 @@
+"""A site of hostile and odd servers, and what reading each of its pages has to end in."""
+
+from __future__ import annotations
+
+from functools import cache
+
+from . import answers, bombs, delays, documents, redirects, robots, texts
+from .case import Case, Outcome
+from .resolver import ScriptedResolver
+from .server import HostileSite
+
+__all__ = ["Case", "HostileSite", "Outcome", "ScriptedResolver", "cases"]
+
+
+@cache
+def cases() -> tuple[Case, ...]:
+    """Return every case; their names are unique."""
+    parts = (bombs, delays, redirects, robots, texts, documents, answers)
+    return tuple(case for part in parts for case in part.cases())

@@ -1,0 +1,50 @@
+"""One case of the hostile site: what it does, and how reading it has to end."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias
+
+from .replies import MARKER, Reply
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from ...pages import FetchReason
+
+Outcome: TypeAlias = "FetchReason | Literal['read', 'not_modified']"
+
+NO_ROBOTS: Final = Reply(b"none here", status=404, kind="text/plain")
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """A server of its own, asked for `start`."""
+
+    name: str
+    does: str
+    """What is hostile or odd about it."""
+    outcome: Outcome
+    """`read`, `not_modified`, or the reason of the refusal."""
+    pages: Mapping[str, Reply | tuple[Reply, ...]] = field(default_factory=dict)
+    """By path; of several replies each request gets the next, and the last one again."""
+    robots: Reply = NO_ROBOTS
+    start: str = "http://{host}/page"
+    """The address to read: `{host}` and `{forbidden}` as in replies."""
+    text: str = MARKER
+    """Stands in the text that was read."""
+    not_text: str = ""
+    """Does not."""
+    names: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    """Addresses that the resolver gives for a name: the first time, the second, the last again."""
+    known: bool = False
+    """The page was read before: validators are sent."""
+    times: int = 1
+    """How often the address is read; the last time counts."""
+    slow: bool = False
+    """Nothing but a deadline ends it."""
+
+
+def one(name: str, does: str, outcome: Outcome, page: Reply, **more: Any) -> Case:
+    """Return a case of a single page."""
+    return Case(name, does, outcome, {"/page": page}, **more)

@@ -1,0 +1,122 @@
+"""Connections belong to a loop and end with it."""
+
+from __future__ import annotations
+
+import asyncio
+import gc
+import subprocess
+import sys
+import textwrap
+import threading
+import weakref
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import TYPE_CHECKING
+
+import pytest
+
+from collection_search.adapters.crawl.fetch import FetchPolicy, SafeFetcher
+from collection_search.bridge import run_blocking
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+
+class Handler(BaseHTTPRequestHandler):
+    protocol_version = "HTTP/1.1"
+
+    def do_GET(self):
+        self.send_response(200)
+        self.send_header("Content-Length", "5")
+        self.end_headers()
+        self.wfile.write(b"heron")
+
+    def log_message(self, *args):
+        pass
+
+
+@pytest.fixture
+def address() -> Iterator[str]:
+    with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
+        server.daemon_threads = True
+        thread = threading.Thread(target=server.serve_forever)
+        thread.start()
+        yield f"127.0.0.1:{server.server_port}"
+        server.shutdown()
+        thread.join()
+
+
+@pytest.fixture
+def fetcher(address) -> SafeFetcher:
+    return SafeFetcher(FetchPolicy(min_delay_s=0.0, allowed_addresses=frozenset({address})))
+
+
+def test_a_loop_takes_its_connections_along(fetcher, address, caplog):
+    loops = []
+
+    async def call() -> None:
+        loops.append(weakref.ref(asyncio.get_running_loop()))
+        await fetcher.fetch(f"http://{address}/")
+
+    for _ in range(2):
+        asyncio.run(call())
+    gc.collect()  # an open session would warn, and warnings are errors here
+    assert [loop() for loop in loops] == [None, None]
+    assert not fetcher._homes._lives
+    assert caplog.text == ""
+
+
+def test_a_loop_that_is_only_closed_leaves_nothing(fetcher, address):
+    sockets = []
+
+    def call() -> None:
+        loop = asyncio.new_event_loop()
+        loop.run_until_complete(fetcher.fetch(f"http://{address}/"))
+        sockets.extend(fetcher._homes._lives[loop].sockets)
+        loop.close()
+
+    def calls() -> None:
+        for _ in range(3):
+            call()
+        asyncio.run(fetcher.fetch(f"http://{address}/"))
+        assert sockets
+        assert {each.fileno() for each in sockets} == {-1}
+        gc.collect()
+
+    with pytest.warns(ResourceWarning, match="unclosed transport"):  # such a loop's own
+        calls()
+    assert not fetcher._homes._lives
+
+
+async def test_a_closed_fetcher_opens_again(fetcher, address):
+    for _ in range(2):
+        await fetcher.fetch(f"http://{address}/")
+        await fetcher.aclose()
+        await fetcher.aclose()
+
+
+def test_two_loops_at_once(fetcher, address):
+    async def call() -> None:
+        await fetcher.fetch(f"http://{address}/")
+
+    run_blocking(call())
+    asyncio.run(call())
+    run_blocking(call())
+    run_blocking(fetcher.aclose())
+
+
+def test_a_process_ends_in_silence(address):
+    script = f"""
+        from collection_search.adapters.crawl.fetch import FetchPolicy, SafeFetcher
+        from collection_search.bridge import run_blocking
+
+        fetcher = SafeFetcher(FetchPolicy(allowed_addresses=frozenset({{{address!r}}}), robots=False))
+        print(run_blocking(fetcher.fetch("http://{address}/")).body.decode())
+    """
+    run = subprocess.run(
+        [sys.executable, "-X", "dev", "-W", "error", "-c", textwrap.dedent(script)],
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
+    assert (run.returncode, run.stdout, run.stderr) == (0, "heron\n", "")
