@@ -17,20 +17,29 @@ from typing import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
     from contextlib import AbstractContextManager
 
     from .contracts import SearchAdapterResponse
+    from .options import SearchOptions
+    from .pages import NotModified, ReadPage, Validators
     from .records import (
         Chunk,
         Claim,
         CollectionInfo,
+        DeadLetter,
+        Deleted,
         Document,
         Embedded,
+        Fetched,
+        Filters,
         IngestionRequest,
         PendingChunk,
         PendingVectors,
+        QuestionRecord,
+        StagedSession,
         StoredChunk,
+        StoredDocument,
         TenantScope,
         Ticket,
         TicketStatus,
@@ -57,6 +66,27 @@ class BaseSearchAdapter(Protocol):
 
         Raises a `SearchProviderError`; whether a retry helps is in its `retryable`.
         """
+        ...
+
+
+@runtime_checkable
+class SupportsOptions(Protocol):
+    """A search adapter that looks at options and says in `applied` what it made of each.
+
+    The worker drops what does not fit afterwards, so that an adapter may leave an option out.
+    """
+
+    provider_name: str
+
+    def search(
+        self,
+        query: str,
+        *,
+        max_results: int,
+        timeout: float | None = None,
+        options: SearchOptions | None = None,
+    ) -> SearchAdapterResponse:
+        """Return the same as `BaseSearchAdapter.search`."""
         ...
 
 
@@ -112,7 +142,31 @@ class StagingStore(Protocol):
         ...
 
     def prune(self, older_than_s: float) -> int:
-        """Drop texts of that age that no ledger row needs; return how many."""
+        """Drop texts of that age that no ledger row and no session needs; return how many."""
+        ...
+
+    def open_session(
+        self,
+        scope: TenantScope,
+        candidates: Sequence[Mapping[str, Any]],
+        facts: Mapping[str, Any],
+    ) -> str:
+        """Keep acquired candidates, both JSON-plain, and return the session's id.
+
+        Their texts stay staged as long as the session does.
+        """
+        ...
+
+    def session(self, tenant_id: str, session_id: str) -> StagedSession | None:
+        """Return a session of this tenant with its candidates, or None."""
+        ...
+
+    def sessions(self, tenant_id: str, collection: str | None = None) -> list[StagedSession]:
+        """Return the tenant's sessions without their candidates, the youngest first."""
+        ...
+
+    def close_session(self, tenant_id: str, session_id: str) -> bool:
+        """Delete a session; its texts go with the next `prune`. False when there was none."""
         ...
 
 
@@ -123,21 +177,67 @@ class Ledger(Protocol):
     """
 
     def enqueue(self, request: IngestionRequest) -> Ticket:
-        """Accept the pages in one transaction; one already stored with the same text stays so."""
+        """Accept the pages in one transaction.
+
+        One already stored with the same text stays so, and one that was fetched whatever text
+        comes: `refetch` renews it. Dead and retired ones begin anew.
+        """
         ...
 
-    def claim(self, owner: str, *, lease_s: float) -> Claim | None:
-        """Take one waiting row (or one whose lease ran out) for `lease_s` seconds, or None."""
+    def claim(
+        self,
+        owner: str,
+        *,
+        lease_s: float,
+        fetch: bool = False,
+        busy_hosts: Collection[str] = (),
+    ) -> Claim | None:
+        """Take one waiting row (or one whose lease ran out) for `lease_s` seconds, or None.
+
+        With `fetch` one that has to be fetched as well, unless it is of a busy host (the URL's
+        netloc). A claim without `content_ref` is to be fetched.
+        """
         ...
 
     def renew(self, claim: Claim, *, lease_s: float) -> bool:
         """Extend the lease; False when another worker has taken the row over."""
         ...
 
-    def finish(self, claim: Claim, document: Document, chunks: Sequence[Chunk]) -> bool:
+    def finish(
+        self,
+        claim: Claim,
+        document: Document,
+        chunks: Sequence[Chunk],
+        *,
+        fetched: Fetched | None = None,
+    ) -> bool:
         """Replace the document's chunks and mark the row stored, in one transaction.
 
+        The document has the claim's `url_key`. What `fetched` says is kept for the next
+        conditional request and joins the document's provenance: `fetched_at` (ISO, UTC),
+        `final_url`, `canonical_url`, `page_kind`.
         False, and nothing written, when another worker has taken the row over.
+        """
+        ...
+
+    def unchanged(self, claim: Claim, fetched: Fetched) -> bool:
+        """Mark the row stored again without touching its chunks.
+
+        Keeps the validators that came, and those known where none came, and `checked_at` in the
+        document's provenance. False when another worker has taken the row over, or when
+        nothing is stored for the page.
+        """
+        ...
+
+    def retire(self, claim: Claim, reason: str) -> bool:
+        """Mark the page as vanished and delete its document; False when the row was taken over."""
+        ...
+
+    def postpone(self, claim: Claim, in_s: float, reason: str) -> bool:
+        """Return the row to the queue after `in_s` seconds; the attempt does not count.
+
+        False when it was buried instead, since it was postponed too often in a row, or when
+        another worker has taken it over.
         """
         ...
 
@@ -156,8 +256,28 @@ class Ledger(Protocol):
         """
         ...
 
-    def pending_in_s(self) -> float | None:
-        """Return the seconds until some row may be taken (0: now), or None when all are done."""
+    def refetch(self, scope: TenantScope, *, url_keys: Sequence[str] | None = None) -> Ticket:
+        """Put stored and retired pages, all or these, back to be fetched; what is stored stays.
+
+        Pages that are being worked on or wait already are in the ticket, too.
+        """
+        ...
+
+    def retry_failed(self, whose: TenantScope | str) -> int:
+        """Give dead rows of a collection or a tenant all their attempts back; count them."""
+        ...
+
+    def dead_letters(
+        self, tenant_id: str, *, collection: str | None = None, limit: int = 1000
+    ) -> list[DeadLetter]:
+        """Return the tenant's pages that were given up, by collection, the latest first."""
+        ...
+
+    def pending_in_s(self, *, fetch: bool = False) -> float | None:
+        """Return the seconds until some row may be taken (0: now), or None when all are done.
+
+        Rows to fetch count with `fetch` only; one in another worker's hands counts always.
+        """
         ...
 
     def status(self, tenant_id: str, ticket_id: str) -> TicketStatus | None:
@@ -175,9 +295,29 @@ class CollectionStore(Protocol):
         ...
 
     def search(
-        self, scope: TenantScope, question: str, *, vector: Vectors | None = None, limit: int = 40
+        self,
+        scope: TenantScope,
+        question: str,
+        *,
+        vector: Vectors | None = None,
+        limit: int = 40,
+        filters: Filters | None = None,
     ) -> list[StoredChunk]:
-        """Return chunks that share words with the question or lie near `vector`, best first."""
+        """Return chunks that share words with the question or lie near `vector`, best first.
+
+        Raises InputError for a filter that is unknown or has a value of another kind.
+        """
+        ...
+
+    def get(self, scope: TenantScope, url_keys: Sequence[str]) -> list[StoredDocument]:
+        """Return these documents with their chunks, in this order; those not stored are left out.
+
+        A document's provenance and hash with a chunk's offsets say where each text comes from.
+        """
+        ...
+
+    def hashes(self, scope: TenantScope) -> dict[str, str]:
+        """Return the hash of each document's text by `url_key`."""
         ...
 
     def embedder(self, scope: TenantScope) -> str | None:
@@ -228,11 +368,40 @@ class CollectionStore(Protocol):
         ...
 
     def delete_collection(self, scope: TenantScope) -> int:
-        """Delete a collection with its ledger rows; return how many documents it held."""
+        """Delete a collection with all that belongs to it; return how many documents it held."""
+        ...
+
+    def delete_tenant(self, tenant_id: str) -> Deleted:
+        """Delete everything that is kept for a tenant."""
+        ...
+
+    def purge(self, tenant_id: str, older_than_s: float) -> Deleted:
+        """Delete what has not been used for that long.
+
+        Documents count from when they were stored or last found unchanged, questions from when
+        they were last asked; then dead and retired rows, staged texts and sessions. Collections
+        stay, and so do pages that wait or are being worked on.
+        """
+        ...
+
+    def remember_question(self, scope: TenantScope, record: QuestionRecord) -> None:
+        """Keep a question of the collection, or its new result, with the times it was asked."""
+        ...
+
+    def questions(self, scope: TenantScope) -> list[QuestionRecord]:
+        """Return the collection's questions, the first asked first."""
+        ...
+
+    def forget_question(self, scope: TenantScope, question: str) -> bool:
+        """Ask a question no more; False when it is not known. Its pages stay."""
         ...
 
     def export(self, scope: TenantScope) -> Iterator[dict[str, Any]]:
-        """Yield the canonical form: sorted, without times, attempts and ids that differ by run."""
+        """Yield the canonical form: sorted, without times, attempts and ids that differ by run.
+
+        Each row is one document with its chunks, the `embedder` of its vectors, and as `digest`
+        the SHA-256 of all of that: see `collection_search.records.digest`.
+        """
         ...
 
 
@@ -318,4 +487,32 @@ class SpanSink(Protocol):
 
     def flush(self, timeout_s: float) -> None:
         """Send what is waiting, within `timeout_s`; for the end of a command, never in a run."""
+        ...
+
+
+@runtime_checkable
+class PageReader(Protocol):
+    """Reads pages of the web, politely and within limits; many calls may run at once."""
+
+    async def read(
+        self, url: str, *, validators: Validators | None = None, content_hash: str | None = None
+    ) -> ReadPage | NotModified:
+        """Return the page's text, or NotModified for who knows this version of the page.
+
+        Known is a version by its validators, or else by the SHA-256 of its bytes. Raises
+        FetchError: `retryable` and `retry_in_s` tell whether and when another attempt may help.
+        """
+        ...
+
+
+@runtime_checkable
+class SiteReader(Protocol):
+    """A page reader that finds further pages of a site."""
+
+    async def site(self, url: str, *, depth: int, max_pages: int) -> list[str]:
+        """Return the URL and the pages of its site, in normal form, the nearest first.
+
+        Links are followed over at most `depth` steps; the site's sitemaps count as one. What
+        cannot be had is left out.
+        """
         ...

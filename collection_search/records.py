@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, TypeAlias
 
 from pydantic import BaseModel, ConfigDict, Field
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
+
+    from .pages import Validators
 
 Vectors: TypeAlias = "NDArray[np.float32]"
 """`(n, d)` float32, rows of unit length."""
@@ -26,9 +30,13 @@ class Embedded:
     """None when the embedder does not say."""
 
 
-RowState = Literal["waiting", "to_fetch", "working", "stored", "dead"]
-"""Life of a ledger row. `waiting`: its text is staged, any worker may claim it. `to_fetch`: only a
-snippet is known, the page has not been fetched. `dead`: gave up after the last attempt."""
+RowState = Literal["waiting", "to_fetch", "working", "stored", "dead", "retired"]
+"""Life of a ledger row. `waiting`: its text is staged, any worker may claim it. `to_fetch`: a
+worker that fetches has to get the page first, or to look for a newer one. `dead`: gave up after
+the last attempt. `retired`: the page vanished, and its document with it."""
+
+PageChange = Literal["new", "changed", "unchanged", "gone"]
+"""What the last ingestion made of a page. Compared is the text that was stored before."""
 
 Provenance: TypeAlias = Mapping[str, Any]
 """Where a document comes from, JSON-plain: question, query, provider, rank, scores, ids, times."""
@@ -85,30 +93,52 @@ class RowStatus(BaseModel):
     """Where one page of a ticket stands."""
 
     url: str
+    url_key: str = ""
     title: str
     state: RowState
     attempts: int = 0
     error: str | None = None
+    """Of the last attempt; why the row was postponed; why the page was retired."""
+    change: PageChange | None = None
+    """None before the page was stored or retired, and while it is refreshed."""
 
 
 class TicketStatus(BaseModel):
-    """Where a ticket stands. The four counts add up to `count`."""
+    """Where a ticket stands. The five counts add up to `count`."""
 
     ticket_id: str
     collection: str
     count: int
     stored: int = 0
     pending: int = 0
-    """Rows that a worker will still take or is working on."""
+    """Rows that any worker will still take or is working on."""
     to_fetch: int = 0
-    """Rows whose page has not been fetched: they wait and are not documents."""
+    """Rows that wait for a worker that fetches."""
     failed: int = 0
+    retired: int = 0
     rows: list[RowStatus] = Field(default_factory=list)
+
+    def left(self, *, fetch: bool = False) -> int:
+        """Return how many rows workers have still to do, with or without those to be fetched."""
+        return self.pending + (self.to_fetch if fetch else 0)
 
     @property
     def settled(self) -> bool:
-        """True when no worker has anything left to do for this ticket."""
-        return self.pending == 0
+        """True when workers that do not fetch have nothing left to do for this ticket."""
+        return self.left() == 0
+
+
+class DeadLetter(BaseModel):
+    """A page that was given up, and why."""
+
+    collection: str
+    url: str
+    url_key: str
+    title: str
+    attempts: int
+    error: str
+    failed_at: float
+    """Unix time."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,6 +154,31 @@ class Claim:
     provenance: Provenance
     attempts: int
     fence: int
+    validators: Validators
+    """For a conditional request; empty unless the page is stored as it was fetched."""
+    content_hash: str | None = None
+    """SHA-256 of the stored page's bytes; None unless it was fetched."""
+    text_hash: str | None = None
+    """`Document.content_hash` of what is stored for the page now; None when nothing is."""
+    is_refresh: bool = False
+    """The page is to be fetched again; what is stored stays readable until it is replaced."""
+
+
+@dataclass(frozen=True, slots=True)
+class Fetched:
+    """A page as it was fetched, without its bytes."""
+
+    final_url: str
+    """After all redirects."""
+    canonical_url: str | None
+    validators: Validators
+    body_hash: str
+    """SHA-256 of the decoded bytes, hexadecimal."""
+    fetched_at: float
+    """Unix time."""
+    status: int
+    kind: str
+    """What the bytes are: `html`, `pdf`, `text` ..."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -182,8 +237,83 @@ class CollectionInfo(BaseModel):
     embedder: str | None = None
     """Fingerprint of the embedder that filled it; None: searched by its words alone."""
     waiting: int = 0
-    """Ledger rows not yet stored, those to fetch included."""
+    """Ledger rows not yet done, those to fetch included."""
     failed: int = 0
+
+
+class StoredDocument(NamedTuple):
+    """A document with its chunks in order."""
+
+    document: Document
+    chunks: list[Chunk]
+
+
+class QuestionRecord(BaseModel):
+    """A question that fills a collection, so that it can be asked again."""
+
+    model_config = ConfigDict(frozen=True)
+
+    question: str
+    purpose: str = ""
+    quality_mode: str = "standard"
+    max_candidates: int = 20
+    provider: str | None = None
+    """None: the one that the settings choose."""
+    auto_ingest_top_k: int | None = None
+    auto_ingest_min_score: float | None = None
+    url_keys: list[str] = Field(default_factory=list)
+    """Pages of its last result, best first."""
+    first_asked_at: float = 0.0
+    """Unix time, set by the store, as is the next."""
+    last_asked_at: float = 0.0
+
+
+class StagedSession(BaseModel):
+    """Candidates that were acquired and can be ingested later."""
+
+    model_config = ConfigDict(frozen=True)
+
+    session_id: str
+    collection: str
+    created_at: float
+    """Unix time."""
+    facts: dict[str, Any] = Field(default_factory=dict)
+    """JSON-plain: source, mode, query, ids of the run ..."""
+    candidates: list[dict[str, Any]] = Field(default_factory=list)
+    """JSON-plain, best first; `content_ref` names the staged text where there is one."""
+
+
+class Deleted(BaseModel):
+    """What a deletion took away."""
+
+    collections: int = 0
+    documents: int = 0
+    pages: int = 0
+    """Ledger rows."""
+    texts: int = 0
+    """Staged texts and sessions."""
+    questions: int = 0
+
+
+Filters: TypeAlias = Mapping[str, Any]
+"""Which documents a search may return; every key that is given must hold:
+
+- `is_pdf`: bool
+- `provider`, `source`, `host`, `url_key`: a text, or several of which one must fit; a host has its
+  port where the URL has one
+- `url_prefix`: a text that the URL starts with
+- `published_after`, `published_before`: ISO dates, both inclusive; pages without a date do not fit
+"""
+FILTER_KEYS: Final = (
+    "host",
+    "is_pdf",
+    "provider",
+    "published_after",
+    "published_before",
+    "source",
+    "url_key",
+    "url_prefix",
+)
 
 
 class PendingChunk(NamedTuple):
@@ -202,3 +332,13 @@ class PendingVectors(NamedTuple):
     left: int
     """Chunks without a new vector, these included."""
     total: int
+
+
+def digest(row: Mapping[str, Any]) -> str:
+    """Return the SHA-256 of an exported row, but for its own `digest`.
+
+    >>> digest({"url": "u", "digest": "any"}) == digest({"url": "u"})
+    True
+    """
+    rest = {key: value for key, value in row.items() if key != "digest"}
+    return hashlib.sha256(json.dumps(rest, sort_keys=True).encode()).hexdigest()

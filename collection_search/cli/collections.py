@@ -1,9 +1,8 @@
-"""`collection-search collections`: what a tenant has stored; exported, deleted, embedded anew."""
+"""`collection-search collections`: what a tenant has stored, and what can be done with it."""
 
 from __future__ import annotations
 
 import asyncio
-import json
 import sys
 from typing import TYPE_CHECKING, Annotated, cast
 
@@ -12,53 +11,35 @@ import typer.core
 
 from ..errors import InputError
 from .options import Tenant, UnaskedPaid, search_context
+from .portable import export, import_
 from .prepare import agreed
+from .refresh import refresh
+from .removal import delete, delete_tenant, purge
 from .screen import Screen
+from .stored import Name, found, stored
 
 if TYPE_CHECKING:
     from ..context import SearchContext
-    from ..ports import CollectionStore
-    from ..records import CollectionInfo, TenantScope
+    from ..records import CollectionInfo
 
 app = typer.Typer(add_completion=False, rich_markup_mode=None, invoke_without_command=True)
-
-Name = Annotated[str, typer.Argument(metavar="NAME", help="Name of the collection.")]
 
 
 @app.callback()
 def collections(context: typer.Context, *, tenant: Tenant = None) -> None:
-    """List the collections; export, delete or embed one anew."""
+    """List the collections; export, import, delete, reembed one."""
     sub_commands = cast("typer.core.TyperGroup", context.command).commands
     context.default_map = {name: {"tenant": tenant} for name in sub_commands}
     if context.invoked_subcommand is None:
         _list(tenant)
 
 
-@app.command()
-def export(name: Name, *, tenant: Tenant = None) -> None:
-    """Print a collection in canonical form, one JSON object a line.
-
-    Two collections with the same content print the same lines, whenever they were filled.
-    """
-    store, scope = _found(name, search_context(tenant_id=tenant))
-    for row in store.export(scope):
-        print(json.dumps(row, sort_keys=True))
-
-
-@app.command()
-def delete(
-    name: Name,
-    *,
-    yes: Annotated[bool, typer.Option("--yes", help="Do not ask.")] = False,
-    tenant: Tenant = None,
-) -> None:
-    """Delete a collection with everything that waits to go into it."""
-    store, scope = _found(name, search_context(tenant_id=tenant))
-    if not yes and not sys.stdin.isatty():
-        raise InputError(f"Deleting {name!r} cannot be undone: add --yes to do it.")
-    if yes or typer.confirm(f"Delete {name!r}? This cannot be undone."):
-        documents = store.delete_collection(scope)
-        Screen().line(f"Deleted {name!r} with {documents} documents.")
+app.command()(refresh)
+app.command()(export)
+app.command("import")(import_)
+app.command()(delete)
+app.command()(purge)
+app.command("delete-tenant")(delete_tenant)
 
 
 @app.command()
@@ -91,7 +72,7 @@ def reembed(
 
 def _agreed(name: str, context: SearchContext, *, yes: bool, screen: Screen) -> None:
     """Tell the price of what is left to embed, judged by its first chunks, and ask."""
-    store, scope = _found(name, context)
+    store, scope = found(name, context)
     embedder = asyncio.run(context.embedder())
     if embedder is None:
         _agreed_to_lose(store.embedder(scope), name, yes=yes)
@@ -124,7 +105,7 @@ def _remind(context: SearchContext, embeddings: str | None, screen: Screen) -> N
 
 
 def _list(tenant: str | None) -> None:
-    store, owner = _store(search_context(tenant_id=tenant))
+    store, owner = stored(search_context(tenant_id=tenant))
     screen, infos = Screen(), store.collections(owner)
     if not infos:
         screen.line(f"{owner} has no collections. Fill one with 'collection-search run'.")
@@ -149,19 +130,3 @@ def table(infos: list[CollectionInfo]) -> list[str]:
         f"  {info.failed:>6}  {info.embedder or 'none (lexical)'}"
         for info in infos
     ]
-
-
-def _store(context: SearchContext) -> tuple[CollectionStore, str]:
-    return asyncio.run(context.storage()).collections, context.tenant()
-
-
-def _found(name: str, context: SearchContext) -> tuple[CollectionStore, TenantScope]:
-    """Return where a collection is. Raises InputError when the tenant has none of that name."""
-    from ..records import TenantScope
-
-    store, owner = _store(context)
-    names = [info.collection for info in store.collections(owner)]
-    if name not in names:
-        known = f"Known: {', '.join(names)}." if names else "It has none yet."
-        raise InputError(f"Tenant {owner!r} has no collection {name!r}. {known}")
-    return store, TenantScope(owner, name)

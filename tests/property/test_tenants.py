@@ -10,14 +10,20 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from collection_search.adapters.stores.sqlite import SQLiteStore
+from collection_search.pages import Validators
 from collection_search.records import (
     Chunk,
+    Claim,
+    CollectionInfo,
     Document,
+    Fetched,
     IngestionItem,
     IngestionRequest,
+    QuestionRecord,
     TenantScope,
     Ticket,
 )
+from collection_search.tools.portable import export_file, import_file
 
 TENANTS = ("one", "one two", "One", "c1", 'x" OR part : c1')
 SCOPES = [TenantScope(t, c) for t in TENANTS for c in ("docs", "two docs")]
@@ -28,10 +34,14 @@ class World:
     """A store, and beside it what each scope should hold."""
 
     def __init__(self, folder: str) -> None:
-        self.store = SQLiteStore(Path(folder) / "collections.db")
+        self.folder = Path(folder)
+        self.store = SQLiteStore(self.folder / "collections.db")
+        self.turns = 0
         self.expected: dict[TenantScope, dict[str, str]] = {scope: {} for scope in SCOPES}
         self.tickets: list[Ticket] = []
         self.refs: list[tuple[str, str]] = []
+        self.sessions: list[tuple[TenantScope, str]] = []
+        self.questions: dict[TenantScope, set[str]] = {scope: set() for scope in SCOPES}
 
     def write(self, scope: TenantScope, page: str, text: str) -> None:
         self.store.collections.replace_document(scope, _document(page, text), _chunks(text))
@@ -43,14 +53,92 @@ class World:
         self.refs.append((scope.tenant_id, ref))
         self.tickets.append(self.store.ledger.enqueue(IngestionRequest(scope, [item])))
 
+    def wish(self, scope: TenantScope, page: str, _text: str) -> None:
+        item = IngestionItem(f"https://e.com/{page}", page, page)
+        self.tickets.append(self.store.ledger.enqueue(IngestionRequest(scope, [item])))
+
+    def refetch(self, scope: TenantScope, page: str, _text: str) -> None:
+        if any(info.collection == scope.collection for info in self._infos(scope.tenant_id)):
+            self.tickets.append(self.store.ledger.refetch(scope, url_keys=[page]))
+
     def work(self, *_: object) -> None:
-        while claim := self.store.ledger.claim("worker", lease_s=60):
-            text = self.store.staging.get(claim.scope.tenant_id, claim.content_ref or "")
-            assert text is not None
-            assert text.startswith(_owner(claim.scope))
-            page = _document(claim.url_key, text)
-            assert self.store.ledger.finish(claim, page, _chunks(text))
-            self.expected[claim.scope][claim.url_key] = text
+        """Do all that waits: fetched pages change, stay, vanish, fail or are put off in turn."""
+        while claim := self.store.ledger.claim("worker", lease_s=60, fetch=True):
+            self.turns += 1
+            if claim.content_ref is not None:
+                text = self.store.staging.get(claim.scope.tenant_id, claim.content_ref)
+                assert text is not None
+                assert text.startswith(_owner(claim.scope))
+                self._store(claim, text)
+            else:
+                self._fetch(claim, self.turns % 5)
+
+    def _fetch(self, claim: Claim, outcome: int) -> None:
+        ledger, here = self.store.ledger, self.expected[claim.scope]
+        stored = here.get(claim.url_key)
+        assert claim.text_hash == (None if stored is None else _hash(stored))
+        if outcome == 0:
+            assert ledger.retire(claim, "gone")
+            here.pop(claim.url_key, None)
+        elif outcome == 1:
+            ledger.fail(claim, _owner(claim.scope), retry_in_s=None)
+        elif outcome == 2:
+            assert ledger.postpone(claim, 0, "later")
+        elif outcome == 3 and stored is not None:
+            assert ledger.unchanged(claim, _fetched(claim.url_key))
+        else:
+            self._store(claim, f"{_owner(claim.scope)} fetched {self.turns}", fetched=True)
+
+    def _store(self, claim: Claim, text: str, *, fetched: bool = False) -> None:
+        page, facts = _document(claim.url_key, text), _fetched(claim.url_key) if fetched else None
+        assert self.store.ledger.finish(claim, page, _chunks(text), fetched=facts)
+        self.expected[claim.scope][claim.url_key] = text
+
+    def retry(self, scope: TenantScope, *_: object) -> None:
+        dead = [info.failed for info in self._infos(scope.tenant_id)]
+        assert self.store.ledger.retry_failed(scope.tenant_id) == sum(dead)
+        assert self.store.ledger.dead_letters(scope.tenant_id) == []
+
+    def ask(self, scope: TenantScope, page: str, text: str) -> None:
+        record = QuestionRecord(question=f"{text} {page}?", url_keys=[page])
+        self.store.collections.remember_question(scope, record)
+        self.questions[scope].add(record.question)
+
+    def stage(self, scope: TenantScope, page: str, text: str) -> None:
+        (ref,) = self.store.staging.put(scope.tenant_id, [text])
+        self.refs.append((scope.tenant_id, ref))
+        candidate = {"url_key": page, "content_ref": ref, "title": text}
+        session = self.store.staging.open_session(scope, [candidate], {"query": text})
+        self.sessions.append((scope, session))
+
+    def delete_tenant(self, scope: TenantScope, *_: object) -> None:
+        own = [one for one in SCOPES if one.tenant_id == scope.tenant_id]
+        deleted = self.store.collections.delete_tenant(scope.tenant_id)
+        assert deleted.documents == sum(len(self.expected[one]) for one in own)
+        assert deleted.questions == sum(len(self.questions[one]) for one in own)
+        for one in own:
+            self.expected[one], self.questions[one] = {}, set()
+        self.sessions = [one for one in self.sessions if one[0] not in own]
+
+    def purge(self, scope: TenantScope, *_: object) -> None:
+        """Purge what is older than nothing: all that does not wait."""
+        own = [one for one in SCOPES if one.tenant_id == scope.tenant_id]
+        deleted = self.store.collections.purge(scope.tenant_id, 0)
+        for one in own:
+            left = self.store.collections.hashes(one)
+            deleted.documents -= len(self.expected[one]) - len(left)
+            self.expected[one] = {key: self.expected[one][key] for key in left}
+            self.questions[one] = set()
+        assert deleted.documents == 0
+        self.sessions = [one for one in self.sessions if one[0] not in own]
+
+    def copy(self, scope: TenantScope, *_: object) -> None:
+        """Export a collection and import it as another of the same tenant."""
+        other = next(one for one in SCOPES if one.tenant_id == scope.tenant_id and one != scope)
+        path = self.folder / "export"
+        export_file(self.store.collections, scope, path)
+        import_file(self.store.collections, other, path)
+        self.expected[other] |= self.expected[scope]
 
     def delete(self, scope: TenantScope, page: str, _text: str) -> None:
         deleted = self.store.collections.delete_document(scope, page)
@@ -58,21 +146,40 @@ class World:
 
     def clear(self, scope: TenantScope, *_: object) -> None:
         assert self.store.collections.delete_collection(scope) == len(self.expected[scope])
-        self.expected[scope] = {}
+        self.expected[scope], self.questions[scope] = {}, set()
+        self.sessions = [one for one in self.sessions if one[0] != scope]
 
     def prune(self, *_: object) -> None:
         self.store.staging.prune(0)
 
     def look(self, scope: TenantScope, page: str, text: str) -> None:
         for question in ("tea", page, text, scope.tenant_id):
-            for found in self.store.collections.search(scope, question):
-                assert found.chunk.text == self.expected[scope][found.document.url_key]
+            for filters in (None, {"url_key": [page]}, {"host": "e.com"}):
+                found = self.store.collections.search(scope, question, filters=filters)
+                for one in found:
+                    assert one.chunk.text == self.expected[scope][one.document.url_key]
+        for document, _ in self.store.collections.get(scope, PAGES):
+            assert document.content_hash == _hash(self.expected[scope][document.url_key])
+        for letter in self.store.ledger.dead_letters(scope.tenant_id):
+            assert letter.error == _owner(TenantScope(scope.tenant_id, letter.collection))
+        asked = {record.question for record in self.store.collections.questions(scope)}
+        assert asked == self.questions[scope]
+        listed = {one.session_id for one in self.store.staging.sessions(scope.tenant_id)}
+        assert listed == {
+            name for owner, name in self.sessions if owner.tenant_id == scope.tenant_id
+        }
+        for owner, name in self.sessions:
+            session = self.store.staging.session(scope.tenant_id, name)
+            assert (session is None) == (owner.tenant_id != scope.tenant_id)
         for owner, ref in self.refs:
             read = self.store.staging.get(scope.tenant_id, ref)
             assert read is None or owner == scope.tenant_id
         for ticket in self.tickets:
             status = self.store.ledger.status(scope.tenant_id, ticket.ticket_id)
             assert status is None or ticket.tenant_id == scope.tenant_id
+
+    def _infos(self, tenant: str) -> list[CollectionInfo]:
+        return self.store.collections.collections(tenant)
 
     def check(self) -> None:
         for scope, pages in self.expected.items():
@@ -99,8 +206,16 @@ def _owner(scope: TenantScope) -> str:
     return f"tea of {scope.tenant_id} in {scope.collection}"
 
 
+def _hash(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
 def _document(page: str, text: str) -> Document:
-    return Document(f"https://e.com/{page}", page, page, hashlib.sha256(text.encode()).hexdigest())
+    return Document(f"https://e.com/{page}", page, page, _hash(text))
+
+
+def _fetched(page: str) -> Fetched:
+    return Fetched(f"https://e.com/{page}", None, Validators(etag=page), "b" * 64, 0, 200, "html")
 
 
 def _chunks(text: str) -> list[Chunk]:
@@ -113,8 +228,17 @@ STEPS = st.tuples(
             World.write,
             World.ingest,
             World.ingest,
+            World.wish,
+            World.refetch,
+            World.work,
             World.work,
             World.look,
+            World.retry,
+            World.ask,
+            World.stage,
+            World.copy,
+            World.purge,
+            World.delete_tenant,
             World.delete,
             World.clear,
             World.prune,
@@ -127,7 +251,7 @@ STEPS = st.tuples(
 
 
 @settings(max_examples=40, deadline=None)
-@given(st.lists(STEPS, min_size=10, max_size=40))
+@given(st.lists(STEPS, min_size=15, max_size=50))
 def test_tenants_never_meet(steps: list[tuple[object, TenantScope, str, str]]) -> None:
     """Random writes, ingestions, deletions and reads: every scope holds its own, and only that."""
     with tempfile.TemporaryDirectory() as folder:

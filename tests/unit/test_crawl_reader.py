@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -22,7 +23,7 @@ LONG = "Rivers bend and herons wait. " * 150
 def fetched(body: bytes = PAGE, kind: PageKind = "html", **changes: Any) -> FetchedPage:
     facts: dict[str, Any] = {
         "url": URL, "final_url": URL, "status": 200, "content_type": "text/html", "kind": kind,
-        "charset": None, "body": body, "content_hash": "ab12", "fetched_at": 1_800_000_000.0,
+        "charset": None, "body": body, "fetched_at": 1_800_000_000.0,
         "validators": KNOWN,
     }  # fmt: skip
     return FetchedPage(**(facts | changes))
@@ -66,7 +67,7 @@ async def test_a_page_is_its_text_and_where_it_came_from() -> None:
     assert MARKER in page.text
     assert (page.url, page.final_url, page.canonical_url) == (URL, final, None)
     assert (page.title, page.kind, page.is_pdf, page.status) == ("Herons", "html", False, 203)
-    assert (page.validators, page.content_hash) == (KNOWN, "ab12")
+    assert (page.validators, page.content_hash) == (KNOWN, hashlib.sha256(PAGE).hexdigest())
     assert page.fetched_at == 1_800_000_000.0
 
 

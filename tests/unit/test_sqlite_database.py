@@ -7,12 +7,13 @@ import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
-from typing import TYPE_CHECKING
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import pytest
 
-from collection_search.adapters.stores.sqlite import SQLiteStore
-from collection_search.adapters.stores.sqlite.database import Database
+from collection_search.adapters.stores.sqlite import COLLECTIONS, SQLiteStore
+from collection_search.adapters.stores.sqlite.database import Database, Schema
 from collection_search.errors import ConfigError, StoreError
 from collection_search.settings import Settings
 
@@ -27,10 +28,10 @@ def path(tmp_path: Path) -> Path:
 
 def test_it_is_in_wal_mode_with_a_schema_version(path: Path) -> None:
     """Readers and writers do not block each other, and a later version knows what it finds."""
-    database = Database(path)
+    database = Database(path, COLLECTIONS)
     with database.read() as connection:
         assert connection.execute("PRAGMA journal_mode").fetchone()[0] == "wal"
-        assert connection.execute("PRAGMA user_version").fetchone()[0] == 1
+        assert connection.execute("PRAGMA user_version").fetchone()[0] == COLLECTIONS.version
         assert connection.execute("PRAGMA foreign_keys").fetchone()[0] == 1
     database.close()
 
@@ -38,14 +39,14 @@ def test_it_is_in_wal_mode_with_a_schema_version(path: Path) -> None:
 def test_many_open_a_new_file_at_once(path: Path) -> None:
     """The schema is made once, whoever comes first."""
     with ThreadPoolExecutor(8) as pool:
-        databases = list(pool.map(lambda _: Database(path), range(16)))
+        databases = list(pool.map(lambda _: Database(path, COLLECTIONS), range(16)))
     for database in databases:
         database.close()
 
 
 def test_an_error_takes_everything_back(path: Path) -> None:
     """A transaction that fails leaves no trace, and the database goes on."""
-    database = Database(path)
+    database = Database(path, COLLECTIONS)
 
     def write_and_fail() -> None:
         with database.write() as connection:
@@ -127,8 +128,123 @@ def test_a_newer_schema_is_refused(path: Path) -> None:
     with closing(sqlite3.connect(path)) as connection, connection:
         connection.execute("PRAGMA user_version = 99")
     connection.close()
-    with pytest.raises(StoreError, match=r"another version .*schema 99, not 1"):
+    with pytest.raises(StoreError, match=r"another version .*schema 99, not 2"):
         SQLiteStore(path)
+
+
+class TestMigrations:
+    """A file of an older version becomes one of the newest when it is opened."""
+
+    OLD = "CREATE TABLE t (x); CREATE TABLE u (id INTEGER PRIMARY KEY);\n"
+    STEPS: ClassVar = {
+        1: """
+            ALTER TABLE t ADD COLUMN y DEFAULT 7; -- and then
+            CREATE TRIGGER tr AFTER INSERT ON t BEGIN
+                DELETE FROM u;
+            END;
+            """,
+        2: "INSERT INTO u VALUES (1);\nINSERT INTO t VALUES (2, 3);",
+    }
+
+    @pytest.fixture
+    def schemas(self, tmp_path: Path) -> tuple[Schema, Schema]:
+        """Version 1 and version 3 of one file."""
+        return self.schema(tmp_path, 1), self.schema(tmp_path, 3)
+
+    def schema(self, folder: Path, version: int, **changed: str) -> Schema:
+        scripts = {"new": self.OLD} | {f"m{n}": step for n, step in self.STEPS.items()} | changed
+        for name, script in scripts.items():
+            (folder / f"{name}.sql").write_text(script)
+        steps = {n: folder / f"m{n}.sql" for n in self.STEPS}
+        return Schema(77, version, folder / "new.sql", steps)
+
+    def rows(self, path: Path, sql: str) -> list[tuple[Any, ...]]:
+        with closing(sqlite3.connect(path)) as connection:
+            return connection.execute(sql).fetchall()
+
+    def test_every_step_is_taken_in_order(self, path: Path, schemas: tuple[Schema, Schema]) -> None:
+        """The rows stay; the trigger of step 1 has seen the rows of step 2."""
+        old, new = schemas
+        database = Database(path, old)
+        with database.write() as connection:
+            connection.execute("INSERT INTO t VALUES (1)")
+        database.close()
+        Database(path, new).close()
+        assert self.rows(path, "SELECT * FROM t") == [(1, 7), (2, 3)]
+        assert self.rows(path, "SELECT * FROM u") == []
+        assert self.rows(path, "PRAGMA user_version") == [(3,)]
+        with pytest.raises(StoreError, match=r"another version .*schema 3, not 1"):
+            Database(path, old)
+
+    def test_a_failed_step_changes_nothing(
+        self, path: Path, tmp_path: Path, schemas: tuple[Schema, Schema]
+    ) -> None:
+        """Step 1 is taken back with step 2, and the next start tries again."""
+        old, new = schemas
+        Database(path, old).close()
+        self.schema(tmp_path, 3, m2="INSERT INTO nowhere VALUES (1);")
+        with pytest.raises(StoreError, match="no such table: nowhere"):
+            Database(path, new)
+        assert self.rows(path, "PRAGMA user_version") == [(1,)]
+        assert self.rows(path, "SELECT name FROM sqlite_master WHERE type = 'trigger'") == []
+        self.schema(tmp_path, 3)
+        Database(path, new).close()
+
+    def test_a_rebuilt_table_keeps_the_rows_that_refer_to_it(
+        self, path: Path, tmp_path: Path
+    ) -> None:
+        """Dropping a table during a migration does not delete what hangs on it."""
+        old = (
+            "CREATE TABLE u (id INTEGER PRIMARY KEY);\n"
+            "CREATE TABLE t (x REFERENCES u ON DELETE CASCADE);\n"
+            "INSERT INTO u VALUES (5);\nINSERT INTO t VALUES (5);\n"
+        )
+        rebuild = "DROP TABLE u;\nCREATE TABLE u (id INTEGER PRIMARY KEY, z);\n"
+        Database(path, self.schema(tmp_path, 1, new=old)).close()
+        lost = self.schema(tmp_path, 2, m1=rebuild)
+        with pytest.raises(StoreError, match="refer to rows that do not exist"):
+            Database(path, lost)
+        Database(path, self.schema(tmp_path, 2, m1=rebuild + "INSERT INTO u VALUES (5, 6);"))
+        assert self.rows(path, "SELECT * FROM t") == [(5,)]
+
+    def test_many_processes_migrate_at_once(
+        self, path: Path, tmp_path: Path, schemas: tuple[Schema, Schema]
+    ) -> None:
+        """Each step is taken once, whoever comes first."""
+        Database(path, schemas[0]).close()
+        script = (
+            "import sys; from pathlib import Path;"
+            "from collection_search.adapters.stores.sqlite.database import Database, Schema;"
+            "home = Path(sys.argv[2]); sys.stdin.read(1);"
+            "Database(Path(sys.argv[1]), Schema(77, 3, home / 'new.sql',"
+            " {1: home / 'm1.sql', 2: home / 'm2.sql'}))"
+        )
+        command = [sys.executable, "-c", script, str(path), str(tmp_path)]
+        processes = [subprocess.Popen(command, stdin=subprocess.PIPE) for _ in range(6)]
+        for process in processes:
+            assert process.stdin is not None
+            process.stdin.close()
+        assert [process.wait() for process in processes] == [0] * 6
+        assert self.rows(path, "SELECT * FROM t") == [(2, 3)]
+
+    def test_a_program_that_was_open_meanwhile_writes_no_more(
+        self, path: Path, schemas: tuple[Schema, Schema]
+    ) -> None:
+        """It does not know what it would write into."""
+        old = Database(path, schemas[0])
+        Database(path, schemas[1]).close()
+        with pytest.raises(StoreError, match="migrated by a newer program"), old.write():
+            pass
+        old.close()
+
+    def test_a_version_without_a_way_is_refused(
+        self, path: Path, schemas: tuple[Schema, Schema]
+    ) -> None:
+        """A missing step is not skipped."""
+        old, new = schemas
+        Database(path, old).close()
+        with pytest.raises(StoreError, match="schema 1, not 3"):
+            Database(path, replace(new, migrations={2: new.migrations[2]}))
 
 
 def test_a_path_that_is_no_file_is_named(tmp_path: Path) -> None:

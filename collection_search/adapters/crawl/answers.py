@@ -63,7 +63,6 @@ def page_of(
         kind=received.kind,
         charset=None if received.kind in {"pdf", "gzip"} else charset_in(said),
         body=received.body,
-        content_hash=received.content_hash,
         fetched_at=fetched_at,
         validators=validators_in(headers),
         hops=hops,

@@ -9,7 +9,9 @@ import asyncio
 import os
 import queue
 import threading
+import time
 import weakref
+from collections import deque
 from concurrent.futures import CancelledError, Future
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -23,6 +25,9 @@ if TYPE_CHECKING:
 
 MOST_WORKERS: Final = 4
 _JOIN_S: Final = 10.0
+_TOGETHER: Final = 8
+_HELD_S: Final = 0.1
+"""How many outcomes are given out at once while others wait, and about how long the first waits."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,22 +139,51 @@ class _Crew:
         self._threads.append(thread)
 
     def _serve(self, worker: ExtractionProcess) -> None:
+        done = _Done()
         while (job := self._jobs.get()) is not None:
             if job.future.set_running_or_notify_cancel():
-                try:
-                    outcome: Extracted | BaseException = worker.read(
-                        job.body, job.name, job.charset
-                    )
-                except BaseException as error:  # noqa: BLE001 - belongs to whoever asked
-                    outcome = error
-                with self._lock:
-                    self._open -= 1
-                _settle(job.future, outcome)
-            else:
-                with self._lock:
-                    self._open -= 1
+                with self._watch.over(done.settle, _HELD_S):
+                    done.add(job.future, _outcome(worker, job))
+            with self._lock:
+                self._open -= 1
             del job
+            if self._jobs.empty() or done.is_due:
+                done.settle()
+        done.settle()
         worker.stop()
+
+
+class _Done:
+    """Outcomes that are given out a few at a time.
+
+    While more documents wait, waking the event loop for each would cost it and the process more
+    than its work: what both need has left the processor's caches.
+    """
+
+    def __init__(self) -> None:
+        self._outcomes: deque[tuple[Future[Extracted], Extracted | BaseException]] = deque()
+        self._since = 0.0
+
+    @property
+    def is_due(self) -> bool:
+        return len(self._outcomes) >= _TOGETHER or time.monotonic() - self._since >= _HELD_S
+
+    def add(self, future: Future[Extracted], outcome: Extracted | BaseException) -> None:
+        if not self._outcomes:
+            self._since = time.monotonic()
+        self._outcomes.append((future, outcome))
+
+    def settle(self) -> None:
+        with suppress(IndexError):  # nothing is left; two threads may settle at once
+            while True:
+                _settle(*self._outcomes.popleft())
+
+
+def _outcome(worker: ExtractionProcess, job: _Job) -> Extracted | BaseException:
+    try:
+        return worker.read(job.body, job.name, job.charset)
+    except BaseException as error:  # noqa: BLE001 - belongs to whoever asked
+        return error
 
 
 def _settle(future: Future[Extracted], outcome: Extracted | BaseException) -> None:

@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Final, Protocol, TypeAlias
 from urllib.parse import urlsplit
 
+from ...bridge import offload
 from ...errors import FetchError, InvalidUrlError
 from ...pages import FetchedPage, NotModified, PageKind, ReadPage, Validators
 from ...urls import normalize_url
@@ -32,6 +33,7 @@ _SUFFIXES: Final[Mapping[PageKind, str]] = {
     "rst": ".rst",
     "text": ".txt",
 }
+_INLINE_BYTES: Final = 1_000_000
 _NOTICE_CHARS: Final = 600
 """A longer text is no mere notice that a page is missing or asks for a login."""
 _TEASER_CHARS: Final = 3_000
@@ -125,7 +127,8 @@ class PageReader:
         page = await self._fetcher.fetch(url, validators=validators)
         if isinstance(page, NotModified):
             return page
-        if page.content_hash == content_hash:
+        known_hash = await _hash(page)
+        if known_hash == content_hash:
             return NotModified(page.url, page.final_url, page.validators, page.fetched_at)
         found = await self._extracted(page)
         if page.kind == "html" and (reason := verdict(found)):
@@ -138,7 +141,7 @@ class PageReader:
             text=found.text,
             kind=page.kind,
             validators=page.validators,
-            content_hash=page.content_hash,
+            content_hash=known_hash,
             fetched_at=page.fetched_at,
             status=page.status,
         )
@@ -155,6 +158,13 @@ class PageReader:
         if not found.text.strip():
             raise FetchError(_MESSAGES["empty"], reason="empty", status=page.status)
         return replace(found, text=found.text.strip())
+
+
+async def _hash(page: FetchedPage) -> str:
+    """Return the hash of the page's bytes; that of a large one does not hold up the loop."""
+    if len(page.body) <= _INLINE_BYTES:
+        return page.content_hash
+    return await offload(lambda: page.content_hash)
 
 
 def verdict(found: Extracted) -> FetchReason | None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import hashlib
 import io
 import math
 import os
@@ -62,7 +61,6 @@ class Received(NamedTuple):
     status: int
     headers: CIMultiDictProxy[str]
     body: bytes = b""
-    content_hash: str = ""
     kind: PageKind | None = None
 
 
@@ -111,7 +109,7 @@ def _timeout(total_s: float, connect_s: float) -> aiohttp.ClientTimeout:
 
 
 class _Body:
-    """Reads, unpacks, hashes and limits the body of one answer."""
+    """Reads, unpacks and limits the body of one answer."""
 
     def __init__(
         self,
@@ -126,7 +124,6 @@ class _Body:
         self._limits = limits
         self._until = until
         self._admit = admit
-        self._digest = hashlib.sha256()
         self._parts: list[bytes] = []
         self._large = io.BytesIO()
         self._size = 0
@@ -148,7 +145,7 @@ class _Body:
         if known is None and body:  # less than what usually tells
             known = self._admit(body, answer.headers)
         kind = known.kind if known else None
-        return Received(answer.status, answer.headers, body, self._digest.hexdigest(), kind)
+        return Received(answer.status, answer.headers, body, kind)
 
     async def _read_plain(self) -> None:
         content = self._answer.content
@@ -184,7 +181,6 @@ class _Body:
             piece = piece[: known.max_bytes - self._size]
             self._is_full = True
         self._parts.append(piece)
-        self._digest.update(piece)
         self._size = size
         if size > _JOINED_BYTES:
             self._large.writelines(self._parts)

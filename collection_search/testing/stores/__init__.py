@@ -3,5 +3,6 @@
 from .collections import CollectionStoreContract
 from .ledger import LedgerContract
 from .staging import StagingContract
+from .usage import UsageContract
 
-__all__ = ["CollectionStoreContract", "LedgerContract", "StagingContract"]
+__all__ = ["CollectionStoreContract", "LedgerContract", "StagingContract", "UsageContract"]

@@ -71,6 +71,11 @@ class StoreContract:
     def _reopened(self, folder: Path) -> Storage:
         return self.storage(folder, clock=self.clock.time, max_attempts=MAX_ATTEMPTS)
 
+    def _put(self, name: str, *texts: str, scope: TenantScope = MINE, **more: Any) -> None:
+        self.store.collections.replace_document(
+            scope, document(name, "".join(texts)), chunks(*texts, **more)
+        )
+
     def _enqueue(self, *names: str, scope: TenantScope = MINE, text: str = "text of") -> Ticket:
         refs = self.store.staging.put(scope.tenant_id, [f"{text} {name}" for name in names])
         items = [

@@ -3,28 +3,25 @@
 from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pytest
 
 from ...errors import ConfigError, StoreError
-from ...records import TenantScope
+from ...records import QuestionRecord, TenantScope, digest
 
 if TYPE_CHECKING:
     from pathlib import Path
 
 
 from .base import LEASE_S, MINE, THEIRS, axes, chunks, document
+from .narrowing import NarrowingContract
 from .reembedding import ReembeddingContract
+from .removal import RemovalContract
 
 
-class CollectionStoreContract(ReembeddingContract):
+class CollectionStoreContract(ReembeddingContract, RemovalContract, NarrowingContract):
     """What retrieval relies on: subclass it and give `storage`."""
-
-    def _put(self, name: str, *texts: str, scope: TenantScope = MINE, **more: Any) -> None:
-        self.store.collections.replace_document(
-            scope, document(name, "".join(texts)), chunks(*texts, **more)
-        )
 
     def test_words_find_chunks(self) -> None:
         """Chunks that share words with the question come back whole, best first."""
@@ -193,10 +190,50 @@ class CollectionStoreContract(ReembeddingContract):
         first, second = self.store.collections.export(MINE)
         assert (first["url_key"], second["url_key"]) == ("example.com/a", "example.com/b")
         assert (first["provenance"], second["provenance"]) == ({}, {"rank": 2})
+        assert (first["embedder"], first["digest"]) == (None, digest(first))
         assert second["chunks"] == [
             {"ordinal": 0, "start": 0, "end": 2, "text": "b1", "vector": None},
             {"ordinal": 1, "start": 2, "end": 4, "text": "b2", "vector": None},
         ]
+
+    def test_documents_are_read_by_key(self) -> None:
+        """Whole, in the order asked for, each once; unknown ones are left out."""
+        self._put("a", "one", "two")
+        self._put("b", "three")
+        self._put("b", "theirs", scope=THEIRS)
+        keys = ["example.com/b", "unknown", "example.com/a", "example.com/b"]
+        first, second = self.store.collections.get(MINE, keys)
+        assert first == (document("b", "three"), chunks("three"))
+        assert second.chunks == chunks("one", "two")
+        assert self.store.collections.get(TenantScope("tenant one", "other"), keys) == []
+        hashes = self.store.collections.hashes(MINE)
+        assert hashes["example.com/b"] == document("b", "three").content_hash
+        assert len(hashes) == 2  # noqa: PLR2004
+
+    def test_what_is_no_number_is_stored_as_unknown(self) -> None:
+        """A score that could not be computed does not make a page unreadable."""
+        page = document("a", score=float("nan"), parts=[float("inf"), {"x": 1.5}])
+        self.store.collections.replace_document(MINE, page, chunks("tea"))
+        (found,) = self._found("tea")
+        assert found.document.provenance == {"score": None, "parts": [None, {"x": 1.5}]}
+
+    def test_questions_are_remembered(self) -> None:
+        """Each once, with its last result and when it was asked first and last."""
+        record = QuestionRecord(question="Which tea?", purpose="to buy", url_keys=["a", "b"])
+        remember = self.store.collections.remember_question
+        remember(MINE, record)
+        began = self.clock.time()
+        self.clock.advance(60)
+        remember(MINE, QuestionRecord(question="Why?"))
+        remember(MINE, record.model_copy(update={"url_keys": ["c"], "provider": "brave"}))
+        first, second = self.store.collections.questions(MINE)
+        assert (first.question, first.purpose, first.url_keys) == ("Which tea?", "to buy", ["c"])
+        assert (first.provider, second.provider, second.question) == ("brave", None, "Why?")
+        assert (first.first_asked_at, first.last_asked_at) == (began, began + 60)
+        assert self.store.collections.questions(THEIRS) == []
+        assert not self.store.collections.forget_question(THEIRS, "Why?")
+        assert self.store.collections.forget_question(MINE, "Why?")
+        assert self.store.collections.questions(MINE) == [first]
 
     def test_writers_do_not_disturb_each_other(self, tmp_path: Path) -> None:
         """Two handles that write at once both succeed, and readers see whole documents."""

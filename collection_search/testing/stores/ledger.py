@@ -13,10 +13,11 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 
-from .base import LEASE_S, MAX_ATTEMPTS, MINE, THEIRS, StoreContract
+from .base import LEASE_S, MAX_ATTEMPTS, MINE, THEIRS
+from .fetching import FetchingContract
 
 
-class LedgerContract(StoreContract):
+class LedgerContract(FetchingContract):
     """What a worker relies on when processes die: subclass it and give `storage`."""
 
     def test_a_ticket_counts_each_page_once(self) -> None:
@@ -97,6 +98,12 @@ class LedgerContract(StoreContract):
         again = self._enqueue("a")
         assert (again.count, self._status(again).stored) == (1, 1)
         assert self.store.ledger.claim("worker", lease_s=LEASE_S) is None
+
+    def test_an_imported_page_with_the_same_text_stays_stored(self) -> None:
+        """Although no worker stored it; another text is ingested."""
+        self._put("a", "text of a")
+        assert self._state(self._enqueue("a")) == "stored"
+        assert self._state(self._enqueue("a", text="new text of")) == "waiting"
 
     def test_a_changed_text_is_ingested_again(self) -> None:
         """The document is replaced, not doubled; until then the old one answers."""

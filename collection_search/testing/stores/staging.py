@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from .base import MINE, StoreContract
+from ...records import TenantScope
+from .base import MINE, THEIRS, StoreContract
 
 
 class StagingContract(StoreContract):
@@ -47,3 +48,40 @@ class StagingContract(StoreContract):
         self.store.staging.put("one", ["again"])
         assert self.store.staging.prune(50) == 0
         assert self.store.staging.get("one", ref) == "again"
+
+    def test_sessions_keep_candidates(self) -> None:
+        """In their order, with what is known of the session, and as they were."""
+        candidates = [{"url_key": "b", "rank": 1}, {"url_key": "a", "score": float("nan")}]
+        name = self.store.staging.open_session(MINE, candidates, {"source": "search"})
+        session = self.store.staging.session(MINE.tenant_id, name)
+        assert session is not None
+        assert (session.session_id, session.collection) == (name, "docs")
+        assert (session.created_at, session.facts) == (self.clock.time(), {"source": "search"})
+        assert session.candidates == [candidates[0], {"url_key": "a", "score": None}]
+        assert self.store.collections.collections(MINE.tenant_id) == []
+
+    def test_sessions_are_listed_and_closed(self) -> None:
+        """The youngest first, without their candidates; another tenant sees and closes none."""
+        first = self.store.staging.open_session(MINE, [{"url_key": "a"}], {})
+        self.clock.advance(1)
+        second = self.store.staging.open_session(TenantScope("tenant one", "other"), [], {})
+        listed = self.store.staging.sessions(MINE.tenant_id)
+        assert [one.session_id for one in listed] == [second, first]
+        assert listed[1].candidates == []
+        assert len(self.store.staging.sessions(MINE.tenant_id, "other")) == 1
+        assert self.store.staging.sessions(THEIRS.tenant_id) == []
+        assert self.store.staging.session(THEIRS.tenant_id, first) is None
+        assert not self.store.staging.close_session(THEIRS.tenant_id, first)
+        assert self.store.staging.close_session(MINE.tenant_id, first)
+        assert self.store.staging.session(MINE.tenant_id, first) is None
+
+    def test_a_session_keeps_its_texts(self) -> None:
+        """They can be ingested as long as it is open, by its own tenant."""
+        ref, other = self.store.staging.put(MINE.tenant_id, ["text", "of nobody"])
+        self.store.staging.put(THEIRS.tenant_id, ["text"])
+        name = self.store.staging.open_session(MINE, [{"url_key": "a", "content_ref": ref}], {})
+        assert self.store.staging.prune(0) == 2  # noqa: PLR2004
+        assert self.store.staging.get(MINE.tenant_id, ref) == "text"
+        assert self.store.staging.get(MINE.tenant_id, other) is None
+        self.store.staging.close_session(MINE.tenant_id, name)
+        assert self.store.staging.prune(0) == 1

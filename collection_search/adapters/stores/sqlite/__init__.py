@@ -3,20 +3,27 @@
 from __future__ import annotations
 
 import time
-from typing import TYPE_CHECKING
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
 
 from .collections import SQLiteCollections
-from .database import BUSY_TIMEOUT_S, Database
+from .database import BUSY_TIMEOUT_S, Database, Schema
 from .ledger import SQLiteLedger
 from .staging import SQLiteStaging
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from pathlib import Path
 
     from ....settings import Settings
 
-__all__ = ["SQLiteStore"]
+__all__ = ["COLLECTIONS", "SQLiteStore"]
+
+COLLECTIONS: Final = Schema(
+    application_id=int.from_bytes(b"CSDB", "big"),
+    version=2,
+    script=Path(__file__).with_name("schema.sql"),
+    migrations={1: Path(__file__).with_name("schema_2.sql")},
+)
 
 
 class SQLiteStore:
@@ -34,10 +41,10 @@ class SQLiteStore:
         clock: Callable[[], float] = time.time,
         busy_timeout_s: float = BUSY_TIMEOUT_S,
     ) -> None:
-        database = Database(path, busy_timeout_s=busy_timeout_s)
+        database = Database(path, COLLECTIONS, busy_timeout_s=busy_timeout_s)
         self.staging = SQLiteStaging(database, clock=clock)
         self.ledger = SQLiteLedger(database, clock=clock, max_attempts=max_attempts)
-        self.collections = SQLiteCollections(database)
+        self.collections = SQLiteCollections(database, clock=clock)
         self.close = database.close
 
     @classmethod

@@ -2,34 +2,47 @@
 
 from __future__ import annotations
 
+import json
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Final
 
 from ....errors import ConfigError, StoreError
 from ....lexicon import match_query
-from ....records import CollectionInfo, StoredChunk
-from . import reembedding
+from ....records import CollectionInfo, QuestionRecord, StoredDocument
+from ....text import plain
+from . import reembedding, removal
 from .documents import (
-    chunk_of,
+    COLUMNS,
+    chunks_of,
     document_of,
     embedder_of,
     exported,
-    mark_changed,
-    part_of,
     put_document,
     rows_of,
+    to_json,
 )
-from .staging import forget
-from .vectors import VectorCache, fused
+from .filters import narrowed
+from .finding import find
+from .vectors import VectorCache
 
 if TYPE_CHECKING:
     import sqlite3
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
-    from ....records import Chunk, Document, PendingChunk, PendingVectors, TenantScope, Vectors
+    from ....records import (
+        Chunk,
+        Deleted,
+        Document,
+        Filters,
+        PendingChunk,
+        PendingVectors,
+        StoredChunk,
+        TenantScope,
+        Vectors,
+    )
     from .database import Database
 
-WORD_POOL: Final = 1000
-"""Chunks whose words are compared when vectors order them too."""
+_TIMES: Final = {"first_asked_at", "last_asked_at"}
 
 _INFO = """
     SELECT name AS collection, embedder,
@@ -37,7 +50,7 @@ _INFO = """
         (SELECT count(*) FROM chunks JOIN documents ON documents.id = document_id
          WHERE collection_id = collections.id) AS chunks,
         (SELECT count(*) FROM ledger WHERE collection_id = collections.id
-         AND state NOT IN ('stored', 'dead')) AS waiting,
+         AND state IN ('waiting', 'to_fetch', 'working')) AS waiting,
         (SELECT count(*) FROM ledger WHERE collection_id = collections.id
          AND state = 'dead') AS failed
     FROM collections WHERE tenant_id = ? ORDER BY name
@@ -47,8 +60,9 @@ _INFO = """
 class SQLiteCollections:
     """The collections' content: implements `collection_search.ports.CollectionStore`."""
 
-    def __init__(self, database: Database) -> None:
+    def __init__(self, database: Database, *, clock: Callable[[], float]) -> None:
         self._database = database
+        self._clock = clock
         self._vectors = VectorCache()
 
     def replace_document(
@@ -57,10 +71,16 @@ class SQLiteCollections:
         """Store a document in place of the one with the same `url_key`, in one transaction."""
         rows = rows_of(document, chunks)
         with self._database.write() as connection:
-            put_document(connection, collection_id(connection, scope), rows)
+            put_document(connection, collection_id(connection, scope), rows, self._clock())
 
     def search(
-        self, scope: TenantScope, question: str, *, vector: Vectors | None = None, limit: int = 40
+        self,
+        scope: TenantScope,
+        question: str,
+        *,
+        vector: Vectors | None = None,
+        limit: int = 40,
+        filters: Filters | None = None,
     ) -> list[StoredChunk]:
         """Return chunks that share words with the question or lie near `vector`, best first.
 
@@ -68,17 +88,41 @@ class SQLiteCollections:
         """
         words = match_query(question)
         with self._database.read() as connection:
-            collection = _found(connection, scope)
+            collection = found_id(connection, scope)
             if collection is None:
+                narrowed(0, filters)
                 return []
-            pool = limit if vector is None else max(limit, WORD_POOL)
-            scores = _by_words(connection, collection, words, pool)
-            if vector is not None:
-                cosines = self._vectors.cosines(connection, collection, vector)
-                scores = fused(scores, cosines, limit)
-            chunks = _chunks(connection, collection, scores)
-        chunks.sort(key=lambda found: (-found.score, found.document.url_key, found.chunk.ordinal))
-        return chunks[:limit]
+            return find(
+                connection,
+                collection,
+                words,
+                vector,
+                cache=self._vectors,
+                limit=limit,
+                filters=filters,
+            )
+
+    def get(self, scope: TenantScope, url_keys: Sequence[str]) -> list[StoredDocument]:
+        """Return these documents with their chunks, in this order; unknown ones are left out."""
+        found = {}
+        with self._database.read() as connection:
+            for row in connection.execute(
+                f"SELECT {COLUMNS} FROM documents WHERE collection_id = ?"
+                " AND url_key IN (SELECT value FROM json_each(?))",
+                (found_id(connection, scope), json.dumps([*url_keys])),
+            ):
+                chunks = chunks_of(connection, row["id"])
+                found[row["url_key"]] = StoredDocument(document_of(row), chunks)
+        return [found[key] for key in dict.fromkeys(url_keys) if key in found]
+
+    def hashes(self, scope: TenantScope) -> dict[str, str]:
+        """Return the hash of each document's text by `url_key`."""
+        with self._database.read() as connection:
+            rows = connection.execute(
+                "SELECT url_key, content_hash FROM documents WHERE collection_id = ?",
+                (found_id(connection, scope),),
+            )
+            return {row["url_key"]: row["content_hash"] for row in rows}
 
     def embedder(self, scope: TenantScope) -> str | None:
         """Return the fingerprint of the embedder that filled the collection, or None."""
@@ -119,7 +163,7 @@ class SQLiteCollections:
     ) -> PendingVectors:
         """Return at most `limit` chunks that have no vector of another embedder prepared yet."""
         with self._database.write() as connection:
-            return reembedding.pending(connection, _found(connection, scope), fingerprint, limit)
+            return reembedding.pending(connection, found_id(connection, scope), fingerprint, limit)
 
     def prepare_vectors(
         self,
@@ -130,13 +174,13 @@ class SQLiteCollections:
     ) -> None:
         """Keep vectors of another embedder beside those in use, one per chunk."""
         with self._database.write() as connection:
-            collection = _found(connection, scope)
+            collection = found_id(connection, scope)
             reembedding.prepare(connection, collection, fingerprint, chunks, vectors)
 
     def change_embedder(self, scope: TenantScope, fingerprint: str | None) -> bool:
         """Put the prepared vectors, or none, in the place of all others, in one transaction."""
         with self._database.write() as connection:
-            collection = _found(connection, scope)
+            collection = found_id(connection, scope)
             if collection is None:
                 raise StoreError(f"There is no collection {scope.collection!r} any more.")
             return reembedding.change(connection, collection, fingerprint)
@@ -149,88 +193,103 @@ class SQLiteCollections:
 
     def delete_document(self, scope: TenantScope, url_key: str) -> bool:
         """Delete one document with all that is known of its page; False when there was none."""
-        with self._database.write() as connection:
-            collection = _found(connection, scope)
-            page = collection, url_key
-            refs = connection.execute(
-                "SELECT content_ref FROM ledger WHERE collection_id = ? AND url_key = ?", page
-            ).fetchall()
-            connection.execute("DELETE FROM ledger WHERE collection_id = ? AND url_key = ?", page)
-            forget(connection, scope.tenant_id, [row["content_ref"] for row in refs])
-            deleted = connection.execute(
-                "DELETE FROM documents WHERE collection_id = ? AND url_key = ?", page
-            ).rowcount
-            mark_changed(connection, collection)
-        return deleted > 0
+        with self._deletion() as connection:
+            return removal.delete_document(connection, scope, found_id(connection, scope), url_key)
 
     def delete_collection(self, scope: TenantScope) -> int:
-        """Delete a collection with its ledger rows; return how many documents it held."""
+        """Delete a collection with all that belongs to it; return how many documents it held."""
+        with self._deletion() as connection:
+            return removal.delete_collection(connection, scope, found_id(connection, scope))
+
+    def delete_tenant(self, tenant_id: str) -> Deleted:
+        """Delete everything that is kept for a tenant."""
+        with self._deletion() as connection:
+            return removal.delete_tenant(connection, tenant_id)
+
+    def purge(self, tenant_id: str, older_than_s: float) -> Deleted:
+        """Delete what has not been used for that long."""
+        with self._deletion() as connection:
+            return removal.purge(connection, tenant_id, self._clock() - older_than_s)
+
+    @contextmanager
+    def _deletion(self) -> Iterator[sqlite3.Connection]:
         with self._database.write() as connection:
-            collection = _found(connection, scope)
-            of = (collection,)
-            held = connection.execute(
-                "SELECT count(*) FROM documents WHERE collection_id = ?", of
-            ).fetchone()[0]
-            refs = connection.execute(
-                "SELECT content_ref FROM ledger WHERE collection_id = ?", of
+            yield connection
+        self._database.truncate_log()
+
+    def remember_question(self, scope: TenantScope, record: QuestionRecord) -> None:
+        """Keep a question of the collection, or its new result, with the times it was asked."""
+        facts = record.model_dump(mode="json", exclude=_TIMES)
+        with self._database.write() as connection:
+            connection.execute(
+                "INSERT INTO questions"
+                " (collection_id, question, record, first_asked_at, last_asked_at)"
+                " VALUES (:collection, :question, :record, :now, :now)"
+                " ON CONFLICT (collection_id, question) DO UPDATE SET"
+                " record = excluded.record, last_asked_at = excluded.last_asked_at",
+                {
+                    "collection": collection_id(connection, scope),
+                    "question": plain(record.question),
+                    "record": to_json(facts),
+                    "now": self._clock(),
+                },
+            )
+
+    def questions(self, scope: TenantScope) -> list[QuestionRecord]:
+        """Return the collection's questions, the first asked first."""
+        with self._database.read() as connection:
+            rows = connection.execute(
+                "SELECT * FROM questions WHERE collection_id = ? ORDER BY first_asked_at, id",
+                (found_id(connection, scope),),
             ).fetchall()
-            connection.execute("DELETE FROM collections WHERE id = ?", of)
-            forget(connection, scope.tenant_id, [row["content_ref"] for row in refs])
-        return int(held)
+        return [
+            QuestionRecord.model_validate(
+                {**json.loads(row["record"]), **{name: row[name] for name in _TIMES}}
+            )
+            for row in rows
+        ]
+
+    def forget_question(self, scope: TenantScope, question: str) -> bool:
+        """Ask a question no more; False when it is not known. Its pages stay."""
+        with self._database.write() as connection:
+            removal.overwrite(connection)
+            return (
+                connection.execute(
+                    "DELETE FROM questions WHERE collection_id = ? AND question = ?",
+                    (found_id(connection, scope), plain(question)),
+                ).rowcount
+                > 0
+            )
 
     def export(self, scope: TenantScope) -> Iterator[dict[str, Any]]:
         """Yield the documents by `url_key`, without times, attempts and ids that differ by run."""
         with self._database.read() as connection:
+            collection = found_id(connection, scope)
+            if collection is None:
+                return
+            embedder = embedder_of(connection, collection)
             documents = connection.execute(
-                "SELECT * FROM documents WHERE collection_id = ? ORDER BY url_key",
-                (_found(connection, scope),),
+                f"SELECT {COLUMNS} FROM documents WHERE collection_id = ? ORDER BY url_key",
+                (collection,),
             )
             for row in documents:
-                yield exported(connection, row)
+                yield exported(connection, row, embedder)
 
 
 def collection_id(connection: sqlite3.Connection, scope: TenantScope) -> int:
     """Return the id of the collection, made now if it is new."""
     key = scope.tenant_id, scope.collection
     connection.execute("INSERT OR IGNORE INTO collections (tenant_id, name) VALUES (?, ?)", key)
-    found = _found(connection, scope)
+    found = found_id(connection, scope)
     if found is None:
         raise StoreError(f"Collection {scope.collection!r} could not be made.")
     return found
 
 
-def _found(connection: sqlite3.Connection, scope: TenantScope) -> int | None:
+def found_id(connection: sqlite3.Connection, scope: TenantScope) -> int | None:
+    """Return the id of the collection, or None when there is none."""
     row = connection.execute(
         "SELECT id FROM collections WHERE tenant_id = ? AND name = ?",
         (scope.tenant_id, scope.collection),
     ).fetchone()
     return None if row is None else int(row["id"])
-
-
-def _by_words(
-    connection: sqlite3.Connection, collection: int, words: str, limit: int
-) -> dict[int, float]:
-    """Return BM25 by chunk id, higher is better.
-
-    The token only narrows the search; whose chunks they are is checked on the rows.
-    """
-    if not words:
-        return {}
-    rows = connection.execute(
-        "SELECT rowid, -bm25(chunk_words, 0, 2, 1) AS score FROM chunk_words"
-        " WHERE chunk_words MATCH ? ORDER BY score DESC LIMIT ?",
-        (f"part : {part_of(collection)} AND {{title body}} : ({words})", limit),
-    )
-    return {row["rowid"]: row["score"] for row in rows}
-
-
-def _chunks(
-    connection: sqlite3.Connection, collection: int, scores: Mapping[int, float]
-) -> list[StoredChunk]:
-    rows = connection.execute(
-        "SELECT chunks.*, url, url_key, title, content_hash, provenance"
-        " FROM chunks JOIN documents ON documents.id = document_id"
-        f" WHERE collection_id = ? AND chunks.id IN ({', '.join('?' * len(scores))})",
-        (collection, *scores),
-    )
-    return [StoredChunk(document_of(row), chunk_of(row), scores[row["id"]]) for row in rows]

@@ -1,4 +1,4 @@
-"""Connections to the one SQLite file, its schema, and sqlite3's failures in plain words."""
+"""Connections to a SQLite file, its schema, and sqlite3's failures in plain words."""
 
 from __future__ import annotations
 
@@ -8,18 +8,17 @@ import threading
 import time
 import weakref
 from contextlib import contextmanager, suppress
-from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Final, Literal
 
 from ....errors import StoreError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
+    from pathlib import Path
 
-APPLICATION_ID: Final = int.from_bytes(b"CSDB", "big")
-SCHEMA_VERSION: Final = 1
-SCHEMA: Final = Path(__file__).with_name("schema.sql")
 BUSY_TIMEOUT_S: Final = 30.0
+_LOG_WAIT_MS: Final = 200
 MAX_IDLE: Final = 8
 """Connections kept open between calls."""
 
@@ -50,15 +49,46 @@ _ADVICE: Final = (
 """What sqlite3 says and what it means, since its error codes do not tell these apart."""
 
 
+@dataclass(frozen=True, slots=True)
+class Schema:
+    """What a file holds, and how an older file becomes one.
+
+    Scripts are SQL without BEGIN and COMMIT. `script` makes the newest version in an empty file,
+    `migrations[n]` makes version n + 1 out of version n.
+    """
+
+    application_id: int
+    version: int
+    script: Path
+    migrations: Mapping[int, Path] = field(default_factory=dict)
+
+    def steps(self, version: int) -> list[Path]:
+        """Return the migrations from that version to the newest, in order, or [] without a way."""
+        steps = [self.migrations.get(step) for step in range(version, self.version)]
+        known = [step for step in steps if step is not None]
+        return known if len(known) == len(steps) else []
+
+
 class Database:
     """A SQLite file in WAL mode, safe for many threads and processes at once.
 
     Every failure of sqlite3 leaves here as a StoreError that names the file and what to do.
+    With `synchronous="NORMAL"` a power cut may take back the last transactions, an ended process
+    none.
     """
 
-    def __init__(self, path: Path, *, busy_timeout_s: float = BUSY_TIMEOUT_S) -> None:
+    def __init__(
+        self,
+        path: Path,
+        schema: Schema,
+        *,
+        busy_timeout_s: float = BUSY_TIMEOUT_S,
+        synchronous: Literal["FULL", "NORMAL"] = "FULL",
+    ) -> None:
         self.path = path
+        self._schema = schema
         self._busy_timeout_s = busy_timeout_s
+        self._synchronous = synchronous
         self._idle: list[sqlite3.Connection] = []
         self._pid = os.getpid()
         self._lock = threading.Lock()
@@ -79,7 +109,18 @@ class Database:
         One that began as a read could be refused at its first write without waiting.
         """
         with self._transaction("BEGIN IMMEDIATE") as connection:
+            if _pragma(connection, "user_version") != self._schema.version:
+                self._refuse("was migrated by a newer program meanwhile; start this one anew")
             yield connection
+
+    def truncate_log(self) -> None:
+        """Empty the write-ahead log, in which deleted rows still stand, if nobody reads it now."""
+        with self._in_plain_words(), self._connection() as connection:
+            connection.execute(f"PRAGMA busy_timeout = {_LOG_WAIT_MS}")
+            try:
+                connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+            finally:
+                connection.execute(f"PRAGMA busy_timeout = {round(self._busy_timeout_s * 1000)}")
 
     def close(self) -> None:
         """Close the connections that no call uses; the next call opens another."""
@@ -129,7 +170,8 @@ class Database:
         try:
             connection.row_factory = sqlite3.Row
             connection.execute("PRAGMA foreign_keys = ON")
-            connection.execute("PRAGMA synchronous = FULL")  # a ticket outlives a power cut
+            connection.execute(f"PRAGMA synchronous = {self._synchronous}")
+            connection.execute("PRAGMA secure_delete = FAST")  # deletions on request take no chance
         except BaseException:
             connection.close()
             raise
@@ -138,23 +180,47 @@ class Database:
     def _prepare(self) -> None:
         with self._connection() as connection:
             connection.execute("BEGIN")
-            owner = _pragma(connection, "application_id")
-            version = _pragma(connection, "user_version")
-            is_empty = connection.execute("SELECT 1 FROM sqlite_master").fetchone() is None
+            version = self._version(connection)
             connection.execute("COMMIT")
-            if is_empty:
-                self._create(connection)
-            elif owner != APPLICATION_ID:
-                self._refuse(f"belongs to another program; {_ELSEWHERE}")
-            elif version != SCHEMA_VERSION:
-                self._refuse(
-                    f"was written by another version of collection-search (schema {version}, not"
-                    f" {SCHEMA_VERSION}); install that version, or {_ELSEWHERE}"
-                )
+            if version == self._schema.version:
+                return
+            if version is None:
+                self._switch_to_wal(connection)
+            connection.execute("PRAGMA foreign_keys = OFF")  # else a rebuilt table loses its rows
+            self._build(connection)
+            connection.execute("PRAGMA foreign_keys = ON")
 
-    def _create(self, connection: sqlite3.Connection) -> None:
-        self._switch_to_wal(connection)
-        connection.executescript(SCHEMA.read_text("utf-8"))
+    def _version(self, connection: sqlite3.Connection) -> int | None:
+        """Return the file's version, or None when it is empty; refuse what cannot become ours."""
+        if connection.execute("SELECT 1 FROM sqlite_master").fetchone() is None:
+            return None
+        if _pragma(connection, "application_id") != self._schema.application_id:
+            self._refuse(f"belongs to another program; {_ELSEWHERE}")
+        version, ours = _pragma(connection, "user_version"), self._schema.version
+        if version != ours and not self._schema.steps(version):
+            self._refuse(
+                f"was written by another version of collection-search (schema {version}, not"
+                f" {ours}); install that version, or {_ELSEWHERE}"
+            )
+        return version
+
+    def _build(self, connection: sqlite3.Connection) -> None:
+        """Make or migrate the schema in one transaction, unless another process just did."""
+        connection.execute("BEGIN IMMEDIATE")
+        try:
+            version = self._version(connection)
+            scripts = [self._schema.script] if version is None else self._schema.steps(version)
+            for script in scripts:
+                for statement in _statements(script.read_text("utf-8")):
+                    connection.execute(statement)
+            _check_references(connection)
+            connection.execute(f"PRAGMA application_id = {self._schema.application_id}")
+            connection.execute(f"PRAGMA user_version = {self._schema.version}")
+            connection.execute("COMMIT")
+        except BaseException:
+            with suppress(sqlite3.Error):
+                connection.execute("ROLLBACK")
+            raise
 
     def _switch_to_wal(self, connection: sqlite3.Connection) -> None:
         """Switch the journal mode, for which SQLite does not wait by itself."""
@@ -182,6 +248,21 @@ class Database:
 
 def _pragma(connection: sqlite3.Connection, name: str) -> int:
     return int(connection.execute(f"PRAGMA {name}").fetchone()[0])
+
+
+def _check_references(connection: sqlite3.Connection) -> None:
+    if connection.execute("PRAGMA foreign_key_check").fetchone() is not None:
+        raise sqlite3.IntegrityError("the migrated rows refer to rows that do not exist")
+
+
+def _statements(script: str) -> Iterator[str]:
+    """Yield the statements one by one, since sqlite3's executescript ends the transaction."""
+    statement = ""
+    for part in script.split(";"):
+        statement += part + ";"
+        if sqlite3.complete_statement(statement):
+            yield statement
+            statement = ""
 
 
 def _explained(path: Path, error: sqlite3.Error) -> str:

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import json
+import math
+from collections.abc import Mapping
+from datetime import UTC, datetime
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from ....errors import StoreError
 from ....lexicon import index_text
-from ....records import Chunk, Document
+from ....records import Chunk, Document, digest
 from ....text import plain
 from .vectors import from_blob, to_blob
 
@@ -16,10 +19,15 @@ if TYPE_CHECKING:
     import sqlite3
     from collections.abc import Sequence
 
+    from ....records import Fetched
+
 RUN_IDS: Final = frozenset(
     {"invocation_id", "ingestion_run_id", "run_id", "ticket_id", "trace_id", "worker_call_id"}
 )
 """Provenance that two runs with the same pages do not share; so are keys ending in `_at`, `_ms`."""
+
+
+COLUMNS: Final = "documents.id, url, url_key, title, content_hash, provenance"
 
 
 class Rows(NamedTuple):
@@ -49,7 +57,7 @@ def rows_of(document: Document, chunks: Sequence[Chunk]) -> Rows:
             document.url,
             title,
             document.content_hash,
-            json.dumps(dict(document.provenance)),
+            to_json(document.provenance),
         ),
         chunks=parts,
         words=[(stems, index_text(text)) for *_, text in parts],
@@ -57,7 +65,50 @@ def rows_of(document: Document, chunks: Sequence[Chunk]) -> Rows:
     )
 
 
-def put_document(connection: sqlite3.Connection, collection: int, rows: Rows) -> None:
+def to_json(value: Any) -> str:
+    """Return JSON as databases read it: what is no number becomes null, broken text plain.
+
+    >>> to_json({"score": float("nan"), "rank": 1})
+    '{"score": null, "rank": 1}'
+    """
+    return json.dumps(_finite(value))
+
+
+def _finite(value: Any) -> Any:
+    if isinstance(value, float) and not math.isfinite(value):
+        return None
+    if isinstance(value, str):
+        return plain(value)
+    if isinstance(value, Mapping):
+        return {plain(str(key)): _finite(one) for key, one in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [_finite(one) for one in value]
+    return value
+
+
+def fetch_provenance(fetched: Fetched) -> dict[str, Any]:
+    """Return what a document's provenance says of its fetch."""
+    facts = {
+        "fetched_at": iso(fetched.fetched_at),
+        "final_url": fetched.final_url,
+        "canonical_url": fetched.canonical_url,
+        "page_kind": fetched.kind,
+    }
+    return {key: value for key, value in facts.items() if value is not None}
+
+
+def iso(seconds: float) -> str:
+    """Return a Unix time as ISO 8601.
+
+    >>> iso(0)
+    '1970-01-01T00:00:00+00:00'
+    """
+    return datetime.fromtimestamp(seconds, UTC).isoformat(timespec="seconds")
+
+
+def put_document(
+    connection: sqlite3.Connection, collection: int, rows: Rows, stored_at: float
+) -> None:
     """Replace a document within the caller's transaction."""
     _check_vectors(connection, collection, rows)
     connection.execute(
@@ -65,9 +116,10 @@ def put_document(connection: sqlite3.Connection, collection: int, rows: Rows) ->
         (collection, rows.document[0]),
     )
     document = connection.execute(
-        "INSERT INTO documents (collection_id, url_key, url, title, content_hash, provenance)"
-        " VALUES (?, ?, ?, ?, ?, ?)",
-        (collection, *rows.document),
+        "INSERT INTO documents"
+        " (collection_id, url_key, url, title, content_hash, provenance, stored_at)"
+        " VALUES (?, ?, ?, ?, ?, ?, ?)",
+        (collection, *rows.document, stored_at),
     ).lastrowid
     for chunk, words in zip(rows.chunks, rows.words, strict=True):
         row = connection.execute(
@@ -98,6 +150,39 @@ def _check_vectors(connection: sqlite3.Connection, collection: int, rows: Rows) 
             f"{embedder} changed the size of its vectors. Embed the collection anew:"
             f" collection-search collections reembed {known['name']!r}; or use another one."
         )
+
+
+def text_hash_of(
+    connection: sqlite3.Connection, collection: int | None, url_key: str
+) -> str | None:
+    """Return the hash of the text that is stored for a page, or None."""
+    row = connection.execute(
+        "SELECT content_hash FROM documents WHERE collection_id = ? AND url_key = ?",
+        (collection, url_key),
+    ).fetchone()
+    return None if row is None else str(row["content_hash"])
+
+
+def mark_checked(
+    connection: sqlite3.Connection, collection: int | None, url_key: str, now: float
+) -> None:
+    """Note that the page was found unchanged."""
+    connection.execute(
+        "UPDATE documents SET stored_at = ?,"
+        " provenance = json_set(provenance, '$.checked_at', ?)"
+        " WHERE collection_id = ? AND url_key = ?",
+        (now, iso(now), collection, url_key),
+    )
+
+
+def delete_page(connection: sqlite3.Connection, collection: int | None, url_key: str) -> int:
+    """Delete a document with its chunks; return how many there were."""
+    deleted = connection.execute(
+        "DELETE FROM documents WHERE collection_id = ? AND url_key = ?", (collection, url_key)
+    ).rowcount
+    if deleted:
+        mark_changed(connection, collection)
+    return deleted
 
 
 def embedder_of(connection: sqlite3.Connection, collection: int) -> str | None:
@@ -138,13 +223,12 @@ def chunk_of(row: sqlite3.Row) -> Chunk:
     )
 
 
-def exported(connection: sqlite3.Connection, row: sqlite3.Row) -> dict[str, Any]:
+def exported(
+    connection: sqlite3.Connection, row: sqlite3.Row, embedder: str | None
+) -> dict[str, Any]:
     """Return a document's row with its chunks in the canonical form."""
     document = document_of(row)
-    chunks = connection.execute(
-        "SELECT * FROM chunks WHERE document_id = ? ORDER BY ordinal", (row["id"],)
-    )
-    return {
+    canonical = {
         "url": document.url,
         "url_key": document.url_key,
         "title": document.title,
@@ -154,6 +238,7 @@ def exported(connection: sqlite3.Connection, row: sqlite3.Row) -> dict[str, Any]
             for key, value in sorted(document.provenance.items())
             if key not in RUN_IDS and not key.endswith(("_at", "_ms"))
         },
+        "embedder": embedder,
         "chunks": [
             {
                 "ordinal": chunk.ordinal,
@@ -162,6 +247,15 @@ def exported(connection: sqlite3.Connection, row: sqlite3.Row) -> dict[str, Any]
                 "text": chunk.text,
                 "vector": None if chunk.vector is None else chunk.vector.tolist(),
             }
-            for chunk in map(chunk_of, chunks)
+            for chunk in chunks_of(connection, row["id"])
         ],
     }
+    return {**canonical, "digest": digest(canonical)}
+
+
+def chunks_of(connection: sqlite3.Connection, document: int) -> list[Chunk]:
+    """Return a document's chunks in order."""
+    rows = connection.execute(
+        "SELECT * FROM chunks WHERE document_id = ? ORDER BY ordinal", (document,)
+    )
+    return [chunk_of(row) for row in rows]

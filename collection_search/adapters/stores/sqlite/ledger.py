@@ -4,55 +4,61 @@ from __future__ import annotations
 
 import json
 import uuid
-from typing import TYPE_CHECKING, Any
+from dataclasses import replace
+from typing import TYPE_CHECKING, Final
 
-from ....records import Claim, RowState, RowStatus, TenantScope, Ticket, TicketStatus
+from ....errors import StoreError
+from ....records import TenantScope, Ticket
 from ....text import plain
-from .collections import collection_id
-from .documents import put_document, rows_of
+from .collections import collection_id, found_id
+from .documents import (
+    delete_page,
+    fetch_provenance,
+    mark_checked,
+    put_document,
+    rows_of,
+    text_hash_of,
+)
+from .ledger_rows import (
+    ACCEPT,
+    AFRESH,
+    BURIED,
+    DEAD,
+    DONE,
+    IDLE,
+    OVERDUE,
+    PUT_BACK,
+    RETIRED,
+    SPENT,
+    STATUS,
+    accepted,
+    adopt,
+    claimed,
+    dead_letter,
+    fetch_facts,
+    next_row,
+    refetch,
+    status_of,
+)
+from .ledger_writes import changed, note, postponements, put_ticket
 
 if TYPE_CHECKING:
-    import sqlite3
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Collection, Sequence
 
-    from ....records import Chunk, Document, IngestionItem, IngestionRequest
+    from ....records import (
+        Chunk,
+        Claim,
+        DeadLetter,
+        Document,
+        Fetched,
+        IngestionRequest,
+        PageChange,
+        TicketStatus,
+    )
     from .database import Database
 
-_PUT_BACK = "state = 'waiting', owner = NULL"
-_IS_MINE = "id = ? AND fence = ? AND state = 'working'"
-_IS_DUE = "state IN ('waiting', 'working') AND due <= ?"
-
-_ACCEPT = """
-    INSERT INTO ledger (collection_id, url_key, url, title, content_ref, provenance, state)
-    VALUES (:collection, :url_key, :url, :title, :content_ref, :provenance,
-            CASE WHEN :content_ref IS NULL THEN 'to_fetch' ELSE 'waiting' END)
-    ON CONFLICT (collection_id, url_key) DO UPDATE SET
-        url = excluded.url, title = excluded.title, provenance = excluded.provenance,
-        content_ref = coalesce(excluded.content_ref, content_ref),
-        state = CASE WHEN coalesce(excluded.content_ref, content_ref) IS NULL
-                     THEN 'to_fetch' ELSE 'waiting' END,
-        owner = NULL, due = 0, attempts = 0, error = NULL, fence = fence + 1
-    WHERE state = 'dead'
-       OR (excluded.content_ref IS NOT NULL AND excluded.content_ref IS NOT content_ref)
-"""
-"""A page that is known with the same text, or comes without one, stays as it is."""
-
-_NEXT = f"""
-    SELECT ledger.*, collections.tenant_id, collections.name AS collection
-    FROM ledger JOIN collections ON collections.id = ledger.collection_id
-    WHERE {_IS_DUE} AND attempts < ? ORDER BY attempts, ledger.id LIMIT 1
-"""
-"""Rows that failed before come last, so that a bad page never holds up the others."""
-
-_STATUS = """
-    SELECT collections.name AS collection, ledger.*
-    FROM tickets
-    JOIN collections ON collections.id = tickets.collection_id
-    LEFT JOIN ticket_rows ON ticket_rows.ticket_id = tickets.id
-    LEFT JOIN ledger ON ledger.id = ticket_rows.row_id
-    WHERE tickets.id = ? AND collections.tenant_id = ?
-    ORDER BY ticket_rows.position
-"""
+MAX_POSTPONEMENTS: Final = 100
+"""In a row; then the page is given up."""
 
 
 class SQLiteLedger:
@@ -67,43 +73,40 @@ class SQLiteLedger:
 
     def enqueue(self, request: IngestionRequest) -> Ticket:
         """Accept the pages in one transaction; one already stored with the same text stays so."""
-        scope, ticket_id = request.scope, f"ticket-{uuid.uuid4().hex}"
+        scope, ticket_id = request.scope, _ticket_id()
         shared = {
             "question": request.question,
             "run_id": request.run_id,
             "trace_id": request.trace_id,
             "ticket_id": ticket_id,
         }
+        keys = list(dict.fromkeys(item.url_key for item in request.items))
         with self._database.write() as connection:
             collection = collection_id(connection, scope)
-            connection.execute("INSERT INTO tickets VALUES (?, ?)", (ticket_id, collection))
+            of = {"collection": collection, "keys": json.dumps(keys)}
+            connection.execute(adopt(only_these=True), of)
             connection.executemany(
-                _ACCEPT, [_accepted(collection, item, shared) for item in request.items]
+                ACCEPT, [accepted(collection, item, shared) for item in request.items]
             )
-            connection.executemany(
-                "INSERT OR IGNORE INTO ticket_rows (ticket_id, position, row_id)"
-                " SELECT ?, ?, id FROM ledger WHERE collection_id = ? AND url_key = ?",
-                [
-                    (ticket_id, position, collection, item.url_key)
-                    for position, item in enumerate(request.items)
-                ],
-            )
-        return Ticket(
-            ticket_id=ticket_id,
-            tenant_id=scope.tenant_id,
-            collection=scope.collection,
-            count=len({item.url_key for item in request.items}),
-        )
+            put_ticket(connection, ticket_id, collection, keys)
+        return _ticket(ticket_id, scope, len(keys))
 
-    def claim(self, owner: str, *, lease_s: float) -> Claim | None:
+    def claim(
+        self,
+        owner: str,
+        *,
+        lease_s: float,
+        fetch: bool = False,
+        busy_hosts: Collection[str] = (),
+    ) -> Claim | None:
         """Take one waiting row (or one whose lease ran out) for `lease_s` seconds, or None."""
-        now = self._clock()
-        due = now, self._max_attempts
+        now, query = self._clock(), next_row(fetch=fetch)
+        of = {"now": now, "max_attempts": self._max_attempts, "busy": json.dumps([*busy_hosts])}
         with self._database.read() as connection:  # an idle worker keeps nobody from writing
-            if connection.execute(_NEXT, due).fetchone() is None:
+            if connection.execute(query, of).fetchone() is None:
                 return None
         with self._database.write() as connection:
-            row = connection.execute(_NEXT, due).fetchone()
+            row = connection.execute(query, of).fetchone()
             if row is None:
                 return None
             connection.execute(
@@ -111,39 +114,101 @@ class SQLiteLedger:
                 " attempts = attempts + 1, fence = fence + 1 WHERE id = ?",
                 (owner, now + lease_s, row["id"]),
             )
-        return _claimed(row)
+        return claimed(row)
 
     def renew(self, claim: Claim, *, lease_s: float) -> bool:
         """Extend the lease; False when another worker has taken the row over."""
         return self._change(claim, "due = ?", self._clock() + lease_s)
 
-    def finish(self, claim: Claim, document: Document, chunks: Sequence[Chunk]) -> bool:
+    def finish(
+        self,
+        claim: Claim,
+        document: Document,
+        chunks: Sequence[Chunk],
+        *,
+        fetched: Fetched | None = None,
+    ) -> bool:
         """Replace the document's chunks and mark the row stored, in one transaction.
 
         False, and nothing written, when another worker has taken the row over.
         """
-        rows = rows_of(document, chunks)
+        if fetched is not None:
+            provenance = {**document.provenance, **fetch_provenance(fetched)}
+            document = replace(document, provenance=provenance)
+        rows, now = rows_of(document, chunks), self._clock()
         with self._database.write() as connection:
-            done = "state = 'stored', owner = NULL, error = NULL"
-            if not _changed(connection, claim, done):
+            if not changed(connection, claim, DONE):
                 return False
-            put_document(connection, collection_id(connection, claim.scope), rows)
+            collection = collection_id(connection, claim.scope)
+            before = text_hash_of(connection, collection, document.url_key)
+            put_document(connection, collection, rows, now)
+            change: PageChange = "new" if before is None else "changed"
+            change = "unchanged" if before == document.content_hash else change
+            note(connection, claim, change, now, fetch_facts(fetched))
         return True
+
+    def unchanged(self, claim: Claim, fetched: Fetched) -> bool:
+        """Mark the row stored again without touching its chunks.
+
+        False when another worker has taken the row over, or when nothing is stored for the page.
+        """
+        known, now = claim.validators, self._clock()
+        validators = replace(
+            fetched.validators,
+            etag=fetched.validators.etag or known.etag,
+            last_modified=fetched.validators.last_modified or known.last_modified,
+        )
+        with self._database.write() as connection:
+            collection = found_id(connection, claim.scope)
+            if text_hash_of(connection, collection, claim.url_key) is None:
+                return False
+            if not changed(connection, claim, DONE):
+                return False
+            mark_checked(connection, collection, claim.url_key, now)
+            facts = fetch_facts(replace(fetched, validators=validators))
+            note(connection, claim, "unchanged", now, facts)
+        return True
+
+    def retire(self, claim: Claim, reason: str) -> bool:
+        """Mark the page as vanished and delete its document; False when the row was taken over."""
+        with self._database.write() as connection:
+            if not changed(connection, claim, RETIRED, plain(reason)):
+                return False
+            delete_page(connection, found_id(connection, claim.scope), claim.url_key)
+            note(connection, claim, "gone", self._clock(), None)
+        return True
+
+    def postpone(self, claim: Claim, in_s: float, reason: str) -> bool:
+        """Return the row to the queue after `in_s` seconds; the attempt does not count.
+
+        False when it was buried instead, since it was postponed too often in a row, or when
+        another worker has taken it over.
+        """
+        later = (
+            f"{PUT_BACK}, due = ?, error = ?, attempts = attempts - 1, postponed = postponed + 1"
+        )
+        now, why = self._clock(), plain(reason)
+        with self._database.write() as connection:
+            if postponements(connection, claim) < MAX_POSTPONEMENTS:
+                return changed(connection, claim, later, now + in_s, why)
+            why = f"Postponed {MAX_POSTPONEMENTS} times in a row. {why}"
+            changed(connection, claim, BURIED, why, now)
+        return False
 
     def fail(self, claim: Claim, error: str, *, retry_in_s: float | None) -> None:
         """Return the row to the queue after `retry_in_s`, or bury it when that is None.
 
         The last attempt buries it too.
         """
+        now = self._clock()
         if retry_in_s is None or claim.attempts >= self._max_attempts:
-            self._change(claim, "state = 'dead', owner = NULL, error = ?", plain(error))
+            self._change(claim, BURIED, plain(error), now)
         else:
-            due = self._clock() + retry_in_s
-            self._change(claim, f"{_PUT_BACK}, due = ?, error = ?", due, plain(error))
+            self._change(claim, f"{PUT_BACK}, due = ?, error = ?", now + retry_in_s, plain(error))
 
     def release(self, claim: Claim) -> None:
         """Give the row back untouched, so that the next worker need not wait for the lease."""
-        self._change(claim, f"{_PUT_BACK}, due = 0, attempts = attempts - 1")
+        self._change(claim, f"{PUT_BACK}, due = 0, attempts = attempts - 1")
 
     def sweep(self, *, is_gone: Callable[[str], bool] = lambda _: False) -> int:
         """Return rows whose lease ran out, or whose owner `is_gone`, to the queue; count them.
@@ -154,102 +219,94 @@ class SQLiteLedger:
             owners = connection.execute("SELECT DISTINCT owner FROM ledger WHERE state = 'working'")
             gone = [(row["owner"],) for row in owners if is_gone(row["owner"])]
             overdue = connection.execute(
-                f"SELECT 1 FROM ledger WHERE {_IS_DUE} AND (state = 'working' OR attempts >= ?)",
-                (self._clock(), self._max_attempts),
+                f"SELECT 1 FROM ledger WHERE {OVERDUE} OR {SPENT}", self._now()
             ).fetchone()
         return self._swept(gone) if gone or overdue else 0
 
     def _swept(self, gone: Sequence[tuple[str]]) -> int:
-        now = self._clock()
         with self._database.write() as connection:
             connection.executemany(
                 "UPDATE ledger SET due = 0 WHERE state = 'working' AND owner = ?", gone
             )
             buried = connection.execute(
-                "UPDATE ledger SET state = 'dead', owner = NULL, error = coalesce(error,"
+                "UPDATE ledger SET state = 'dead', owner = NULL, changed_at = :now,"
+                " error = coalesce(error,"
                 " 'Every worker that took this page stopped without an answer.')"
-                f" WHERE {_IS_DUE} AND attempts >= ?",
-                (now, self._max_attempts),
+                f" WHERE {SPENT}",
+                self._now(),
             ).rowcount
             returned = connection.execute(
-                f"UPDATE ledger SET {_PUT_BACK} WHERE state = 'working' AND due <= ?", (now,)
+                f"UPDATE ledger SET {PUT_BACK} WHERE {OVERDUE}", self._now()
             ).rowcount
         return buried + returned
 
-    def pending_in_s(self) -> float | None:
-        """Return the seconds until some row may be taken (0: now), or None when all are done."""
+    def refetch(self, scope: TenantScope, *, url_keys: Sequence[str] | None = None) -> Ticket:
+        """Put stored and retired pages, all or these, back to be fetched; what is stored stays."""
+        ticket_id = _ticket_id()
+        only_these, wanted = url_keys is not None, json.dumps([*(url_keys or ())])
+        put_back, chosen = refetch(only_these=only_these)
+        with self._database.write() as connection:
+            collection = found_id(connection, scope)
+            if collection is None:
+                raise StoreError(f"There is no collection {scope.collection!r}.")
+            of = {"collection": collection, "keys": wanted}
+            connection.execute(adopt(only_these=only_these), of)
+            connection.execute(put_back, of)
+            keys = [row["url_key"] for row in connection.execute(chosen, of)]
+            put_ticket(connection, ticket_id, collection, keys)
+        return _ticket(ticket_id, scope, len(keys))
+
+    def retry_failed(self, whose: TenantScope | str) -> int:
+        """Give dead rows of a collection or a tenant all their attempts back; count them."""
+        if isinstance(whose, TenantScope):
+            tenant, name = whose.tenant_id, whose.collection
+        else:
+            tenant, name = whose, None
+        with self._database.write() as connection:
+            return connection.execute(
+                f"UPDATE ledger SET {IDLE}, {AFRESH}"
+                " WHERE state = 'dead' AND collection_id IN (SELECT id FROM collections"
+                " WHERE tenant_id = :tenant AND (:name IS NULL OR name = :name))",
+                {"tenant": tenant, "name": name},
+            ).rowcount
+
+    def dead_letters(
+        self, tenant_id: str, *, collection: str | None = None, limit: int = 1000
+    ) -> list[DeadLetter]:
+        """Return the tenant's pages that were given up, by collection, the latest first."""
+        of = {"tenant": tenant_id, "name": collection, "limit": limit}
         with self._database.read() as connection:
-            due = connection.execute(
-                "SELECT min(due) FROM ledger WHERE state IN ('waiting', 'working')"
-            ).fetchone()[0]
+            return [dead_letter(row) for row in connection.execute(DEAD, of)]
+
+    def pending_in_s(self, *, fetch: bool = False) -> float | None:
+        """Return the seconds until some row may be taken (0: now), or None when all are done."""
+        states = ("waiting", "working", "to_fetch") if fetch else ("waiting", "working")
+        earliest = " UNION ALL ".join(
+            f"SELECT min(due) AS due FROM ledger WHERE state = '{state}'" for state in states
+        )
+        with self._database.read() as connection:
+            due = connection.execute(f"SELECT min(due) FROM ({earliest})").fetchone()[0]
         return None if due is None else max(0.0, due - self._clock())
 
     def status(self, tenant_id: str, ticket_id: str) -> TicketStatus | None:
         """Return where a ticket of this tenant stands, or None when there is none."""
         with self._database.read() as connection:
-            found = connection.execute(_STATUS, (ticket_id, tenant_id)).fetchall()
-        if not found:
-            return None
-        rows = [_row_status(row) for row in found if row["id"] is not None]
-        return TicketStatus(
-            ticket_id=ticket_id,
-            collection=found[0]["collection"],
-            count=len(rows),
-            stored=_count(rows, "stored"),
-            pending=_count(rows, "waiting", "working"),
-            to_fetch=_count(rows, "to_fetch"),
-            failed=_count(rows, "dead"),
-            rows=rows,
-        )
+            found = connection.execute(STATUS, (ticket_id, tenant_id)).fetchall()
+        return status_of(ticket_id, found) if found else None
+
+    def _now(self) -> dict[str, float]:
+        return {"now": self._clock(), "max_attempts": self._max_attempts}
 
     def _change(self, claim: Claim, change: str, *values: float | str) -> bool:
         with self._database.write() as connection:
-            return _changed(connection, claim, change, *values)
+            return changed(connection, claim, change, *values)
 
 
-def _changed(
-    connection: sqlite3.Connection, claim: Claim, change: str, *values: float | str
-) -> bool:
-    """Change the row if it is still this worker's; the fence tells."""
-    statement = f"UPDATE ledger SET {change} WHERE {_IS_MINE}"
-    return connection.execute(statement, (*values, claim.row_id, claim.fence)).rowcount == 1
+def _ticket_id() -> str:
+    return f"ticket-{uuid.uuid4().hex}"
 
 
-def _accepted(collection: int, item: IngestionItem, shared: dict[str, Any]) -> dict[str, Any]:
-    provenance = {**{key: value for key, value in shared.items() if value}, **item.provenance}
-    return {
-        "collection": collection,
-        "url_key": item.url_key,
-        "url": item.url,
-        "title": plain(item.title),
-        "content_ref": item.content_ref,
-        "provenance": json.dumps(provenance),
-    }
-
-
-def _claimed(row: sqlite3.Row) -> Claim:
-    return Claim(
-        row_id=row["id"],
-        scope=TenantScope(row["tenant_id"], row["collection"]),
-        url=row["url"],
-        url_key=row["url_key"],
-        title=row["title"],
-        content_ref=row["content_ref"],
-        provenance=json.loads(row["provenance"]),
-        attempts=row["attempts"] + 1,
-        fence=row["fence"] + 1,
+def _ticket(ticket_id: str, scope: TenantScope, count: int) -> Ticket:
+    return Ticket(
+        ticket_id=ticket_id, tenant_id=scope.tenant_id, collection=scope.collection, count=count
     )
-
-
-def _row_status(row: sqlite3.Row) -> RowStatus:
-    return RowStatus(
-        url=row["url"],
-        title=row["title"],
-        state=row["state"],
-        attempts=row["attempts"],
-        error=row["error"],
-    )
-
-
-def _count(rows: Sequence[RowStatus], *states: RowState) -> int:
-    return sum(row.state in states for row in rows)

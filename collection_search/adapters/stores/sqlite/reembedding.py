@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from ....records import PendingChunk, PendingVectors
 from .documents import mark_changed
+from .ledger_rows import PUT_BACK
 from .vectors import to_blob
 
 if TYPE_CHECKING:
@@ -115,7 +116,7 @@ def change(connection: sqlite3.Connection, collection: int, embedder: str | None
     connection.execute(f"DELETE FROM prepared_vectors WHERE chunk_id IN ({own})", of)
     connection.execute("UPDATE collections SET embedder = :embedder WHERE id = :collection", of)
     connection.execute(
-        "UPDATE ledger SET state = 'waiting', owner = NULL, due = 0, attempts = attempts - 1"
+        f"UPDATE ledger SET {PUT_BACK}, due = 0, attempts = attempts - 1"
         " WHERE collection_id = :collection AND state = 'working'",
         of,
     )

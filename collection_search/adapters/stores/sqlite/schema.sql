@@ -1,7 +1,5 @@
 -- One file: staged texts, the ledger with its tickets, and the collections.
 
-BEGIN IMMEDIATE;
-
 CREATE TABLE IF NOT EXISTS staged (
     id INTEGER PRIMARY KEY,
     tenant_id TEXT NOT NULL,
@@ -30,8 +28,25 @@ CREATE TABLE IF NOT EXISTS documents (
     title TEXT NOT NULL,
     content_hash TEXT NOT NULL,
     provenance TEXT NOT NULL,           -- JSON
+    stored_at REAL NOT NULL,            -- or last found unchanged
+    host TEXT GENERATED ALWAYS AS (lower(substr(
+        replace(substr(url, instr(url, '://') + 3), '?', '/') || '/', 1,
+        instr(replace(substr(url, instr(url, '://') + 3), '?', '/') || '/', '/') - 1))) STORED,
+    provider TEXT GENERATED ALWAYS AS (json_extract(provenance, '$.provider')) STORED,
+    source TEXT GENERATED ALWAYS AS (json_extract(provenance, '$.source')) STORED,
+    published TEXT GENERATED ALWAYS AS (
+        CASE WHEN json_extract(provenance, '$.published_date')
+            GLOB '[0-9][0-9][0-9][0-9]-[0-9][0-9]-[0-9][0-9]*'
+        THEN substr(json_extract(provenance, '$.published_date'), 1, 10) END) STORED,
+    is_pdf INTEGER GENERATED ALWAYS AS (
+        json_extract(provenance, '$.is_pdf') IS 1
+        OR json_extract(provenance, '$.page_kind') IS 'pdf'
+        OR lower(url) LIKE '%.pdf') STORED,
     UNIQUE (collection_id, url_key)
 );
+-- What a search may be narrowed by, so that it need not read the documents.
+CREATE INDEX IF NOT EXISTS documents_by_facts
+    ON documents (collection_id, provider, source, host, is_pdf, published, url);
 
 CREATE TABLE IF NOT EXISTS chunks (
     id INTEGER PRIMARY KEY,
@@ -59,17 +74,27 @@ CREATE TABLE IF NOT EXISTS ledger (
     url_key TEXT NOT NULL,
     url TEXT NOT NULL,
     title TEXT NOT NULL,
-    content_ref TEXT,
+    content_ref TEXT,                   -- the text that a provider delivered
     provenance TEXT NOT NULL,           -- JSON
-    state TEXT NOT NULL CHECK (state IN ('waiting', 'to_fetch', 'working', 'stored', 'dead')),
-    due REAL NOT NULL DEFAULT 0,        -- waiting: not before; working: end of the lease
+    state TEXT NOT NULL CHECK (
+        state IN ('waiting', 'to_fetch', 'working', 'stored', 'dead', 'retired')),
+    due REAL NOT NULL DEFAULT 0,        -- waiting, to_fetch: not before; working: end of the lease
     owner TEXT,                         -- of a working row
     attempts INTEGER NOT NULL DEFAULT 0,
     fence INTEGER NOT NULL DEFAULT 0,   -- raised whenever the row changes hands
     error TEXT,                         -- of the last attempt
+    refresh INTEGER NOT NULL DEFAULT 0, -- to be fetched although something is stored
+    postponed INTEGER NOT NULL DEFAULT 0,
+    fetched TEXT,                       -- JSON: the page that is stored, as it was fetched
+    change TEXT,                        -- what the last work on the page made of it
+    changed_at REAL NOT NULL DEFAULT 0, -- when it was stored, buried or retired
+    host TEXT GENERATED ALWAYS AS (lower(substr(
+        replace(substr(url, instr(url, '://') + 3), '?', '/') || '/', 1,
+        instr(replace(substr(url, instr(url, '://') + 3), '?', '/') || '/', '/') - 1))) STORED,
     UNIQUE (collection_id, url_key)
 );
 CREATE INDEX IF NOT EXISTS ledger_by_state ON ledger (state, attempts, id);
+CREATE INDEX IF NOT EXISTS ledger_by_due ON ledger (state, due);
 CREATE INDEX IF NOT EXISTS ledger_by_content ON ledger (content_ref);
 
 CREATE TABLE IF NOT EXISTS tickets (
@@ -86,7 +111,32 @@ CREATE TABLE IF NOT EXISTS ticket_rows (
 ) WITHOUT ROWID;
 CREATE INDEX IF NOT EXISTS ticket_rows_by_row ON ticket_rows (row_id);
 
-PRAGMA application_id = 1129530434;     -- "CSDB": this file belongs to this package
-PRAGMA user_version = 1;
+CREATE TABLE IF NOT EXISTS questions (
+    id INTEGER PRIMARY KEY,
+    collection_id INTEGER NOT NULL REFERENCES collections ON DELETE CASCADE,
+    question TEXT NOT NULL,
+    record TEXT NOT NULL,               -- JSON
+    first_asked_at REAL NOT NULL,
+    last_asked_at REAL NOT NULL,
+    UNIQUE (collection_id, question)
+);
 
-COMMIT;
+-- Candidates that were acquired and may be ingested later; their collection need not exist.
+CREATE TABLE IF NOT EXISTS sessions (
+    id TEXT PRIMARY KEY,
+    tenant_id TEXT NOT NULL,
+    collection TEXT NOT NULL,
+    created_at REAL NOT NULL,
+    facts TEXT NOT NULL                 -- JSON
+) WITHOUT ROWID;
+CREATE INDEX IF NOT EXISTS sessions_by_tenant ON sessions (tenant_id, collection);
+
+CREATE TABLE IF NOT EXISTS session_candidates (
+    session_id TEXT NOT NULL REFERENCES sessions ON DELETE CASCADE,
+    position INTEGER NOT NULL,
+    candidate TEXT NOT NULL,            -- JSON
+    url_key TEXT GENERATED ALWAYS AS (json_extract(candidate, '$.url_key')) STORED,
+    content_ref TEXT GENERATED ALWAYS AS (json_extract(candidate, '$.content_ref')) STORED,
+    PRIMARY KEY (session_id, position)
+) WITHOUT ROWID;
+CREATE INDEX IF NOT EXISTS session_candidates_by_content ON session_candidates (content_ref);

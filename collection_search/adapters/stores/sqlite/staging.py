@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 import hashlib
-from typing import TYPE_CHECKING
+import json
+import uuid
+from typing import TYPE_CHECKING, Any, Final
 
+from ....records import StagedSession
 from ....text import plain
+from .documents import to_json
 
 if TYPE_CHECKING:
     import sqlite3
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
+    from ....records import TenantScope
     from .database import Database
 
 
@@ -45,24 +50,87 @@ class SQLiteStaging:
         return None if row is None else str(row["text"])
 
     def prune(self, older_than_s: float) -> int:
-        """Drop texts of that age that no ledger row needs; return how many."""
+        """Drop texts of that age that no ledger row and no session needs; return how many."""
         with self._database.write() as connection:
             return connection.execute(
-                f"DELETE FROM staged WHERE staged_at <= ? AND NOT {_NEEDED}",
+                f"DELETE FROM staged WHERE staged_at <= ? AND NOT {NEEDED}",
                 (self._clock() - older_than_s,),
             ).rowcount
 
+    def open_session(
+        self,
+        scope: TenantScope,
+        candidates: Sequence[Mapping[str, Any]],
+        facts: Mapping[str, Any],
+    ) -> str:
+        """Keep acquired candidates, both JSON-plain, and return the session's id."""
+        session_id = f"session-{uuid.uuid4().hex}"
+        rows = [
+            (session_id, place, to_json(candidate)) for place, candidate in enumerate(candidates)
+        ]
+        with self._database.write() as connection:
+            connection.execute(
+                "INSERT INTO sessions (id, tenant_id, collection, created_at, facts)"
+                " VALUES (?, ?, ?, ?, ?)",
+                (session_id, scope.tenant_id, scope.collection, self._clock(), to_json(facts)),
+            )
+            connection.executemany(
+                "INSERT INTO session_candidates (session_id, position, candidate) VALUES (?, ?, ?)",
+                rows,
+            )
+        return session_id
 
-def forget(connection: sqlite3.Connection, tenant_id: str, refs: Iterable[str | None]) -> None:
-    """Drop the texts that only deleted ledger rows needed, within the caller's transaction."""
-    connection.executemany(
-        f"DELETE FROM staged WHERE tenant_id = ? AND content_ref = ? AND NOT {_NEEDED}",
-        [(tenant_id, ref) for ref in refs],
+    def session(self, tenant_id: str, session_id: str) -> StagedSession | None:
+        """Return a session of this tenant with its candidates, or None."""
+        with self._database.read() as connection:
+            row = connection.execute(
+                "SELECT * FROM sessions WHERE tenant_id = ? AND id = ?", (tenant_id, session_id)
+            ).fetchone()
+            if row is None:
+                return None
+            candidates = connection.execute(
+                "SELECT candidate FROM session_candidates WHERE session_id = ? ORDER BY position",
+                (session_id,),
+            )
+            return _session(row, [json.loads(one["candidate"]) for one in candidates])
+
+    def sessions(self, tenant_id: str, collection: str | None = None) -> list[StagedSession]:
+        """Return the tenant's sessions without their candidates, the youngest first."""
+        with self._database.read() as connection:
+            rows = connection.execute(
+                "SELECT * FROM sessions WHERE tenant_id = :tenant"
+                " AND (:name IS NULL OR collection = :name) ORDER BY created_at DESC, id",
+                {"tenant": tenant_id, "name": collection},
+            ).fetchall()
+        return [_session(row, []) for row in rows]
+
+    def close_session(self, tenant_id: str, session_id: str) -> bool:
+        """Delete a session; its texts go with the next `prune`. False when there was none."""
+        with self._database.write() as connection:
+            deleted = connection.execute(
+                "DELETE FROM sessions WHERE tenant_id = ? AND id = ?", (tenant_id, session_id)
+            )
+            return deleted.rowcount > 0
+
+
+def _session(row: sqlite3.Row, candidates: list[dict[str, Any]]) -> StagedSession:
+    return StagedSession(
+        session_id=row["id"],
+        collection=row["collection"],
+        created_at=row["created_at"],
+        facts=json.loads(row["facts"]),
+        candidates=candidates,
     )
 
 
-_NEEDED = """EXISTS (
+NEEDED: Final = """(EXISTS (
     SELECT 1 FROM ledger JOIN collections ON collections.id = ledger.collection_id
-    WHERE ledger.content_ref = staged.content_ref AND ledger.state != 'stored'
+    WHERE ledger.content_ref = staged.content_ref AND NOT ledger.refresh
+      AND ledger.state IN ('waiting', 'working', 'dead')
       AND collections.tenant_id = staged.tenant_id
-)"""
+) OR EXISTS (
+    SELECT 1 FROM session_candidates JOIN sessions ON sessions.id = session_id
+    WHERE session_candidates.content_ref = staged.content_ref
+      AND sessions.tenant_id = staged.tenant_id
+))"""
+"""Whether a staged text is still to be ingested, or may be."""

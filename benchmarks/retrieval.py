@@ -1,0 +1,231 @@
+"""Measure retrieval from a stored collection against a bare numpy scan plus a bare FTS5 query.
+
+`python benchmarks/retrieval.py [--chunks 50000] [--questions 41] [--documents 1000,10000]` prints
+two tables in about four minutes: the time of each kind of search as a ratio to the floor, taken in
+turns question by question, and the peak memory of a process that stores, exports and searches by
+words collections of both sizes. `--skip-memory` leaves the second out. numpy gets one thread: those
+that wait for more work would slow whoever comes after them.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import random
+import resource
+import sqlite3
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from collections import deque
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # read when numpy is imported
+
+import numpy as np
+
+from collection_search.adapters.stores.sqlite import SQLiteStore
+from collection_search.lexicon import match_query
+from collection_search.records import Chunk, Document, TenantScope
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+SIZE: Final = 384
+PER_DOCUMENT: Final = 10
+WORDS_PER_CHUNK: Final = 120
+LIMIT: Final = 40
+SCOPE: Final = TenantScope("bench", "all")
+SEARCHES: Final[dict[str, dict[str, Any] | None]] = {
+    "no filter": None,
+    "provider, half": {"provider": "brave"},
+    "is_pdf, a tenth": {"is_pdf": True},
+    "host, a fiftieth": {"host": "host7.example"},
+    "url_prefix, a fiftieth": {"url_prefix": "https://host7.example/"},
+    "published_after, half": {"published_after": "2026-07-01"},
+    "three at once": {"provider": "brave", "is_pdf": False, "published_before": "2026-09-01"},
+}
+
+
+class Texts:
+    """Texts of a vocabulary whose words are as unequally common as those of a language."""
+
+    def __init__(self, seed: int = 7) -> None:
+        self._random = random.Random(seed)
+        self._numbers = np.random.default_rng(seed)
+        letters = "abcdefghijklmnopqrstuvwxyz"
+        self._words = ["".join(self._random.choices(letters, k=7)) for _ in range(30_000)]
+        shares = 1 / np.arange(10, 10 + len(self._words))
+        self._shares = shares / shares.sum()
+
+    def text(self, words: int = WORDS_PER_CHUNK) -> str:
+        """Return a text of that many words."""
+        chosen = self._numbers.choice(len(self._words), size=words, p=self._shares)
+        return " ".join(self._words[place] for place in chosen)
+
+    def question(self) -> str:
+        """Return a question of six words, none of the hundred commonest."""
+        return " ".join(self._random.choices(self._words[100:5000], k=6))
+
+    def vectors(self, count: int) -> Any:
+        """Return unit vectors."""
+        vectors = self._numbers.standard_normal((count, SIZE)).astype(np.float32)
+        return vectors / np.linalg.norm(vectors, axis=1, keepdims=True)
+
+
+def documents(texts: Texts, count: int, *, vectors: bool) -> Iterator[tuple[Document, list[Chunk]]]:
+    """Yield documents of ten chunks with the facts that filters look at."""
+    for n in range(count):
+        host = f"host{n % 50}.example"
+        provenance = {
+            "provider": "brave" if n % 2 else "exa",
+            "source": host,
+            "is_pdf": n % 10 == 0,
+            "published_date": f"2026-{1 + n % 12:02}-{1 + n % 28:02}",
+            "question": "What is measured here?",
+            "query": "retrieval at fifty thousand chunks",
+            "rank": n % 20,
+        }
+        page = Document(f"https://{host}/{n}", f"{n:06}", texts.text(6), "0" * 64, provenance)
+        rows = texts.vectors(PER_DOCUMENT) if vectors else [None] * PER_DOCUMENT
+        yield page, [Chunk(i, texts.text(), i, i, row) for i, row in enumerate(rows)]
+
+
+def fill(
+    store: SQLiteStore, scope: TenantScope, texts: Texts, count: int, *, vectors: bool
+) -> None:
+    """Store that many documents."""
+    if vectors:
+        store.collections.bind_embedder(scope, f"bench:{SIZE}")
+    for page, chunks in documents(texts, count, vectors=vectors):
+        store.collections.replace_document(scope, page, chunks)
+
+
+class Floor:
+    """The least that the same answer takes: one product, one sort, one FTS5 query."""
+
+    def __init__(self, path: Path, scope: TenantScope) -> None:
+        self._connection = sqlite3.connect(path)
+        name = self._connection.execute(
+            "SELECT id FROM collections WHERE tenant_id = ? AND name = ?",
+            (scope.tenant_id, scope.collection),
+        ).fetchone()[0]
+        self._part = f"c{name}"
+        blobs = self._connection.execute(
+            "SELECT vector FROM chunks JOIN documents ON documents.id = document_id"
+            " WHERE collection_id = ?",
+            (name,),
+        )
+        joined = b"".join(row[0] for row in blobs)
+        self._matrix = np.frombuffer(joined, dtype=np.float32).reshape(-1, SIZE)
+
+    def scan(self, vector: Any) -> None:
+        """Compare with every vector and take the nearest."""
+        cosines = self._matrix @ vector[0]
+        np.argpartition(cosines, -LIMIT)[-LIMIT:]
+
+    def query(self, question: str) -> None:
+        """Take the best by words."""
+        self._connection.execute(
+            "SELECT rowid, bm25(chunk_words, 0, 2, 1) AS score FROM chunk_words"
+            " WHERE chunk_words MATCH ? ORDER BY score LIMIT ?",
+            (f"part : {self._part} AND {{title body}} : ({match_query(question)})", LIMIT),
+        ).fetchall()
+
+
+def timed(call: Callable[[], object]) -> float:
+    """Return the seconds that a call takes."""
+    began = time.perf_counter()
+    call()
+    return time.perf_counter() - began
+
+
+def compare(
+    store: SQLiteStore, path: Path, scope: TenantScope, texts: Texts, questions: int
+) -> dict[str, list[float]]:
+    """Return the times of the floor's two parts and of every search, question by question."""
+    floor, times = Floor(path, scope), {}
+    calls: dict[str, Callable[[str, Any], object]] = {
+        "numpy scan": lambda _question, vector: floor.scan(vector),
+        "FTS5 query": lambda question, _vector: floor.query(question),
+    }
+    for name, filters in SEARCHES.items():
+        calls[name] = lambda question, vector, filters=filters: store.collections.search(
+            scope, question, vector=vector, limit=LIMIT, filters=filters
+        )
+    times = {name: [] for name in calls}
+    for n in range(questions + 2):
+        question, vector = texts.question(), texts.vectors(1)
+        order = deque(calls.items())
+        order.rotate(n)  # so that nobody always finds the caches as the same one left them
+        for name, call in order:
+            took = timed(lambda call=call: call(question, vector))  # type: ignore[misc]  # noqa: B023
+            if n >= 2:  # the first ones load
+                times[name].append(took)
+    return times
+
+
+def show(title: str, times: dict[str, list[float]]) -> None:
+    """Print the medians, and the ratios to the floor question by question."""
+    scans, queries = times.pop("numpy scan"), times.pop("FTS5 query")
+    floors = [scan + query for scan, query in zip(scans, queries, strict=True)]
+    print(f"\n{title}\n\n| search | median ms | ratio to the floor |\n|---|---|---|")
+    print(f"| floor: numpy scan | {1000 * statistics.median(scans):.2f} | |")
+    print(f"| floor: FTS5 query | {1000 * statistics.median(queries):.2f} | |")
+    for name, took in times.items():
+        ratio = statistics.median(t / floor for t, floor in zip(took, floors, strict=True))
+        print(f"| {name} | {1000 * statistics.median(took):.2f} | {ratio:.2f} |")
+
+
+def peak_mib(count: int) -> float:
+    """Return the peak memory of a process that stores, exports and searches so many documents."""
+    call = subprocess.run(  # noqa: S603 - this very file
+        [sys.executable, __file__, "--fill", str(count)], capture_output=True, text=True, check=True
+    )
+    return float(call.stdout)
+
+
+def use(count: int) -> None:
+    """Do what `peak_mib` measures, and print the peak in MiB."""
+    with tempfile.TemporaryDirectory() as folder:
+        store, texts = SQLiteStore(Path(folder) / "collections.db"), Texts()
+        fill(store, SCOPE, texts, count, vectors=False)
+        for _ in store.collections.export(SCOPE):
+            pass
+        for _ in range(20):
+            store.collections.search(SCOPE, texts.question())
+        store.close()
+    print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024)
+
+
+def main() -> None:
+    """Fill the stores, ask, and print the tables."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--chunks", type=int, default=50_000)
+    parser.add_argument("--questions", type=int, default=41)
+    parser.add_argument("--documents", default="1000,10000")
+    parser.add_argument("--skip-memory", action="store_true")
+    parser.add_argument("--fill", type=int, help=argparse.SUPPRESS)
+    given = parser.parse_args()
+    if given.fill:
+        use(given.fill)
+        return
+    with tempfile.TemporaryDirectory() as folder:
+        path, texts = Path(folder) / "collections.db", Texts()
+        store = SQLiteStore(path)
+        fill(store, SCOPE, texts, given.chunks // PER_DOCUMENT, vectors=True)
+        times = compare(store, path, SCOPE, texts, given.questions)
+        show(f"One collection of {given.chunks} chunks, {SIZE} dimensions", times)
+        store.close()
+    if given.skip_memory:
+        return
+    print("\n| documents without vectors | peak memory |\n|---|---|")
+    for count in map(int, given.documents.split(",")):
+        print(f"| {count} | {peak_mib(count):.0f} MiB |")
+
+
+if __name__ == "__main__":
+    main()

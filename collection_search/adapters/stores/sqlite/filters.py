@@ -1,0 +1,87 @@
+"""What a search may be narrowed by: an allow-list of keys, each with its condition in SQL."""
+
+from __future__ import annotations
+
+import json
+from datetime import date
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+from ....errors import InputError
+from ....records import FILTER_KEYS
+
+if TYPE_CHECKING:
+    import sqlite3
+    from collections.abc import Mapping
+
+    from ....records import Filters
+
+_ONE_OF: Final = ("host", "provider", "source", "url_key")
+
+
+class Narrowed(NamedTuple):
+    """The documents that fit, as a query for their ids whose values are bound."""
+
+    query: str
+    values: dict[str, Any]
+
+
+def narrowed(collection: int, filters: Filters | None) -> Narrowed | None:
+    """Return which documents of the collection fit, or None when all do.
+
+    Raises InputError for a key that is unknown or has a value of another kind.
+    """
+    if not filters:
+        return None
+    unknown = [key for key in filters if key not in FILTER_KEYS]
+    if unknown:
+        raise InputError(
+            f"There is no filter {unknown[0]!r}. Known filters: {', '.join(FILTER_KEYS)}."
+        )
+    conditions, values = ["collection_id = :collection"], {"collection": collection}
+    for key, value in filters.items():
+        condition, more = _condition(key, value)
+        conditions.append(condition)
+        values |= more
+    # The index holds all of these but the key, so that no document need be read.
+    index = "" if "url_key" in filters else " INDEXED BY documents_by_facts"
+    return Narrowed(f"SELECT id FROM documents{index} WHERE {' AND '.join(conditions)}", values)
+
+
+def fitting(connection: sqlite3.Connection, wanted: Narrowed) -> list[int]:
+    """Return the ids of the documents that fit."""
+    return [row[0] for row in connection.execute(*wanted)]
+
+
+def _condition(key: str, value: Any) -> tuple[str, Mapping[str, Any]]:
+    if key in _ONE_OF:
+        return f"{key} IN (SELECT value FROM json_each(:{key}))", {key: _texts(key, value)}
+    if key == "is_pdf":
+        if not isinstance(value, bool):
+            raise _refused(key, value, "true or false")
+        return "is_pdf = :is_pdf", {key: value}
+    if key == "url_prefix":
+        if not isinstance(value, str):
+            raise _refused(key, value, "a text")
+        return "substr(url, 1, length(:url_prefix)) = :url_prefix", {key: value}
+    compare = ">=" if key == "published_after" else "<="
+    return f"published {compare} :{key}", {key: _day(key, value)}
+
+
+def _texts(key: str, value: Any) -> str:
+    texts = [value] if isinstance(value, str) else value
+    if not isinstance(texts, (list, tuple, set, frozenset)) or not all(
+        isinstance(text, str) for text in texts
+    ):
+        raise _refused(key, value, "a text or several")
+    return json.dumps([text.lower() if key == "host" else text for text in texts])
+
+
+def _day(key: str, value: Any) -> str:
+    try:
+        return date.fromisoformat(str(value)[:10]).isoformat()
+    except ValueError as error:
+        raise _refused(key, value, "a date, as in 2026-01-31") from error
+
+
+def _refused(key: str, value: Any, wanted: str) -> InputError:
+    return InputError(f"The filter {key} takes {wanted}, not {value!r}.")

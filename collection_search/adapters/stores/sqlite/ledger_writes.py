@@ -1,0 +1,54 @@
+"""What the ledger writes in more than one place, within the caller's transaction."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    import sqlite3
+    from collections.abc import Sequence
+
+    from ....records import Claim, PageChange
+
+_IS_MINE: Final = "id = ? AND fence = ? AND state = 'working'"
+
+
+def changed(
+    connection: sqlite3.Connection, claim: Claim, change: str, *values: float | str
+) -> bool:
+    """Change the row if it is still this worker's; the fence tells."""
+    statement = f"UPDATE ledger SET {change} WHERE {_IS_MINE}"
+    return connection.execute(statement, (*values, claim.row_id, claim.fence)).rowcount == 1
+
+
+def note(
+    connection: sqlite3.Connection,
+    claim: Claim,
+    change: PageChange,
+    now: float,
+    fetched: str | None,
+) -> None:
+    """Say what the work made of the page; the row is no more in its worker's hands."""
+    connection.execute(
+        "UPDATE ledger SET change = ?, changed_at = ?, fetched = ? WHERE id = ?",
+        (change, now, fetched, claim.row_id),
+    )
+
+
+def postponements(connection: sqlite3.Connection, claim: Claim) -> int:
+    """Return how often in a row the claimed page was put off."""
+    row = connection.execute("SELECT postponed FROM ledger WHERE id = ?", (claim.row_id,))
+    found = row.fetchone()
+    return 0 if found is None else int(found["postponed"])
+
+
+def put_ticket(
+    connection: sqlite3.Connection, ticket_id: str, collection: int, keys: Sequence[str]
+) -> None:
+    """Write a ticket for these pages, in this order."""
+    connection.execute("INSERT INTO tickets VALUES (?, ?)", (ticket_id, collection))
+    connection.executemany(
+        "INSERT INTO ticket_rows (ticket_id, position, row_id)"
+        " SELECT ?, ?, id FROM ledger WHERE collection_id = ? AND url_key = ?",
+        [(ticket_id, position, collection, key) for position, key in enumerate(keys)],
+    )

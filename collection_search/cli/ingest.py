@@ -1,0 +1,59 @@
+"""`collection-search ingest`: add pages; those that failed, and another chance for them."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from .add import add
+from .options import Tenant, search_context
+from .screen import Screen
+
+if TYPE_CHECKING:
+    from ..context import SearchContext
+    from ..ports import Ledger
+
+app = typer.Typer(add_completion=False, rich_markup_mode=None, no_args_is_help=True)
+
+OneCollection = Annotated[
+    str | None,
+    typer.Option("--collection", "-c", help="Of this collection only; by default of all."),
+]
+
+
+@app.callback()
+def ingest() -> None:
+    """List the pages that failed; try them again."""
+
+
+app.command()(add)
+
+
+@app.command()
+def failed(*, collection: OneCollection = None, tenant: Tenant = None) -> None:
+    """List the pages that were given up, and why."""
+    ledger, owner = _ledger(search_context(tenant_id=tenant))
+    screen, letters = Screen(), ledger.dead_letters(owner, collection=collection)
+    for letter in letters:
+        screen.line(f"{letter.collection}: {letter.url}: {letter.error}")
+    if not letters:
+        screen.note("No page was given up.")
+
+
+@app.command("retry-failed")
+def retry_failed(*, collection: OneCollection = None, tenant: Tenant = None) -> None:
+    """Put the pages that were given up back into the queue."""
+    from ..tools.retrieve import scope_of
+
+    ledger, owner = _ledger(search_context(tenant_id=tenant))
+    whose = owner if collection is None else scope_of(owner, collection)
+    pages, screen = ledger.retry_failed(whose), Screen()
+    screen.line(f"Pages put back into the queue: {pages}.")
+    if pages:
+        screen.note("'collection-search worker --once' ingests them.")
+
+
+def _ledger(context: SearchContext) -> tuple[Ledger, str]:
+    return asyncio.run(context.storage()).ledger, context.tenant()
