@@ -9,6 +9,7 @@ from collection_search.settings import PREFIX, Settings
 
 ROOT = Path(__file__).parents[2]
 README = (ROOT / "README.md").read_text(encoding="utf-8")
+SETTINGS = (ROOT / "docs" / "settings.md").read_text(encoding="utf-8")
 
 
 def settings_table() -> str:
@@ -26,8 +27,8 @@ def settings_table() -> str:
 
 
 def test_settings_table_is_that_of_the_code() -> None:
-    """Every setting stands in the README with its names, default and description."""
-    assert settings_table() in README
+    """Every setting stands in docs/settings.md with its names, default and description."""
+    assert settings_table() in SETTINGS
 
 
 def test_every_command_is_named() -> None:
