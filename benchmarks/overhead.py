@@ -19,16 +19,16 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final, Self
 
 import world
+from contestants import WARM_UP
 from environment import load
 from measure import ContestantProcess, Round, StubProcess
-from overhead_report import FLOOR, HTTPX, PRODUCT, TRACED, Findings, report
+from overhead_report import CACHED, FLOOR, HTTPX, PRODUCT, TRACED, Findings, report
 
 from collection_search.testing import OtlpServer
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-WARM_UP: Final = 2
 CROWDS: Final = (50, 200)
 
 
@@ -54,6 +54,8 @@ class Bench:
         config = {"home": self._home, "provider": self._provider}
         if name == TRACED:
             config["langfuse_url"] = self.traces.base_url
+        if name == CACHED:
+            config["cached"] = "yes"
         process = self._open.enter_context(ContestantProcess(name, self._stub, config))
         for _ in range(WARM_UP):
             self.ask(process, 1)
@@ -96,7 +98,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     options = _options(arguments)
     loads = [load()]
     with Bench(options.provider) as bench:
-        names = [FLOOR, *([HTTPX] if find_spec("httpx_aiohttp") else []), PRODUCT, TRACED]
+        names = [FLOOR, *([HTTPX] if find_spec("httpx_aiohttp") else []), PRODUCT]
+        names += [TRACED, CACHED]
         found = Findings(
             provider=options.provider,
             alone=alone(bench, names, options.questions),

@@ -14,8 +14,12 @@ if TYPE_CHECKING:
     from .contracts import (
         BusinessContext,
         GraphInput,
+        IngestionInput,
         ScopeContext,
+        SearchRequest,
+        SearchResponse,
         SearchResult,
+        ServiceSearchResult,
         ToolContext,
         ToolOutcome,
         WebSearchInput,
@@ -24,7 +28,9 @@ if TYPE_CHECKING:
     from .errors import (
         CollectionSearchError,
         ConfigError,
+        CostLimitReached,
         ExtractionError,
+        FetchError,
         IngestError,
         InputError,
         InvalidQueryError,
@@ -40,25 +46,36 @@ if TYPE_CHECKING:
         SearchProviderTimeout,
         SearchProviderUnavailable,
         StoreError,
+        WebSearchError,
     )
     from .graphs.collection_search import CollectionSearchGraph, build_graph, graph
+    from .graphs.refresh import RefreshReport, refresh
+    from .graphs.universal_ingestion import UniversalIngestionGraph
+    from .options import SearchOptions
     from .records import Passage, Ticket, TicketStatus
     from .settings import Settings
-    from .tools.ingest import wait
+    from .tools.ingest import ingest, wait
+    from .tools.langchain_faces import CollectionRetriever, CollectionVectorStore
     from .tools.reembed import reembed
     from .tools.retrieve import retrieve
+    from .tools.service import WebSearchService
     from .tools.web_search import WebSearchWorker
 
 __version__ = "0.1.0"
 
 _HOME = {
     "BusinessContext": "contracts",
+    "CollectionRetriever": "tools.langchain_faces",
     "CollectionSearchError": "errors",
     "CollectionSearchGraph": "graphs.collection_search",
+    "CollectionVectorStore": "tools.langchain_faces",
     "ConfigError": "errors",
+    "CostLimitReached": "errors",
     "ExtractionError": "errors",
+    "FetchError": "errors",
     "GraphInput": "contracts",
     "IngestError": "errors",
+    "IngestionInput": "contracts",
     "InputError": "errors",
     "InvalidQueryError": "errors",
     "InvalidUrlError": "errors",
@@ -66,8 +83,10 @@ _HOME = {
     "ModelError": "errors",
     "Passage": "records",
     "QualityThresholdError": "errors",
+    "RefreshReport": "graphs.refresh",
     "ScopeContext": "contracts",
     "SearchContext": "context",
+    "SearchOptions": "options",
     "SearchProviderAuthenticationFailed": "errors",
     "SearchProviderBadResponse": "errors",
     "SearchProviderError": "errors",
@@ -75,31 +94,44 @@ _HOME = {
     "SearchProviderQuotaExceeded": "errors",
     "SearchProviderTimeout": "errors",
     "SearchProviderUnavailable": "errors",
+    "SearchRequest": "contracts",
+    "SearchResponse": "contracts",
     "SearchResult": "contracts",
+    "ServiceSearchResult": "contracts",
     "Settings": "settings",
     "StoreError": "errors",
     "Ticket": "records",
     "TicketStatus": "records",
     "ToolContext": "contracts",
     "ToolOutcome": "contracts",
+    "UniversalIngestionGraph": "graphs.universal_ingestion",
+    "WebSearchError": "errors",
     "WebSearchInput": "contracts",
     "WebSearchResponse": "contracts",
+    "WebSearchService": "tools.service",
     "WebSearchWorker": "tools.web_search",
     "build_graph": "graphs.collection_search",
     "graph": "graphs.collection_search",
+    "ingest": "tools.ingest",
     "reembed": "tools.reembed",
+    "refresh": "graphs.refresh",
     "retrieve": "tools.retrieve",
     "wait": "tools.ingest",
 }
 
 __all__ = [
     "BusinessContext",
+    "CollectionRetriever",
     "CollectionSearchError",
     "CollectionSearchGraph",
+    "CollectionVectorStore",
     "ConfigError",
+    "CostLimitReached",
     "ExtractionError",
+    "FetchError",
     "GraphInput",
     "IngestError",
+    "IngestionInput",
     "InputError",
     "InvalidQueryError",
     "InvalidUrlError",
@@ -107,8 +139,10 @@ __all__ = [
     "ModelError",
     "Passage",
     "QualityThresholdError",
+    "RefreshReport",
     "ScopeContext",
     "SearchContext",
+    "SearchOptions",
     "SearchProviderAuthenticationFailed",
     "SearchProviderBadResponse",
     "SearchProviderError",
@@ -116,19 +150,27 @@ __all__ = [
     "SearchProviderQuotaExceeded",
     "SearchProviderTimeout",
     "SearchProviderUnavailable",
+    "SearchRequest",
+    "SearchResponse",
     "SearchResult",
+    "ServiceSearchResult",
     "Settings",
     "StoreError",
     "Ticket",
     "TicketStatus",
     "ToolContext",
     "ToolOutcome",
+    "UniversalIngestionGraph",
+    "WebSearchError",
     "WebSearchInput",
     "WebSearchResponse",
+    "WebSearchService",
     "WebSearchWorker",
     "build_graph",
     "graph",
+    "ingest",
     "reembed",
+    "refresh",
     "retrieve",
     "wait",
 ]

@@ -7,6 +7,7 @@ the settings.
 from __future__ import annotations
 
 import functools
+import logging
 import uuid
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
@@ -16,23 +17,36 @@ from pydantic.json_schema import SkipJsonSchema
 
 from . import registry
 from .bridge import offload
+from .cassette import Cassette
 from .contracts import BusinessContext, Identifier, Name, ScopeContext, ToolContext
-from .errors import ConfigError
+from .errors import ConfigError, StoreError
 from .ports import (
     BaseSearchAdapter,
     Embedder,
     IngestionTrigger,
+    PageReader,
     QueryModel,
     SpanSink,
     Storage,
     TraceRef,
 )
-from .resolve import adapter_of, auto_provider, made, traced
-from .settings import ProviderAccess, Settings
+from .resolve import (
+    adapter_of,
+    auto_provider,
+    is_configured,
+    made,
+    provider_guard,
+    traced,
+)
+from .settings import Settings
 from .spans import NULL_SINK, GuardedSink
+from .usage import UsageStore
 
 if TYPE_CHECKING:
+    from .resilience import ProviderGuard
     from .state import RunIds
+
+_LOGGER = logging.getLogger(__name__)
 
 Profile = Literal["default", "literal"]
 
@@ -73,11 +87,28 @@ class SearchContext(BaseModel):
     ranking_profile: Profile | None = Field(
         default=None, description="default: calibrated scores; literal: raw 0.6/0.4 arithmetic."
     )
+    max_cost_usd: float | None = Field(
+        default=None,
+        ge=0,
+        allow_inf_nan=False,
+        description="Ceiling of what the run may cost, in US dollars; a server has its own.",
+    )
     store: SkipJsonSchema[InstanceOf[Storage] | None] = None
     """Staging, ledger and collections; by default the embedded SQLite database."""
     trigger: SkipJsonSchema[InstanceOf[IngestionTrigger] | None] = None
+    """Starts ingestions in a host's own way; by default the graph `universal_ingestion` does."""
+    reader: SkipJsonSchema[InstanceOf[PageReader] | None] = None
+    """Reads pages of the web; by default the safe fetch of the settings."""
+    ingests: SkipJsonSchema[bool] = True
+    """False: accepted pages are left to the workers of other processes."""
+    usage_store: SkipJsonSchema[InstanceOf[UsageStore] | None] = None
+    """Remembered answers, quotas and spending; by default an SQLite file beside the collections."""
     spans: SkipJsonSchema[InstanceOf[SpanSink] | None] = None
     settings: SkipJsonSchema[InstanceOf[Settings] | None] = None
+    asks_anew: SkipJsonSchema[bool] = False
+    """Whether answers that were paid for before are asked for once more."""
+    cassette: SkipJsonSchema[InstanceOf[Cassette] | None] = None
+    """Records what search, model and embedder say, or plays it without asking them."""
 
     @field_validator("provider", "model", "embeddings")
     @classmethod
@@ -132,8 +163,19 @@ class SearchContext(BaseModel):
 
     async def search_provider(self) -> SearchProvider:
         """Return the search adapter with the reason for the choice. Raises ConfigError."""
+        if (cassette := self._cassette()) is None:
+            return await self._search_provider()
+        if cassette.replays:
+            return SearchProvider(cassette.search(self.provider), cassette.reason)
+        adapter, reason = await self._search_provider()
+        return SearchProvider(await offload(cassette.search, adapter), reason)
+
+    async def _search_provider(self) -> SearchProvider:
         given = self.provider
         if given is not None and not isinstance(given, str):
+            if callable(getattr(given, "ainvoke", None)) and not hasattr(given, "search"):
+                wrap = await offload(registry.load, "search", "langchain")
+                given = wrap(given)  # a tool or retriever of LangChain's
             return SearchProvider(given, "given by the caller")
         settings = self.using()
         name = given or settings.provider
@@ -143,8 +185,44 @@ class SearchContext(BaseModel):
             reason = "asked for" if given else "set as provider in the settings"
         return SearchProvider(await adapter_of(settings, "search", name), reason)
 
+    async def search_providers(self) -> list[SearchProvider]:
+        """Return the search adapters in the order in which they are asked. Raises ConfigError.
+
+        A fallback is there only if it is switched on, and only if it can be used.
+        """
+        first = await self.search_provider()
+        settings = self.using()
+        name = settings.fallback_provider
+        is_live = isinstance(getattr(first.adapter, "source", None), str)
+        if not settings.use_fallback or self.cassette is not None or not is_live:
+            return [first]
+        if name == first.adapter.provider_name or not is_configured(settings, name):
+            return [first]
+        try:
+            second = await adapter_of(settings, "search", name)
+        except ConfigError as error:
+            _LOGGER.warning("the fallback provider %s cannot be used: %s", name, error)
+            return [first]
+        return [first, SearchProvider(second, "the fallback_provider of the settings")]
+
+    async def guard(self, adapter: object) -> ProviderGuard | None:
+        """Return what limits the calls to this adapter's provider; None where nothing does."""
+        if self.cassette is not None and self.cassette.replays:
+            return None
+        settings = self.using()
+        access = settings.providers.get(getattr(adapter, "provider_name", ""))
+        if access is None or access.quota is None:
+            return provider_guard(settings, adapter)
+        return await offload(provider_guard, settings, adapter)  # it opens a database
+
     async def query_model(self) -> QueryModel | None:
         """Return the model that plans queries, or None when none is configured."""
+        if (cassette := self._cassette()) is None:
+            return await self._query_model()
+        given = self.model if cassette.replays else await self._query_model()
+        return await offload(cassette.model, given)
+
+    async def _query_model(self) -> QueryModel | None:
         given = self.using().model if self.model is None else self.model
         if given is None or isinstance(given, QueryModel):
             return given
@@ -158,6 +236,12 @@ class SearchContext(BaseModel):
 
     async def embedder(self) -> Embedder | None:
         """Return the embedder, or None for similarity by words alone."""
+        if (cassette := self._cassette()) is None or self.embeddings == "lexical":
+            return await self._embedder()
+        given = self.embeddings if cassette.replays else await self._embedder()
+        return await offload(cassette.embedder, given)
+
+    async def _embedder(self) -> Embedder | None:
         given = self.using().embeddings if self.embeddings is None else self.embeddings
         if given == "lexical":
             return None
@@ -171,6 +255,12 @@ class SearchContext(BaseModel):
             return wrap(given, timeout_s=self.using().model_timeout_s)  # type: ignore[no-any-return]
         raise ConfigError("embeddings needs a name, LangChain embeddings, or an `Embedder`.")
 
+    def _cassette(self) -> Cassette | None:
+        """Return the cassette, which now knows what it must not show."""
+        if self.cassette is not None:
+            self.cassette.hide(self.using())
+        return self.cassette
+
     def profile(self) -> Profile:
         """Return the ranking profile."""
         return self.ranking_profile or self.using().ranking_profile
@@ -182,13 +272,62 @@ class SearchContext(BaseModel):
         store: Storage = await adapter_of(self.using(), "stores", "sqlite")
         return store
 
+    async def usage(self) -> UsageStore | None:
+        """Return where spending and answers are kept; None where that is not possible.
+
+        It never fails a run. A replayed run spends nothing and has none.
+        """
+        if self.cassette is not None and self.cassette.replays:
+            return None
+        if self.usage_store is not None:
+            return self.usage_store
+        try:
+            store: UsageStore = await adapter_of(self.using(), "usage", "sqlite")
+        except (ConfigError, StoreError) as error:
+            _LOGGER.warning("costs are not kept and no answer is used again: %s", error)
+            return None
+        return store
+
+    def answer_cache_s(self) -> float:
+        """Return how old an answer may be that is used again, in seconds; 0: none is.
+
+        A run that is recorded, or that looks for what is new, asks everything anew.
+        """
+        is_anew = self.asks_anew or self.cassette is not None
+        return 0.0 if is_anew else self.using().answer_cache_s
+
+    def cost_limit(self) -> float | None:
+        """Return the ceiling of the run's cost in US dollars, None for none."""
+        given = self.max_cost_usd
+        return self.using().max_cost_usd if given is None else given
+
     async def ingestion_trigger(self) -> IngestionTrigger:
-        """Return what starts an ingestion. Raises ConfigError, StoreError."""
+        """Return what starts an ingestion for another graph. Raises ConfigError, StoreError."""
+        if self.trigger is not None:
+            return self.trigger
+        build = await offload(registry.load, "triggers", "graph")
+        return build(self)  # type: ignore[no-any-return]
+
+    async def ledger_trigger(self) -> IngestionTrigger:
+        """Return what starts an ingestion itself: the host's own way, else by the ledger.
+
+        Raises ConfigError, StoreError.
+        """
         if self.trigger is not None:
             return self.trigger
         build = await offload(registry.load, "triggers", "ledger")
-        store, embedder = await self.storage(), await self.embedder()
-        return build(store, self.using(), embedder=embedder)  # type: ignore[no-any-return]
+        return await build.of(self, wake=self.ingests)  # type: ignore[no-any-return]
+
+    async def page_reader(self) -> PageReader:
+        """Return what reads pages of the web. Raises ConfigError."""
+        if self.reader is not None:
+            return self.reader
+        reader: PageReader = await adapter_of(self.using(), "readers", "web")
+        return reader
+
+    def fetches(self) -> bool:
+        """Tell whether pages may be fetched: a run that is replayed touches no network."""
+        return self.cassette is None or not self.cassette.replays
 
     async def sink(self) -> SpanSink:
         """Return where observations go."""
@@ -229,10 +368,12 @@ def _ours(cls: type[SearchContext], given: Any) -> SearchContext:
 def _narrowed(given: SearchContext, server: Any) -> SearchContext:
     """Keep a remote caller within what the operator configured.
 
-    The tenant is the authenticated user; provider and model are those of the settings.
+    The tenant is the authenticated user; provider and model are those of the settings, and the
+    ceiling of the cost can only be lowered.
     """
     settings = process_settings()
-    providers = {name for name, access in settings.providers.items() if access != ProviderAccess()}
+    named = {*settings.providers, *settings.stored_keys}
+    providers = {name for name in named if is_configured(settings, name)}
     known = {settings.provider, settings.default_provider, "auto", "offline"}
     for field, allowed in (
         ("provider", known | providers),
@@ -246,4 +387,13 @@ def _narrowed(given: SearchContext, server: Any) -> SearchContext:
     tenant = settings.tenant if user is None else getattr(user, "identity", None)
     if not tenant:
         raise ConfigError("The authenticated user has no identity, so there is no tenant.")
-    return given.model_copy(update={"tenant_id": tenant, "run_id": None, "invocation_id": None})
+    own, asked = settings.max_cost_usd, given.max_cost_usd
+    limit = own if asked is None else asked if own is None else min(asked, own)
+    return given.model_copy(
+        update={
+            "tenant_id": tenant,
+            "run_id": None,
+            "invocation_id": None,
+            "max_cost_usd": limit,
+        }
+    )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Annotated, Any, Literal, TypeAlias
 
 from pydantic import (
@@ -12,10 +12,14 @@ from pydantic import (
     BaseModel,
     ConfigDict,
     Field,
+    JsonValue,
     StringConstraints,
+    field_validator,
     model_validator,
 )
+from pydantic.alias_generators import to_camel
 
+from .options import NO_OPTIONS, Applied, SearchOptions
 from .text import normalize_query
 from .urls import normalize_url
 
@@ -31,6 +35,9 @@ def _printable(text: str) -> str:
 
 Name = Annotated[Identifier, AfterValidator(_printable)]
 """Name of a tenant or a collection: 1 to 200 printable characters."""
+
+MAX_SERVICE_RESULTS = 10
+"""What one request to the search service may ask for."""
 
 NormalizedQuery = Annotated[str, AfterValidator(normalize_query)]
 NormalizedUrl = Annotated[str, AfterValidator(normalize_url)]
@@ -156,10 +163,79 @@ class SearchAdapterResponse:
     quota_remaining: int | None = None
     request_count: int = 1
     """Requests that were made: one per page of results."""
+    credits: float | None = None
+    """Units of the list price, where a request may cost several; None: one per request."""
     cost_usd: float | None = None
     """What the provider says it cost, 0 in a free mode; None: by the list price of its requests."""
     notices: Sequence[str] = ()
     """What a person should know about the answer, such as a missing page or an end date."""
+    applied: Mapping[str, Applied] = field(default_factory=dict)
+    """What was made of the options, by name; one that is missing was not looked at."""
+
+
+class SearchRequest(BaseModel):
+    """One question to the search service; names are accepted in camel case too."""
+
+    model_config = ConfigDict(
+        frozen=True, extra="forbid", alias_generator=to_camel, populate_by_name=True
+    )
+
+    query: str
+    options: SearchOptions = NO_OPTIONS
+
+    @field_validator("options")
+    @classmethod
+    def _few_results(cls, options: SearchOptions) -> SearchOptions:
+        if options.max_results is not None and options.max_results > MAX_SERVICE_RESULTS:
+            raise ValueError(f"max_results must be 1 to {MAX_SERVICE_RESULTS}")
+        return options
+
+
+class ServiceSearchResult(BaseModel):
+    """One page that the search service found."""
+
+    model_config = ConfigDict(alias_generator=to_camel, populate_by_name=True)
+
+    title: str
+    url: str
+    snippet: str
+    content: str | None = None
+    """The page's text, if it was wanted and the provider gave it."""
+    published_date: str | None = None
+    score: float | None = None
+    """The provider's own relevance, 0-1."""
+
+
+class Attempt(BaseModel):
+    """What one provider did for one request."""
+
+    model_config = ConfigDict(alias_generator=to_camel, populate_by_name=True)
+
+    provider: str
+    rationale: str
+    """`search_completed`, or why it failed: the words of `ToolOutcome.rationale`."""
+    latency_ms: int
+    cost_usd: float | None = None
+    message: str | None = None
+
+
+class SearchResponse(BaseModel):
+    """What the search service found, and who was asked on the way."""
+
+    model_config = ConfigDict(alias_generator=to_camel, populate_by_name=True)
+
+    results: list[ServiceSearchResult]
+    query: str
+    """As it was asked, cleaned."""
+    response_time_ms: int
+    provider: str
+    """Who answered in the end."""
+    routing: list[Attempt] = Field(default_factory=list)
+    """Who was asked, in order."""
+    applied: dict[str, Applied] = Field(default_factory=dict)
+    """What was made of each option that was asked for."""
+    notices: list[str] = Field(default_factory=list)
+    cached: bool = False
 
 
 class GraphInput(BaseModel):
@@ -198,3 +274,89 @@ class GraphInput(BaseModel):
         le=100,
         description="Score that a result needs; 50 is tried when fewer than three reach it.",
     )
+
+
+class PreselectedResult(BaseModel):
+    """A page that somebody chose already; a ranked result or a URL alone will do."""
+
+    model_config = ConfigDict(frozen=True)
+
+    url: NormalizedUrl
+    title: str = ""
+    snippet: str = ""
+    content_ref: str | None = Field(default=None, description="The page's text, if it is staged.")
+    provenance: dict[str, JsonValue] = Field(
+        default_factory=dict, description="Why the page was chosen: kept with the document."
+    )
+
+    @model_validator(mode="before")
+    @classmethod
+    def _from_parts(cls, given: Any) -> Any:
+        """Take a URL alone, and what a result says of itself for its provenance."""
+        if isinstance(given, str):
+            return {"url": given}
+        if not isinstance(given, Mapping):
+            return given
+        said = {name: given[name] for name in _SAID if given.get(name) is not None}
+        return {**given, "provenance": {**said, **(given.get("provenance") or {})}}
+
+
+_SAID = (
+    "query",
+    "provider",
+    "source",
+    "published_date",
+    "embedding_rank_score",
+    "embedding_similarity",
+    "heuristic_score",
+)
+
+
+class IngestionInput(BaseModel):
+    """Validated input of the universal ingestion graph."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    source: Literal["search", "preselected"] | None = Field(
+        default=None, description="Where the pages come from; none for a staged session."
+    )
+    mode: Literal["acquire_only", "acquire_and_ingest"] = Field(
+        default="acquire_and_ingest",
+        description="acquire_only stages the pages; they can be ingested later.",
+    )
+    collection_scope: Name = Field(description="The collection that the pages go into.")
+    query: NormalizedQuery | None = Field(
+        default=None, min_length=1, max_length=2000, description="What to search the web for."
+    )
+    preselected_results: list[PreselectedResult] = Field(default_factory=list, max_length=1000)
+    session_id: Identifier | None = Field(
+        default=None, description="A staged session that is to be ingested now."
+    )
+    max_results: int = Field(
+        default=10, ge=1, le=40, description="Results to search for, and pages of top_k."
+    )
+    min_snippet_chars: int = Field(
+        default=40,
+        ge=0,
+        le=10_000,
+        description="Found pages without a text need a snippet as long as that.",
+    )
+    selection: Literal["top_k", "all"] | None = Field(
+        default=None, description="By default top_k of what was found, all of what was preselected."
+    )
+
+    @model_validator(mode="after")
+    def _is_one_thing(self) -> IngestionInput:
+        if self.session_id is not None:
+            if self.source or self.query or self.preselected_results:
+                raise ValueError("session_id stands alone: the session has its pages")
+            if self.mode != "acquire_and_ingest":
+                raise ValueError("session_id needs the mode acquire_and_ingest")
+            return self
+        if self.source is None:
+            raise ValueError("give a source, or the session_id of staged pages")
+        if self.source == "search" and (self.query is None or self.preselected_results):
+            raise ValueError("source search needs a query, and no preselected_results")
+        if self.source == "preselected" and (not self.preselected_results or self.query):
+            raise ValueError("source preselected needs preselected_results, and no query")
+        return self

@@ -14,8 +14,11 @@ CollectionSearchError
   - SearchProviderAuthenticationFailed     401
   - SearchProviderInvalidQuery             400
   - SearchProviderUnavailable              503
++ WebSearchError (RuntimeError)            the search service failed: the service contract's own
++ CostLimitReached (RuntimeError)          the run's ceiling does not allow another paid call
 + ModelError (RuntimeError)                a chat or embedding model failed
 + StoreError (RuntimeError)                the database cannot be read or written
++ FetchError (RuntimeError)                a page of the web could not be had
 + ExtractionError (ValueError)             a file or page holds no usable text
 + IngestError (RuntimeError)               ingestion could not be started
 + QualityThresholdError (ValueError)       no result is good enough to ingest
@@ -38,6 +41,45 @@ ErrorCode = Literal[
     "timeout",
     "unknown",
 ]
+
+
+FetchReason = Literal[
+    "bad_url",
+    "bad_scheme",
+    "credentials_in_url",
+    "blocked_host",
+    "blocked_address",
+    "blocked_port",
+    "dns_failed",
+    "connect_failed",
+    "connect_timeout",
+    "tls_failed",
+    "too_many_redirects",
+    "bad_redirect",
+    "robots_disallowed",
+    "robots_unreachable",
+    "rate_limited",
+    "host_busy",
+    "too_large",
+    "ratio_exceeded",
+    "too_slow",
+    "deadline",
+    "incomplete",
+    "bad_response",
+    "bad_encoding",
+    "unsupported_type",
+    "http_error",
+    "gone",
+    "needs_login",
+    "empty",
+    "soft_404",
+    "paywalled",
+    "extraction_failed",
+    "extraction_killed",
+]
+"""Why a page could not be had. `rate_limited`: the site answered 429 or 503. `host_busy`: too many
+of our own requests wait for the host. `incomplete`: the answer broke off or never began.
+`bad_response`: no valid HTTP. `gone`: 404 or 410. `needs_login`: 401, 403 or 407."""
 
 
 class CollectionSearchError(Exception):
@@ -131,8 +173,33 @@ class SearchProviderUnavailable(SearchProviderError):  # noqa: N818 - follows it
     default_http_status = 503
 
 
+class WebSearchError(CollectionSearchError, RuntimeError):
+    """The search service failed; `retryable` says whether the same request may succeed later.
+
+    `retry_after_ms` is how long to wait, in milliseconds, where that is known.
+    """
+
+    def __init__(
+        self,
+        message: str,
+        *,
+        code: ErrorCode = "unknown",
+        retryable: bool | None = None,
+        retry_after_ms: int | None = None,
+    ) -> None:
+        super().__init__(message)
+        self.code: ErrorCode = code
+        self.message = message
+        self.retryable: bool = code in RETRYABLE_CODES if retryable is None else retryable
+        self.retry_after_ms = retry_after_ms
+
+
 RETRYABLE_CODES: Final = frozenset({"rateLimited", "serviceUnavailable", "timeout"})
 """Codes after which another attempt makes sense."""
+
+
+class CostLimitReached(CollectionSearchError, RuntimeError):  # noqa: N818 - an end, no mistake
+    """The ceiling of the run's cost does not allow the next paid call; what was found is kept."""
 
 
 class ModelError(CollectionSearchError, RuntimeError):
@@ -141,6 +208,45 @@ class ModelError(CollectionSearchError, RuntimeError):
 
 class StoreError(CollectionSearchError, RuntimeError):
     """The database cannot be read or written; the message says which file and what to do."""
+
+
+class FetchError(CollectionSearchError, RuntimeError):
+    """A page of the web could not be had; nothing was asked of an address that is not allowed.
+
+    `retryable` tells whether another attempt may help, `retry_in_s` how many seconds to wait
+    before it where that is known. `status` is the HTTP status, when one was received.
+    """
+
+    def __init__(
+        self,
+        message: str,
+        *,
+        reason: FetchReason,
+        retryable: bool | None = None,
+        retry_in_s: float | None = None,
+        status: int | None = None,
+    ) -> None:
+        super().__init__(message)
+        self.reason: FetchReason = reason
+        self.retryable: bool = reason in RETRYABLE_FETCHES if retryable is None else retryable
+        self.retry_in_s = retry_in_s
+        self.status = status
+
+
+RETRYABLE_FETCHES: Final[frozenset[FetchReason]] = frozenset(
+    {
+        "dns_failed",
+        "connect_failed",
+        "connect_timeout",
+        "robots_unreachable",
+        "rate_limited",
+        "host_busy",
+        "too_slow",
+        "deadline",
+        "incomplete",
+    }
+)
+"""Reasons after which another attempt makes sense, unless the error says otherwise."""
 
 
 class ExtractionError(CollectionSearchError, ValueError):

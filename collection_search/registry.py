@@ -13,14 +13,18 @@ from typing import Any, Final, Literal
 
 from .errors import ConfigError
 
-Group = Literal["search", "models", "embeddings", "stores", "triggers", "tracing"]
+Group = Literal[
+    "search", "models", "embeddings", "readers", "stores", "triggers", "tracing", "usage"
+]
 
 BUILTIN: Final[dict[Group, dict[str, str]]] = {
     "search": {
         "brave": "collection_search.adapters.search.brave:BraveSearch",
+        "ddgs": "collection_search.adapters.search.ddgs:DdgsSearch",
         "exa": "collection_search.adapters.search.exa:ExaSearch",
         "google": "collection_search.adapters.search.google:GoogleSearchAdapter",
         "kagi": "collection_search.adapters.search.kagi:KagiSearch",
+        "langchain": "collection_search.adapters.search.langchain:LangChainSearch",
         "linkup": "collection_search.adapters.search.linkup:LinkupSearch",
         "mojeek": "collection_search.adapters.search.mojeek:MojeekSearch",
         "offline": "collection_search.adapters.search.offline:OfflineSearch",
@@ -40,9 +44,14 @@ BUILTIN: Final[dict[Group, dict[str, str]]] = {
         "local": "collection_search.adapters.embeddings.local:LocalEmbedder",
         "openai": "collection_search.adapters.embeddings.openai:OpenAIEmbedder",
     },
+    "readers": {"web": "collection_search.adapters.crawl.web:WebPages"},
     "stores": {"sqlite": "collection_search.adapters.stores.sqlite:SQLiteStore"},
-    "triggers": {"ledger": "collection_search.tools.ingest:LedgerTrigger"},
+    "triggers": {
+        "graph": "collection_search.graphs.universal_ingestion:GraphTrigger",
+        "ledger": "collection_search.tools.ingest:LedgerTrigger",
+    },
     "tracing": {"langfuse": "collection_search.adapters.tracing.langfuse:LangfuseSink"},
+    "usage": {"sqlite": "collection_search.adapters.stores.sqlite.usage:SQLiteUsage"},
 }
 
 _WRAPPER: Final = "langchain"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import logging
 import os
 import threading
 from typing import TYPE_CHECKING, Any, Final
@@ -12,6 +13,8 @@ from pydantic import SecretStr
 from . import registry
 from .bridge import offload
 from .errors import ConfigError
+from .resilience import ProviderGuard, Quota, guard_of, key_id
+from .settings import ProviderAccess
 
 if TYPE_CHECKING:
     from .ports import Embedder
@@ -28,6 +31,7 @@ AUTO_PROVIDERS: Final = (
 MAX_ADAPTERS: Final = 64
 """Adapters that are kept at a time."""
 
+_LOGGER = logging.getLogger(__name__)
 _adapters: dict[tuple[Settings, registry.Group, str], Any] = {}
 _lock = threading.Lock()
 
@@ -43,11 +47,20 @@ async def auto_provider(settings: Settings) -> tuple[str, str]:
         else:
             return preferred, "the default_provider of the settings"
     for name, part, variable in AUTO_PROVIDERS:
-        given = getattr(settings.access(name), part)
+        known = settings.providers.get(name)
+        given = getattr(known, part) if known else None
         text = given.get_secret_value() if isinstance(given, SecretStr) else given or ""
         if text.strip():
             where = f"{variable} is set" if variable in os.environ else "by the settings"
             return name, f"{reason}the first that is configured: {where}"
+        if given is None and part == "api_key" and name in settings.stored_keys:
+            try:
+                await adapter_of(settings, "search", name)
+            except ConfigError as error:
+                _LOGGER.warning("The search provider %s is passed over: %s", name, error)
+                reason += f"{name} was passed over ({error}); "
+            else:
+                return name, f"{reason}the first that is configured: its key is in the keyring"
     return "offline", (
         f"{reason}no provider is configured: the documentation on this machine is searched"
     )
@@ -55,8 +68,8 @@ async def auto_provider(settings: Settings) -> tuple[str, str]:
 
 def traced(settings: Settings) -> bool:
     """Return whether observations go anywhere."""
-    keys = settings.langfuse_public_key and settings.langfuse_secret_key
-    return bool(keys) and settings.langfuse_tracing
+    secret = settings.langfuse_secret_key or "langfuse" in settings.stored_keys
+    return bool(settings.langfuse_public_key and secret) and settings.langfuse_tracing
 
 
 async def adapter_of(settings: Settings, group: registry.Group, name: str) -> Any:
@@ -89,6 +102,37 @@ def remembered_embedder(settings: Settings, fingerprint: str) -> Embedder | None
         return None
     embedder: Embedder = made(settings, "embeddings", fingerprint)
     return embedder if embedder.fingerprint == fingerprint else None
+
+
+def is_configured(settings: Settings, provider: str) -> bool:
+    """Return whether the settings, the environment or the keyring say how to reach a provider."""
+    access = settings.providers.get(provider)
+    given = access and (access.api_key or access.base_url or access.search_engine_id)
+    return bool(given) or provider in settings.stored_keys
+
+
+def provider_guard(settings: Settings, adapter: object) -> ProviderGuard | None:
+    """Return what limits all of this process's calls to the adapter's provider with its key.
+
+    None for an adapter without a `source`, such as a live object of the caller's. Raises
+    ConfigError, StoreError.
+    """
+    source = getattr(adapter, "source", None)
+    if not isinstance(source, str):
+        return None
+    name = str(getattr(adapter, "provider_name", ""))
+    access = settings.providers.get(name, ProviderAccess())
+
+    def build(_: str) -> ProviderGuard:
+        quota = None
+        if access.quota is not None:
+            store = made(settings, "usage", "sqlite")
+            quota = Quota(store, key_id(source), access.quota, access.quota_period)
+        return ProviderGuard(
+            name, rate_per_s=access.rate_per_s, quota=quota, quota_period=access.quota_period
+        )
+
+    return guard_of(name, f"{source} {access.rate_per_s} {access.quota} {settings.home}", build)
 
 
 def _make(settings: Settings, group: registry.Group, name: str) -> Any:

@@ -219,7 +219,7 @@ class Settings(BaseSettings):
         default=5, ge=1, description="Attempts before a document is put aside as failed."
     )
     fetch_at_once: int = Field(
-        default=64, ge=1, le=512, description="Pages that one process fetches at once."
+        default=32, ge=1, le=512, description="Pages that one process fetches at once."
     )
     fetch_timeout_s: float = Field(
         default=30.0,

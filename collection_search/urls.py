@@ -143,6 +143,17 @@ _remembered_key = lru_cache(maxsize=1 << 13)(_key)
 """A run asks for the key of a page several times: 4 MiB, 8 MiB if all URLs are long."""
 
 
+def host_of(url: str) -> str:
+    """Return the host of a URL in normal form, without its port.
+
+    >>> host_of("https://docs.python.org/3/"), host_of("http://[::1]:8080/")
+    ('docs.python.org', '[::1]')
+    """
+    host = url.partition("://")[2].partition("/")[0]
+    name, colon, port = host.rpartition(":")
+    return (name if colon and port.isdigit() else host).rstrip(".")
+
+
 def is_pdf(url: str, content_type: str | None = None) -> bool:
     """Tell whether the path of the URL ends in `.pdf` or the content type speaks of PDF.
 

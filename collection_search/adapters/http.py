@@ -88,25 +88,27 @@ async def send(
     try:
         async with _call(await _connections(), request, timeout_s) as answer:
             body = await _body(answer, max_bytes, host)
-    except TimeoutError:  # its text may show the address, and in it a key
-        raise HttpError("timeout", f"{host} did not answer within {timeout_s:.3g} s") from None
-    except (aiohttp.InvalidURL, aiohttp.NonHttpUrlClientError, ValueError):  # they show the address
-        raise HttpError(
+    except TimeoutError:
+        failure = HttpError("timeout", f"{host} did not answer within {timeout_s:.3g} s")
+    except (aiohttp.InvalidURL, aiohttp.NonHttpUrlClientError, ValueError):
+        failure = HttpError(
             "unreachable",
             f"no request to {host!r} can be made: its address, the key or the proxy is not valid",
-        ) from None
+        )
     except aiohttp.ClientHttpProxyError as error:
-        raise HttpError(
+        failure = HttpError(
             "unreachable", f"the proxy refused the way to {host} (HTTP status {error.status})"
-        ) from None
-    except aiohttp.ClientResponseError:  # it shows the address
-        raise HttpError("unreadable", f"the answer of {host} is no valid HTTP") from None
+        )
+    except aiohttp.ClientResponseError:
+        failure = HttpError("unreadable", f"the answer of {host} is no valid HTTP")
     except aiohttp.ClientPayloadError as error:
         raise HttpError("unreadable", f"the answer of {host} broke off") from error
     except (aiohttp.ClientError, OSError) as error:
         raise HttpError("unreachable", f"{host} cannot be reached: {_reason(error)}") from error
-    headers = {name.lower(): value for name, value in answer.headers.items()}
-    return HttpResponse(answer.status, headers, body)
+    else:
+        headers = {name.lower(): value for name, value in answer.headers.items()}
+        return HttpResponse(answer.status, headers, body)
+    raise failure  # not from an error that shows address and headers, and in them keys
 
 
 def joined(base: str, path: str) -> str:

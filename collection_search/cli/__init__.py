@@ -24,7 +24,19 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 NAME: Final = "collection-search"
-COMMANDS: Final = ("run", "search", "ask", "collections", "corpus", "worker", "eval")
+COMMANDS: Final = (
+    "run",
+    "search",
+    "ask",
+    "collections",
+    "corpus",
+    "ingest",
+    "worker",
+    "costs",
+    "eval",
+    "keys",
+    "doctor",
+)
 _MODULES: Final = {"eval": "evaluate"}
 """Those of another name than their sub-command."""
 

@@ -6,15 +6,24 @@ import shlex
 from typing import TYPE_CHECKING, Any, Final
 
 from .. import registry
+from ..costs import dollars
+from ..errors import CostLimitReached
 from .failures import ExitCode
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
+_TOO_DEAR: Final = CostLimitReached.__name__
 HEADER: Final = "  #  score  similarity  heuristics  title"
 _INDENT: Final = " " * 5
 _NOT_LIVE: Final = {"offline", "langchain"}
 """Adapters that no name in the settings makes live: the default, and the wrapper of objects."""
+_ANSWERS: Final = {
+    "k_generate_strategy": ("plan", "plans"),
+    "k_parallel_web_search": ("search", "searches"),
+    "k_embedding_rank": ("text", "texts"),
+}
+"""What each node may know from before."""
 _WORKER: Final = "'collection-search worker'"
 
 
@@ -31,6 +40,27 @@ def searched(output: Mapping[str, Any]) -> Iterator[str]:
         yield "Similarity: lexical, from the words alone (no embedding model is set)"
     elif embedder:
         yield f"Similarity: {embedder}"
+    yield from _cost(output["telemetry"])
+
+
+def _cost(telemetry: Mapping[str, Any]) -> Iterator[str]:
+    """Yield what the run cost and what it was spared, unless all of it was free."""
+    cost, limit = telemetry.get("cost_usd", 0.0), telemetry.get("cost_limit_usd")
+    spared = [
+        f"{count} {one if count == 1 else many}"
+        for node, (one, many) in _ANSWERS.items()
+        if (count := telemetry["nodes"].get(node, {}).get("cached_count"))
+    ]
+    is_complete = telemetry.get("cost_complete", True)
+    if not (cost or spared or limit is not None or not is_complete):
+        return
+    parts = (
+        f"Cost: {dollars(cost)}",
+        "" if limit is None else f"of {dollars(limit)} at most",
+        "" if is_complete else "and what has no known price",
+        f"({', '.join(spared)} known from before)" if spared else "",
+    )
+    yield " ".join(filter(None, parts))
 
 
 def score_rows(
@@ -61,7 +91,7 @@ def ingested(output: Mapping[str, Any]) -> Iterator[str]:
         parts = (
             f"{status['stored']} of {receipt['count']} pages stored",
             _part(status["pending"], f"waiting for {_WORKER}"),
-            _part(status["to_fetch"], "to fetch, since only their snippets are known"),
+            _part(status["to_fetch"], f"to be fetched by {_WORKER}"),
             _part(status["failed"], "failed"),
         )
         yield f"Collection {receipt['collection']}: {', '.join(filter(None, parts))}"
@@ -74,19 +104,41 @@ def warnings(output: Mapping[str, Any]) -> Iterator[str]:
     """Yield what went less than well without ending the run."""
     flags, strategy = output["flags"], output["strategy"]
     if strategy["error"]:
-        yield f"{strategy['model']} failed, so deterministic queries were used: {strategy['error']}"
+        ended = "was not asked" if _was_too_dear(output, "k_generate_strategy") else "failed"
+        cause = strategy["error"]
+        yield f"{strategy['model']} {ended}, so deterministic queries were used: {cause}"
     if "partial_search" in flags:
         for failure in output["search"]["errors"]:
-            yield f"the query {failure['query']!r} failed: {failure['message']}"
+            ended = "was not sent" if failure["kind"] == _TOO_DEAR else "failed"
+            yield f"the query {failure['query']!r} {ended}: {failure['message']}"
     if "embedding_degraded" in flags:
         yield _degraded(output)
     if "staging_failed" in flags:
         yield "the pages' texts could not be kept: they cannot be ingested from this run"
 
+    if uncounted := _uncounted(output):
+        yield f"the ceiling does not count what {uncounted} takes: the price is not known"
+
+
+def _was_too_dear(output: Mapping[str, Any], node: str) -> bool:
+    """Return whether the node left a call out because of the ceiling of the run's cost."""
+    nodes = output.get("telemetry", {}).get("nodes", {})
+    return bool(nodes.get(node, {}).get("cost_limit_reached"))
+
+
+def _uncounted(output: Mapping[str, Any]) -> str:
+    """Return the names whose price the ceiling did not know."""
+    nodes = output.get("telemetry", {}).get("nodes", {}).values()
+    blind = [facts for facts in nodes if facts.get("cost_limit_blind")]
+    names = (facts.get("model") or facts.get("provider") or facts["embedder"] for facts in blind)
+    return ", ".join(dict.fromkeys(names))
+
 
 def _degraded(output: Mapping[str, Any]) -> str:
     """Return what stood in for the embedding model's similarities, and why."""
     facts = output["telemetry"]["nodes"]["k_embedding_rank"]
+    if _was_too_dear(output, "k_embedding_rank"):
+        return f"{facts['embedder']} was not asked, so words were compared: {facts['error']}"
     if error := facts.get("error"):
         return (
             f"{facts['embedder']} failed, so similarity counts as 0 and heuristics alone decide:"
@@ -97,10 +149,13 @@ def _degraded(output: Mapping[str, Any]) -> str:
     return f"{facts['embedder']} could not embed every page: similarity counts as 0 for some"
 
 
-def verdict(output: Mapping[str, Any], *, waited: bool) -> tuple[ExitCode, str | None]:
+def verdict(
+    output: Mapping[str, Any], *, waited: bool, fetches: bool = True
+) -> tuple[ExitCode, str | None]:
     """Return the exit code, and one sentence where the run did not reach its aim.
 
-    Pages that are still pending are a failure only where their ingestion was `waited` for.
+    Pages that are still pending are a failure only where their ingestion was `waited` for, and
+    those to be fetched only where this process `fetches`.
     """
     cause = _cause(output)
     match output["outcome"]:
@@ -115,18 +170,21 @@ def verdict(output: Mapping[str, Any], *, waited: bool) -> tuple[ExitCode, str |
         case "auto_ingest_trigger_failed":
             return ExitCode.INGESTION_FAILED, cause
         case "auto_ingest_triggered":
-            return _ingestion_verdict(output["ingestion"], waited=waited)
+            return _ingestion_verdict(output["ingestion"], waited=waited, fetches=fetches)
     return ExitCode.DONE, None
 
 
-def _ingestion_verdict(receipt: Mapping[str, Any], *, waited: bool) -> tuple[ExitCode, str | None]:
+def _ingestion_verdict(
+    receipt: Mapping[str, Any], *, waited: bool, fetches: bool
+) -> tuple[ExitCode, str | None]:
     status = receipt["status"]
     if status is None:
         cause = receipt["error"]["message"]
         return ExitCode.INGESTION_FAILED, f"The ingestion stopped; {_WORKER} goes on. {cause}"
     if failed := status["failed"]:
         return ExitCode.INGESTION_FAILED, f"{failed} of {receipt['count']} pages failed, see above."
-    if waited and status["pending"]:
+    left = status["pending"] + (status["to_fetch"] if fetches else 0)
+    if waited and left:
         return ExitCode.INGESTION_FAILED, f"The ingestion takes too long; {_WORKER} goes on."
     return ExitCode.DONE, None
 
@@ -146,14 +204,18 @@ def next_steps(
         yield f"  {command('run', question, '--auto-ingest', **where, **chosen)}"
     elif receipt and receipt["ticket"] and _is_searchable(receipt["status"]):
         yield "Next, ask the collection:"
-        if not receipt["status"] or receipt["status"]["pending"]:
+        if _is_waiting(receipt["status"]):
             yield f"  {command('worker', '--once')}"
         yield f"  {command('ask', question, **where)}"
 
 
 def _is_searchable(status: Mapping[str, Any] | None) -> bool:
     """Tell whether a page was stored, or may still be."""
-    return status is None or bool(status["stored"] or status["pending"])
+    return _is_waiting(status) or bool(status and status["stored"])
+
+
+def _is_waiting(status: Mapping[str, Any] | None) -> bool:
+    return status is None or bool(status["pending"] or status["to_fetch"])
 
 
 def going_live(output: Mapping[str, Any]) -> Iterator[str]:

@@ -25,7 +25,7 @@ OneCollection = Annotated[
 
 @app.callback()
 def ingest() -> None:
-    """List the pages that failed; try them again."""
+    """Add pages to a collection; try failed ones again."""
 
 
 app.command()(add)

@@ -20,19 +20,17 @@ from .findings import (
 )
 from .pipeline import Pipeline
 from .prepare import flushed, ready_provider
+from .stopping import terminable
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
     from ..context import SearchContext
-    from ..ports import Embedder
     from ..records import TicketStatus
     from .failures import ExitCode
     from .screen import Screen
 
 WAIT_S: Final = 600.0
-STOP_S: Final = 2.0
-"""How long Ctrl-C leaves the documents in hand to be finished."""
 
 
 @dataclass
@@ -51,14 +49,14 @@ class Job:
     """Staging, ledger and collections, once they are open."""
 
     def run(self) -> None:
-        """Run the graph and wait for what it ingests. Raises Interrupted after Ctrl-C."""
-        with flushed(self.context):
+        """Run the graph and wait for what it ingests. Raises Interrupted when told to end."""
+        with flushed(self.context), terminable() as stop:
             try:
                 self._prepare()
                 self.output = asyncio.run(self._searched())
                 self._ingested()
             except KeyboardInterrupt:
-                raise self._interrupted() from None
+                raise self._interrupted(stop.within_s) from None
 
     def told(self) -> ExitCode:
         """Print what the run found and return the exit code."""
@@ -68,26 +66,21 @@ class Job:
             self._tell()
         for warning in warnings(self.output):
             self.screen.warn(warning)
-        code, complaint = verdict(self.output, waited=self.waits)
+        code, complaint = verdict(self.output, waited=self.waits, fetches=self.context.fetches())
         if complaint:
             self.screen.fail(complaint)
         return code
 
     def _prepare(self) -> None:
         """Build every part of the run, so that whatever is wrong is told before it starts."""
-        self.store, embedder = asyncio.run(self._parts())
+        self.store = asyncio.run(self._parts())
         ready_provider(self.context, self.screen)
-        if not self.waits:
-            from ..tools.ingest import LedgerTrigger
+        self.context.ingests = self.waits
 
-            settings = self.context.using()
-            self.context.trigger = LedgerTrigger(
-                self.store, settings, embedder=embedder, wake=False
-            )
-
-    async def _parts(self) -> tuple[Any, Embedder | None]:
+    async def _parts(self) -> Any:
         await self.context.query_model()
-        return await self.context.storage(), await self.context.embedder()
+        await self.context.embedder()
+        return await self.context.storage()
 
     async def _searched(self) -> dict[str, Any]:
         """Return the graph's output, and show its nodes while they run."""
@@ -129,7 +122,7 @@ class Job:
         with self.screen.bar("Ingesting") as advance:
 
             def show(status: TicketStatus) -> None:
-                advance(status.count - status.pending, status.count)
+                advance(status.count - status.left(fetch=True), status.count)
 
             return wait(
                 receipt["ticket"],
@@ -140,12 +133,12 @@ class Job:
                 on_progress=show,
             )
 
-    def _interrupted(self) -> Interrupted:
+    def _interrupted(self, within_s: float) -> Interrupted:
         """Give back what the workers hold, and return what to say."""
         from ..tools.ingest import engine_of
 
         if self.store is not None:
-            engine_of(self.store, self.context.using()).stop(timeout_s=STOP_S)
+            engine_of(self.store, self.context.using()).stop(timeout_s=within_s)
         return Interrupted(
             "Interrupted. Nothing is lost: what was accepted for ingestion waits in the ledger and "
             "'collection-search worker' goes on with it; to start over, run the command again.",

@@ -6,6 +6,7 @@ from typing import Annotated
 
 import typer
 
+from .cassettes import Record, Replay, cassette_of, ended
 from .options import AsJson, Collection, Provider, Tenant, search_context
 from .screen import Screen
 
@@ -53,6 +54,15 @@ def run(
     no_wait: Annotated[
         bool, typer.Option("--no-wait", help="Leave the ingestion to 'collection-search worker'.")
     ] = False,
+    max_cost: Annotated[
+        float | None,
+        typer.Option(min=0, metavar="USD", help="Ceiling of what the run may cost, in dollars."),
+    ] = None,
+    estimate: Annotated[
+        bool, typer.Option("--estimate", help="Tell what the run would cost, and end.")
+    ] = False,
+    record: Record = None,
+    replay: Replay = None,
     as_json: AsJson = False,
 ) -> None:
     """Search, rank what was found and, if asked, ingest the best.
@@ -60,8 +70,10 @@ def run(
     Without a key or a server it searches the documentation on this machine.
     """
     from ..text import normalize_query
+    from .estimate import show_estimate
     from .job import Job
 
+    screen, cassette = Screen(as_json=as_json), cassette_of(record, replay)
     job = Job(
         given={
             "question": normalize_query(question),
@@ -80,9 +92,14 @@ def run(
             ranking_profile=profile,
             tenant_id=tenant,
             case_id=case,
+            cassette=cassette,
+            max_cost_usd=max_cost,
         ),
-        screen=Screen(as_json=as_json),
+        screen=screen,
         waits=not no_wait,
     )
+    if estimate:
+        show_estimate(job.given, job.context, screen)
+        return
     job.run()
-    raise typer.Exit(job.told())
+    raise typer.Exit(ended(cassette, job.told(), screen))

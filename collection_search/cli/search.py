@@ -3,18 +3,33 @@
 from __future__ import annotations
 
 import asyncio
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from .cassettes import Record, Replay, cassette_of, ended
 from .failures import ExitCode
 from .options import AsJson, Provider, Tenant, search_context
 from .prepare import flushed, ready_provider
 from .screen import Screen
+from .search_wishes import (
+    Content,
+    Country,
+    Deep,
+    Exclude,
+    Freshness,
+    Include,
+    Language,
+    Restrict,
+    Topic,
+    search_options,
+    show_applied,
+)
 
 if TYPE_CHECKING:
-    from ..context import SearchContext, SearchProvider
+    from ..context import SearchContext
     from ..contracts import WebSearchResponse
+    from ..options import SearchOptions
 
 app = typer.Typer(add_completion=False, rich_markup_mode=None)
 
@@ -27,43 +42,81 @@ def search(
     max_results: Annotated[
         int, typer.Option("--max-results", min=1, max=100, help="How many results at most.")
     ] = 10,
+    include: Include = None,
+    exclude: Exclude = None,
+    restrict: Restrict = False,
+    topic: Topic = None,
+    freshness: Freshness = None,
+    language: Language = None,
+    country: Country = None,
+    deep: Deep = False,
+    content: Content = False,
     tenant: Tenant = None,
+    record: Record = None,
+    replay: Replay = None,
     as_json: AsJson = False,
 ) -> None:
     """Search once, without ranking and without keeping anything."""
     from ..text import normalize_query
 
     screen = Screen(as_json=as_json)
-    context = search_context(provider=provider, tenant_id=tenant)
+    cassette = cassette_of(record, replay)
+    context = search_context(provider=provider, tenant_id=tenant, cassette=cassette)
     query = normalize_query(query)
+    options = search_options(
+        include=include,
+        exclude=exclude,
+        restrict=restrict,
+        deep=deep,
+        content=content,
+        topic=topic,
+        freshness=freshness,
+        language=language,
+        country=country,
+    )
     with flushed(context):
         found_by = ready_provider(context, screen)
-        response = asyncio.run(_search(query, context, found_by, max_results))
+        response = asyncio.run(_search(query, context, max_results, options))
     screen.note(f"Searched: {response.outcome.meta['provider']} ({found_by.reason})")
     for notice in response.outcome.meta["notices"]:
         screen.note(f"Note: {notice}")
+    applied = response.outcome.meta.get("options", {})
     if as_json:
-        screen.json(response.model_dump(mode="json"))
+        replayed = {"replayed_from": str(cassette.path)} if cassette and cassette.replays else {}
+        told = {"applied": applied} if applied else {}
+        screen.json(_as_json(response, content=content) | told | replayed)
     else:
+        show_applied(applied, screen)
         _show(response, screen)
-    raise typer.Exit(_judged(response, screen))
+    raise typer.Exit(ended(cassette, _judged(response, screen), screen))
 
 
 async def _search(
-    query: str, context: SearchContext, provider: SearchProvider, max_results: int
+    query: str, context: SearchContext, max_results: int, options: SearchOptions
 ) -> WebSearchResponse:
-    from ..tools.web_search import WebSearchWorker
+    from ..tools.account import Account
+    from ..tools.search_route import search_route
 
-    settings = context.using()
-    worker = WebSearchWorker(
-        provider.adapter,
-        max_results=max_results,
-        timeout_s=settings.search_timeout_s,
-        retry_timeout_s=settings.search_retry_timeout_s,
-        deadline_s=settings.run_deadline_s,
-        spans=await context.sink(),
+    ids, sink = context.ids(), await context.sink()
+    account = Account(context, ids)
+    route = await search_route(
+        context, max_results=max_results, sink=sink, account=account, reads_pages=True
     )
-    return await worker.arun(query=query, context=context.tool_context(context.ids()))
+    try:
+        response = await route.arun(query=query, context=context.tool_context(ids), options=options)
+        account.searched([response])
+    finally:
+        await account.close()
+    return response
+
+
+def _as_json(response: WebSearchResponse, *, content: bool) -> dict[str, Any]:
+    """Return the response as plain values; the pages' texts are there if they were asked for."""
+    plain: dict[str, Any] = response.model_dump(mode="json")
+    if content:
+        for row, result in zip(plain["results"], response.results, strict=True):
+            row["content"] = result.content
+    return plain
 
 
 def _show(response: WebSearchResponse, screen: Screen) -> None:

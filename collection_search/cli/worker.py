@@ -13,6 +13,7 @@ import typer
 from ..errors import IngestError
 from .failures import Interrupted
 from .options import search_context
+from .prepare import flushed
 from .screen import Screen
 
 if TYPE_CHECKING:
@@ -36,17 +37,16 @@ def worker(
         bool, typer.Option("--once", help="End when nothing is left to ingest.")
     ] = False,
 ) -> None:
-    """Ingest what waits in the ledger, until interrupted.
+    """Fetch and ingest what waits in the ledger, until interrupted.
 
     With --once the exit code is 5 when pages could not be ingested.
     """
-    from ..tools.ingest import engine_of
+    from ..tools.ingest import engine_for
 
     screen, context = Screen(), search_context()
-    store, embedder = asyncio.run(context.storage()), asyncio.run(context.embedder())
-    engine = engine_of(store, context.using(), embedder)
+    engine = asyncio.run(engine_for(context))
     before = engine.buried
-    with _stop_signals() as stop:
+    with flushed(context), _stop_signals() as stop:
         screen.note("Ingesting what waits in the ledger. Ctrl-C ends it and loses nothing.")
         _work(engine, stop, once=once)
         engine.stop()

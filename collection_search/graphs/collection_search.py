@@ -5,18 +5,16 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Literal
 
 from langgraph.graph import END, START, StateGraph
-from pydantic import ValidationError
 
 from ..bridge import run_blocking
 from ..context import SearchContext
 from ..contracts import GraphInput
-from ..errors import InputError
 from ..nodes.auto_ingest import auto_ingest
 from ..nodes.embedding_rank import embedding_rank
 from ..nodes.generate_strategy import generate_strategy
 from ..nodes.parallel_web_search import parallel_web_search
 from ..state import CollectionSearchOutput, CollectionSearchState
-from .faces import BothFaces, Choice
+from .faces import BothFaces, Choice, checked, unobserved
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Mapping, Sequence
@@ -50,7 +48,9 @@ def build_graph(**compile_options: Any) -> CompiledStateGraph[Any, Any, Any, Any
     )
     graph.add_conditional_edges("k_embedding_rank", Choice(_after_rank), ["k_auto_ingest", END])
     graph.add_edge("k_auto_ingest", END)
-    return graph.compile(name=NAME, **compile_options)
+    compiled = graph.compile(name=NAME, **compile_options)
+    unobserved(compiled)
+    return compiled
 
 
 def _after_search(state: CollectionSearchState) -> Literal["k_embedding_rank", "__end__"]:
@@ -90,9 +90,9 @@ class CollectionSearchGraph:
         self, state: Mapping[str, Any], *, stream_mode: Sequence[StreamMode]
     ) -> AsyncIterator[Any]:
         """Yield `(mode, chunk)` pairs of one run; `values` chunks hold the whole state."""
-        checked = validated(state).model_dump()
+        given = validated(state).model_dump()
         async for item in self.graph.astream(
-            checked,
+            given,
             context=self.context,
             stream_mode=list(stream_mode),
             output_keys=list(CollectionSearchState.__annotations__),
@@ -106,14 +106,7 @@ def validated(state: Mapping[str, Any]) -> GraphInput:
     >>> validated({"question": " Why? ", "collection_scope": "py", "purpose": "docs"}).question
     'Why?'
     """
-    try:
-        return GraphInput.model_validate(state)
-    except ValidationError as error:
-        problems = "; ".join(
-            f"{'.'.join(map(str, item['loc'])) or 'input'}: {item['msg']}"
-            for item in error.errors(include_url=False, include_input=False)
-        )
-        raise InputError(f"The input is not valid. {problems}") from error
+    return checked(GraphInput, state)
 
 
 def output_of(state: Mapping[str, Any]) -> CollectionSearchOutput:

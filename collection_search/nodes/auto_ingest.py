@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 from ..errors import QualityThresholdError
 from ..masking import loggable, told
-from ..records import IngestionItem, IngestionRequest, TenantScope
+from ..records import IngestionItem, IngestionRequest, QuestionRecord, TenantScope
 from ..scoring import select_for_ingestion
+from ..tools.questions import remember
 from .stage import Stage, stage
 
 if TYPE_CHECKING:
@@ -45,7 +46,21 @@ async def auto_ingest(state: CollectionSearchState, at: Stage) -> IngestUpdate:
         ticket = await trigger.trigger(request)
     except Exception as error:  # noqa: BLE001 - a host's trigger may raise anything
         return _failed(state, at, "auto_ingest_trigger_failed", error)
+    await remember(at.context, request.scope, _record(state, request))
     return _started(request, ticket, threshold)
+
+
+def _record(state: CollectionSearchState, request: IngestionRequest) -> QuestionRecord:
+    """Return what is needed to ask the question again."""
+    return QuestionRecord(
+        question=state["question"],
+        purpose=state["purpose"],
+        quality_mode=state["quality_mode"],
+        max_candidates=state["max_candidates"],
+        auto_ingest_top_k=state["auto_ingest_top_k"],
+        auto_ingest_min_score=state["auto_ingest_min_score"],
+        url_keys=[item.url_key for item in request.items],
+    )
 
 
 def _request(
@@ -56,8 +71,11 @@ def _request(
         "question": state["question"],
         "threshold": threshold,
         "approved_by": "auto_ingest",
+        "workflow_id": at.context.workflow_id,
         **at.ids,
     }
+    if at.context.case_id:
+        shared["case_id"] = at.context.case_id
     return IngestionRequest(
         scope=TenantScope(at.context.tenant(), state["collection_scope"]),
         items=[

@@ -5,19 +5,25 @@ from __future__ import annotations
 import asyncio
 import logging
 import math
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import TYPE_CHECKING, Any, Final
+
+import numpy as np
 
 from ..bridge import offload
 from ..calibration import begun, settled
-from ..costs import embedding_cost
-from ..errors import ModelError
+from ..costs import embedding_cost, tokens_in
+from ..errors import CostLimitReached, ModelError
+from ..exchanges import embedded_answer, read_embedded_answer
 from ..masking import loggable, told
+from ..records import Embedded
 from ..scoring import LEXICAL, Calibration, Judged, Page, judged, ranked
+from ..tools.account import answer_key
 from .stage import Stage, stage
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from ..context import Profile
     from ..ports import Embedder
@@ -29,6 +35,7 @@ logger = logging.getLogger(__name__)
 
 INLINE: Final = 64
 """Up to so many pages, below 0.1 ms each, are judged on the event loop: a thread costs more."""
+_KIND: Final = "embedding"
 HEAD_START_S: Final = 0.001
 """The model's request leaves before the words are compared, which then costs no time."""
 
@@ -42,15 +49,17 @@ class Measured:
     calibration: Calibration | None = None
     input_tokens: int | None = 0
     cost_usd: float | None = 0.0
+    known: int = 0
+    """Texts whose place was known before."""
     error: str | None = None
     """Why there are no similarities."""
 
     @property
     def degraded(self) -> bool:
         """True when a page has no similarity, or the model no scale."""
-        return self.similarities is not None and (
-            self.calibration is LEXICAL or not all(map(math.isfinite, self.similarities))
-        )
+        if self.similarities is None:
+            return self.error is not None
+        return self.calibration is LEXICAL or not all(map(math.isfinite, self.similarities))
 
 
 @stage("k_embedding_rank", kind="embedding")
@@ -58,7 +67,9 @@ async def embedding_rank(state: CollectionSearchState, at: Stage) -> RankUpdate:
     """Return the best `max_candidates` results with their scores, best first."""
     question, candidates = state["question"], state["candidates"]
     embedder, profile = await at.context.embedder(), at.context.profile()
-    asked = asyncio.ensure_future(_measured(question, candidates, embedder, at))
+    texts = [question, *(f"{c['title']}\n{c['snippet']}" for c in candidates)]
+    known = {} if embedder is None else await _known(texts, embedder, at)
+    asked = asyncio.ensure_future(_measured(texts, known, embedder, at))
     try:
         await asyncio.wait({asked}, timeout=HEAD_START_S)
         pool = await _judged(question, candidates, profile)
@@ -70,7 +81,7 @@ async def embedding_rank(state: CollectionSearchState, at: Stage) -> RankUpdate:
         similarities=measured.similarities,
         limit=state["max_candidates"],
         calibration=measured.calibration,
-        model=embedder.fingerprint if embedder else None,
+        model=embedder.fingerprint if embedder and measured.similarities is not None else None,
     )
     flags: list[Flag] = ["embedding_degraded"] if measured.degraded else []
     return {
@@ -88,6 +99,8 @@ async def embedding_rank(state: CollectionSearchState, at: Stage) -> RankUpdate:
             "error": measured.error,
             "input_tokens": measured.input_tokens,
             "cost_usd": measured.cost_usd,
+            "cached": measured.known == len(texts),
+            "cached_count": measured.known,
         },
     }
 
@@ -100,35 +113,101 @@ async def _judged(question: str, candidates: Sequence[Candidate], profile: Profi
     return await offload(judged, question, pages, profile=profile)
 
 
+async def _known(texts: Sequence[str], embedder: Embedder, at: Stage) -> dict[str, Vectors]:
+    """Return the vectors, `(1, d)`, of the texts that were embedded before."""
+    if not at.context.answer_cache_s() or embedding_cost(embedder.fingerprint, 1) == 0:
+        return {}
+    keys = {answer_key(embedder.fingerprint, text): text for text in texts}
+    found = await at.account.recalled(_KIND, list(keys), read_embedded_answer)
+    return {keys[key]: embedded.vectors for key, embedded in found.items()}
+
+
 async def _measured(
-    question: str, candidates: Sequence[Candidate], embedder: Embedder | None, at: Stage
+    texts: Sequence[str], known: dict[str, Vectors], embedder: Embedder | None, at: Stage
 ) -> Measured:
-    """Embed question and candidates in one request, and meanwhile the anchors at first use."""
+    """Embed what is new in one request, and meanwhile the anchors at first use."""
     if embedder is None:
         return Measured()
+    new = _new(texts, known)
+    reserved = embedding_cost(embedder.fingerprint, tokens_in(new)) if new else 0.0
+    try:
+        at.account.budget.reserve(reserved)
+    except CostLimitReached as error:
+        return Measured(error=str(error))
     is_literal = at.context.profile() == "literal"
     scale = None if is_literal else begun(embedder, folder=at.context.using().home)
-    texts = [question, *(f"{c['title']}\n{c['snippet']}" for c in candidates)]
-    embedded, cause = None, None
-    try:
-        embedded = await embedder.embed(texts)
-        similarities = _cosines(embedded.vectors, pages=len(candidates))
-    except Exception as error:
-        logger.warning("embedding failed, similarities count as 0", exc_info=loggable(error))
-        similarities = [math.nan] * len(candidates)
-        scale = None
-        cause = told(str(error)) or type(error).__name__
-    tokens = None if embedded is None else embedded.input_tokens
-    cost = embedding_cost(embedder.fingerprint, tokens)
+    measured = await _compared(texts, known, embedder, at)
+    tokens, cost = measured.input_tokens, measured.cost_usd
+    at.account.budget.settle(reserved, cost)
     model = embedder.fingerprint.partition(":")[2] or embedder.fingerprint
     at.span.usage(model=model, input_tokens=tokens, output_tokens=None, cost_usd=cost)
-    calibration = None if scale is None else await settled(scale)
-    return Measured(similarities, calibration, tokens, cost, cause)
+    if new:
+        at.account.spent("embedding", embedder.fingerprint, cost, input_tokens=tokens)
+    else:
+        at.account.spared("embedding", embedder.fingerprint)
+    if scale is None or measured.error:
+        return measured
+    return replace(measured, calibration=await settled(scale))
 
 
-def _cosines(vectors: Vectors, *, pages: int) -> list[float]:
-    if len(vectors) != pages + 1:
-        raise ModelError(f"the embedder returned {len(vectors)} vectors for {pages + 1} texts")
+async def _compared(
+    texts: Sequence[str], known: dict[str, Vectors], embedder: Embedder, at: Stage
+) -> Measured:
+    """Return how near the texts lie to the first one; with the cause where nobody knows."""
+    is_free = not _new(texts, known)
+    try:
+        embedded = await _embedded(texts, known, embedder, at)
+        similarities = _cosines(embedded.vectors)
+    except Exception as error:
+        logger.warning("embedding failed, similarities count as 0", exc_info=loggable(error))
+        cause = told(str(error)) or type(error).__name__
+        nothing = [math.nan] * (len(texts) - 1)
+        return Measured(nothing, input_tokens=None, cost_usd=None, error=cause)
+    return Measured(
+        similarities,
+        input_tokens=embedded.input_tokens,
+        cost_usd=0.0 if is_free else embedding_cost(embedder.fingerprint, embedded.input_tokens),
+        known=sum(text in known for text in texts),
+    )
+
+
+async def _embedded(
+    texts: Sequence[str], known: dict[str, Vectors], embedder: Embedder, at: Stage
+) -> Embedded:
+    """Return the vectors of all texts, with what the new ones consumed."""
+    new = _new(texts, known)
+    if not new:
+        return Embedded(np.concatenate([known[text] for text in texts]), input_tokens=0)
+    embedded = await embedder.embed(new)
+    vectors = embedded.vectors
+    if len(vectors) != len(new):
+        raise ModelError(f"the embedder returned {len(vectors)} vectors for {len(new)} texts")
+    if any(row.shape[1] != vectors.shape[1] for row in known.values()):
+        known.clear()  # the model behind the name is another one now
+        again = await _embedded(texts, known, embedder, at)
+        return replace(again, input_tokens=None)
+    if embedding_cost(embedder.fingerprint, 1) != 0:
+        at.account.keep(_KIND, partial(_told, embedder.fingerprint, new, vectors))
+    if len(new) == len(texts):
+        return embedded
+    rows = {text: vectors[n : n + 1] for n, text in enumerate(new)} | known
+    return replace(embedded, vectors=np.concatenate([rows[text] for text in texts]))
+
+
+def _new(texts: Sequence[str], known: Mapping[str, Vectors]) -> list[str]:
+    return [text for text in dict.fromkeys(texts) if text not in known]
+
+
+def _told(fingerprint: str, texts: Sequence[str], vectors: Vectors) -> dict[str, Any]:
+    """Return each text's vector as it is remembered."""
+    return {
+        answer_key(fingerprint, text): embedded_answer(Embedded(vectors[n : n + 1]))
+        for n, text in enumerate(texts)
+        if np.isfinite(vectors[n]).all()
+    }
+
+
+def _cosines(vectors: Vectors) -> list[float]:
     return [float(value) for value in vectors[1:] @ vectors[0]]
 
 

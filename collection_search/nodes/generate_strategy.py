@@ -3,26 +3,33 @@
 from __future__ import annotations
 
 import logging
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
-from ..costs import chat_cost
+from ..costs import chat_cost, plan_tokens, tokens_in
+from ..errors import CostLimitReached
+from ..exchanges import plan_answer, read_plan_answer
 from ..masking import captured_query, loggable, told
+from ..prompts import strategy_messages
 from ..strategy import MAX_QUERIES, MIN_QUERIES, complete_queries, fallback_queries
+from ..tools.account import answer_key
 from .stage import Stage, stage
 
 if TYPE_CHECKING:
     from ..contracts import GraphInput
-    from ..ports import QueryPlan
+    from ..ports import QueryModel, QueryPlan
     from ..state import Flag, Strategy, StrategyUpdate
 
 logger = logging.getLogger(__name__)
+
+_KIND: Final = "plan"
 
 
 @stage("k_generate_strategy", kind="generation")
 async def generate_strategy(state: GraphInput, at: Stage) -> StrategyUpdate:
     """Return the validated input and three to five queries.
 
-    A model that fails costs the run nothing but the flag `strategy_fallback`.
+    A model that fails, or is too dear for the run's ceiling, costs the run nothing but the flag
+    `strategy_fallback`.
     """
     wanted = MAX_QUERIES if state.quality_mode == "premium" else MIN_QUERIES
     strategy, facts = await _strategy(state, at, wanted)
@@ -50,20 +57,48 @@ async def _strategy(state: GraphInput, at: Stage, wanted: int) -> tuple[Strategy
     model = await at.context.query_model()
     if model is None:
         return _fallback(state, wanted, model=None, error=None), {"cost_usd": 0.0}
+    key = _key(state, at)
+    known = await at.account.recalled(_KIND, [key], read_plan_answer) if key else {}
     try:
-        plan = await model.plan(state.question, purpose=state.purpose, count=MAX_QUERIES)
+        plan = known.get(key) or await _planned(state, at, model)
         queries = complete_queries(
             plan.queries, state.question, purpose=state.purpose, minimum=wanted, maximum=MAX_QUERIES
         )
-    except Exception as error:
-        logger.warning("query planning failed: deterministic queries", exc_info=loggable(error))
-        kind = type(error).__name__
-        message = told(str(error)) or kind
-        at.span.fail(kind, message)
-        facts = {"model": model.model_name, "error": message, "cost_usd": None}
-        return _fallback(state, wanted, model=model.model_name, error=message), facts
+    except Exception as error:  # noqa: BLE001 - any model's failure; it is logged there
+        return _failed(state, at, wanted, model=model.model_name, error=error)
+    if key and plan.queries and not known:
+        at.account.keep(_KIND, lambda: {key: plan_answer(plan)})
     strategy: Strategy = {"queries": queries, "fallback": False, "model": plan.model, "error": None}
-    return strategy, _usage(plan, at)
+    return strategy, _usage(plan, at, is_known=bool(known))
+
+
+async def _planned(state: GraphInput, at: Stage, model: QueryModel) -> QueryPlan:
+    """Return the model's plan, if the run may still pay for it."""
+    asked = strategy_messages(state.question, purpose=state.purpose, count=MAX_QUERIES)
+    tokens = tokens_in(text for _, text in asked)
+    reserved = chat_cost(model.model_name, tokens, plan_tokens(model.model_name)[1])
+    at.account.budget.reserve(reserved)
+    cost = None
+    try:
+        plan = await model.plan(state.question, purpose=state.purpose, count=MAX_QUERIES)
+        cost = chat_cost(plan.model, plan.input_tokens, plan.output_tokens)
+        return plan
+    finally:
+        at.account.budget.settle(reserved, cost)
+
+
+def _failed(
+    state: GraphInput, at: Stage, wanted: int, *, model: str, error: Exception
+) -> tuple[Strategy, dict[str, Any]]:
+    kind = type(error).__name__
+    message = told(str(error)) or kind
+    at.span.fail(kind, message)
+    cost = 0.0 if isinstance(error, CostLimitReached) else None
+    if cost is None:
+        logger.warning("query planning failed: deterministic queries", exc_info=loggable(error))
+    at.account.spent("chat", model, cost)
+    facts = {"model": model, "error": message, "cost_usd": cost}
+    return _fallback(state, wanted, model=model, error=message), facts
 
 
 def _fallback(state: GraphInput, wanted: int, *, model: str | None, error: str | None) -> Strategy:
@@ -71,17 +106,30 @@ def _fallback(state: GraphInput, wanted: int, *, model: str | None, error: str |
     return {"queries": queries, "fallback": True, "model": model, "error": error}
 
 
-def _usage(plan: QueryPlan, at: Stage) -> dict[str, Any]:
-    cost = chat_cost(plan.model, plan.input_tokens, plan.output_tokens)
-    at.span.usage(
-        model=plan.model,
-        input_tokens=plan.input_tokens,
-        output_tokens=plan.output_tokens,
-        cost_usd=cost,
-    )
+def _usage(plan: QueryPlan, at: Stage, *, is_known: bool) -> dict[str, Any]:
+    tokens = (0, 0) if is_known else (plan.input_tokens, plan.output_tokens)
+    cost = 0.0 if is_known else chat_cost(plan.model, *tokens)
+    given, made = tokens
+    at.span.usage(model=plan.model, input_tokens=given, output_tokens=made, cost_usd=cost)
+    if is_known:
+        at.account.spared("chat", plan.model)
+    else:
+        at.account.spent("chat", plan.model, cost, input_tokens=given, output_tokens=made)
     return {
         "model": plan.model,
-        "input_tokens": plan.input_tokens,
-        "output_tokens": plan.output_tokens,
+        "input_tokens": given,
+        "output_tokens": made,
         "cost_usd": cost,
+        "cached": is_known,
+        "cached_count": int(is_known),
     }
+
+
+def _key(state: GraphInput, at: Stage) -> str:
+    """Return what the plan is remembered by; nothing for a live object, which has no identity."""
+    settings = at.context.using()
+    name = settings.model if at.context.model is None else at.context.model
+    if not isinstance(name, str) or not at.context.answer_cache_s():
+        return ""
+    asked = strategy_messages(state.question, purpose=state.purpose, count=MAX_QUERIES)
+    return answer_key(name, settings.openai_base_url or "", *(text for _, text in asked))

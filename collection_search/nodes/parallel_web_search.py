@@ -9,9 +9,10 @@ from itertools import zip_longest
 from typing import TYPE_CHECKING
 
 from ..bridge import offload
-from ..costs import search_cost, total_cost
+from ..errors import CostLimitReached
 from ..masking import captured_query, loggable
-from ..tools.web_search import WebSearchWorker
+from ..options import SearchOptions
+from ..tools.search_route import SearchRoute, search_route
 from ..urls import url_key
 from .stage import Stage, stage
 
@@ -38,26 +39,29 @@ MIN_RESULTS_PER_QUERY = 10
 async def parallel_web_search(state: CollectionSearchState, at: Stage) -> SearchUpdate:
     """Return the distinct pages of all queries, best places first, and how each query ended.
 
-    A failed query never ends the run while another one succeeded: `partial_search`.
+    A failed query never ends the run while another one succeeded: `partial_search`. Neither does
+    the ceiling of the run's cost, unless nothing was found without the queries that it stopped.
     """
     queries = state["strategy"]["queries"]
-    provider = await at.context.search_provider()
-    worker = _worker(state, at, provider.adapter)
-    responses = await asyncio.gather(*(_search(worker, query, at) for query in queries))
+    route, options = await _route(state, at), _options(state)
+    await route.recall(queries, options)
+    searches = (_search(route, q, options, at, turn=n) for n, q in enumerate(queries))
+    responses = await asyncio.gather(*searches)
     answers = list(zip(queries, responses, strict=True))
     errors = [_failure(q, r) for q, r in answers if r.outcome.decision == "error"]
-    name = str(responses[0].outcome.meta["provider"])
-    candidates = merged(answers, name)
+    name = _provider(responses)
+    candidates = merged(answers)
     flags: list[Flag] = ["partial_search"] if 0 < len(errors) < len(queries) else []
     if not await _stage_texts(candidates, responses, at):
         flags.append("staging_failed")
     requests = sum(r.outcome.meta["request_count"] for r in responses)
+    cached = sum(bool(r.outcome.meta.get("cached")) for r in responses)
     if errors and len(errors) == len(queries):
         at.span.fail(errors[0]["kind"], errors[0]["message"])
     return {
         "search": {
             "provider": name,
-            "provider_reason": provider.reason,
+            "provider_reason": route.reason,
             "queries": [_report(q, r) for q, r in answers],
             "errors": errors,
             "result_count": len(candidates),
@@ -73,7 +77,9 @@ async def parallel_web_search(state: CollectionSearchState, at: Stage) -> Search
             "raw_result_count": sum(r.outcome.meta["raw_result_count"] for r in responses),
             "result_count": len(candidates),
             "request_count": requests,
-            "cost_usd": _cost(name, responses),
+            "cost_usd": at.account.searched(responses),
+            "cached": cached == len(queries),
+            "cached_count": cached,
         },
     }
 
@@ -87,10 +93,10 @@ def results_per_query(max_candidates: int, queries: int) -> int:
     return max(MIN_RESULTS_PER_QUERY, math.ceil(2 * max_candidates / queries))
 
 
-def merged(answers: Sequence[tuple[str, WebSearchResponse]], provider: str) -> list[Candidate]:
+def merged(answers: Sequence[tuple[str, WebSearchResponse]]) -> list[Candidate]:
     """Return one candidate per distinct page: all first places, then all second ones, and so on."""
     found: dict[str, Candidate] = {}
-    for position, query, result in _by_position(answers):
+    for position, query, result, provider in _by_position(answers):
         found.setdefault(
             url_key(result.url), _candidate(result, query=query, position=position, by=provider)
         )
@@ -99,12 +105,12 @@ def merged(answers: Sequence[tuple[str, WebSearchResponse]], provider: str) -> l
 
 def _by_position(
     answers: Sequence[tuple[str, WebSearchResponse]],
-) -> Iterator[tuple[int, str, SearchResult]]:
+) -> Iterator[tuple[int, str, SearchResult, str]]:
     rows = zip_longest(*(response.results for _, response in answers))
     for position, row in enumerate(rows, start=1):
-        for (query, _), result in zip(answers, row, strict=True):
+        for (query, response), result in zip(answers, row, strict=True):
             if result is not None:
-                yield position, query, result
+                yield position, query, result, response.outcome.meta["provider"]
 
 
 def _candidate(result: SearchResult, *, query: str, position: int, by: str) -> Candidate:
@@ -125,22 +131,40 @@ def _candidate(result: SearchResult, *, query: str, position: int, by: str) -> C
     }
 
 
-def _worker(state: CollectionSearchState, at: Stage, adapter: object) -> WebSearchWorker:
-    settings = at.context.using()
-    return WebSearchWorker(
-        adapter,  # type: ignore[arg-type]
+async def _route(state: CollectionSearchState, at: Stage) -> SearchRoute:
+    return await search_route(
+        at.context,
         max_results=results_per_query(state["max_candidates"], len(state["strategy"]["queries"])),
         oversample_factor=4 if state["quality_mode"] == "premium" else 2,
-        timeout_s=settings.search_timeout_s,
-        retry_timeout_s=settings.search_retry_timeout_s,
-        deadline_s=settings.run_deadline_s,
-        spans=at.sink,
+        sink=at.sink,
+        account=at.account,
     )
 
 
-async def _search(worker: WebSearchWorker, query: str, at: Stage) -> WebSearchResponse:
+def _options(state: CollectionSearchState) -> SearchOptions | None:
+    """Return what is asked besides the query: the depth, where the provider has it."""
+    return SearchOptions(search_depth="deep") if state["quality_mode"] == "premium" else None
+
+
+def _provider(responses: Sequence[WebSearchResponse]) -> str:
+    """Return who answered; the first that was asked where nobody did."""
+    metas = [response.outcome.meta for response in responses]
+    answered = [r.outcome.meta for r in responses if r.outcome.decision == "ok"]
+    return str((answered or metas)[0]["provider"])
+
+
+async def _search(
+    route: SearchRoute, query: str, options: SearchOptions | None, at: Stage, *, turn: int
+) -> WebSearchResponse:
+    """Return how the query ended; its request is prepared once those of earlier turns have left.
+
+    Otherwise all would leave when the last one is ready, and all answers come at one moment.
+    """
+    for _ in range(turn):
+        await asyncio.sleep(0)
     with at.sink.span("web_search_query", trace=at.context.trace(at.ids)) as span:
-        response = await worker.arun(query=query, context=at.context.tool_context(at.ids))
+        context = at.context.tool_context(at.ids)
+        response = await route.arun(query=query, context=context, options=options)
         report = _report(query, response)
         span.set(
             {
@@ -167,16 +191,6 @@ def _report(query: str, response: WebSearchResponse) -> QueryReport:
     }
 
 
-def _cost(provider: str, responses: Sequence[WebSearchResponse]) -> float | None:
-    """Return what the answers cost, as the provider says or by its list price."""
-    costs = []
-    for meta in (response.outcome.meta for response in responses):
-        told = meta["cost_usd"]
-        costs.append(search_cost(provider, meta["billed_request_count"]) if told is None else told)
-    known = [cost for cost in costs if cost is not None]
-    return total_cost(known) if len(known) == len(costs) else None
-
-
 def _notices(responses: Sequence[WebSearchResponse]) -> list[str]:
     """Return what a person should know, each thing once."""
     return list(dict.fromkeys(n for r in responses for n in r.outcome.meta["notices"]))
@@ -198,9 +212,10 @@ def _failure(query: str, response: WebSearchResponse) -> SearchFailure:
 def _outcome(
     candidates: Sequence[Candidate], errors: Sequence[SearchFailure], queries: Sequence[str]
 ) -> Outcome | None:
-    if len(errors) == len(queries):
-        return "search_failed"
-    return None if candidates else "no_candidates"
+    if candidates:
+        return None
+    stopped = any(error["kind"] == CostLimitReached.__name__ for error in errors)
+    return "search_failed" if stopped or len(errors) == len(queries) else "no_candidates"
 
 
 async def _stage_texts(

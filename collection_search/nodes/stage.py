@@ -11,10 +11,12 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from ..context import SearchContext
 from ..costs import total_cost
 from ..masking import told
+from ..tools.account import Account
 
 if TYPE_CHECKING:
     from langgraph.runtime import Runtime
 
+    from ..costs import RunBudget
     from ..ports import Scalar, Span, SpanKind, SpanSink
     from ..state import RunIds, Telemetry
 
@@ -33,6 +35,8 @@ class Stage:
     span: Span
     emit: Callable[[Any], None]
     """Writes to the custom stream."""
+    account: Account
+    """What the stage may spend and has spent."""
 
 
 Body = Callable[[StateT, Stage], Awaitable[Update]]
@@ -44,7 +48,7 @@ def stage(name: str, *, kind: SpanKind = "span") -> Callable[[Body[StateT]], Nod
 
     The body returns its own keys; its `telemetry` are the stage's facts (JSON-plain), its `flags`
     are added to those of the run. The same facts go to the observation, to the run's telemetry
-    and to the custom stream.
+    and to the custom stream. What it spent is written down, also when it raises.
     """
 
     def decorate(body: Body[StateT]) -> Node[StateT]:
@@ -55,19 +59,26 @@ def stage(name: str, *, kind: SpanKind = "span") -> Callable[[Body[StateT]], Nod
             ids = before.get("ids") or context.ids(_host_run_id(runtime))
             sink = await context.sink()
             emit = runtime.stream_writer
+            account = Account(context, ids, _spent(before))
+            is_last = True
             emit({"type": "node_started", "node": name})
             started = time.perf_counter()
             try:
                 with sink.span(name, kind=kind, trace=context.trace(ids)) as span:
-                    update = dict(await body(state, Stage(name, context, ids, sink, span, emit)))
+                    at = Stage(name, context, ids, sink, span, emit, account)
+                    update = dict(await body(state, at))
                     facts = {"node_name": name, "latency_ms": _ms_since(started)}
-                    facts |= update.pop("telemetry")
+                    facts |= update.pop("telemetry") | _limits(account.budget)
                     span.set(_scalars(facts))
+                    is_last = update.get("outcome") is not None
             except Exception as error:
                 emit({"type": "node_failed", "node": name, "error": told(str(error))})
                 raise
+            finally:
+                await account.close(waits=is_last)  # else with the next stage
             emit({"type": "node_finished", "node": name, "telemetry": facts})
             flags = [*before.get("flags", ()), *update.get("flags", ())]
+            flags += ["cost_limit_reached"] if account.budget.is_reached else []
             return {
                 **update,
                 "ids": ids,
@@ -85,7 +96,7 @@ def with_entry(before: Telemetry | None, trace_id: str, facts: Mapping[str, Any]
 
     >>> with_entry(None, "t", {"node_name": "a", "latency_ms": 1.5, "cost_usd": None})
     {'trace_id': 't', 'nodes': {'a': {'node_name': 'a', 'latency_ms': 1.5, 'cost_usd': None}}, \
-'latency_ms': 1.5, 'cost_usd': 0.0, 'cost_complete': False}
+'latency_ms': 1.5, 'cost_usd': 0.0, 'cost_complete': False, 'cost_limit_usd': None}
     """
     nodes = {**(before["nodes"] if before else {}), facts["node_name"]: dict(facts)}
     costs = [entry.get("cost_usd", 0.0) for entry in nodes.values()]
@@ -95,6 +106,24 @@ def with_entry(before: Telemetry | None, trace_id: str, facts: Mapping[str, Any]
         "latency_ms": round(sum(entry["latency_ms"] for entry in nodes.values()), 3),
         "cost_usd": total_cost(cost for cost in costs if cost is not None),
         "cost_complete": None not in costs,
+        "cost_limit_usd": facts.get("cost_limit_usd"),
+    }
+
+
+def _spent(before: Mapping[str, Any]) -> float:
+    """Return what the run cost until now, as far as it is known."""
+    telemetry = before.get("telemetry")
+    return telemetry["cost_usd"] if telemetry else 0.0
+
+
+def _limits(budget: RunBudget) -> dict[str, Any]:
+    """Return what the ceiling of the run's cost did, where there is one."""
+    if budget.limit_usd is None:
+        return {}
+    return {
+        "cost_limit_usd": budget.limit_usd,
+        "cost_limit_reached": budget.is_reached,
+        "cost_limit_blind": budget.has_unknown,
     }
 
 

@@ -19,7 +19,8 @@ if TYPE_CHECKING:
     from .otlp import OtlpServer
     from .provider_server import ProviderServer
     from .search import ReceivedQuery, ScriptedAdapter, SearchAdapterContract, example_context, rows
-    from .stores import CollectionStoreContract, LedgerContract, StagingContract
+    from .service import MockWebSearchService, service_error, service_results
+    from .stores import CollectionStoreContract, LedgerContract, StagingContract, UsageContract
     from .tracing import RecordingSink
 
 __all__ = [
@@ -28,6 +29,7 @@ __all__ = [
     "FakeClock",
     "HttpSearchAdapterContract",
     "LedgerContract",
+    "MockWebSearchService",
     "OpenAIServer",
     "OtlpServer",
     "ProviderServer",
@@ -40,8 +42,11 @@ __all__ = [
     "ScriptedQueryModel",
     "SearchAdapterContract",
     "StagingContract",
+    "UsageContract",
     "example_context",
     "rows",
+    "service_error",
+    "service_results",
 ]
 
 _MODULES: Final = {
@@ -50,6 +55,7 @@ _MODULES: Final = {
     "FakeClock": "clock",
     "HttpSearchAdapterContract": "http_search",
     "LedgerContract": "stores",
+    "MockWebSearchService": "service",
     "OpenAIServer": "openai_server",
     "OtlpServer": "otlp",
     "ProviderServer": "provider_server",
@@ -62,8 +68,11 @@ _MODULES: Final = {
     "ScriptedQueryModel": "models",
     "SearchAdapterContract": "search",
     "StagingContract": "stores",
+    "UsageContract": "stores",
     "example_context": "search",
     "rows": "search",
+    "service_error": "service",
+    "service_results": "service",
 }
 """Where each public name lives: a module is imported when one of its names is used."""
 

@@ -2,59 +2,65 @@
 
 from __future__ import annotations
 
-import hashlib
+import asyncio
 import logging
 import threading
 import time
 import weakref
-from contextlib import contextmanager, suppress
+from collections import Counter
+from concurrent.futures import CancelledError
+from contextlib import suppress
 from typing import TYPE_CHECKING, Final
 
-from ..bridge import run_blocking
+from ..bridge import offload, run_blocking
 from ..errors import (
     CollectionSearchError,
     ConfigError,
     ExtractionError,
+    FetchError,
     IngestError,
-    ModelError,
     StoreError,
 )
 from ..masking import told
-from ..records import Chunk, Document
-from ..resolve import remembered_embedder
-from ..text import chunk_spans
+from ..spans import NULL_SINK
+from .engine_embedders import Embedders, MissingEmbedderError
+from .engine_page import PageWork, has_vanished, postponed_s, trace_of
+from .engine_shift import Shift
 from .ownership import is_gone, this_process
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Awaitable, Callable
 
-    from ..ports import Embedder, Storage
-    from ..records import Claim, TenantScope, Vectors
+    from ..ports import Embedder, PageReader, Span, SpanSink, Storage
+    from ..records import Claim, TenantScope
     from ..settings import Settings
+
+    ReaderSource = Callable[[], Awaitable[PageReader]]
 
 logger = logging.getLogger(__name__)
 
 PERMANENT: Final = (ConfigError, ExtractionError, IngestError)
 """Failures that another attempt would only repeat."""
-BACKOFF_S: Final = 0.5
+BACKOFF_S: Final = 1.0
 """First delay before another attempt; it doubles with every attempt."""
 MAX_BACKOFF_S: Final = 60.0
 IDLE_S: Final = 0.25
-"""How often a worker without work looks at the ledger."""
+"""How often an engine without work looks at the ledger."""
 STAGED_FOR_S: Final = 86_400.0
 """How long a text that nothing needs stays staged."""
-
-
-class _MissingEmbedderError(ConfigError):
-    """This process lacks the collection's embedder; another worker may have it."""
+PER_HOST: Final = 2
+"""Pages of one host in hand at once; all others of it wait in the ledger."""
+GOODBYE_S: Final = 5.0
+"""How long work that was called off may take to end."""
 
 
 class IngestionEngine:
-    """At most `ingest_workers` threads that claim, chunk, embed and store.
+    """Claims pages, fetches those without a text, and chunks, embeds and stores them.
 
-    A worker takes a row only when it is free, so nothing queues up in memory, and ends when the
-    ledger has nothing left. Threads are daemons: a process may end at any time, and the next one
-    continues.
+    At most `fetch_at_once` pages are in hand, and `ingest_workers` of them past fetching. A row is
+    taken only when there is room for it, so nothing queues up in memory, and the engine rests when
+    the ledger has nothing left. A process may end at any time, and the next one continues.
+    Without a `reader` pages that have to be fetched are left to others.
     """
 
     def __init__(
@@ -63,20 +69,25 @@ class IngestionEngine:
         settings: Settings,
         *,
         embedder: Embedder | None = None,
+        reader: ReaderSource | None = None,
+        sink: SpanSink = NULL_SINK,
         backoff_s: float = BACKOFF_S,
     ) -> None:
         self._store = store
         self._settings = settings
-        self._embedders: dict[str, Embedder] = {}
+        self._embedders = Embedders(store.collections, settings)
+        self._source = reader
+        self._sink = sink
         self._backoff_s = backoff_s
         self._lock = threading.Lock()
         self._claiming = threading.Lock()
-        self._workers: set[threading.Thread] = set()
+        self._thread: threading.Thread | None = None
+        self._shift: Shift | None = None
         self._working: dict[tuple[int, int], Claim] = {}
         self._wakes = 0
         self._stopping = threading.Event()
         self.failure: Exception | None = None
-        """Why a worker stopped since the last start; its page stays in the ledger."""
+        """Why the work stopped since the last start; its pages stay in the ledger."""
         self.buried = 0
         """Pages that this engine gave up."""
         self.burial: str | None = None
@@ -85,42 +96,33 @@ class IngestionEngine:
 
     def add_embedder(self, embedder: Embedder | None) -> None:
         """Make a model available to the collections that it filled."""
-        if embedder is not None:
-            self._embedders[embedder.fingerprint] = embedder
+        self._embedders.add(embedder)
+
+    def equip(self, *, reader: ReaderSource | None = None, sink: SpanSink | None = None) -> None:
+        """Take another reader of pages, or another sink, where one is given."""
+        self._source = reader or self._source
+        self._sink = sink or self._sink
+
+    @property
+    def fetches(self) -> bool:
+        """Tell whether this engine gets pages from the web."""
+        return self._source is not None
 
     def embedder_of(self, scope: TenantScope) -> Embedder | None:
         """Return the collection's embedder, None when words suffice. Raises ConfigError."""
-        fingerprint = self._store.collections.embedder(scope)
-        if fingerprint is None:
-            return None
-        if known := self._embedders.get(fingerprint):
-            return known
-        try:
-            embedder = remembered_embedder(self._settings, fingerprint)
-        except ConfigError as error:  # a key is missing here, but perhaps not elsewhere
-            raise _MissingEmbedderError(str(error)) from error
-        if embedder is not None:
-            self.add_embedder(embedder)
-            return embedder
-        given = ", ".join(self._embedders) or "lexical"
-        raise _MissingEmbedderError(
-            f"Collection {scope.collection!r} was filled with the embedder {fingerprint}, but the"
-            f" setting embeddings says {given}. Set it to {fingerprint}, use another collection, or"
-            " embed this one anew:"
-            f" collection-search collections reembed {scope.collection!r}."
-        )
+        return self._embedders.of(scope)
 
     def start(self) -> None:
-        """See that the workers run; they end by themselves when everything is done."""
+        """See that the work goes on; it ends by itself when everything is done."""
         self._stopping.clear()
         with self._lock:
             self.failure = None
             self._wakes += 1
-            self._workers = {worker for worker in self._workers if worker.is_alive()}
-            while len(self._workers) < self._settings.ingest_workers:
-                worker = threading.Thread(target=self._work, name="ingest", daemon=True)
-                self._workers.add(worker)
-                worker.start()
+            if self._thread is None or not self._thread.is_alive():
+                self._thread = threading.Thread(target=self._run, name="ingest", daemon=True)
+                self._thread.start()
+            elif self._shift is not None:
+                self._shift.wake()
 
     def drain(self, *, timeout_s: float | None = None) -> bool:
         """Work until the ledger has nothing left; False when the time was too short.
@@ -129,11 +131,11 @@ class IngestionEngine:
         """
         self.start()
         deadline = None if timeout_s is None else time.monotonic() + timeout_s
-        while workers := self._running():
+        while (thread := self._thread) is not None and thread.is_alive():
             left = IDLE_S if deadline is None else min(IDLE_S, deadline - time.monotonic())
             if left <= 0:
                 return False
-            workers[0].join(left)
+            thread.join(left)
         if self.failure is not None:
             raise self.failure
         return True
@@ -142,72 +144,127 @@ class IngestionEngine:
         """Take no further rows, finish those in hand, and give back what is not done in time."""
         with self._claiming:
             self._stopping.set()
-        deadline = time.monotonic() + timeout_s
-        for worker in self._running():
-            worker.join(max(0.0, deadline - time.monotonic()))
+        thread, shift = self._thread, self._shift
+        if thread is not None and shift is not None:
+            shift.wake()
+            thread.join(timeout_s)
         for claim in list(self._working.values()):
             self._store.ledger.release(claim)
+        if thread is not None and shift is not None and thread.is_alive():
+            shift.cancel()
+            thread.join(GOODBYE_S)
 
-    def _running(self) -> list[threading.Thread]:
-        with self._lock:
-            return [worker for worker in self._workers if worker.is_alive()]
+    def _run(self) -> None:
+        """Work on the background loop, where hosts keep their turns from one start to the next."""
+        with suppress(CancelledError):
+            run_blocking(self._serve())
 
-    def _work(self) -> None:
+    async def _serve(self) -> None:
+        shift = self._shift = Shift(self._settings.ingest_workers)
+        heart = asyncio.create_task(self._beat())
         try:
-            self._store.staging.prune(STAGED_FOR_S)
-            while not self._stopping.is_set():
-                wakes = self._wakes
-                if claim := self._claim():
-                    self._attempt(claim)
-                elif not self._rest() and self._leaves(wakes):
-                    return
+            await offload(self._store.staging.prune, STAGED_FOR_S)
+            await self._dispatch(shift)
         except Exception as error:  # noqa: BLE001 - who waits for the work gets it
-            logger.warning("an ingestion worker stopped: %s", _cause(error))
+            logger.warning("the ingestion stopped: %s", _cause(error))
             self.failure = error
+            await self._give_back(shift)
+        finally:
+            heart.cancel()
+            await shift.end()
+
+    async def _dispatch(self, shift: Shift) -> None:
+        """Hand out rows as long as there are any; end when nobody asked for more meanwhile."""
+        work = PageWork(self._store, self._settings, self._embedders, shift.slots)
+        most = self._settings.ingest_workers
+        most = max(most, self._settings.fetch_at_once) if self.fetches else most
+        while not self._stopping.is_set():
+            wakes = self._wakes
+            shift.begin()
+            if shift.has_room(most) and (claim := await offload(self._claim)) is not None:
+                reader = None
+                if claim.content_ref is None and self._source is not None:
+                    reader = await self._source()
+                shift.take(self._attempt(claim, work, reader))
+                continue
+            rest_s = await offload(self._rest)
+            if rest_s is None and not shift.tasks and self._leaves(wakes):
+                return
+            await shift.pause(IDLE_S if rest_s is None or shift.tasks else rest_s)
+        await shift.finish()
 
     def _claim(self) -> Claim | None:
         """Take a row unless stopped; a stop waits for it, so it sees every row in hand."""
-        owner = this_process()
+        owner, lease_s = this_process(), self._settings.ingest_lease_s
         with self._claiming:
             if self._stopping.is_set():
                 return None
-            claim = self._store.ledger.claim(owner, lease_s=self._settings.ingest_lease_s)
+            if self.fetches:
+                busy = self._busy_hosts()
+                claim = self._store.ledger.claim(
+                    owner, lease_s=lease_s, fetch=True, busy_hosts=busy
+                )
+            else:
+                claim = self._store.ledger.claim(owner, lease_s=lease_s)
             if claim is not None:  # who lost the row may still be busy with it, hence the fence
                 self._working[claim.row_id, claim.fence] = claim
             return claim
 
-    def _rest(self) -> bool:
-        """Wait for rows that may come back; False when there are none."""
+    def _busy_hosts(self) -> list[str]:
+        """Return the hosts whose turn more pages would only wait for."""
+        in_hand = Counter(
+            _netloc(claim.url) for claim in list(self._working.values()) if not claim.content_ref
+        )
+        return [host for host, count in in_hand.items() if count >= PER_HOST]
+
+    def _rest(self) -> float | None:
+        """Return how long to wait for rows that may come back; None when there are none."""
         ledger = self._store.ledger
         if ledger.sweep(is_gone=is_gone):
-            return True
-        pending_in_s = ledger.pending_in_s()
-        if pending_in_s is not None:
-            self._stopping.wait(min(max(pending_in_s, 0.01), IDLE_S))
-        return pending_in_s is not None
+            return 0.0
+        pending_in_s = ledger.pending_in_s(fetch=True) if self.fetches else ledger.pending_in_s()
+        return None if pending_in_s is None else min(max(pending_in_s, 0.01), IDLE_S)
 
     def _leaves(self, wakes: int) -> bool:
-        """End this worker, unless somebody asked for work since it looked."""
+        """End the work, unless somebody asked for it since it looked."""
         with self._lock:
             if self._wakes != wakes:
                 return False
-            self._workers.discard(threading.current_thread())
+            self._thread = None
             return True
 
-    def _attempt(self, claim: Claim) -> None:
+    async def _attempt(self, claim: Claim, work: PageWork, reader: PageReader | None) -> None:
         """Ingest one page; whatever goes wrong becomes the row's cause."""
-        with self._in_hand(claim):
-            try:
-                self._ingest(claim)
-            except Exception as error:  # noqa: BLE001 - the ledger keeps the cause
-                self._fail(claim, error)
+        started = time.monotonic()
+        try:
+            with self._sink.span("ingest_document", trace=trace_of(claim)) as span:
+                span.set({"host": _netloc(claim.url), "attempt": claim.attempts})
+                span.set({"is_refresh": claim.is_refresh, "is_fetched": reader is not None})
+                try:
+                    span.set(await work.ingest(claim, reader))
+                except Exception as error:  # noqa: BLE001 - the ledger keeps the cause
+                    await self._failed(claim, error, span)
+                span.set({"latency_ms": round((time.monotonic() - started) * 1000, 3)})
+        finally:
+            self._working.pop((claim.row_id, claim.fence), None)
+
+    async def _failed(self, claim: Claim, error: Exception, span: Span) -> None:
+        cause, ledger = _cause(error), self._store.ledger
+        span.set({"reason": error.reason if isinstance(error, FetchError) else None})
+        if has_vanished(claim, error):
+            span.set({"changed": True})
+            await offload(ledger.retire, claim, cause)
+        elif (in_s := postponed_s(error)) is not None:
+            await offload(ledger.postpone, claim, in_s, cause)
+        else:
+            span.fail(type(error).__name__, cause)
+            await offload(self._fail, claim, error)
 
     def _fail(self, claim: Claim, error: Exception) -> None:
         """Leave the row to another attempt; bury it where none is left or would help."""
         is_over = claim.attempts >= self._settings.ingest_max_attempts
         retry_in_s: float | None = None
-        is_lasting = isinstance(error, PERMANENT) and not isinstance(error, _MissingEmbedderError)
-        if not is_over and not is_lasting:
+        if not is_over and not _is_lasting(error):
             retry_in_s = min(MAX_BACKOFF_S, self._backoff_s * 2 ** (claim.attempts - 1))
         self._store.ledger.fail(claim, _cause(error), retry_in_s=retry_in_s)
         if retry_in_s is None:
@@ -215,87 +272,61 @@ class IngestionEngine:
                 self.buried += 1
                 self.burial = self.burial or f"{claim.url}: {_cause(error)}"
 
-    @contextmanager
-    def _in_hand(self, claim: Claim) -> Iterator[None]:
-        """Keep the lease alive while the page is worked on."""
-        done = threading.Event()
+    async def _beat(self) -> None:
+        """Keep the leases of all pages in hand alive."""
+        lease_s = self._settings.ingest_lease_s
+        while True:
+            await asyncio.sleep(lease_s / 3)
+            await offload(self._renew, lease_s)
 
-        def beat() -> None:
-            lease_s = self._settings.ingest_lease_s
-            with suppress(StoreError):  # the lease then runs out, as if this process had died
-                while not done.wait(lease_s / 3) and self._store.ledger.renew(
-                    claim, lease_s=lease_s
-                ):
-                    pass
+    def _renew(self, lease_s: float) -> None:
+        with suppress(StoreError):  # the leases then run out, as if this process had died
+            for claim in list(self._working.values()):
+                self._store.ledger.renew(claim, lease_s=lease_s)
 
-        heart = threading.Thread(target=beat, name="ingest-heartbeat", daemon=True)
-        heart.start()
-        try:
-            yield
-        finally:
-            del self._working[claim.row_id, claim.fence]
-            done.set()
-            heart.join()
-
-    def _ingest(self, claim: Claim) -> None:
-        text = self._text(claim)
-        document = Document(
-            url=claim.url,
-            url_key=claim.url_key,
-            title=claim.title,
-            content_hash=hashlib.sha256(text.encode()).hexdigest(),
-            provenance=claim.provenance,
-        )
-        if not self._store.ledger.finish(claim, document, self._chunks(claim, text)):
-            logger.info("another worker took over %s", claim.url)
-
-    def _text(self, claim: Claim) -> str:
-        ref = claim.content_ref
-        text = self._store.staging.get(claim.scope.tenant_id, ref) if ref else None
-        if text is None:
-            raise IngestError("The page's text is no longer staged. Search for it again.")
-        return text
-
-    def _chunks(self, claim: Claim, text: str) -> list[Chunk]:
-        size, overlap = self._settings.chunk_chars, self._settings.chunk_overlap_chars
-        spans = chunk_spans(text, size=size, overlap=overlap)
-        if not spans:
-            raise ExtractionError("The page holds no text.")
-        parts = [text[start:end] for start, end in spans]
-        vectors = self._vectors(claim.scope, parts)
-        return [
-            Chunk(ordinal, part, start, end, None if vectors is None else vectors[ordinal])
-            for ordinal, (part, (start, end)) in enumerate(zip(parts, spans, strict=True))
-        ]
-
-    def _vectors(self, scope: TenantScope, texts: Sequence[str]) -> Vectors | None:
-        embedder = self.embedder_of(scope)
-        if embedder is None:
-            return None
-        vectors = run_blocking(embedder.embed(texts)).vectors
-        if len(vectors) != len(texts):
-            raise ModelError(
-                f"{embedder.fingerprint} gave {len(vectors)} vectors for {len(texts)} texts."
-            )
-        return vectors
+    async def _give_back(self, shift: Shift) -> None:
+        in_hand = list(self._working.values())
+        await shift.end()
+        for claim in in_hand:
+            with suppress(StoreError):  # the lease then runs out
+                await offload(self._store.ledger.release, claim)
+        self._working.clear()
 
 
 def engine_of(
-    store: Storage, settings: Settings, embedder: Embedder | None = None
+    store: Storage,
+    settings: Settings,
+    embedder: Embedder | None = None,
+    *,
+    reader: ReaderSource | None = None,
+    sink: SpanSink | None = None,
 ) -> IngestionEngine:
-    """Return the process's one engine for this store, so that its workers stay bounded."""
+    """Return the process's one engine for this store, so that its work stays bounded."""
     with _engines_lock:
         engine = _engines.get(id(store)) or IngestionEngine(store, settings)
         _engines[id(store)] = engine
     engine.add_embedder(embedder)
+    engine.equip(reader=reader, sink=sink)
     return engine
 
 
+def _is_lasting(error: Exception) -> bool:
+    if isinstance(error, FetchError):
+        return not error.retryable
+    return isinstance(error, PERMANENT) and not isinstance(error, MissingEmbedderError)
+
+
 def _cause(error: Exception) -> str:
+    if isinstance(error, FetchError):
+        return told(f"{error.reason}: {error}")
     said = str(error) if isinstance(error, CollectionSearchError) else repr(error)
     return told(said)
 
 
-# An engine that nobody holds has no running worker: its threads hold it.
+def _netloc(url: str) -> str:
+    return url.partition("://")[2].partition("/")[0].partition("?")[0].lower()
+
+
+# An engine that nobody holds does no work: its thread holds it.
 _engines: weakref.WeakValueDictionary[int, IngestionEngine] = weakref.WeakValueDictionary()
 _engines_lock = threading.Lock()

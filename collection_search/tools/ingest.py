@@ -3,31 +3,48 @@
 from __future__ import annotations
 
 import time
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
 
 from ..bridge import offload, run_blocking
 from ..context import SearchContext
 from ..errors import CollectionSearchError, IngestError, InputError
-from ..records import Ticket
+from ..records import IngestionItem, IngestionRequest, Ticket
 from .engine import IngestionEngine, engine_of
+from .retrieve import scope_of
+from .sites import distinct, pages_of
+from .storage_rights import storable
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
-    from ..ports import Embedder, Storage
-    from ..records import IngestionRequest, TicketStatus
+    from ..ports import Embedder, SpanSink, Storage
+    from ..records import StagedSession, TicketStatus
     from ..settings import Settings
+    from .engine import ReaderSource
 
-__all__ = ["IngestionEngine", "LedgerTrigger", "engine_of", "wait"]
+__all__ = [
+    "IngestionEngine",
+    "LedgerTrigger",
+    "aingest",
+    "engine_for",
+    "engine_of",
+    "ingest",
+    "staged_items",
+    "wait",
+]
 
 POLL_S: Final = 0.05
+MAX_PAGES: Final = 100
+"""Pages of one site, unless told otherwise."""
 
 
 class LedgerTrigger:
     """Writes the pages into the ledger and, unless told otherwise, wakes workers in this process.
 
     Implements `collection_search.ports.IngestionTrigger`. A new collection is bound to the
-    embedder; without one it is searched by its words alone.
+    embedder; without one it is searched by its words alone. A provider's text that may not be
+    stored is left out, and its page fetched by who has a `reader`.
     """
 
     def __init__(
@@ -36,18 +53,33 @@ class LedgerTrigger:
         settings: Settings,
         *,
         embedder: Embedder | None = None,
+        reader: ReaderSource | None = None,
+        sink: SpanSink | None = None,
         wake: bool = True,
     ) -> None:
         self._store = store
         self._settings = settings
         self._embedder = embedder
+        self._reader = reader
+        self._sink = sink
         self._wake = wake
+
+    @classmethod
+    async def of(cls, context: SearchContext, *, wake: bool = True) -> LedgerTrigger:
+        """Return a trigger with everything that the context has. Raises ConfigError, StoreError."""
+        return cls(
+            await context.storage(),
+            context.using(),
+            embedder=await context.embedder(),
+            reader=context.page_reader if context.fetches() else None,
+            sink=await context.sink(),
+            wake=wake,
+        )
 
     @classmethod
     def from_settings(cls, settings: Settings, *, wake: bool = True) -> LedgerTrigger:
         """Return a trigger on the configured store and embedder. Raises ConfigError, StoreError."""
-        store, embedder = run_blocking(_ports(SearchContext(settings=settings)))
-        return cls(store, settings, embedder=embedder, wake=wake)
+        return run_blocking(cls.of(SearchContext(settings=settings), wake=wake))
 
     async def trigger(self, request: IngestionRequest) -> Ticket:
         """Return the durable receipt. Raises `IngestError`; nothing was accepted then."""
@@ -57,7 +89,10 @@ class LedgerTrigger:
             raise IngestError(f"The ingestion could not be started. {error}") from error
 
     def _accept(self, request: IngestionRequest) -> Ticket:
-        engine = engine_of(self._store, self._settings, self._embedder)
+        engine = engine_of(
+            self._store, self._settings, self._embedder, reader=self._reader, sink=self._sink
+        )
+        request = replace(request, items=storable(request.items))
         if self._embedder is not None:
             self._store.collections.bind_embedder(request.scope, self._embedder.fingerprint)
         if not self._wake:
@@ -66,6 +101,96 @@ class LedgerTrigger:
         ticket = self._store.ledger.enqueue(request)
         engine.start()
         return ticket
+
+
+def ingest(
+    urls: Sequence[str] = (),
+    *,
+    collection: str | None = None,
+    tenant: str | None = None,
+    session: str | None = None,
+    depth: int = 0,
+    max_pages: int = MAX_PAGES,
+    context: SearchContext | None = None,
+    work: bool = True,
+) -> Ticket:
+    """Return the receipt of a started ingestion of these pages: `wait` for it.
+
+    With a `depth`, pages of the same sites follow, over that many links, up to `max_pages` in
+    all. `session` ingests what the graph `universal_ingestion` staged, into its own collection
+    unless another one is named. Workers of this process do the work; with `work=False` others
+    have to. Works inside a running event loop too, which it blocks: see `aingest`.
+
+    Raises InputError for a URL, a name or a session that cannot be, IngestError, ConfigError.
+    """
+    return run_blocking(
+        aingest(
+            urls,
+            collection=collection,
+            tenant=tenant,
+            session=session,
+            depth=depth,
+            max_pages=max_pages,
+            context=context,
+            work=work,
+        )
+    )
+
+
+async def aingest(
+    urls: Sequence[str] = (),
+    *,
+    collection: str | None = None,
+    tenant: str | None = None,
+    session: str | None = None,
+    depth: int = 0,
+    max_pages: int = MAX_PAGES,
+    context: SearchContext | None = None,
+    work: bool = True,
+) -> Ticket:
+    """Return what `ingest` returns, from within an event loop."""
+    context = context or SearchContext()
+    if tenant is not None:
+        context = context.model_copy(update={"tenant_id": tenant})
+    addresses = distinct([urls] if isinstance(urls, str) else urls)
+    staged = None if session is None else await _session(context, session)
+    collection = collection or (staged.collection if staged else None)
+    if collection is None:
+        raise InputError("Into which collection? Give its name.")
+    if not addresses and staged is None:
+        raise InputError("Give the URLs to ingest, or the session that staged them.")
+    scope = scope_of(context.tenant(), collection)
+    if depth:
+        reader = await context.page_reader()
+        wanted = pages_of(reader, addresses, depth=depth, max_pages=max_pages)
+        addresses = await offload(run_blocking, wanted)  # where hosts have their turns
+    ids = context.ids()
+    shared = {**ids, "workflow_id": context.workflow_id, "approved_by": "ingest"}
+    items = staged_items(staged.candidates, shared) if staged else []
+    items += [IngestionItem(url, key, "", None, shared) for key, url in addresses.items()]
+    request = IngestionRequest(scope, items, run_id=ids["run_id"], trace_id=ids["trace_id"])
+    context = context.model_copy(update={"ingests": work and context.ingests})
+    ticket = await (await context.ledger_trigger()).trigger(request)
+    if staged is not None:
+        store = await context.storage()
+        await offload(store.staging.close_session, context.tenant(), staged.session_id)
+    return ticket
+
+
+def staged_items(
+    candidates: Iterable[Mapping[str, Any]], shared: Mapping[str, Any]
+) -> list[IngestionItem]:
+    """Return staged candidates as pages to ingest; their own provenance wins over the `shared`."""
+    return [
+        IngestionItem(
+            url=one["url"],
+            url_key=one["url_key"],
+            title=one["title"],
+            content_ref=one["content_ref"],
+            provenance={**shared, **one["provenance"]},
+        )
+        for one in candidates
+    ]
 
 
 def wait(
@@ -77,7 +202,7 @@ def wait(
     work: bool = True,
     on_progress: Callable[[TicketStatus], None] | None = None,
 ) -> TicketStatus:
-    """Return where the ticket stands once it is settled, or after `timeout_s`: see `settled`.
+    """Return where the ticket stands once nothing of it is left to do, or after `timeout_s`.
 
     A ticket given by its id alone, as in the graph's output, needs its `tenant`.
     Workers of this process do the work meanwhile; with `work=False` others have to. `on_progress`
@@ -87,22 +212,45 @@ def wait(
     """
     ticket_id, tenant_id = _named(ticket, tenant)
     context = context or SearchContext()
-    store, embedder = run_blocking(_ports(context))
-    engine = engine_of(store, context.using(), embedder)
+    engine, store = run_blocking(engine_for(context)), run_blocking(context.storage())
     if work:
         engine.start()
     deadline = time.monotonic() + timeout_s
     known: TicketStatus | None = None
     while True:
+        began = time.monotonic()
         status = _status(store, tenant_id, ticket_id)
         if status != known and on_progress is not None:
             on_progress(status)
-        if status.settled or time.monotonic() >= deadline:
+        if status.left(fetch=context.fetches()) == 0 or time.monotonic() >= deadline:
             return status
         if work and engine.failure is not None:
             raise engine.failure
         known = status
-        time.sleep(POLL_S)
+        took_s = time.monotonic() - began  # a large ticket takes its time
+        time.sleep(max(POLL_S, 10 * took_s))
+
+
+async def engine_for(context: SearchContext) -> IngestionEngine:
+    """Return the process's engine with everything that the context has, at rest or at work.
+
+    Raises ConfigError, StoreError.
+    """
+    return engine_of(
+        await context.storage(),
+        context.using(),
+        await context.embedder(),
+        reader=context.page_reader if context.fetches() else None,
+        sink=await context.sink(),
+    )
+
+
+async def _session(context: SearchContext, session_id: str) -> StagedSession:
+    store, tenant = await context.storage(), context.tenant()
+    staged = await offload(store.staging.session, tenant, session_id)
+    if staged is None:
+        raise InputError(f"Tenant {tenant!r} has no staged session {session_id!r}.")
+    return staged
 
 
 def _named(ticket: Ticket | str, tenant: str | None) -> tuple[str, str]:
@@ -121,7 +269,3 @@ def _status(store: Storage, tenant_id: str, ticket_id: str) -> TicketStatus:
             " or it is in another database."
         )
     return status
-
-
-async def _ports(context: SearchContext) -> tuple[Any, Embedder | None]:
-    return await context.storage(), await context.embedder()

@@ -71,11 +71,11 @@ async def aretrieve(
         raise InputError(f"k is {k}; ask for 1 to {MAX_K} passages.")
     scope = scope_of(tenant, collection)
     store: Storage = await context.storage()
-    embedder = await _embedder(context, store, scope)
+    embedder = await embedder_for(context, store, scope)
     scale, profile = None, context.profile()
     if embedder is not None and profile != "literal":
         scale = begun(embedder, folder=context.using().home)
-    vector = None if embedder is None else await _vector(query, embedder)
+    vector = None if embedder is None else await question_vector(query, embedder)
     found = await offload(
         store.collections.search, scope, query, vector=vector, limit=max(POOL, 5 * k)
     )
@@ -96,7 +96,13 @@ def scope_of(tenant_id: str, collection: str) -> TenantScope:
         raise InputError(f"{error}.") from error
 
 
-async def _embedder(context: SearchContext, store: Storage, scope: TenantScope) -> Embedder | None:
+async def embedder_for(
+    context: SearchContext, store: Storage, scope: TenantScope
+) -> Embedder | None:
+    """Return the embedder that filled the collection, None where words suffice.
+
+    Raises ConfigError when the settings lead to another one.
+    """
     fingerprint = await offload(store.collections.embedder, scope)
     if fingerprint is None:
         return None
@@ -114,7 +120,8 @@ async def _embedder(context: SearchContext, store: Storage, scope: TenantScope) 
     return embedder
 
 
-async def _vector(query: str, embedder: Embedder) -> Vectors:
+async def question_vector(query: str, embedder: Embedder) -> Vectors:
+    """Return the vector of one text, `(1, d)`. Raises ModelError."""
     vectors = (await embedder.embed([query])).vectors
     if len(vectors) != 1 or not np.isfinite(vectors).all():
         raise ModelError(

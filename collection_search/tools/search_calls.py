@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+import asyncio
 import contextvars
 import inspect
 import threading
 from concurrent.futures import Future
 from dataclasses import dataclass
-from functools import cache, partial
+from functools import cache, lru_cache, partial
 from typing import TYPE_CHECKING, Any, Final, Protocol, TypeVar
 
 from ..errors import InputError
+from ..options import NO_OPTIONS, SearchOptions
+from ..resilience.single_flight import SingleFlight
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Coroutine
+    from collections.abc import Awaitable, Callable, Coroutine, Mapping
 
     from anyio import CapacityLimiter
     from anyio.lowlevel import RunVar
@@ -22,6 +25,7 @@ T = TypeVar("T")
 
 GRACE_S: Final = 0.25
 """What an adapter with a timeout of its own gets beyond it."""
+_FLIGHTS: Final[SingleFlight[Any]] = SingleFlight()
 MAX_THREADS: Final = 512
 """Synchronous adapters that one event loop runs at a time; further calls wait for a thread."""
 
@@ -44,19 +48,29 @@ def provider_name(adapter: object) -> str:
 
 
 @dataclass(frozen=True, slots=True)
+class Asked:
+    """What a provider is asked for."""
+
+    query: str
+    count: int
+    """Rows."""
+    options: SearchOptions = NO_OPTIONS
+
+
+@dataclass(frozen=True, slots=True)
 class Dialect:
     """One search function and the keywords that it knows."""
 
     function: Callable[..., Any]
     count_keyword: str | None
     takes_timeout: bool
+    takes_options: bool = False
 
     @classmethod
     def of(cls, function: Callable[..., Any]) -> Dialect:
         """Return the dialect that the signature shows; without one, the protocol's own."""
-        try:
-            parameters = inspect.signature(function).parameters
-        except (TypeError, ValueError):
+        parameters = _parameters(function)
+        if parameters is None:
             return cls(function, "max_results", takes_timeout=False)
         open_ended = any(one.kind is one.VAR_KEYWORD for one in parameters.values())
         known = (name for name in ("max_results", "limit") if name in parameters)
@@ -64,23 +78,43 @@ class Dialect:
             function,
             next(known, "max_results" if open_ended else None),
             takes_timeout="timeout" in parameters,
+            takes_options="options" in parameters,
         )
 
-    def call(self, query: str, *, count: int, timeout_s: float) -> Callable[[], Any]:
+    def call(self, asked: Asked, *, timeout_s: float) -> Callable[[], Any]:
         """Return the call, ready to be made."""
-        keywords: dict[str, float] = {}
+        keywords: dict[str, Any] = {}
         if self.count_keyword:
-            keywords[self.count_keyword] = count
+            keywords[self.count_keyword] = asked.count
         if self.takes_timeout:
             keywords["timeout"] = timeout_s
-        return partial(self.function, query, **keywords)
+        if self.takes_options and asked.options is not NO_OPTIONS:
+            keywords["options"] = asked.options
+        return partial(self.function, asked.query, **keywords)
 
 
 class Caller(Protocol):
     """Reaches the adapter and passes time; the worker's logic is the same above every caller."""
 
-    async def search(self, query: str, *, count: int, timeout_s: float, left_s: float) -> Any:
+    counts: bool
+    """Whether the adapter takes a number of results."""
+
+    async def search(self, asked: Asked, *, timeout_s: float, left_s: float) -> Any:
         """Return the adapter's answer. Raises TimeoutError when none came within `left_s`."""
+        ...
+
+    async def work(self, call: Callable[[], T]) -> T:
+        """Return what a call that may wait for a file returns."""
+        ...
+
+    async def wait_for(self, call: Callable[[], Coroutine[Any, Any, T]]) -> T:
+        """Return what a coroutine returns that may suspend."""
+        ...
+
+    async def share(
+        self, tenant_id: str, key: str, call: Callable[[], Coroutine[Any, Any, T]]
+    ) -> T:
+        """Return what the call returns, which another caller may make at the same time."""
         ...
 
     async def sleep(self, seconds: float) -> None:
@@ -94,11 +128,31 @@ class BlockingCaller:
     def __init__(self, adapter: object, sleep: Callable[[float], None]) -> None:
         self._dialect = Dialect.of(_search_of(adapter))
         self._sleep = sleep
+        self.counts = self._dialect.count_keyword is not None
 
-    async def search(self, query: str, *, count: int, timeout_s: float, left_s: float) -> Any:
+    async def search(self, asked: Asked, *, timeout_s: float, left_s: float) -> Any:
         """Return the answer; an adapter without a timeout of its own is watched from outside."""
-        call = self._dialect.call(query, count=count, timeout_s=timeout_s)
+        call = self._dialect.call(asked, timeout_s=timeout_s)
         return call() if self._dialect.takes_timeout else _watched(call, left_s)
+
+    async def work(self, call: Callable[[], T]) -> T:
+        """Call in the caller's thread."""
+        return call()
+
+    async def wait_for(self, call: Callable[[], Coroutine[Any, Any, T]]) -> T:
+        """Run it on the background loop."""
+        from ..bridge import run_blocking
+
+        return run_blocking(call())
+
+    async def share(
+        self,
+        tenant_id: str,  # noqa: ARG002 - threads do not wait for one another
+        key: str,  # noqa: ARG002
+        call: Callable[[], Coroutine[Any, Any, T]],
+    ) -> T:
+        """Call for this caller alone."""
+        return await call()
 
     async def sleep(self, seconds: float) -> None:
         """Block for that long."""
@@ -115,14 +169,15 @@ class AwaitingCaller:
         self._is_async = callable(asearch)
         self._dialect = Dialect.of(asearch if callable(asearch) else _search_of(adapter))
         self._sleep = sleep
+        self.counts = self._dialect.count_keyword is not None
 
-    async def search(self, query: str, *, count: int, timeout_s: float, left_s: float) -> Any:
+    async def search(self, asked: Asked, *, timeout_s: float, left_s: float) -> Any:
         """Return the answer; a cancelled coroutine ends, a thread is left to end by itself."""
         import anyio.to_thread
 
-        call = self._dialect.call(query, count=count, timeout_s=timeout_s)
+        call = self._dialect.call(asked, timeout_s=timeout_s)
         # An adapter that keeps the time itself may still tell what it found by then.
-        with anyio.fail_after(left_s + GRACE_S if self._dialect.takes_timeout else left_s):
+        async with asyncio.timeout(left_s + GRACE_S if self._dialect.takes_timeout else left_s):
             if self._is_async:
                 return await call()
             return await anyio.to_thread.run_sync(
@@ -134,6 +189,24 @@ class AwaitingCaller:
         import anyio
 
         await (self._sleep or anyio.sleep)(seconds)
+
+    async def work(self, call: Callable[[], T]) -> T:
+        """Call in a thread."""
+        from ..bridge import offload
+
+        return await offload(call)
+
+    async def wait_for(self, call: Callable[[], Coroutine[Any, Any, T]]) -> T:
+        """Await it."""
+        return await call()
+
+    async def share(
+        self, tenant_id: str, key: str, call: Callable[[], Coroutine[Any, Any, T]]
+    ) -> T:
+        """Share the call with the other tasks of this event loop."""
+        answer: T
+        answer, _ = await _FLIGHTS.run(tenant_id, key, call)
+        return answer
 
 
 def finished(coroutine: Coroutine[Any, Any, T]) -> T:
@@ -151,6 +224,19 @@ def finished(coroutine: Coroutine[Any, Any, T]) -> T:
         return result
     coroutine.close()
     raise RuntimeError("a coroutine of the blocking caller tried to wait")
+
+
+def _parameters(function: Callable[..., Any]) -> Mapping[str, inspect.Parameter] | None:
+    """Return the parameters, which a method's function has too; None where they do not show."""
+    try:
+        return _read_parameters(getattr(function, "__func__", function))
+    except (TypeError, ValueError):  # no signature, or an object that cannot be looked up
+        return None
+
+
+@lru_cache(maxsize=256)
+def _read_parameters(function: Callable[..., Any]) -> Mapping[str, inspect.Parameter]:
+    return inspect.signature(function).parameters
 
 
 def _search_of(adapter: object) -> Callable[..., Any]:

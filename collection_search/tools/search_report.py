@@ -6,13 +6,11 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
 from ..contracts import SearchResult, ToolContext, ToolOutcome, WebSearchResponse
-from ..errors import ErrorCode, InvalidQueryError, SearchProviderError
+from ..errors import CostLimitReached, ErrorCode, InvalidQueryError, SearchProviderError
 from ..masking import told
 from .search_answers import whole_number
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from ..ports import Scalar
 
 RATIONALES: Final[dict[ErrorCode, str]] = {
@@ -55,6 +53,8 @@ class Failure:
                 whole_number(error.retry_in_ms),
                 whole_number(error.http_status),
             )
+        if isinstance(error, CostLimitReached):
+            return cls("cost_limit_reached", kind, "quotaExceeded", message)
         if isinstance(error, InvalidQueryError):
             return cls("invalid_query", kind, "invalidQuery", message)
         return cls("unexpected_error", kind, "unknown", message)
@@ -85,8 +85,12 @@ class SearchReport:
     billed_requests: int = 0
     """Those of the answer: what failed is not billed."""
     cost_usd: float | None = None
-    """As far as the provider says it itself."""
-    notices: Sequence[str] = ()
+    """As the provider says, else by its list price; None where that is not known."""
+    cached: bool = False
+    """Whether the answer is one that was given before, or to another caller at the same time."""
+    options: dict[str, dict[str, Any]] = field(default_factory=dict)
+    """What was asked for and what was made of it."""
+    notices: list[str] = field(default_factory=list)
     raw_result_count: int = 0
     """Rows as received."""
     normalized_result_count: int = 0
@@ -116,13 +120,17 @@ class SearchReport:
             "normalized_result_count": self.normalized_result_count,
             "quota.remaining": self.quota_remaining,
         }
+        if self.cached:
+            attributes["cached"] = True
+        for name, told_of in self.options.items():
+            attributes[f"option.{name}"] = told_of["applied"]
         if self.failure:
             attributes["error.kind"] = self.failure.kind
             attributes["error.message"] = self.failure.message
         return attributes
 
     def _meta(self) -> dict[str, Any]:
-        meta = {
+        meta: dict[str, Any] = {
             **self._ids(),
             "latency_ms": self.latency_ms,
             "attempts": self.attempts,
@@ -136,6 +144,10 @@ class SearchReport:
             "quota_remaining": self.quota_remaining,
             "notices": [told(notice) for notice in self.notices],
         }
+        if self.cached:
+            meta["cached"] = True
+        if self.options:
+            meta["options"] = self.options
         return meta | {"error": self.failure.as_dict()} if self.failure else meta
 
     def _ids(self) -> dict[str, str | None]:

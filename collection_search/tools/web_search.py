@@ -9,10 +9,10 @@ from __future__ import annotations
 import logging
 import random
 import time
+from contextlib import suppress
+from datetime import date
 from itertools import islice
 from typing import TYPE_CHECKING, Any, Final
-
-from pydantic import ValidationError
 
 from ..contracts import (
     BusinessContext,
@@ -28,7 +28,7 @@ from ..contracts import (
 )
 from ..errors import (
     CollectionSearchError,
-    InputError,
+    CostLimitReached,
     InvalidQueryError,
     SearchProviderAuthenticationFailed,
     SearchProviderBadResponse,
@@ -38,17 +38,27 @@ from ..errors import (
     SearchProviderTimeout,
     SearchProviderUnavailable,
 )
-from ..masking import loggable
-from ..ports import BaseSearchAdapter, SearchAdapter, SpanSink, TraceRef
+from ..masking import loggable, mask
+from ..options import NO_OPTIONS, SearchOptions
+from ..ports import BaseSearchAdapter, SearchAdapter, SpanSink, SupportsOptions, TraceRef
 from ..text import plain
+from .page_contents import wants_texts, with_texts
 from .retry import RetrySchedule
-from .search_answers import amount, checked, whole_number
-from .search_calls import AwaitingCaller, BlockingCaller, Caller, finished, provider_name
+from .search_answers import amount, whole_number
+from .search_attempts import Attempts, Rules, cost_of, price_of
+from .search_calls import Asked, AwaitingCaller, BlockingCaller, Caller, finished, provider_name
+from .search_input import clean, complete, seconds, whole
+from .search_options import fitting, settled
 from .search_report import Failure, SearchReport
 from .search_rows import valid_results, without_duplicates
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Mapping
+    from collections.abc import Awaitable, Callable, Mapping, Sequence
+
+    from ..costs import RunBudget
+    from ..ports import PageReader
+    from ..resilience.guard import ProviderGuard
+    from .search_cache import SearchCache
 
 __all__ = [
     "BaseSearchAdapter",
@@ -58,6 +68,7 @@ __all__ = [
     "ScopeContext",
     "SearchAdapter",
     "SearchAdapterResponse",
+    "SearchOptions",
     "SearchProviderAuthenticationFailed",
     "SearchProviderBadResponse",
     "SearchProviderError",
@@ -66,6 +77,7 @@ __all__ = [
     "SearchProviderTimeout",
     "SearchProviderUnavailable",
     "SearchResult",
+    "SupportsOptions",
     "ToolContext",
     "ToolOutcome",
     "WebSearchInput",
@@ -77,7 +89,6 @@ MAX_ROWS: Final = 1_000
 """Rows of one answer that are read, unless more were asked for: reading them holds up the loop."""
 
 _LOGGER = logging.getLogger(__name__)
-_DAY_S: Final = 86_400.0
 
 
 class WebSearchWorker:
@@ -103,49 +114,89 @@ class WebSearchWorker:
         retry_timeout_s: float = 20.0,
         deadline_s: float = 60.0,
         spans: SpanSink | None = None,
+        guard: ProviderGuard | None = None,
+        budget: RunBudget | None = None,
+        cache: SearchCache | None = None,
+        reader: Callable[[], Awaitable[PageReader]] | None = None,
+        today: Callable[[], date] | None = None,
     ) -> None:
-        self._max_results = _whole("max_results", max_results, most=10_000)
-        self._requested = _requested(
-            max_results, _whole("oversample_factor", oversample_factor, most=100), adapter
-        )
-        self._timeout_s = _seconds("timeout_s", timeout_s)
-        self._retry_timeout_s = _seconds("retry_timeout_s", retry_timeout_s)
-        self._deadline_s = _seconds("deadline_s", deadline_s)
-        self._schedule = RetrySchedule(
-            max_attempts=_whole("max_attempts", max_attempts, most=100),
-            backoff_factor=_seconds("backoff_factor", backoff_factor, least=0.0),
-            jitter=_full_jitter if sleep is None and asleep is None else None,
-        )
+        self._max_results = whole("max_results", max_results, most=10_000)
+        self._oversample = whole("oversample_factor", oversample_factor, most=100)
+        self._page_size = getattr(adapter, "page_size", None)
+        self._deadline_s = seconds("deadline_s", deadline_s)
+        self._timer = timer or time.monotonic
         self._provider = provider_name(adapter)
+        self._rules = Rules(
+            provider=self._provider,
+            schedule=RetrySchedule(
+                max_attempts=whole("max_attempts", max_attempts, most=100),
+                backoff_factor=seconds("backoff_factor", backoff_factor, least=0.0),
+                jitter=_full_jitter if sleep is None and asleep is None else None,
+            ),
+            timer=self._timer,
+            timeout_s=seconds("timeout_s", timeout_s),
+            retry_timeout_s=seconds("retry_timeout_s", retry_timeout_s),
+            guard=guard,
+            budget=budget,
+            price_of=price_of(adapter),
+        )
         self._blocking = BlockingCaller(adapter, sleep or time.sleep)
         self._awaiting = AwaitingCaller(adapter, asleep)
-        self._timer = timer or time.monotonic
         self._logger = logger or _LOGGER
         self._spans = spans
+        self._cache = cache
+        self._reader = reader
+        self._today = today or date.today
 
-    def run(self, *, query: str, context: ToolContext | Mapping[str, Any]) -> WebSearchResponse:
-        """Return what the provider found, or why it failed. Blocks; `arun` does not."""
+    def run(
+        self,
+        *,
+        query: str,
+        context: ToolContext | Mapping[str, Any],
+        options: SearchOptions | None = None,
+    ) -> WebSearchResponse:
+        """Return what the provider found, or why it failed. Blocks; `arun` does not.
+
+        What was made of each option stands in the outcome's `meta["options"]`.
+        """
         sink = _default_sink() if self._spans is None else self._spans
-        return finished(self._run(query, _complete(context), self._blocking, sink))
+        return finished(self._run(query, complete(context), options, self._blocking, sink))
 
     async def arun(
-        self, *, query: str, context: ToolContext | Mapping[str, Any]
+        self,
+        *,
+        query: str,
+        context: ToolContext | Mapping[str, Any],
+        options: SearchOptions | None = None,
     ) -> WebSearchResponse:
         """Return the same as `run`; cancelling it cancels the adapter's coroutine."""
         from ..bridge import offload
 
         sink = await offload(_default_sink) if self._spans is None else self._spans
-        return await self._run(query, _complete(context), self._awaiting, sink)
+        return await self._run(query, complete(context), options, self._awaiting, sink)
+
+    async def recall(self, queries: Sequence[str], options: SearchOptions | None = None) -> None:
+        """Look up what is known of several queries at one go, before they are searched."""
+        if self._cache is not None:
+            with suppress(InvalidQueryError):  # it is told when it is searched
+                wish = options or NO_OPTIONS
+                await self._cache.recall([self._asked(clean(query), wish) for query in queries])
 
     async def _run(
-        self, query: str, context: ToolContext, caller: Caller, sink: SpanSink
+        self,
+        query: str,
+        context: ToolContext,
+        options: SearchOptions | None,
+        caller: Caller,
+        sink: SpanSink,
     ) -> WebSearchResponse:
         started = self._timer()
         report = SearchReport(context, self._provider, plain(str(query)))
         with sink.span("tool.web_search", kind="tool", trace=_trace(context)) as span:
             try:
-                report.query = _clean(query)
-                await self._search(report, caller, ends_at=started + self._deadline_s)
+                report.query = clean(query)
+                asked = self._asked(report.query, options or NO_OPTIONS)
+                await self._search(asked, report, caller, ends_at=started + self._deadline_s)
             except CollectionSearchError as error:
                 report.failure = Failure.of(error)
             except Exception as error:
@@ -157,55 +208,91 @@ class WebSearchWorker:
                 span.fail(report.failure.kind, report.failure.message)
         return report.response()
 
-    async def _search(self, report: SearchReport, caller: Caller, *, ends_at: float) -> None:
-        answer = await self._answer(report, caller, ends_at)
+    async def _search(
+        self, asked: Asked, report: SearchReport, caller: Caller, *, ends_at: float
+    ) -> None:
+        answer = await self._answer(asked, report, caller, ends_at=ends_at)
         report.http_status = whole_number(answer.status_code)
         report.quota_remaining = whole_number(answer.quota_remaining)
-        report.billed_requests = max(1, whole_number(answer.request_count) or 1)
-        report.requests += report.billed_requests - 1
-        report.cost_usd = amount(answer.cost_usd)
-        report.notices = [str(notice) for notice in answer.notices]
+        report.notices.extend(str(notice) for notice in answer.notices)
         report.raw_result_count = len(answer.raw_results or answer.results)
-        rows = islice(answer.results, max(MAX_ROWS, self._requested))
+        rows = islice(answer.results, max(MAX_ROWS, asked.count))
         results = valid_results(rows, provider=self._provider, dropped=self._log_dropped)
         report.normalized_result_count = len(results)
-        report.results = without_duplicates(results)[: self._max_results]
+        results = without_duplicates(results)
+        if asked.options is not NO_OPTIONS:
+            report.options = settled(asked.options, answer.applied, results, counts=caller.counts)
+            results = fitting(results, asked.options, today=self._today())
+        report.results = results[: asked.options.max_results or self._max_results]
+        await self._read_pages(asked, report, caller, ends_at=ends_at)
+
+    async def _read_pages(
+        self, asked: Asked, report: SearchReport, caller: Caller, *, ends_at: float
+    ) -> None:
+        """Fetch the texts that are wanted and that the provider does not deliver."""
+        reader, applied = self._reader, {n: o["applied"] for n, o in report.options.items()}
+        left_s = ends_at - self._timer()
+        if reader is None or left_s <= 0 or not wants_texts(asked.options, applied):
+            return
+        results = report.results
+        report.results, notices = await caller.wait_for(
+            lambda: with_texts(results, reader, timeout_s=left_s)
+        )
+        report.notices.extend(notices)
+        for name in {"include_content", "search_depth"} & report.options.keys():
+            if report.options[name]["applied"] == "unsupported":
+                report.options[name]["applied"] = "emulated"
 
     async def _answer(
-        self, report: SearchReport, caller: Caller, ends_at: float
+        self, asked: Asked, report: SearchReport, caller: Caller, *, ends_at: float
     ) -> SearchAdapterResponse:
-        """Return the first successful answer, or raise the last failure once retries are over."""
-        failures: list[SearchProviderError] = []
-        left_s, timeout_s = self._deadline_s, self._timeout_s
-        while True:
-            report.attempts += 1
-            report.requests += 1
-            try:
-                return await self._attempt(report.query, caller, min(timeout_s, left_s), left_s)
-            except SearchProviderError as error:
-                failures.append(error)
-            delay_s = self._schedule.delay_s(failures)
-            if delay_s is None or (left_s := ends_at - self._timer() - delay_s) <= 0:
-                raise failures[-1]
-            await caller.sleep(delay_s)
-            timed_out = failures[-1].code == "timeout"
-            timeout_s = self._retry_timeout_s if timed_out else self._timeout_s
+        """Return the provider's answer: a fresh one of before where there is one."""
+        cache = self._cache
+        if cache is None:
+            return await self._new_answer(asked, report, caller, ends_at=ends_at)
+        is_new = False
 
-    async def _attempt(
-        self, query: str, caller: Caller, timeout_s: float, left_s: float
-    ) -> SearchAdapterResponse:
+        async def found() -> SearchAdapterResponse:
+            nonlocal is_new
+            if (known := await caller.wait_for(lambda: cache.get(asked))) is not None:
+                return known
+            is_new = True
+            answer = await self._new_answer(asked, report, caller, ends_at=ends_at)
+            await caller.wait_for(lambda: cache.put(asked, answer))
+            return answer
+
         try:
-            answer = await caller.search(
-                query, count=self._requested, timeout_s=timeout_s, left_s=left_s
-            )
-        except TimeoutError as error:
-            raise SearchProviderTimeout(
-                f"{self._provider} did not answer in time; try later or raise the time limit."
-            ) from error
-        return checked(answer, provider=self._provider)
+            answer = await caller.share(cache.tenant_id, cache.key(asked), found)
+        except CostLimitReached:
+            if is_new:
+                raise
+            # the ceiling was that of another run, which asked first
+            return await self._answer(asked, report, caller, ends_at=ends_at)
+        if not is_new:
+            report.cached, report.cost_usd = True, 0.0
+        return answer
+
+    async def _new_answer(
+        self, asked: Asked, report: SearchReport, caller: Caller, *, ends_at: float
+    ) -> SearchAdapterResponse:
+        answer = await Attempts(self._rules, asked, report, caller, ends_at).answer()
+        report.billed_requests = max(1, whole_number(answer.request_count) or 1)
+        report.requests += report.billed_requests - 1
+        report.cost_usd = amount(cost_of(self._provider, answer))
+        return answer
+
+    def _asked(self, query: str, options: SearchOptions) -> Asked:
+        """Return the request; a second page is paid for only if asked for."""
+        most = options.max_results or self._max_results
+        wanted = most * self._oversample
+        if isinstance(self._page_size, int):
+            wanted = max(most, min(wanted, self._page_size))
+        return Asked(query, wanted, options)
 
     def _log_dropped(self, payload: dict[str, Any]) -> None:
-        self._logger.debug("dropping invalid search result", extra={"payload": payload})
+        if self._logger.isEnabledFor(logging.DEBUG):
+            shown = mask(payload)  # an address may hold a password: many are dropped for it
+            self._logger.debug("dropping invalid search result", extra={"payload": shown})
 
 
 def _default_sink() -> SpanSink:
@@ -214,62 +301,10 @@ def _default_sink() -> SpanSink:
     return default_sink()
 
 
-def _complete(context: ToolContext | Mapping[str, Any]) -> ToolContext:
-    try:
-        return ToolContext.model_validate(context)
-    except ValidationError as error:
-        raise InputError(
-            f"The tool context cannot be used ({_problems(error)}). It needs scope.tenant_id, "
-            "scope.trace_id, scope.invocation_id and scope.run_id or scope.ingestion_run_id."
-        ) from error
-
-
-def _clean(query: str) -> str:
-    try:
-        return WebSearchInput(query=query).query
-    except ValidationError as error:
-        raise InvalidQueryError(_problems(error)) from error
-
-
-def _problems(error: ValidationError) -> str:
-    """Return what is wrong, without the values: they may be private.
-
-    >>> try:
-    ...     ToolContext.model_validate({})
-    ... except ValidationError as error:
-    ...     _problems(error)
-    'scope: Field required'
-    """
-    return "; ".join(
-        f"{'.'.join(map(str, item['loc']))}: {item['msg'].removeprefix('Value error, ')}"
-        for item in error.errors(include_url=False)
-    )
-
-
 def _trace(context: ToolContext) -> TraceRef:
     scope = context.scope
     return TraceRef(scope.trace_id, session_id=context.business.case_id, tenant_id=scope.tenant_id)
 
 
-def _requested(max_results: int, oversample_factor: int, adapter: object) -> int:
-    """Return how many rows to ask for: a second page is paid for only if asked for."""
-    wanted = max_results * oversample_factor
-    page_size = getattr(adapter, "page_size", None)
-    return max(max_results, min(wanted, page_size)) if isinstance(page_size, int) else wanted
-
-
 def _full_jitter(delay_s: float) -> float:
     return random.uniform(0, delay_s)
-
-
-def _whole(name: str, value: Any, *, most: int) -> int:
-    if not isinstance(value, int) or isinstance(value, bool) or not 1 <= value <= most:
-        raise InputError(f"{name} must be a whole number from 1 to {most}, got {value!r}.")
-    return int(value)
-
-
-def _seconds(name: str, value: Any, *, least: float = 0.001) -> float:
-    is_number = isinstance(value, int | float) and not isinstance(value, bool)
-    if not is_number or not least <= value <= _DAY_S:
-        raise InputError(f"{name} must be {least:g} to {_DAY_S:g} seconds, got {value!r}.")
-    return float(value)

@@ -178,6 +178,8 @@ def test_models_are_named_and_their_cost_shown(run: Invoke) -> None:
 
 def test_a_page_without_text_waits_to_be_fetched(run: Invoke) -> None:
     """A snippet is never stored as a document: the command says how many pages wait, and is done."""
-    ended = run("--auto-ingest", "--profile", "literal", "--min-score", "0", provider="off_topic")
+    options = ("--auto-ingest", "--no-wait", "--profile", "literal", "--min-score", "0")
+    ended = run(*options, provider="off_topic")
     assert ended.code == 0
-    assert "0 of 10 pages stored, 10 to fetch" in ended.out
+    assert "0 of 10 pages stored, 10 to be fetched by 'collection-search worker'" in ended.out
+    assert "collection-search worker --once" in ended.out

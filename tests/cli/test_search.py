@@ -41,3 +41,66 @@ def test_nothing_found_and_a_failure_are_told_apart(
     ended = command("search", "cancel a task", "--provider", provider, *form)
     assert ended.code == code
     assert len(ended.complaints) == 1
+
+
+def test_options_reach_the_search_and_what_became_of_them_is_told(command: Invoke) -> None:
+    """Under `applied`, on standard error, and the results fit."""
+    ended = command(
+        *("search", "cancel a task", "--provider", "scripted", "--restrict", "--deep"),
+        *("--include", "docs.example.com,docs.example.org", "--include", "example.net"),
+    )
+    assert ended.code == 0
+    assert "example.com/potato" not in ended.out
+    assert ended.out.count("https://docs.example.com/") == 5
+    assert "applied: include_domains = docs.example.com, docs.example.org, example.net: " in (
+        ended.err
+    )
+    assert "applied: search_depth = deep: emulated\n" in ended.err
+
+
+def test_json_tells_what_was_applied(command: Invoke) -> None:
+    """Of what was asked for, and of nothing else; texts come when they are asked for."""
+    ended = command(
+        *("search", "cancel a task", "--provider", "scripted", "--json", "--content"),
+        *("--exclude", "docs.example.com", "--topic", "news", "--freshness", "week"),
+        *("--language", "DE", "--country", "de"),
+    )
+    assert {name: told["requested"] for name, told in ended.json["applied"].items()} == {
+        "exclude_domains": ["docs.example.com"],
+        "topic": "news",
+        "include_content": True,
+        "freshness": "week",
+        "language": "de",
+        "country": "DE",
+    }
+    assert ended.json["applied"]["exclude_domains"]["applied"] == "post_filtered"
+    assert ended.json["outcome"]["meta"]["options"] == ended.json["applied"]
+    assert {result["content"] for result in ended.json["results"]} == {None}
+
+
+def test_texts_are_printed_when_they_are_asked_for(command: Invoke) -> None:
+    """With --json and --content."""
+    ended = command("search", "cancel a task", "--provider", "scripted", "--json", "--content")
+    texts = [result["content"] for result in ended.json["results"]]
+    assert "asyncio.wait_for" in texts[0]
+
+
+@pytest.mark.parametrize(
+    ("flags", "named"),
+    [
+        (("--freshness", "decade"), "--freshness 'decade'"),
+        (("--topic", "sport"), "--topic 'sport'"),
+        (("--language", "german"), "--language 'german'"),
+        (("--country", "Germany"), "--country 'Germany'"),
+        (("--include", "a.org,nowhere"), "--include 'nowhere'"),
+        (("--exclude", "https://a.org/path"), "--exclude 'https://a.org/path'"),
+        (("--restrict",), "--restrict needs domains"),
+        (("--restrict", "--include", " , "), "--restrict needs domains"),
+    ],
+)
+def test_a_wrong_option_is_named(command: Invoke, flags: tuple[str, ...], named: str) -> None:
+    """Exit code 2, one sentence, and no search."""
+    ended = command("search", "cancel a task", "--provider", "scripted", *flags)
+    assert ended.code == 2
+    assert named in ended.complaints[0]
+    assert len(ended.complaints) == 1

@@ -45,6 +45,7 @@ class Counted:
             embeddings="openai:text-embedding-3-small",
             openai_api_key="sk-of-the-test",
             openai_base_url=self.models.base_url,
+            answer_cache_s=0,
         )
         _, result = await CollectionSearchGraph(SearchContext(settings=settings)).arun(
             {"question": question, "collection_scope": "c", "purpose": "collection_search"}

@@ -83,6 +83,7 @@ def test_a_score_means_the_same_on_every_scale(context: SearchContext, floor: fl
 def test_anchors_are_embedded_beside_the_first_question_alone(context: SearchContext) -> None:
     """Each question is one request of the question and its distinct pages."""
     embedder = ScriptedEmbedder()
+    context.settings = context.using().model_copy(update={"answer_cache_s": 0})
     texts = [QUESTION, *(f"{page.title}\n{page.snippet}" for page in PAGES)]
     for _ in range(3):
         run(context, embeddings=embedder)

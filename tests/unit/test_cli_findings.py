@@ -34,16 +34,16 @@ def output(outcome: str, **status: int) -> dict[str, Any]:
     [
         ({"stored": 3}, True, 0),
         ({"stored": 2, "failed": 1}, True, 5),
-        ({"stored": 1, "to_fetch": 2}, True, 0),
+        ({"stored": 1, "to_fetch": 2}, True, 5),
         ({"stored": 1, "pending": 2}, True, 5),
-        ({"pending": 3}, False, 0),
+        ({"pending": 3, "to_fetch": 2}, False, 0),
         ({"stored": 2, "failed": 1}, False, 5),
     ],
 )
 def test_an_ingestion_that_failed_in_part_is_5(
     status: dict[str, int], waited: bool, code: int
 ) -> None:
-    """Failed pages are a failure, pages to fetch are not, pending ones if they were waited for."""
+    """Failed pages are a failure, those that are left are one if they were waited for."""
     found, sentence = verdict(output("auto_ingest_triggered", **status), waited=waited)
     assert found == code
     assert (sentence is None) is (code == 0)
@@ -115,7 +115,12 @@ def test_a_printed_command_can_be_pasted() -> None:
 
 @pytest.mark.parametrize(
     ("status", "is_hinted"),
-    [({"stored": 1}, True), ({"pending": 3}, True), ({"to_fetch": 3}, False)],
+    [
+        ({"stored": 1}, True),
+        ({"pending": 3}, True),
+        ({"to_fetch": 3}, True),
+        ({"failed": 3}, False),
+    ],
 )
 def test_a_collection_without_pages_is_not_worth_a_question(
     status: dict[str, int], is_hinted: bool

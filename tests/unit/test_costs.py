@@ -8,11 +8,17 @@ import pytest
 
 from collection_search.costs import (
     PRICES,
+    RunBudget,
     chat_cost,
+    dollars,
     embedding_cost,
+    plan_tokens,
+    priced_on,
     search_cost,
+    tokens_in,
     total_cost,
 )
+from collection_search.errors import CostLimitReached
 
 
 def test_a_chat_call_costs_input_and_output_tokens():
@@ -102,3 +108,67 @@ def test_every_price_says_when_and_where_it_was_seen(kind, name):
     amounts = [value for key, value in price.items() if "_per_" in key or key.startswith("per_")]
     assert amounts
     assert all(amount >= 0 for amount in amounts)
+
+
+def test_deep_searches_cost_their_units():
+    """Units of the list price may be more than one a request, or parts of one."""
+    assert search_cost("tavily", 2.0) == 0.016
+    assert search_cost("brave", 0.5) == 0.0025
+
+
+@pytest.mark.parametrize(
+    ("texts", "tokens"), [([], 0), (["abc"], 1), (["abcd", "ab"], 2), (["日本語"], 3), (["aé"], 2)]
+)
+def test_tokens_are_rather_counted_too_high(texts, tokens):
+    """Three characters a token, and every character of its own where they are not ASCII."""
+    assert tokens_in(texts) == tokens
+
+
+def test_models_that_think_may_write_more():
+    """Their thoughts are billed as output; the price table knows them, dated names included."""
+    assert plan_tokens("gpt-5-mini-2025-08-07")[1] > 10 * plan_tokens("gpt-4o-mini")[1]
+    assert plan_tokens("nobody-knows") == plan_tokens("gpt-4o-mini")
+
+
+@pytest.mark.parametrize(
+    ("kind", "name"),
+    [("chat", "gpt-4o-mini"), ("embedding", "openai:text-embedding-3-small@512"),
+     ("embedding", "local:minilm"), ("search", "tavily")],
+)  # fmt: skip
+def test_a_price_has_its_day(kind, name):
+    """An estimate says how old its prices are; what has none has no day."""
+    day = priced_on(kind, name)
+    assert isinstance(day, dt.date)
+    assert priced_on(kind, f"un{name}") is None
+
+
+@pytest.mark.parametrize(
+    ("amount", "text"),
+    [(0.0, "$0.00"), (0.1 + 0.2, "$0.30000000000000004"), (1e-12, "$0.000000000001"),
+     (1200.0, "$1200.00"), (0.008, "$0.008")],
+)  # fmt: skip
+def test_amounts_are_told_in_full(amount, text):
+    """Neither rounded nor in powers of ten."""
+    assert dollars(amount) == text
+
+
+def test_a_refused_call_sets_nothing_aside():
+    """A cheaper one still has room, and the message names the way out."""
+    budget = RunBudget(0.01)
+    budget.reserve(0.008)
+    with pytest.raises(
+        CostLimitReached, match=r"\$0\.01 .* \$0\.008 after \$0\.008: raise max_cost"
+    ):
+        budget.reserve(0.008)
+    budget.reserve(0.002)
+    assert budget.spent_usd == 0.01
+    assert budget.is_reached
+
+
+def test_a_limit_is_not_passed_by_a_rounding_error():
+    """Ten times 0.1 is 1, to the last digit."""
+    budget = RunBudget(1.0)
+    for _ in range(10):
+        budget.reserve(0.1)
+    with pytest.raises(CostLimitReached):
+        budget.reserve(1e-9)

@@ -197,6 +197,18 @@ def test_several_loops_share_the_processes() -> None:
     extraction.close()
 
 
+async def test_a_finished_document_does_not_wait_for_a_slow_one(extraction: Extraction) -> None:
+    """Outcomes are given out together, yet none is held for long."""
+    await extraction.extract(PAGE, name="a.html")
+    quick = asyncio.ensure_future(extraction.extract(PAGE, name="a.html"))
+    slow = [asyncio.ensure_future(extraction.extract(SLOW, name="a.html")) for _ in range(3)]
+    await asyncio.wait([quick, *slow], return_when=asyncio.FIRST_COMPLETED)
+    assert quick.done()
+    assert not slow[-1].done()
+    assert MARKER in quick.result().text
+    await asyncio.gather(*slow)
+
+
 async def test_processes_end_with_the_object() -> None:
     extraction = Extraction(workers=1)
     await extraction.extract(PAGE, name="a.html")

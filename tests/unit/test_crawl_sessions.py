@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from collection_search.adapters.crawl.fetch import FetchPolicy, SafeFetcher
+from collection_search.adapters.crawl.sessions import PerLoop, Sockets
 from collection_search.bridge import run_blocking
 
 if TYPE_CHECKING:
@@ -120,3 +121,40 @@ def test_a_process_ends_in_silence(address):
         check=False,
     )
     assert (run.returncode, run.stdout, run.stderr) == (0, "heron\n", "")
+
+
+async def test_what_nobody_holds_is_closed_while_its_loop_runs() -> None:
+    """A fetcher that is dropped leaves no open connection behind."""
+    ended = asyncio.Event()
+
+    class Owner:
+        def __init__(self) -> None:
+            self.homes = PerLoop(self.make, self.close)
+
+        def make(self, _: Sockets) -> object:
+            return object()
+
+        @staticmethod
+        async def close(_: object) -> None:
+            ended.set()
+
+    owner = Owner()
+    await owner.homes.get()
+    del owner
+    gc.collect()
+    await asyncio.wait_for(ended.wait(), 10)
+
+
+async def test_a_fetcher_that_is_dropped_closes_its_connections(recwarn) -> None:
+    """The session is closed before anything could complain that it is not."""
+    fetcher = SafeFetcher(FetchPolicy(robots=True))
+    home = await fetcher._homes.get()
+    session, alive = home.session, weakref.ref(fetcher)
+    del fetcher, home
+    gc.collect()
+    assert alive() is None
+    for _ in range(100):
+        if session.closed:
+            break
+        await asyncio.sleep(0.01)
+    assert session.closed

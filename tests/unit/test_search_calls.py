@@ -11,7 +11,7 @@ import pytest
 from collection_search.contracts import SearchAdapterResponse
 from collection_search.errors import InputError
 from collection_search.testing import RecordingSink, example_context, rows
-from collection_search.tools.search_calls import Dialect, finished, provider_name
+from collection_search.tools.search_calls import Asked, Dialect, finished, provider_name
 from collection_search.tools.web_search import WebSearchWorker
 
 CONTEXT = example_context()
@@ -38,35 +38,35 @@ def worker(adapter: Any, **options: Any) -> WebSearchWorker:
 
 def test_max_results_dialect():
     """The specified keyword is passed."""
-    assert Dialect.of(lambda query, *, max_results: max_results).call("q", count=7, timeout_s=1)() == 7  # fmt: skip
+    assert Dialect.of(lambda query, *, max_results: max_results).call(Asked("q", 7), timeout_s=1)() == 7  # fmt: skip
 
 
 def test_limit_dialect():
     """An older adapter gets `limit`."""
-    assert Dialect.of(lambda query, limit: limit).call("q", count=7, timeout_s=1)() == 7
+    assert Dialect.of(lambda query, limit: limit).call(Asked("q", 7), timeout_s=1)() == 7
 
 
 def test_open_ended_dialect():
     """`**kwargs` gets `max_results`, and no timeout that it may pass on blindly."""
-    call = Dialect.of(lambda query, **kwargs: kwargs).call("q", count=7, timeout_s=1)
+    call = Dialect.of(lambda query, **kwargs: kwargs).call(Asked("q", 7), timeout_s=1)
     assert call() == {"max_results": 7}
 
 
 def test_bare_dialect():
     """A search without any count gets the query alone."""
-    assert Dialect.of(lambda query: query).call("q", count=7, timeout_s=1)() == "q"
+    assert Dialect.of(lambda query: query).call(Asked("q", 7), timeout_s=1)() == "q"
 
 
 def test_both_names_dialect():
     """Where both are known, the specified one is used."""
     call = Dialect.of(lambda query, limit=0, max_results=0: (limit, max_results))
-    assert call.call("q", count=7, timeout_s=1)() == (0, 7)
+    assert call.call(Asked("q", 7), timeout_s=1)() == (0, 7)
 
 
 def test_timeout_dialect():
     """A `timeout` keyword gets the limit in seconds."""
     call = Dialect.of(lambda query, *, max_results, timeout: timeout)
-    assert call.call("q", count=7, timeout_s=1.5)() == 1.5
+    assert call.call(Asked("q", 7), timeout_s=1.5)() == 1.5
 
 
 def test_a_function_without_a_signature_gets_the_protocols_keyword():

@@ -10,6 +10,7 @@ from __future__ import annotations
 import asyncio
 import sys
 import time
+import weakref
 from dataclasses import dataclass, replace
 from functools import partial
 from types import MappingProxyType
@@ -199,7 +200,7 @@ class SafeFetcher:
             max_wait_s=policy.max_wait_s,
         )
         turns = Turns(manners, clock.monotonic, self._sleep)
-        robots = RobotsCache(self._load_robots, clock.monotonic)
+        robots = RobotsCache(_loader(weakref.ref(self)), clock.monotonic)
         return _Home(session, turns, robots)
 
     async def _asked(
@@ -324,6 +325,18 @@ class SafeFetcher:
                 status=received.status,
             )
         return Rules(verdict="absent")
+
+
+def _loader(fetcher: weakref.ref[SafeFetcher]) -> Callable[[str], Awaitable[Rules]]:
+    """Return what loads a robots.txt without keeping the fetcher: whoever asks does."""
+
+    async def load(origin: str) -> Rules:
+        its = fetcher()
+        if its is None:
+            raise FetchError("nobody fetches any more", reason="robots_unreachable")
+        return await its._load_robots(origin)  # noqa: SLF001 - its own
+
+    return load
 
 
 def _as_robots(_head: bytes, _headers: CIMultiDictProxy[str]) -> Admitted:

@@ -9,7 +9,7 @@ import socket
 import threading
 import weakref
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any, Final, Generic, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, Final, Generic, NamedTuple, TypeAlias, TypeVar
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Awaitable, Callable
@@ -26,22 +26,25 @@ class _Life(NamedTuple, Generic[T]):
     sockets: Sockets
 
 
+_Lives: TypeAlias = "weakref.WeakKeyDictionary[asyncio.AbstractEventLoop, _Life[T]]"
+
+
 class PerLoop(Generic[T]):
     """Makes one `T` for each event loop that asks.
 
     What `make(sockets)` returns notes the sockets that it opens there, since these are closed by
-    hand when a loop was closed without further ado; else `close` ends it.
+    hand when a loop was closed without further ado; else `close` ends it. It must not hold the
+    owner of this: when nobody else does, the objects of running loops are closed as well.
     """
 
     def __init__(self, make: Callable[[Sockets], T], close: Callable[[T], Awaitable[None]]) -> None:
         self._make = make
         self._close = close
-        self._lives: weakref.WeakKeyDictionary[asyncio.AbstractEventLoop, _Life[T]] = (
-            weakref.WeakKeyDictionary()
-        )
+        self._lives: _Lives[T] = weakref.WeakKeyDictionary()
         self._lock = threading.Lock()
         self._process = os.getpid()
         _all.add(self)
+        weakref.finalize(self, _abandon, self._lives, self._process).atexit = False
 
     async def get(self) -> T:
         """Return the running loop's object; the first call makes it."""
@@ -49,7 +52,7 @@ class PerLoop(Generic[T]):
         life = self._lives.get(loop)
         if life is None:
             sockets: Sockets = weakref.WeakSet()
-            ending = self._until_end(loop, sockets)
+            ending = _until_end(self._lives, self._lock, loop, self._make(sockets), self._close)
             life = _Life(await anext(ending), ending, sockets)
             with self._lock:
                 self._lives[loop] = life
@@ -71,19 +74,6 @@ class PerLoop(Generic[T]):
                     closed = asyncio.run_coroutine_threadsafe(life.ending.aclose(), loop)
                     closed.result(_GOODBYE_S)
 
-    async def _until_end(
-        self, loop: asyncio.AbstractEventLoop, sockets: Sockets
-    ) -> AsyncGenerator[T]:
-        """Yield the object; a loop that shuts down closes its generators, and so this one."""
-        value = self._make(sockets)
-        try:
-            yield value
-        finally:
-            with self._lock:  # the object knows its loop, which would be kept for ever
-                self._lives.pop(loop, None)
-            with suppress(RuntimeError):  # the loop may be closing already
-                await self._close(value)
-
     async def _forget_closed(self) -> None:
         with self._lock:
             closed = [loop for loop in self._lives if loop.is_closed()]
@@ -95,7 +85,32 @@ class PerLoop(Generic[T]):
                 await self._close(life.value)
 
 
-_all: weakref.WeakSet[PerLoop[Any]] = weakref.WeakSet()
+async def _until_end(
+    lives: _Lives[T],
+    lock: threading.Lock,
+    loop: asyncio.AbstractEventLoop,
+    value: T,
+    close: Callable[[T], Awaitable[None]],
+) -> AsyncGenerator[T]:
+    """Yield the object; a loop that shuts down closes its generators, and so this one."""
+    try:
+        yield value
+    finally:
+        with lock:  # the object knows its loop, which would be kept for ever
+            lives.pop(loop, None)
+        with suppress(RuntimeError):  # the loop may be closing already
+            await close(value)
+
+
+def _abandon(lives: _Lives[Any], process: int) -> None:
+    """Close what nobody can ask for any more."""
+    for loop, life in list(lives.items()):
+        if process == os.getpid() and loop.is_running():
+            with suppress(RuntimeError):
+                asyncio.run_coroutine_threadsafe(life.ending.aclose(), loop)
+
+
+_all: weakref.WeakSet[Any] = weakref.WeakSet()
 
 
 @atexit.register

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import asyncio
+from contextlib import aclosing
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
-from ...errors import ConfigError, FetchError, InvalidUrlError
+from ...errors import ConfigError, FetchError
 from ...urls import normalize_url, url_key
 from ..http import USER_AGENT
 from .charset import decoded
@@ -16,10 +18,10 @@ from .reader import PageReader
 from .site import crawl_site, links_in, site_of, sitemap_urls
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Iterable, Mapping
+    from collections.abc import AsyncGenerator, Mapping
     from typing import Self
 
-    from ...pages import PageKind
+    from ...pages import FetchedPage, PageKind
     from ...settings import Settings
     from .reader import Parser
 
@@ -50,11 +52,12 @@ class WebPages(PageReader):
         cannot be had is left out.
         """
         found: dict[str, str] = {url_key(url): normalize_url(url)}
-        async for link in self._linked(url, depth, max_pages):
-            found.setdefault(url_key(link), link)
-            if len(found) >= max_pages:
-                break
-        else:
+        async with aclosing(self._linked(url, depth, max_pages)) as links:
+            async for link in links:
+                found.setdefault(url_key(link), link)
+                if len(found) >= max_pages:
+                    break
+        if len(found) < max_pages:
             for link in await self._listed(url, depth, max_pages):
                 found.setdefault(url_key(link), link)
         return list(found.values())[:max_pages]
@@ -64,19 +67,18 @@ class WebPages(PageReader):
         await self._web.aclose()
         await self._processes.aclose()
 
-    async def _linked(self, url: str, depth: int, max_pages: int) -> AsyncIterator[str]:
+    async def _linked(self, url: str, depth: int, max_pages: int) -> AsyncGenerator[str]:
         """Give what pages link to; those of the last step are not fetched for it."""
         if depth < 1:
             return
-        visits = crawl_site(self._web, url, depth=depth - 1, max_pages=max_pages)
-        async for visit in visits:
-            if visit.depth:
-                yield visit.url
-            if visit.page is not None and visit.page.kind == "html":
-                home = site_of(visit.page.final_url)
-                text = decoded(visit.page.body, visit.page.charset)
-                for link in _of(home, links_in(text, visit.page.final_url)):
-                    yield link
+        crawl = crawl_site(self._web, url, depth=depth - 1, max_pages=max_pages)
+        async with aclosing(crawl) as visits:
+            async for visit in visits:
+                if visit.depth:
+                    yield visit.url
+                if visit.page is not None and visit.page.kind == "html":
+                    for link in await asyncio.to_thread(_own_links, visit.page):
+                        yield link
 
     async def _listed(self, url: str, depth: int, max_pages: int) -> list[str]:
         if depth < 1:
@@ -124,11 +126,7 @@ def user_agent(contact: str | None) -> str:
     return f"{USER_AGENT.removesuffix(')')}; {contact})"
 
 
-def _of(home: str, links: Iterable[str]) -> list[str]:
-    def is_ours(link: str) -> bool:
-        try:
-            return site_of(link) == home
-        except (InvalidUrlError, ValueError):
-            return False
-
-    return [link for link in links if is_ours(link)]
+def _own_links(page: FetchedPage) -> list[str]:
+    """Return the links of a page that stay on its site."""
+    home, text = site_of(page.final_url), decoded(page.body, page.charset)
+    return [link for link in links_in(text, page.final_url) if site_of(link) == home]

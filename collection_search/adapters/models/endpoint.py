@@ -6,6 +6,7 @@ import json
 import re
 from http import HTTPStatus
 from typing import TYPE_CHECKING, Any, Final
+from urllib.parse import quote, unquote, urlsplit
 
 from ...errors import ConfigError
 from ...masking import SECRET, told
@@ -20,6 +21,8 @@ if TYPE_CHECKING:
 DEFAULT_BASE_URL: Final = "https://api.openai.com/v1"
 _TELLING_KEY: Final = 8
 """Characters from which on a key is no word of a normal answer."""
+_SHORTEST: Final = 4
+"""Characters of what is a secret at all."""
 
 
 class EndpointError(Exception):
@@ -74,13 +77,14 @@ class Endpoint:
         return {"Authorization": f"Bearer {key}"} if key and not credentials else {}
 
     async def _sent(self, request: HttpRequest, timeout_s: float, max_bytes: int) -> bytes:
-        key = self._key()
         response = await send(request, timeout_s=timeout_s, max_bytes=max_bytes)
         if response.status >= HTTPStatus.MULTIPLE_CHOICES:
             raise self._refusal(response)
-        if len(key) >= _TELLING_KEY and key.encode() in response.body:
-            return response.body.replace(key.encode(), SECRET.encode())
-        return response.body
+        body = response.body
+        for secret in self._secrets():
+            if len(secret) >= _TELLING_KEY:
+                body = body.replace(secret.encode(), SECRET.encode())
+        return body
 
     def read(self, body: bytes) -> dict[str, Any]:
         """Return the JSON object of an answer. Raises EndpointError where it is none of these."""
@@ -116,8 +120,19 @@ class Endpoint:
 
     def _told(self, text: str) -> str:
         """Return what may be shown of a text that the endpoint sent: it may repeat the key."""
-        key = self._key()
-        return told(text.replace(key, SECRET) if key else text, most=400)
+        for secret in self._secrets():
+            text = text.replace(secret, SECRET)
+        return told(text, most=400)
+
+    def _secrets(self) -> list[str]:
+        """Return the key and the address's password, as they are and as addresses have them."""
+        try:
+            password = urlsplit(self.base_url).password or ""
+        except ValueError:
+            password = ""
+        plain = {self._key(), unquote(password)}
+        forms = {*plain, password, *(quote(secret, safe="") for secret in plain)}
+        return sorted((form for form in forms if len(form) >= _SHORTEST), key=len, reverse=True)
 
 
 def clean_key(given: SecretStr | None, variable: str) -> SecretStr | None:

@@ -13,6 +13,7 @@ import threading
 from contextlib import ExitStack
 from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any, Final, Self
+from urllib.parse import urlsplit
 
 from langfuse import Langfuse, propagate_attributes
 from opentelemetry.exporter.otlp.proto.http import Compression
@@ -206,12 +207,17 @@ def _project(public_key: str, secret_key: str, base_url: str) -> tuple[Langfuse,
             client = Langfuse(
                 public_key=public_key,
                 secret_key=secret_key,
-                base_url=base_url,
+                base_url=_without_login(base_url),  # the SDK logs it
                 tracer_provider=provider,
                 span_exporter=exporter,
             )
             _clients[public_key] = client, exporter
         return _clients[public_key]
+
+
+def _without_login(address: str) -> str:
+    parts = urlsplit(address)
+    return parts._replace(netloc=parts.netloc.rpartition("@")[2]).geturl()
 
 
 def _headers(public_key: str, secret_key: str) -> dict[str, str]:

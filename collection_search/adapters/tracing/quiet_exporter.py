@@ -37,7 +37,7 @@ class QuietExporter(trace_exporter.OTLPSpanExporter):
 
     def __init__(self, endpoint: str, **options: Any) -> None:
         super().__init__(endpoint, **options)
-        self._address = endpoint
+        self._address = mask_text(endpoint)  # it may hold a password
         self._stopped = False
         self._reported = False
 

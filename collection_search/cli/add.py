@@ -1,0 +1,114 @@
+"""`collection-search ingest add`: pages that somebody names, into a collection."""
+
+from __future__ import annotations
+
+import asyncio
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Annotated, Any, Final
+
+import typer
+
+from .failures import ExitCode, Interrupted
+from .options import AsJson, Tenant, search_context
+from .prepare import flushed
+from .screen import Screen
+from .stopping import terminable
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from ..context import SearchContext
+    from ..records import Ticket, TicketStatus
+
+WAIT_S: Final = 3600.0
+
+Urls = Annotated[list[str] | None, typer.Argument(metavar="URL...", help="Pages to ingest.")]
+
+
+def add(
+    urls: Urls = None,
+    *,
+    collection: Annotated[
+        str | None, typer.Option("--collection", "-c", help="Name of the collection.")
+    ] = None,
+    depth: Annotated[
+        int, typer.Option(min=0, max=10, help="Follow links of the same site over so many steps.")
+    ] = 0,
+    max_pages: Annotated[
+        int, typer.Option(min=1, max=10_000, help="How many pages are ingested at most then.")
+    ] = 100,
+    session: Annotated[
+        str | None, typer.Option(help="Ingest what was staged under this id instead.")
+    ] = None,
+    no_wait: Annotated[
+        bool, typer.Option("--no-wait", help="Leave the ingestion to 'collection-search worker'.")
+    ] = False,
+    tenant: Tenant = None,
+    as_json: AsJson = False,
+) -> None:
+    """Fetch pages and ingest them."""
+    from ..tools.ingest import ingest
+
+    context, screen = search_context(tenant_id=tenant), Screen(as_json=as_json)
+    with working(context):
+        ticket = ingest(
+            urls or (),
+            collection=collection,
+            session=session,
+            depth=depth,
+            max_pages=max_pages,
+            context=context,
+            work=not no_wait,
+        )
+        status = _settled(ticket, context, screen, waits=not no_wait)
+    raise typer.Exit(_told(status, screen, waited=not no_wait))
+
+
+@contextmanager
+def working(context: SearchContext) -> Iterator[None]:
+    """Give back what is in hand when the command is interrupted, and send what was observed."""
+    from ..tools.ingest import engine_for
+
+    with flushed(context), terminable() as stop:
+        try:
+            yield
+        except KeyboardInterrupt:
+            asyncio.run(engine_for(context)).stop(timeout_s=stop.within_s)
+            raise Interrupted(
+                "Interrupted. Nothing is lost: what was accepted waits in the ledger, and"
+                " 'collection-search worker' goes on with it."
+            ) from None
+
+
+def _settled(
+    ticket: Ticket, context: SearchContext, screen: Screen, *, waits: bool
+) -> TicketStatus:
+    from ..tools.ingest import wait
+
+    with screen.bar("Ingesting") as advance:
+
+        def show(status: TicketStatus) -> None:
+            advance(status.count - status.left(fetch=True), status.count)
+
+        seconds = WAIT_S if waits else 0.0
+        return wait(ticket, seconds, context=context, work=waits, on_progress=show)
+
+
+def _told(status: TicketStatus, screen: Screen, *, waited: bool) -> ExitCode:
+    left = status.left(fetch=True)
+    if screen.as_json:
+        screen.json(_plain(status))
+    else:
+        parts = [f"{status.stored} of {status.count} pages stored"]
+        parts += [f"{left} waiting for 'collection-search worker'"] if left else []
+        parts += [f"{status.failed} failed"] if status.failed else []
+        screen.line(f"Collection {status.collection}: {', '.join(parts)}")
+    for row in status.rows:
+        if row.state == "dead":
+            screen.warn(f"{row.url} was not ingested: {row.error}")
+    return ExitCode.INGESTION_FAILED if status.failed or (waited and left) else ExitCode.DONE
+
+
+def _plain(status: TicketStatus) -> dict[str, Any]:
+    pages = [row.model_dump(include={"url", "title", "state", "error"}) for row in status.rows]
+    return {**status.model_dump(exclude={"rows"}), "pages": pages}

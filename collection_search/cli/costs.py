@@ -1,0 +1,139 @@
+"""`collection-search costs`: what was spent, by day, run or name; and what a run would cost."""
+
+from __future__ import annotations
+
+import re
+import time
+from datetime import UTC, date, datetime
+from typing import TYPE_CHECKING, Annotated, Any, Final, Literal
+
+import typer
+
+from ..costs import dollars
+from ..errors import InputError
+from .options import AsJson, Tenant, search_context
+from .screen import Screen
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from ..usage import SpendTotal
+
+app = typer.Typer(add_completion=False, rich_markup_mode=None)
+
+_SECONDS: Final = {"h": 3_600, "d": 86_400, "w": 7 * 86_400}
+
+
+@app.command()
+def costs(
+    *,
+    since: Annotated[
+        str, typer.Option(help="30d, 12h, 8w, or a day such as 2026-11-01 (UTC).")
+    ] = "30d",
+    by: Annotated[
+        Literal["day", "run", "name"], typer.Option(help="What the sums are made of.")
+    ] = "day",
+    run: Annotated[str | None, typer.Option(metavar="ID", help="One run alone.")] = None,
+    tenant: Tenant = None,
+    as_json: AsJson = False,
+) -> None:
+    """Tell what searches, models and embeddings cost.
+
+    By dated list prices. What is free is not listed; answers used again cost nothing.
+    """
+    from ..resolve import made
+
+    screen, context = Screen(as_json=as_json), search_context(tenant_id=tenant)
+    start, whose = started(since, now=time.time()), context.tenant()
+    ledger = made(context.using(), "usage", "sqlite")
+    if run is None:
+        totals = ledger.totals(whose, since=start, by=by)
+    else:
+        totals = [total for total in [ledger.run_total(whose, run)] if total.first_at is not None]
+    if as_json:
+        screen.json(_told(totals, tenant=whose, since=start, by="run" if run else by, run=run))
+        return
+    for line in rows(totals, timed=by == "run" or run is not None):
+        screen.line(line)
+    if not totals:
+        screen.line(f"Nothing was spent by {whose}" + (f" in the run {run}." if run else "."))
+
+
+def started(since: str, *, now: float) -> float:
+    """Return the moment, in seconds since 1970. Raises InputError.
+
+    >>> started("2d", now=200_000.0), started("1970-01-02", now=0.0)
+    (27200.0, 86400.0)
+    """
+    if match := re.fullmatch(r"(\d{1,5})([hdw])", since.strip()):
+        return now - int(match[1]) * _SECONDS[match[2]]
+    try:
+        day = date.fromisoformat(since.strip())
+    except ValueError as error:
+        raise InputError(
+            f"--since {since!r} cannot be used: write 30d, 12h, 8w or a day such as 2026-11-01."
+        ) from error
+    return datetime(day.year, day.month, day.day, tzinfo=UTC).timestamp()
+
+
+def rows(totals: Sequence[SpendTotal], *, timed: bool = False) -> Iterator[str]:
+    """Yield a line for each total, `timed` with its beginning in UTC, and one for their sum.
+
+    >>> from decimal import Decimal
+    >>> from collection_search.usage import SpendTotal
+    >>> one = SpendTotal("tavily", kind="search", requests=4, cost_usd=Decimal("0.032"))
+    >>> two = SpendTotal("mojeek", kind="search", requests=1, unpriced=1, cached_requests=2)
+    >>> for line in rows([one, two]):
+    ...     print(line)
+    search     tavily  $0.032  4 calls
+    search     mojeek   $0.00  1 call, 2 spared; the price of 1 is not known
+               in all  $0.032
+    """
+    if not totals:
+        return
+    total = sum(one.cost_usd for one in totals)
+    amounts = [dollars(one.cost_usd) for one in totals]
+    kinds = [one.kind or "" for one in totals]
+    groups = [f"{_minute(one)}  {one.group}" if timed else one.group for one in totals]
+    left = max(map(len, ["in all", *groups]))
+    right = max(map(len, [dollars(total), *amounts]))
+    gap = f"{'':11}" if any(kinds) else ""
+    for one, group, kind, amount in zip(totals, groups, kinds, amounts, strict=True):
+        head = f"{kind:<11}" if gap else ""
+        yield f"{head}{group:<{left}}  {amount:>{right}}  {_calls(one)}"
+    yield f"{gap}{'in all':<{left}}  {dollars(total):>{right}}"
+
+
+def _minute(total: SpendTotal) -> str:
+    return f"{datetime.fromtimestamp(total.first_at or 0, UTC):%Y-%m-%d %H:%M}"
+
+
+def _calls(total: SpendTotal) -> str:
+    text = f"{total.requests} call{'' if total.requests == 1 else 's'}"
+    if total.cached_requests:
+        text += f", {total.cached_requests} spared"
+    if total.input_tokens or total.output_tokens:
+        text += f", {total.input_tokens + total.output_tokens:,} tokens"
+    return text + (f"; the price of {total.unpriced} is not known" if total.unpriced else "")
+
+
+def _told(totals: Sequence[SpendTotal], **facts: Any) -> dict[str, Any]:
+    return {
+        **facts,
+        "totals": [
+            {
+                "group": one.group,
+                "first_at": one.first_at,
+                "kind": one.kind,
+                "requests": one.requests,
+                "cached_requests": one.cached_requests,
+                "input_tokens": one.input_tokens,
+                "output_tokens": one.output_tokens,
+                "cost_usd": float(one.cost_usd),
+                "unpriced": one.unpriced,
+            }
+            for one in totals
+        ],
+        "cost_usd": float(sum(one.cost_usd for one in totals)),
+        "cost_complete": not any(one.unpriced for one in totals),
+    }

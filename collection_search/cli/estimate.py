@@ -1,0 +1,83 @@
+"""`collection-search run --estimate`: what the run would cost, told without calling anybody."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING, Any
+
+from ..costs import dollars
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from ..context import SearchContext
+    from ..tools.estimate import Estimate
+    from .screen import Screen
+
+
+def show_estimate(given: Mapping[str, Any], context: SearchContext, screen: Screen) -> None:
+    """Print the estimate. Raises InputError, and ConfigError as the run would."""
+    from ..graphs.collection_search import validated
+    from ..tools.estimate import estimated
+
+    estimate = asyncio.run(estimated(validated(given), context))
+    limit = context.cost_limit()
+    if screen.as_json:
+        screen.json({"estimate": told(estimate, limit)})
+        return
+    for line in lines(estimate, limit):
+        screen.line(line)
+
+
+def told(estimate: Estimate, limit_usd: float | None) -> dict[str, Any]:
+    """Return the estimate as JSON has it."""
+    return {
+        "parts": [part.as_dict() for part in estimate.parts],
+        "low_usd": estimate.low_usd,
+        "high_usd": estimate.high_usd,
+        "unknown": estimate.unknown,
+        "max_cost_usd": limit_usd,
+    }
+
+
+def lines(estimate: Estimate, limit_usd: float | None) -> Iterator[str]:
+    """Yield the estimate for people.
+
+    >>> from collection_search.tools.estimate import Estimate, Part
+    >>> search = Part("search", "search", "tavily", "requests", 3, 5, 0.024, 0.04)
+    >>> plan = Part("chat", "plan", "my-model", "tokens", 400, 900, None, None)
+    >>> for line in lines(Estimate([plan, search]), 0.03):
+    ...     print(line)
+    The run would cost $0.024 to $0.04, without what my-model takes (its price is not known):
+      plan    my-model  400 to 900 tokens  price not known
+      search  tavily    3 to 5 requests    $0.024 to $0.04, at prices of 2026-11-21
+    The ceiling of $0.03 may end it early.
+    """
+    if not estimate.parts:
+        yield "The run costs nothing: what it uses is free or on this machine."
+        return
+    without = ", ".join(estimate.unknown)
+    missing = f", without what {without} takes (its price is not known)" if without else ""
+    yield f"The run would cost {_range(estimate.low_usd, estimate.high_usd)}{missing}:"
+    told_of = [(part, f"{_span(part.low, part.high)} {part.unit}") for part in estimate.parts]
+    tasks, names, units = (
+        max(len(text) for text in column)
+        for column in zip(*((part.task, part.name, unit) for part, unit in told_of), strict=True)
+    )
+    for part, unit in told_of:
+        price = "price not known"
+        if part.low_usd is not None and part.high_usd is not None:
+            day = part.as_dict()["priced_on"]
+            price = f"{_range(part.low_usd, part.high_usd)}, at prices of {day}"
+        yield f"  {part.task:<{tasks}}  {part.name:<{names}}  {unit:<{units}}  {price}"
+    if limit_usd is not None and estimate.high_usd > limit_usd:
+        yield f"The ceiling of {dollars(limit_usd)} may end it early."
+
+
+def _range(low: float, high: float) -> str:
+    shown = [dollars(float(f"{amount:.2g}")) for amount in (low, high)]
+    return " to ".join(dict.fromkeys(shown))
+
+
+def _span(low: float, high: float) -> str:
+    return " to ".join(dict.fromkeys(f"{amount:,g}" for amount in (low, high)))

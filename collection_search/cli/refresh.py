@@ -1,0 +1,78 @@
+"""`collection-search collections refresh`: what is new, what has changed, what is gone."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from .add import working
+from .failures import ExitCode
+from .options import AsJson, Provider, Tenant, search_context
+from .prepare import ready_provider
+from .screen import Screen
+from .stored import Name  # noqa: TC001 - typer reads the annotations
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from ..graphs.refresh import RefreshReport
+
+
+def refresh(
+    name: Name,
+    *,
+    no_search: Annotated[
+        bool, typer.Option("--no-search", help="Look at the stored pages only: it costs nothing.")
+    ] = False,
+    provider: Provider = None,
+    tenant: Tenant = None,
+    as_json: AsJson = False,
+) -> None:
+    """Ask a collection's questions again and look at its pages again."""
+    context, screen = search_context(tenant_id=tenant, provider=provider), Screen(as_json=as_json)
+    with working(context):
+        if not no_search:
+            ready_provider(context, screen)
+        from ..graphs.refresh import refresh as refreshed
+
+        with screen.bar(f"Looking at {name}") as advance:
+            report = refreshed(name, context=context, ask=not no_search, on_progress=advance)
+    if as_json:
+        screen.json(report.model_dump())
+    else:
+        for line in lines(report):
+            screen.line(line)
+    for page in report.failed:
+        screen.warn(f"{page.url}: {page.error}")
+    for asked in report.questions:
+        if asked.error:
+            screen.warn(f"{asked.question!r} ended with {asked.outcome}: {asked.error}")
+    raise typer.Exit(_code(report))
+
+
+def lines(report: RefreshReport) -> Iterator[str]:
+    """Yield the report for people.
+
+    >>> from collection_search.graphs.refresh import RefreshReport
+    >>> for line in lines(RefreshReport(collection="py", new=["https://a.org/"], unchanged=["b"])):
+    ...     print(line)
+    Collection py: 1 new, 0 changed, 1 unchanged, 0 gone
+    new      https://a.org/
+    """
+    counts = [f"{len(getattr(report, kind))} {kind}" for kind in _KINDS]
+    counts += [f"{len(report.failed)} failed"] if report.failed else []
+    counts += [f"{len(report.left)} waiting for 'collection-search worker'"] if report.left else []
+    yield f"Collection {report.collection}: {', '.join(counts)}"
+    for kind in ("new", "changed", "gone"):
+        yield from (f"{kind:<8} {url}" for url in getattr(report, kind))
+
+
+_KINDS = ("new", "changed", "unchanged", "gone")
+
+
+def _code(report: RefreshReport) -> ExitCode:
+    if report.failed or report.left:
+        return ExitCode.INGESTION_FAILED
+    ended = {asked.outcome for asked in report.questions}
+    return ExitCode.PROVIDER_FAILED if ended & {"failed", "search_failed"} else ExitCode.DONE

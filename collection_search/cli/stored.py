@@ -1,0 +1,35 @@
+"""Where a command finds what a tenant has stored."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from ..errors import InputError
+
+if TYPE_CHECKING:
+    from ..context import SearchContext
+    from ..ports import CollectionStore
+    from ..records import TenantScope
+
+Name = Annotated[str, typer.Argument(metavar="NAME", help="Name of the collection.")]
+Yes = Annotated[bool, typer.Option("--yes", help="Do not ask.")]
+
+
+def stored(context: SearchContext) -> tuple[CollectionStore, str]:
+    """Return the collections and whose they are."""
+    return asyncio.run(context.storage()).collections, context.tenant()
+
+
+def found(name: str, context: SearchContext) -> tuple[CollectionStore, TenantScope]:
+    """Return where a collection is. Raises InputError when the tenant has none of that name."""
+    from ..records import TenantScope
+
+    store, owner = stored(context)
+    names = [info.collection for info in store.collections(owner)]
+    if name not in names:
+        known = f"Known: {', '.join(names)}." if names else "It has none yet."
+        raise InputError(f"Tenant {owner!r} has no collection {name!r}. {known}")
+    return store, TenantScope(owner, name)

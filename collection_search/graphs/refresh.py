@@ -1,0 +1,234 @@
+"""A living collection: its questions are asked again, and its pages looked at again."""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING, Any, Final
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from ..bridge import offload, run_blocking
+from ..context import SearchContext
+from ..errors import CollectionSearchError, InputError
+from ..masking import told
+from ..tools.ingest import engine_for, wait
+from ..tools.retrieve import scope_of
+from .collection_search import CollectionSearchGraph
+from .universal_ingestion import UniversalIngestionGraph
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from ..ports import Storage
+    from ..records import QuestionRecord, RowStatus, TenantScope, TicketStatus
+
+_AT_ONCE: Final = 50
+"""Documents that are looked at together."""
+
+
+class AskedAgain(BaseModel):
+    """How a question of the collection ended this time."""
+
+    model_config = ConfigDict(frozen=True)
+
+    question: str
+    outcome: str
+    """The graph's, or `failed`."""
+    error: str | None = None
+
+
+class FailedPage(BaseModel):
+    """A page that could not be had; what was stored of it stays."""
+
+    model_config = ConfigDict(frozen=True)
+
+    url: str
+    error: str
+
+
+class RefreshReport(BaseModel):
+    """What became of a collection. Pages are told by their URL, in order of the alphabet."""
+
+    model_config = ConfigDict(frozen=True)
+
+    collection: str
+    questions: list[AskedAgain] = Field(default_factory=list)
+    new: list[str] = Field(default_factory=list)
+    changed: list[str] = Field(default_factory=list)
+    unchanged: list[str] = Field(default_factory=list)
+    gone: list[str] = Field(default_factory=list)
+    failed: list[FailedPage] = Field(default_factory=list)
+    left: list[str] = Field(default_factory=list)
+    """Pages that were not done in time; workers go on with them."""
+
+
+def refresh(
+    collection: str,
+    *,
+    tenant: str | None = None,
+    context: SearchContext | None = None,
+    ask: bool = True,
+    timeout_s: float = 600.0,
+    on_progress: Callable[[int, int], None] | None = None,
+) -> RefreshReport:
+    """Return what is new, changed, unchanged, gone and failed since the collection was filled.
+
+    Its questions are asked again, unless `ask` is False, and what they find is ingested as it was
+    then; every fetched page is looked at again, by a conditional request where its site knows
+    such; pages that vanished leave the collection. `on_progress` gets how many pages are done, of
+    how many. Works inside a running event loop too, which it blocks: see `arefresh`.
+
+    Raises InputError for a collection that is not there, ConfigError, StoreError. A question or
+    a page that fails is in the report.
+    """
+    return run_blocking(
+        arefresh(
+            collection,
+            tenant=tenant,
+            context=context,
+            ask=ask,
+            timeout_s=timeout_s,
+            on_progress=on_progress,
+        )
+    )
+
+
+async def arefresh(
+    collection: str,
+    *,
+    tenant: str | None = None,
+    context: SearchContext | None = None,
+    ask: bool = True,
+    timeout_s: float = 600.0,
+    on_progress: Callable[[int, int], None] | None = None,
+) -> RefreshReport:
+    """Return what `refresh` returns, from within an event loop."""
+    whose = {} if tenant is None else {"tenant_id": tenant}
+    context = (context or SearchContext()).model_copy(update={**whose, "asks_anew": True})
+    store, scope = await context.storage(), scope_of(context.tenant(), collection)
+    engine = await engine_for(context)  # held, so that hosts and models are known throughout
+    before = await offload(_hashes, store, scope)
+    keys = await offload(_fetched, store, scope, list(before))
+    tickets = [(await offload(store.ledger.refetch, scope, url_keys=keys)).ticket_id]
+    engine.start()
+    asked: list[AskedAgain] = []
+    for record in await offload(store.collections.questions, scope) if ask else ():
+        again, ticket = await _asked(record, context, collection)
+        asked.append(again)
+        tickets += [ticket] if ticket else []
+    rows = await offload(_settled, tickets, context, timeout_s, on_progress)
+    after = await offload(store.collections.hashes, scope)
+    return _report(collection, asked, rows, before, after)
+
+
+def _hashes(store: Storage, scope: TenantScope) -> dict[str, str]:
+    names = {info.collection for info in store.collections.collections(scope.tenant_id)}
+    if scope.collection not in names:
+        raise InputError(f"Tenant {scope.tenant_id!r} has no collection {scope.collection!r}.")
+    return store.collections.hashes(scope)
+
+
+def _fetched(store: Storage, scope: TenantScope, keys: Sequence[str]) -> list[str] | None:
+    """Return the stored pages that were fetched; None for all that the ledger knows.
+
+    A text that a provider delivered comes again with its question: fetching could only lose it.
+    """
+    fetched = [
+        stored.document.url_key
+        for start in range(0, len(keys), _AT_ONCE)
+        for stored in store.collections.get(scope, keys[start : start + _AT_ONCE])
+        if "fetched_at" in stored.document.provenance
+    ]
+    return None if len(fetched) == len(keys) else fetched
+
+
+async def _asked(
+    record: QuestionRecord, context: SearchContext, collection: str
+) -> tuple[AskedAgain, str | None]:
+    """Ask a question as it was asked before; return how it ended, and the ticket of its pages."""
+    if context.provider is None and record.provider is not None:
+        context = context.model_copy(update={"provider": record.provider})
+    try:
+        output = await _run(record, context, collection)
+    except CollectionSearchError as error:
+        cause = told(str(error))
+        return AskedAgain(question=record.question, outcome="failed", error=cause), None
+    receipt = output["ingestion"] or {}
+    failures = [*(output["search"] or {}).get("errors", ()), receipt.get("error")]
+    why = next((failure["message"] for failure in failures if failure), None)
+    asked = AskedAgain(question=record.question, outcome=output["outcome"], error=why)
+    return asked, receipt.get("ticket")
+
+
+async def _run(record: QuestionRecord, context: SearchContext, collection: str) -> Any:
+    if record.auto_ingest_min_score is None:  # asked by a search alone, without ranking
+        given = {
+            "source": "search",
+            "query": record.question,
+            "collection_scope": collection,
+            "max_results": record.auto_ingest_top_k or 10,
+        }
+        return await UniversalIngestionGraph(context).arun(given)
+    question = {
+        "question": record.question,
+        "collection_scope": collection,
+        "purpose": record.purpose,
+        "quality_mode": record.quality_mode,
+        "max_candidates": record.max_candidates,
+        "auto_ingest": True,
+        "auto_ingest_top_k": record.auto_ingest_top_k or 10,
+        "auto_ingest_min_score": record.auto_ingest_min_score,
+    }
+    return (await CollectionSearchGraph(context).arun(question))[1]
+
+
+def _settled(
+    tickets: Sequence[str],
+    context: SearchContext,
+    timeout_s: float,
+    on_progress: Callable[[int, int], None] | None,
+) -> dict[str, RowStatus]:
+    """Wait for every ticket and return its pages by key."""
+    rows: dict[str, RowStatus] = {}
+    deadline = time.monotonic() + timeout_s
+    for ticket in tickets:
+
+        def show(status: TicketStatus) -> None:
+            if on_progress is not None:
+                on_progress(status.count - status.left(fetch=True), status.count)
+
+        left_s = max(0.0, deadline - time.monotonic())
+        tenant = context.tenant()
+        status = wait(ticket, left_s, tenant=tenant, context=context, on_progress=show)
+        rows |= {row.url_key: row for row in status.rows}
+    return rows
+
+
+def _report(
+    collection: str,
+    asked: list[AskedAgain],
+    rows: dict[str, RowStatus],
+    before: dict[str, str],
+    after: dict[str, str],
+) -> RefreshReport:
+    """Compare what was stored before with what is now."""
+
+    def urls(*keys: str) -> list[str]:
+        return sorted(rows[key].url if key in rows else key for key in keys)
+
+    failed = {key: row for key, row in rows.items() if row.state == "dead"}
+    left = {key for key, row in rows.items() if row.state in {"waiting", "to_fetch", "working"}}
+    same = {key for key in before.keys() & after.keys() if before[key] == after[key]}
+    return RefreshReport(
+        collection=collection,
+        questions=asked,
+        new=urls(*(after.keys() - before.keys())),
+        changed=urls(*(before.keys() & after.keys() - same)),
+        unchanged=urls(*(same - failed.keys() - left)),
+        gone=urls(*(before.keys() - after.keys())),
+        failed=sorted(
+            (FailedPage(url=row.url, error=row.error or "") for row in failed.values()),
+            key=lambda page: page.url,
+        ),
+        left=urls(*left),
+    )

@@ -1,0 +1,138 @@
+"""The universal ingestion graph: pages from a search or a list, staged and ingested."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Literal
+
+from langgraph.graph import END, START, StateGraph
+
+from ..bridge import run_blocking
+from ..context import SearchContext
+from ..contracts import IngestionInput
+from ..errors import CollectionSearchError, IngestError
+from ..nodes.acquire import acquire
+from ..nodes.ingest_candidates import ingest_candidates
+from ..nodes.select_candidates import select_candidates
+from ..nodes.stage_candidates import stage_candidates
+from ..records import Ticket
+from ..state import IngestionOutput, IngestionState
+from .faces import BothFaces, Choice, checked, unobserved
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from langgraph.graph.state import CompiledStateGraph
+
+    from ..records import IngestionItem, IngestionRequest
+
+NAME = "universal_ingestion"
+
+
+def build_graph(**compile_options: Any) -> CompiledStateGraph[Any, Any, Any, Any]:
+    """Return the compiled graph; `compile_options` (checkpointer, cache ...) go to `compile`."""
+    graph = StateGraph(
+        IngestionState,
+        context_schema=SearchContext,
+        input_schema=IngestionInput,
+        output_schema=IngestionOutput,
+    )
+    # Typed with the input model, or LangGraph would neither validate nor fill in the defaults.
+    graph.add_node("k_acquire", BothFaces(acquire), input_schema=IngestionInput)
+    graph.add_node("k_select", BothFaces(select_candidates))
+    graph.add_node("k_stage", BothFaces(stage_candidates))
+    graph.add_node("k_ingest", BothFaces(ingest_candidates))
+    graph.add_edge(START, "k_acquire")
+    graph.add_edge("k_acquire", "k_select")
+    graph.add_conditional_edges("k_select", Choice(_after_select), ["k_stage", END])
+    graph.add_conditional_edges("k_stage", Choice(_after_stage), ["k_ingest", END])
+    graph.add_edge("k_ingest", END)
+    compiled = graph.compile(name=NAME, **compile_options)
+    unobserved(compiled)
+    return compiled
+
+
+def _after_select(state: IngestionState) -> Literal["k_stage", "__end__"]:
+    return "__end__" if state["outcome"] else "k_stage"
+
+
+def _after_stage(state: IngestionState) -> Literal["k_ingest", "__end__"]:
+    return "__end__" if state["outcome"] else "k_ingest"
+
+
+graph = build_graph()
+_delegated = build_graph(checkpointer=False)
+"""As a part of another graph's node: that node begins anew, so steps in between need no memory."""
+
+
+class UniversalIngestionGraph:
+    """The graph with a context of its own: the shortest way to run it from Python."""
+
+    def __init__(
+        self,
+        context: SearchContext | None = None,
+        compiled: CompiledStateGraph[Any, Any, Any, Any] = graph,
+    ) -> None:
+        self.context = context or SearchContext(workflow_id=NAME)
+        self.graph = compiled
+
+    def run(self, state: Mapping[str, Any]) -> IngestionOutput:
+        """Return the graph's output.
+
+        Raises InputError naming each wrong field or a session that is not there, ConfigError,
+        StoreError. A failing provider is an outcome; an ingestion that could not be started is the
+        flag `ingestion_failed`: the pages stay staged.
+        """
+        return run_blocking(self.arun(state))
+
+    async def arun(self, state: Mapping[str, Any]) -> IngestionOutput:
+        """Return what `run` returns, from within an event loop."""
+        given = checked(IngestionInput, state).model_dump(mode="json")
+        output: IngestionOutput = await self.graph.ainvoke(given, context=self.context)  # type: ignore[assignment]
+        return output
+
+
+class GraphTrigger:
+    """Starts ingestions by the graph: implements `collection_search.ports.IngestionTrigger`."""
+
+    def __init__(self, context: SearchContext) -> None:
+        self._context = context
+
+    async def trigger(self, request: IngestionRequest) -> Ticket:
+        """Return the durable receipt. Raises `IngestError`; nothing was accepted then."""
+        context = self._context.model_copy(
+            update={
+                "tenant_id": request.scope.tenant_id,
+                "run_id": request.run_id or self._context.run_id,
+                "trace_id": request.trace_id or self._context.trace_id,
+            }
+        )
+        given = {
+            "source": "preselected",
+            "mode": "acquire_and_ingest",
+            "selection": "all",
+            "collection_scope": request.scope.collection,
+            "preselected_results": [_preselected(item) for item in request.items],
+        }
+        try:
+            output = await UniversalIngestionGraph(context, _delegated).arun(given)
+        except CollectionSearchError as error:
+            raise IngestError(f"The ingestion could not be started. {error}") from error
+        receipt = output["ingestion"]
+        if receipt is None or receipt["ticket"] is None:
+            cause = receipt["error"] if receipt else None
+            raise IngestError(cause["message"] if cause else "There are no pages to ingest.")
+        return Ticket(
+            ticket_id=receipt["ticket"],
+            tenant_id=request.scope.tenant_id,
+            collection=receipt["collection"],
+            count=receipt["count"],
+        )
+
+
+def _preselected(item: IngestionItem) -> dict[str, Any]:
+    return {
+        "url": item.url,
+        "title": item.title,
+        "content_ref": item.content_ref,
+        "provenance": dict(item.provenance),
+    }

@@ -1,0 +1,227 @@
+"""Get pages to ingest: by one search, from a list, or from a staged session."""
+
+from __future__ import annotations
+
+import logging
+from typing import TYPE_CHECKING, Any
+
+from ..bridge import offload
+from ..errors import InputError
+from ..masking import captured_query, loggable
+from ..tools.search_route import search_route
+from ..tools.storage_rights import may_store
+from ..urls import url_key
+from .stage import Stage, stage
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from ..contracts import IngestionInput, SearchResult, WebSearchResponse
+    from ..state import (
+        AcquiredPage,
+        AcquireUpdate,
+        IngestionFlag,
+        IngestionOutcome,
+        SearchReport,
+    )
+
+logger = logging.getLogger(__name__)
+
+
+@stage("k_acquire")
+async def acquire(state: IngestionInput, at: Stage) -> AcquireUpdate:
+    """Return the validated input and the distinct pages, best first.
+
+    Raises InputError for a session that this tenant does not have.
+    """
+    if state.session_id is not None:
+        return await _from_session(state, at)
+    if state.source == "preselected":
+        return _update(state, _distinct(_preselected(state)))
+    return await _from_search(state, at)
+
+
+async def _from_session(state: IngestionInput, at: Stage) -> AcquireUpdate:
+    store, tenant = await at.context.storage(), at.context.tenant()
+    staged = await offload(store.staging.session, tenant, str(state.session_id))
+    if staged is None:
+        raise InputError(f"Tenant {tenant!r} has no staged session {state.session_id!r}.")
+    pages: list[AcquiredPage] = [_page(**candidate) for candidate in staged.candidates]
+    return _update(state, pages, session_id=staged.session_id)
+
+
+async def _from_search(state: IngestionInput, at: Stage) -> AcquireUpdate:
+    query = state.query or ""
+    route = await search_route(
+        at.context, max_results=state.max_results, sink=at.sink, account=at.account
+    )
+    response = await route.arun(query=query, context=at.context.tool_context(at.ids))
+    report = _report(query, response, route.reason)
+    at.emit({"type": "query_finished", "node": at.name, "report": report["queries"][0]})
+    pages = _distinct(_found(response, query))
+    flags: list[IngestionFlag] = []
+    if not await _stage_texts(pages, response, at):
+        flags.append("staging_failed")
+    outcome: IngestionOutcome | None = None if pages else "no_candidates"
+    if report["errors"]:
+        outcome = "search_failed"
+        at.span.fail(report["errors"][0]["kind"], report["errors"][0]["message"])
+    return _update(
+        state,
+        pages,
+        search=report,
+        outcome=outcome,
+        flags=flags,
+        facts={
+            "query": captured_query(query, at.context.using().capture_query),
+            "provider": report["provider"],
+            "request_count": response.outcome.meta["request_count"],
+            "cost_usd": at.account.searched([response]),
+        },
+    )
+
+
+def _update(
+    state: IngestionInput,
+    pages: list[AcquiredPage],
+    *,
+    search: SearchReport | None = None,
+    session_id: str | None = None,
+    outcome: IngestionOutcome | None = None,
+    flags: Iterable[IngestionFlag] = (),
+    facts: dict[str, Any] | None = None,
+) -> AcquireUpdate:
+    return {
+        "source": state.source,
+        "mode": state.mode,
+        "collection_scope": state.collection_scope,
+        "query": state.query,
+        "max_results": state.max_results,
+        "min_snippet_chars": state.min_snippet_chars,
+        "selection": state.selection or ("top_k" if state.source == "search" else "all"),
+        "search": search,
+        "candidates": pages,
+        "dropped": [],
+        "session_id": session_id,
+        "ingestion": None,
+        "outcome": outcome,
+        "flags": list(flags),
+        "telemetry": {
+            "source": state.source or "session",
+            "result_count": len(pages),
+            "cost_usd": 0.0,
+            **(facts or {}),
+        },
+    }
+
+
+def _preselected(state: IngestionInput) -> Iterable[AcquiredPage]:
+    for one in state.preselected_results:
+        yield _page(
+            url=one.url,
+            title=one.title,
+            snippet=one.snippet,
+            content_ref=one.content_ref,
+            provenance=one.provenance,
+        )
+
+
+def _found(response: WebSearchResponse, query: str) -> Iterable[AcquiredPage]:
+    provider = str(response.outcome.meta["provider"])
+    for position, result in enumerate(response.results, start=1):
+        said = {
+            "query": query,
+            "provider": provider,
+            "source": result.source,
+            "position": position,
+            "score": result.score,
+            "published_date": result.published_date,
+        }
+        yield _page(
+            url=result.url,
+            title=result.title,
+            snippet=result.snippet,
+            provenance={name: value for name, value in said.items() if value is not None},
+        )
+
+
+def _page(
+    *,
+    url: str,
+    title: str,
+    snippet: str,
+    content_ref: str | None = None,
+    provenance: dict[str, Any],
+    **_: Any,
+) -> AcquiredPage:
+    return {
+        "url": url,
+        "url_key": url_key(url),
+        "title": title,
+        "snippet": snippet,
+        "content_ref": content_ref,
+        "provenance": provenance,
+    }
+
+
+def _distinct(pages: Iterable[AcquiredPage]) -> list[AcquiredPage]:
+    found: dict[str, AcquiredPage] = {}
+    for page in pages:
+        found.setdefault(page["url_key"], page)
+    return list(found.values())
+
+
+async def _stage_texts(pages: list[AcquiredPage], response: WebSearchResponse, at: Stage) -> bool:
+    """Keep the texts that may be kept; False when that failed: the pages are then fetched."""
+    texts = {url_key(result.url): result.content for result in _with_text(response)}
+    staged = [page for page in pages if page["url_key"] in texts]
+    if not staged or not await offload(may_store, str(response.outcome.meta["provider"])):
+        return True
+    try:
+        store = await at.context.storage()
+        wanted = [texts[page["url_key"]] or "" for page in staged]
+        refs = await offload(store.staging.put, at.context.tenant(), wanted)
+    except Exception as error:
+        logger.warning("page texts could not be staged", exc_info=loggable(error))
+        return False
+    for page, ref in zip(staged, refs, strict=True):
+        page["content_ref"] = ref
+    return True
+
+
+def _with_text(response: WebSearchResponse) -> list[SearchResult]:
+    return [result for result in reversed(response.results) if result.content]
+
+
+def _report(query: str, response: WebSearchResponse, reason: str) -> SearchReport:
+    meta = response.outcome.meta
+    error = meta.get("error") if response.outcome.decision == "error" else None
+    return {
+        "provider": str(meta["provider"]),
+        "provider_reason": reason,
+        "queries": [
+            {
+                "query": query,
+                "decision": response.outcome.decision,
+                "rationale": response.outcome.rationale,
+                "result_count": meta["result_count"],
+                "latency_ms": meta["latency_ms"],
+                "quota_remaining": meta.get("quota_remaining"),
+            }
+        ],
+        "errors": [
+            {
+                "query": query,
+                "rationale": response.outcome.rationale,
+                "kind": error["kind"],
+                "code": error["code"],
+                "message": error["message"],
+                "http_status": meta.get("http_status"),
+                "retry_in_ms": error.get("retry_in_ms"),
+            }
+        ]
+        if error
+        else [],
+        "result_count": len(response.results),
+        "notices": list(dict.fromkeys(meta["notices"])),
+    }

@@ -1,0 +1,114 @@
+"""Hand staged pages over for ingestion."""
+
+from __future__ import annotations
+
+import logging
+from typing import TYPE_CHECKING, Any
+
+from ..bridge import offload
+from ..errors import CollectionSearchError
+from ..masking import loggable, told
+from ..records import IngestionRequest, QuestionRecord, TenantScope
+from ..tools.ingest import staged_items
+from ..tools.questions import remember
+from .stage import Stage, stage
+
+if TYPE_CHECKING:
+    from ..records import Ticket
+    from ..state import IngestionReceipt, IngestionState, StartUpdate
+
+logger = logging.getLogger(__name__)
+
+
+@stage("k_ingest")
+async def ingest_candidates(state: IngestionState, at: Stage) -> StartUpdate:
+    """Return the ticket of the started ingestion, or why there is none: the pages stay staged."""
+    request = _request(state, at)
+    try:
+        trigger = await at.context.ledger_trigger()
+        ticket = await trigger.trigger(request)
+    except Exception as error:  # noqa: BLE001 - a host's trigger may raise anything
+        return _failed(state, at, error)
+    await _close_session(state, at)
+    if state["source"] == "search" and state["query"]:
+        record = QuestionRecord(
+            question=state["query"],
+            purpose="universal_ingestion",
+            auto_ingest_top_k=state["max_results"],
+            url_keys=[page["url_key"] for page in state["candidates"]],
+        )
+        await remember(at.context, request.scope, record)
+    return _started(request, ticket)
+
+
+def _request(state: IngestionState, at: Stage) -> IngestionRequest:
+    shared: dict[str, Any] = {
+        "workflow_id": at.context.workflow_id,
+        "approved_by": "universal_ingestion",
+        **at.ids,
+    }
+    if at.context.case_id:
+        shared["case_id"] = at.context.case_id
+    if state["query"]:
+        shared["question"] = state["query"]
+    items = [
+        item
+        for rank, page in enumerate(state["candidates"], start=1)
+        for item in staged_items([page], {**shared, "rank": rank})
+    ]
+    question = items[0].provenance.get("question") if items else None
+    return IngestionRequest(
+        scope=TenantScope(at.context.tenant(), state["collection_scope"]),
+        items=items,
+        question=question if isinstance(question, str) else None,
+        run_id=at.ids["run_id"],
+        trace_id=at.ids["trace_id"],
+    )
+
+
+async def _close_session(state: IngestionState, at: Stage) -> None:
+    """Forget what the ledger has now; a session that stays does no harm."""
+    try:
+        store = await at.context.storage()
+        await offload(store.staging.close_session, at.context.tenant(), str(state["session_id"]))
+    except CollectionSearchError as error:
+        logger.warning("a staged session could not be closed", exc_info=loggable(error))
+
+
+def _started(request: IngestionRequest, ticket: Ticket) -> StartUpdate:
+    receipt: IngestionReceipt = {
+        "ticket": ticket.ticket_id,
+        "count": ticket.count,
+        "collection": ticket.collection,
+        "threshold": None,
+        "urls": [item.url for item in request.items],
+        "error": None,
+    }
+    return {
+        "session_id": None,
+        "ingestion": receipt,
+        "outcome": "ingestion_started",
+        "flags": [],
+        "telemetry": {"count": ticket.count, "ticket": ticket.ticket_id, "cost_usd": 0.0},
+    }
+
+
+def _failed(state: IngestionState, at: Stage, error: Exception) -> StartUpdate:
+    kind, message = type(error).__name__, told(str(error)) or type(error).__name__
+    logger.error("the ingestion could not be started", extra={**at.ids, "cause": message})
+    at.span.fail(kind, message)
+    receipt: IngestionReceipt = {
+        "ticket": None,
+        "count": 0,
+        "collection": state["collection_scope"],
+        "threshold": None,
+        "urls": [],
+        "error": {"kind": kind, "message": message},
+    }
+    return {
+        "session_id": state["session_id"],
+        "ingestion": receipt,
+        "outcome": "acquired",
+        "flags": ["ingestion_failed"],
+        "telemetry": {"count": 0, "error": message, "cost_usd": 0.0},
+    }

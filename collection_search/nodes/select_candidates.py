@@ -1,0 +1,48 @@
+"""Choose among the acquired pages; what is too thin or too much is dropped, with the reason."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import TYPE_CHECKING
+
+from .stage import Stage, stage
+
+if TYPE_CHECKING:
+    from ..state import AcquiredPage, DroppedPage, IngestionState, SelectUpdate
+
+
+@stage("k_select")
+async def select_candidates(state: IngestionState, _: Stage) -> SelectUpdate:
+    """Return the pages that are kept, in order, and why the others are not.
+
+    The length of a snippet counts for found pages without a text only: who preselects a page has
+    looked at it.
+    """
+    kept: list[AcquiredPage] = []
+    dropped: list[DroppedPage] = []
+    most = state["max_results"] if state["selection"] == "top_k" else len(state["candidates"])
+    for page in state["candidates"]:
+        if state["source"] == "search" and _is_thin(page, state["min_snippet_chars"]):
+            dropped.append({"url": page["url"], "reason": "snippet_too_short"})
+        elif len(kept) >= most:
+            dropped.append({"url": page["url"], "reason": "beyond_max_results"})
+        else:
+            kept.append(page)
+    reasons = Counter(page["reason"] for page in dropped)
+    return {
+        "candidates": kept,
+        "dropped": dropped,
+        "outcome": state["outcome"] or (None if kept else "no_candidates"),
+        "flags": [],
+        "telemetry": {
+            "selection": state["selection"],
+            "selected_count": len(kept),
+            "snippet_too_short_count": reasons["snippet_too_short"],
+            "beyond_max_results_count": reasons["beyond_max_results"],
+            "cost_usd": 0.0,
+        },
+    }
+
+
+def _is_thin(page: AcquiredPage, chars: int) -> bool:
+    return page["content_ref"] is None and len(page["snippet"]) < chars

@@ -1,0 +1,41 @@
+"""Write the chosen pages down, so that they can be ingested now or later."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from ..bridge import offload
+from ..records import TenantScope
+from .stage import Stage, stage
+
+if TYPE_CHECKING:
+    from ..state import IngestionOutcome, IngestionState, StageUpdate
+
+
+@stage("k_stage")
+async def stage_candidates(state: IngestionState, at: Stage) -> StageUpdate:
+    """Return the staged session; one that is ingested again stays as it is. Raises StoreError."""
+    session_id = state["session_id"]
+    if session_id is None:
+        store = await at.context.storage()
+        scope = TenantScope(at.context.tenant(), state["collection_scope"])
+        facts = {
+            "source": state["source"],
+            "mode": state["mode"],
+            "query": state["query"],
+            **at.ids,
+        }
+        session_id = await offload(
+            store.staging.open_session, scope, list(state["candidates"]), facts
+        )
+    outcome: IngestionOutcome | None = "acquired" if state["mode"] == "acquire_only" else None
+    return {
+        "session_id": session_id,
+        "outcome": outcome,
+        "flags": [],
+        "telemetry": {
+            "session_id": session_id,
+            "staged_count": len(state["candidates"]),
+            "cost_usd": 0.0,
+        },
+    }

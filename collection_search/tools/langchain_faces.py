@@ -1,0 +1,372 @@
+"""A collection as LangChain knows it: a vector store, and a retriever."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import uuid
+from typing import TYPE_CHECKING, Any, Final
+
+import numpy as np
+from langchain_core.documents import Document as LangChainDocument
+from langchain_core.retrievers import BaseRetriever
+from langchain_core.vectorstores import VectorStore
+from pydantic import ConfigDict, Field
+
+from ..bridge import offload, run_blocking
+from ..context import SearchContext
+from ..errors import InputError, InvalidUrlError, ModelError
+from ..records import Chunk, Document
+from ..text import excerpt, plain
+from ..urls import normalize_url
+from .retrieve import aretrieve, embedder_for, question_vector, scope_of
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from typing import Self
+
+    from langchain_core.callbacks import (
+        AsyncCallbackManagerForRetrieverRun,
+        CallbackManagerForRetrieverRun,
+    )
+    from langchain_core.embeddings import Embeddings
+
+    from ..ports import Embedder, Storage
+    from ..records import Filters, Passage, StoredChunk, TenantScope, Vectors
+
+METADATA: Final = "metadata"
+"""Where a document's provenance keeps what LangChain's caller said of it."""
+TITLE_CHARS: Final = 120
+BATCH: Final = 64
+"""Texts that are embedded in one request."""
+
+
+class CollectionRetriever(BaseRetriever):
+    """Finds passages of a tenant's collection, best first, with scores of 0-100 in the metadata."""
+
+    model_config = ConfigDict(arbitrary_types_allowed=True)
+
+    collection: str
+    tenant: str
+    k: int = Field(default=8, ge=1, le=100)
+    search_context: SearchContext | None = None
+
+    async def _aget_relevant_documents(
+        self,
+        query: str,
+        *,
+        run_manager: AsyncCallbackManagerForRetrieverRun,  # noqa: ARG002 - the signature is given
+        k: int | None = None,
+    ) -> list[LangChainDocument]:
+        passages = await aretrieve(
+            query,
+            collection=self.collection,
+            tenant=self.tenant,
+            k=k or self.k,
+            context=self.search_context,
+        )
+        return [_of_passage(passage) for passage in passages]
+
+    def _get_relevant_documents(
+        self,
+        query: str,
+        *,
+        run_manager: CallbackManagerForRetrieverRun,  # noqa: ARG002 - the signature is given
+        k: int | None = None,
+    ) -> list[LangChainDocument]:
+        return run_blocking(
+            self._aget_relevant_documents(query, run_manager=None, k=k)  # type: ignore[arg-type]
+        )
+
+
+class CollectionVectorStore(VectorStore):
+    """A tenant's collection; texts that are added become documents of one chunk each.
+
+    With `embedding`, any LangChain `Embeddings`, the collection is bound to it when it is empty;
+    without, the settings' embedder is used, or words alone. Pages that were ingested are found as
+    well: their ids are `url_key#chunk`. Filters are those of the store, see
+    `collection_search.records.FILTER_KEYS`. Raises ConfigError for another embedder than the one
+    that filled the collection, InputError for metadata that is not JSON, StoreError, ModelError.
+    """
+
+    def __init__(
+        self,
+        collection: str,
+        *,
+        tenant: str,
+        embedding: Embeddings | None = None,
+        fingerprint: str | None = None,
+        context: SearchContext | None = None,
+    ) -> None:
+        self._scope = scope_of(tenant, collection)
+        self._embedding = embedding
+        self._fingerprint = fingerprint
+        self._context = context or SearchContext()
+
+    @property
+    def embeddings(self) -> Embeddings | None:
+        """Return the LangChain embeddings that were given."""
+        return self._embedding
+
+    # --- writing
+
+    async def aadd_texts(
+        self,
+        texts: Iterable[str],
+        metadatas: list[dict[str, Any]] | None = None,
+        *,
+        ids: list[str] | None = None,
+        **kwargs: Any,  # noqa: ARG002 - the signature is given
+    ) -> list[str]:
+        """Store the texts and return their ids; an id that is known is replaced."""
+        said = [plain(text) for text in texts]
+        facts = metadatas or [{} for _ in said]
+        keys = [key or str(uuid.uuid4()) for key in ids or [""] * len(said)]
+        if not len(said) == len(facts) == len(keys):
+            raise InputError("Give as many metadatas and ids as texts.")
+        documents = [_document(*one) for one in zip(keys, said, facts, strict=True)]
+        store, embedder = await self._ports(binds=True)
+        vectors = await _vectors(said, embedder)
+        await offload(_put, store, self._scope, documents, said, vectors)
+        return keys
+
+    def add_texts(
+        self,
+        texts: Iterable[str],
+        metadatas: list[dict[str, Any]] | None = None,
+        *,
+        ids: list[str] | None = None,
+        **kwargs: Any,
+    ) -> list[str]:
+        """Return the same as `aadd_texts`. Blocks."""
+        return run_blocking(self.aadd_texts(texts, metadatas, ids=ids, **kwargs))
+
+    async def adelete(self, ids: list[str] | None = None, **kwargs: Any) -> bool:  # noqa: ARG002
+        """Delete these documents and return True; those that are not there do not matter."""
+        if ids is None:
+            raise InputError("Give the ids of what is to be deleted.")
+        store = await self._context.storage()
+
+        def delete() -> None:
+            for key in ids:
+                store.collections.delete_document(self._scope, _url_key(key))
+
+        await offload(delete)
+        return True
+
+    def delete(self, ids: list[str] | None = None, **kwargs: Any) -> bool:
+        """Return the same as `adelete`. Blocks."""
+        return run_blocking(self.adelete(ids, **kwargs))
+
+    # --- reading
+
+    async def aget_by_ids(self, ids: Sequence[str], /) -> list[LangChainDocument]:
+        """Return the documents with these ids; those that are not there are left out."""
+        store = await self._context.storage()
+        keys = list(dict.fromkeys(map(_url_key, ids)))
+        stored = await offload(store.collections.get, self._scope, keys)
+        known = {
+            one.id: one
+            for document, chunks in stored
+            for one in (_shown(document, chunk) for chunk in chunks)
+        }
+        return [known[key] for key in ids if key in known]
+
+    def get_by_ids(self, ids: Sequence[str], /) -> list[LangChainDocument]:
+        """Return the same as `aget_by_ids`. Blocks."""
+        return run_blocking(self.aget_by_ids(ids))
+
+    async def asimilarity_search_with_score(
+        self,
+        query: str,
+        k: int = 4,
+        *,
+        filter: Filters | None = None,  # noqa: A002 - LangChain's word
+        **kwargs: Any,  # noqa: ARG002 - the signature is given
+    ) -> list[tuple[LangChainDocument, float]]:
+        """Return at most `k` documents with their similarity, best first.
+
+        Words and vectors order them together. The score is the cosine (-1 to 1), in a collection
+        without vectors BM25, which compares within one answer only.
+        """
+        store, embedder = await self._ports()
+        vector = None if embedder is None else await question_vector(query, embedder)
+        return await self._found(store, query, vector, k, filter)
+
+    def similarity_search_with_score(
+        self, *args: Any, **kwargs: Any
+    ) -> list[tuple[LangChainDocument, float]]:
+        """Return the same as `asimilarity_search_with_score`. Blocks."""
+        return run_blocking(self.asimilarity_search_with_score(*args, **kwargs))
+
+    async def asimilarity_search(
+        self, query: str, k: int = 4, **kwargs: Any
+    ) -> list[LangChainDocument]:
+        """Return at most `k` documents, best first."""
+        return [one for one, _ in await self.asimilarity_search_with_score(query, k, **kwargs)]
+
+    def similarity_search(self, query: str, k: int = 4, **kwargs: Any) -> list[LangChainDocument]:
+        """Return the same as `asimilarity_search`. Blocks."""
+        return run_blocking(self.asimilarity_search(query, k, **kwargs))
+
+    async def asimilarity_search_by_vector(
+        self,
+        embedding: list[float],
+        k: int = 4,
+        *,
+        filter: Filters | None = None,  # noqa: A002 - LangChain's word
+        **kwargs: Any,  # noqa: ARG002 - the signature is given
+    ) -> list[LangChainDocument]:
+        """Return at most `k` documents near the vector, best first."""
+        vector = np.asarray([embedding], np.float32)
+        length = float(np.linalg.norm(vector))
+        if not 0 < length < np.inf:
+            raise InputError("The vector holds no numbers, or zeros only.")
+        store = await self._context.storage()
+        return [one for one, _ in await self._found(store, "", vector / length, k, filter)]
+
+    def similarity_search_by_vector(
+        self, embedding: list[float], k: int = 4, **kwargs: Any
+    ) -> list[LangChainDocument]:
+        """Return the same as `asimilarity_search_by_vector`. Blocks."""
+        return run_blocking(self.asimilarity_search_by_vector(embedding, k, **kwargs))
+
+    def _select_relevance_score_fn(self) -> Callable[[float], float]:
+        return lambda cosine: max(0.0, min(1.0, cosine))
+
+    @classmethod
+    def from_texts(
+        cls,
+        texts: list[str],
+        embedding: Embeddings,
+        metadatas: list[dict[str, Any]] | None = None,
+        *,
+        ids: list[str] | None = None,
+        **kwargs: Any,
+    ) -> Self:
+        """Return a store with these texts; `collection` and `tenant` are needed as keywords."""
+        store = cls(embedding=embedding, **kwargs)
+        store.add_texts(texts, metadatas, ids=list(ids) if ids else None)
+        return store
+
+    # --- inside
+
+    async def _ports(self, *, binds: bool = False) -> tuple[Storage, Embedder | None]:
+        """Return the store and the collection's embedder; `binds` an empty collection to it."""
+        store = await self._context.storage()
+        context = self._context
+        if self._embedding is not None:
+            context = context.model_copy(update={"embeddings": self._named(self._embedding)})
+        if binds and (embedder := await context.embedder()) is not None:
+            await offload(store.collections.bind_embedder, self._scope, embedder.fingerprint)
+        return store, await embedder_for(context, store, self._scope)
+
+    def _named(self, embedding: Embeddings) -> Any:
+        if self._fingerprint is None:
+            return embedding
+        from ..registry import load
+
+        return load("embeddings", "langchain")(
+            embedding,
+            self._fingerprint,
+            timeout_s=self._context.using().model_timeout_s,
+        )
+
+    async def _found(
+        self, store: Storage, query: str, vector: Vectors | None, k: int, filters: Filters | None
+    ) -> list[tuple[LangChainDocument, float]]:
+        found = await offload(
+            store.collections.search, self._scope, query, vector=vector, limit=k, filters=filters
+        )
+        return [(_shown(one.document, one.chunk), _score(one, vector)) for one in found]
+
+
+async def _vectors(texts: Sequence[str], embedder: Embedder | None) -> list[Any]:
+    """Return a vector per text, None for each where the collection has none."""
+    if embedder is None:
+        return [None] * len(texts)
+    rows: list[Any] = []
+    for start in range(0, len(texts), BATCH):
+        part = texts[start : start + BATCH]
+        vectors = (await embedder.embed(part)).vectors
+        if len(vectors) != len(part):
+            raise ModelError(
+                f"{embedder.fingerprint} gave {len(vectors)} vectors for {len(part)} texts."
+            )
+        rows.extend(vectors)
+    return rows
+
+
+def _put(
+    store: Storage,
+    scope: TenantScope,
+    documents: Sequence[Document],
+    texts: Sequence[str],
+    vectors: Sequence[Any],
+) -> None:
+    for document, text, vector in zip(documents, texts, vectors, strict=True):
+        store.collections.replace_document(scope, document, [Chunk(0, text, 0, len(text), vector)])
+
+
+def _document(key: str, text: str, metadata: Mapping[str, Any]) -> Document:
+    try:
+        kept = json.loads(json.dumps(dict(metadata)))
+    except (TypeError, ValueError) as error:
+        raise InputError(f"The metadata of {key!r} is not JSON: {error}.") from error
+    return Document(
+        url=_url(kept.get("source")) or f"langchain:{key}",
+        url_key=key,
+        title=str(kept.get("title") or excerpt(text, TITLE_CHARS)),
+        content_hash=hashlib.sha256(text.encode()).hexdigest(),
+        provenance={METADATA: kept, "provider": "langchain"},
+    )
+
+
+def _url(value: Any) -> str | None:
+    try:
+        return normalize_url(value) if isinstance(value, str) else None
+    except InvalidUrlError:
+        return None
+
+
+def _url_key(key: str) -> str:
+    """Return the document of an id: that of a page's chunk has the chunk's number behind it."""
+    page, mark, number = key.rpartition("#")
+    return page if mark and number.isdigit() else key
+
+
+def _shown(document: Document, chunk: Chunk) -> LangChainDocument:
+    if METADATA in document.provenance and document.provenance.get("provider") == "langchain":
+        metadata = dict(document.provenance[METADATA])
+        return LangChainDocument(id=document.url_key, page_content=chunk.text, metadata=metadata)
+    return LangChainDocument(
+        id=f"{document.url_key}#{chunk.ordinal}",
+        page_content=chunk.text,
+        metadata={
+            **document.provenance,
+            "source": document.url,
+            "title": document.title,
+            "content_hash": document.content_hash,
+            "start": chunk.start,
+            "end": chunk.end,
+        },
+    )
+
+
+def _score(found: StoredChunk, vector: Vectors | None) -> float:
+    if vector is None or found.chunk.vector is None:
+        return found.score
+    return float(found.chunk.vector @ vector[0])
+
+
+def _of_passage(passage: Passage) -> LangChainDocument:
+    return LangChainDocument(
+        page_content=passage.text,
+        metadata={
+            **passage.provenance,
+            "source": passage.url,
+            "title": passage.title,
+            "score": passage.score,
+            "n": passage.n,
+        },
+    )

@@ -1,0 +1,54 @@
+"""Web search as a tool of a model's own tool use: its definition, and what a call of it gives."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+from ..contracts import MAX_SERVICE_RESULTS
+from ..errors import WebSearchError
+from .search_texts import compact
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from .service import WebSearchService
+
+TOOL_NAME: Final = "web_search"
+
+
+def provider_tool() -> dict[str, Any]:
+    """Return the definition: a name, a description and a JSON schema of the input.
+
+    >>> provider_tool()["input_schema"]["required"]
+    ['query']
+    """
+    return {
+        "name": TOOL_NAME,
+        "description": (
+            "Search the web for current information. Use for facts, recent events, or research."
+        ),
+        "input_schema": {
+            "type": "object",
+            "properties": {
+                "query": {"type": "string", "description": "The search query"},
+                "max_results": {
+                    "type": "number",
+                    "description": f"Number of results (1-{MAX_SERVICE_RESULTS}, default 5)",
+                },
+            },
+            "required": ["query"],
+        },
+    }
+
+
+async def answer_tool(service: WebSearchService, arguments: Mapping[str, Any]) -> str:
+    """Return the results of one call as text; what went wrong is told in it, not raised.
+
+    `arguments` are as the model wrote them: a number may come as `3.0`.
+    """
+    given = {name: arguments[name] for name in ("max_results",) if name in arguments}
+    try:
+        request = {"query": arguments.get("query", ""), "options": given}
+        return compact(await service.asearch(request))
+    except WebSearchError as error:
+        return f"Search failed: {error}"

@@ -1,0 +1,253 @@
+"""Web search for applications: one provider with a fallback, plain results, one error."""
+
+from __future__ import annotations
+
+import time
+import uuid
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, Final
+
+from pydantic import SecretStr, ValidationError
+
+from ..bridge import offload, run_blocking
+from ..context import SearchContext
+from ..contracts import (
+    Attempt,
+    BusinessContext,
+    ScopeContext,
+    SearchRequest,
+    SearchResponse,
+    ServiceSearchResult,
+    ToolContext,
+    WebSearchResponse,
+)
+from ..errors import ConfigError, SearchProviderError, StoreError, WebSearchError
+from ..resolve import adapter_of
+from ..settings import ProviderAccess, Settings
+from ..text import normalize_query
+from .account import Account
+from .search_route import SearchRoute, search_route
+
+if TYPE_CHECKING:
+    from ..contracts import SearchResult
+    from ..options import SearchOptions
+    from ..ports import PageReader
+    from ..state import RunIds
+
+FIRST_PROVIDER: Final = "tavily"
+"""Used unless another one is asked for or set as `default_provider`."""
+
+Credentials = str | SecretStr | Mapping[str, str] | None
+"""A key, or key and address by the names of `ProviderAccess`; None: those of the settings."""
+
+
+class WebSearchService:
+    """Searches the web with one provider; safe to share between threads and event loops.
+
+    Content that the provider does not deliver is fetched, by `reader` where one is given. Without
+    `initialize` it uses what environment, settings file and keyring hold. The fallback
+    provider is asked only when the settings switch it on (`use_fallback`) and its own key is set.
+    """
+
+    def __init__(
+        self,
+        settings: Settings | None = None,
+        *,
+        tenant: str | None = None,
+        reader: PageReader | None = None,
+    ) -> None:
+        given = settings or Settings.load()
+        self._settings = given
+        self._provider = given.default_provider or FIRST_PROVIDER
+        self._tenant = tenant or given.tenant
+        self._reader = reader
+
+    def initialize(self, credentials: Credentials = None, provider: str | None = None) -> bool:
+        """Return whether the provider can be used with these credentials, and use it if so.
+
+        Their form is checked, and at the provider itself where that is free. Raises ConfigError
+        for a provider that there is not. Blocks.
+        """
+        return run_blocking(self.ainitialize(credentials, provider))
+
+    async def ainitialize(
+        self, credentials: Credentials = None, provider: str | None = None
+    ) -> bool:
+        """Return the same as `initialize`."""
+        from .. import registry
+
+        name = provider or self._settings.default_provider or FIRST_PROVIDER
+        await offload(registry.load, "search", name)
+        try:
+            settings = _with(self._settings, name, credentials)
+            adapter = await adapter_of(settings, "search", name)
+        except ConfigError:
+            return False
+        if not await _is_accepted(adapter, timeout_s=settings.search_timeout_s):
+            return False
+        self._settings, self._provider = settings, name
+        return True
+
+    def get_provider(self) -> str:
+        """Return the name of the provider that is asked first."""
+        return self._provider
+
+    def search(self, request: SearchRequest | Mapping[str, Any] | str) -> SearchResponse:
+        """Return the same as `asearch`. Blocks, inside a running event loop too."""
+        return run_blocking(self.asearch(request))
+
+    async def asearch(self, request: SearchRequest | Mapping[str, Any] | str) -> SearchResponse:
+        """Return what was found, best first. Raises WebSearchError; retries are over then."""
+        started = time.monotonic()
+        asked = _checked(request)
+        options = self._completed(asked.options)
+        context = SearchContext(
+            tenant_id=self._tenant,
+            provider=self._provider,
+            settings=self._settings,
+            reader=self._reader,
+        )
+        call = _call(self._tenant)
+        account = Account(context, _ids(call))
+        try:
+            route = await self._route(context, options, account)
+        except ConfigError as error:
+            raise WebSearchError(str(error), code="authenticationFailed") from error
+        except StoreError as error:
+            raise WebSearchError(f"The quota cannot be counted. {error}") from error
+        try:
+            response = await route.arun(query=asked.query, context=call, options=options)
+            account.searched([response])
+        finally:
+            await account.close()
+        if response.outcome.decision == "error":
+            raise _error(response)
+        return _response(response, normalize_query(asked.query), options, started)
+
+    async def _route(
+        self, context: SearchContext, options: SearchOptions, account: Account
+    ) -> SearchRoute:
+        return await search_route(
+            context,
+            max_results=options.max_results or 1,
+            sink=await context.sink(),
+            account=account,
+            reads_pages=True,
+        )
+
+    def _completed(self, options: SearchOptions) -> SearchOptions:
+        """Return the options with the usual values of the settings where nothing is said."""
+        usual: dict[str, Any] = {
+            "max_results": self._settings.default_max_results,
+            "search_depth": self._settings.default_search_depth,
+            "include_content": True,
+        }
+        unsaid = {name: value for name, value in usual.items() if getattr(options, name) is None}
+        return options.model_copy(update=unsaid)
+
+
+def _with(settings: Settings, provider: str, credentials: Credentials) -> Settings:
+    """Return the settings with the credentials in them. Raises ConfigError for wrong ones."""
+    if credentials is None:
+        return settings
+    given = credentials if isinstance(credentials, Mapping) else {"api_key": credentials}
+    known = settings.providers.get(provider, ProviderAccess())
+    try:
+        access = ProviderAccess.model_validate({**dict(known), **given})
+    except ValidationError as error:
+        raise ConfigError(
+            f"The credentials for {provider} can have api_key, base_url and search_engine_id."
+        ) from error
+    return settings.model_copy(update={"providers": {**settings.providers, provider: access}})
+
+
+async def _is_accepted(adapter: Any, *, timeout_s: float) -> bool:
+    """Return whether the provider takes the key, as far as asking costs nothing.
+
+    One that cannot be reached has not refused it.
+    """
+    check = getattr(adapter, "acheck", None)
+    if check is None:
+        return True
+    try:
+        health = await check(timeout=timeout_s)
+    except SearchProviderError as error:
+        return error.code != "authenticationFailed"
+    return health.key_valid is not False
+
+
+def _checked(request: SearchRequest | Mapping[str, Any] | str) -> SearchRequest:
+    try:
+        given = {"query": request} if isinstance(request, str) else request
+        return SearchRequest.model_validate(given)
+    except ValidationError as error:
+        problems = "; ".join(
+            f"{'.'.join(map(str, item['loc']))}: {item['msg']}"
+            for item in error.errors(include_url=False, include_input=False)
+        )
+        raise WebSearchError(
+            f"The search request cannot be used. {problems}", code="invalidQuery"
+        ) from error
+
+
+def _call(tenant: str) -> ToolContext:
+    run = f"run-{uuid.uuid4().hex}"
+    return ToolContext(
+        scope=ScopeContext(
+            tenant_id=tenant, trace_id=run, invocation_id=str(uuid.uuid4()), run_id=run
+        ),
+        business=BusinessContext(workflow_id="web_search_service"),
+    )
+
+
+def _ids(call: ToolContext) -> RunIds:
+    scope = call.scope
+    return {
+        "run_id": scope.run_id or "",
+        "trace_id": scope.trace_id,
+        "invocation_id": scope.invocation_id,
+    }
+
+
+def _error(response: WebSearchResponse) -> WebSearchError:
+    error, routing = response.outcome.meta["error"], response.outcome.meta.get("routing", ())
+    further = "".join(f" Then {each['provider']}: {each['message']}" for each in routing[1:])
+    return WebSearchError(
+        error["message"] + further,
+        code=error["code"],
+        retryable=error["retryable"],
+        retry_after_ms=error["retry_in_ms"],
+    )
+
+
+def _response(
+    response: WebSearchResponse, query: str, options: SearchOptions, started: float
+) -> SearchResponse:
+    meta = response.outcome.meta
+    own = {
+        "provider": meta["provider"],
+        "rationale": response.outcome.rationale,
+        "latency_ms": meta["latency_ms"],
+        "cost_usd": meta["cost_usd"],
+    }
+    return SearchResponse(
+        results=[_result(result, options) for result in response.results],
+        query=query,
+        response_time_ms=round((time.monotonic() - started) * 1000),
+        provider=meta["provider"],
+        routing=[Attempt.model_validate(each) for each in meta.get("routing", [own])],
+        applied={name: told["applied"] for name, told in meta.get("options", {}).items()},
+        notices=meta["notices"],
+        cached=meta.get("cached", False),
+    )
+
+
+def _result(result: SearchResult, options: SearchOptions) -> ServiceSearchResult:
+    return ServiceSearchResult(
+        title=result.title,
+        url=result.url,
+        snippet=result.snippet,
+        content=result.content if options.include_content else None,
+        published_date=result.published_date,
+        score=result.score,
+    )

@@ -1,0 +1,189 @@
+"""`collection-search ingest add` and `collections refresh`, on a site of this machine."""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+from loopback_site import LoopbackSite, article, essay
+
+from collection_search import SearchContext, Settings, UniversalIngestionGraph, ingest
+from collection_search.adapters.stores.sqlite import SQLiteStore
+from collection_search.bridge import run_blocking
+from collection_search.context import process_settings
+from collection_search.resolve import made
+
+if TYPE_CHECKING:
+    import subprocess
+    from collections.abc import Iterator
+
+    from command_line import Invoke
+
+Start = Callable[..., "subprocess.Popen[str]"]
+ADD = ("ingest", "add", "--collection", "tea")
+
+
+@pytest.fixture
+def site(monkeypatch: pytest.MonkeyPatch) -> Iterator[LoopbackSite]:
+    with LoopbackSite() as site:
+        monkeypatch.setenv("COLLECTION_SEARCH_FETCH_ALLOWED", ",".join(site.allowed))
+        monkeypatch.setenv("COLLECTION_SEARCH_FETCH_DELAY_S", "0")
+        monkeypatch.setenv("COLLECTION_SEARCH_EXTRACT_PROCESSES", "1")
+        for colour in ("green", "black"):
+            site.put(f"/{colour}", article(f"{colour} tea", essay(f"{colour} tea")))
+        yield site
+        run_blocking(made(Settings.load(), "readers", "web").aclose())
+
+
+def test_pages_are_added_and_answer(site: LoopbackSite, command: Invoke) -> None:
+    """From URLs to a passage."""
+    ended = command(*ADD, site.address("/green"), site.address("/black"))
+    assert (ended.code, ended.out) == (0, "Collection tea: 2 of 2 pages stored\n")
+    assert "green tea" in command("ask", "green tea", "--collection", "tea").out
+
+
+def test_pages_that_failed_are_5(site: LoopbackSite, command: Invoke) -> None:
+    """Each with its reason; a program gets one object."""
+    ended = command(*ADD, site.address("/green"), site.address("/none"), "--json")
+    assert ended.code == 5
+    assert (ended.json["stored"], ended.json["failed"]) == (1, 1)
+    assert ended.json["pages"][1]["error"].startswith("gone: ")
+    assert ended.warnings[0].startswith(f"warning: {site.address('/none')} was not ingested: gone")
+
+
+def test_pages_can_be_left_to_a_worker(site: LoopbackSite, command: Invoke) -> None:
+    """It fetches them."""
+    ended = command(*ADD, site.address("/green"), "--no-wait")
+    assert ended.code == 0
+    assert "0 of 1 pages stored, 1 waiting for 'collection-search worker'" in ended.out
+    assert site.requests == []
+    assert command("worker", "--once").code == 0
+    assert "tea                 1" in command("collections").out
+
+
+def test_links_are_followed_when_asked(site: LoopbackSite, command: Invoke) -> None:
+    """Over `--depth` steps, for `--max-pages`."""
+    links = '<a href="/green">g</a> <a href="/black">b</a>'
+    start = site.put("/", article("Teas", essay("all teas") + links))
+    ended = command(*ADD, start, "--depth", "1")
+    assert "3 of 3 pages stored" in ended.out
+    assert "2 of 2" in command(*ADD, start, "--depth", "1", "--max-pages", "2").out
+
+
+def test_what_was_staged_is_added(site: LoopbackSite, command: Invoke) -> None:
+    """By the session's id alone."""
+    context = SearchContext(settings=process_settings())
+    given = {
+        "source": "preselected",
+        "mode": "acquire_only",
+        "collection_scope": "tea",
+        "preselected_results": [site.address("/green")],
+    }
+    session = str(UniversalIngestionGraph(context).run(given)["session_id"])
+    assert "1 of 1 pages stored" in command("ingest", "add", "--session", session).out
+
+
+@pytest.mark.parametrize(
+    ("arguments", "complaint"),
+    [
+        ((), "Give the URLs to ingest"),
+        (("ftp://e.org",), "ftp://e.org"),
+        (("http://127.0.0.1:1/", "--depth", "11"), "--depth"),
+    ],
+)
+def test_wrong_input_is_2(command: Invoke, arguments: tuple[str, ...], complaint: str) -> None:
+    """And says what is wrong."""
+    ended = command(*ADD, *arguments)
+    assert ended.code == 2
+    assert complaint in ended.complaints[0]
+
+
+def test_a_wrong_setting_of_fetching_is_2(command: Invoke, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It is told by its name, and the page stays in the ledger."""
+    monkeypatch.setenv("COLLECTION_SEARCH_FETCH_ALLOWED", "wiki.intra")
+    ended = command(*ADD, "https://e.org/")
+    assert ended.code == 2
+    assert "fetch_allowed: 'wiki.intra' is no host:port" in ended.complaints[0]
+    store = SQLiteStore.from_settings(process_settings())
+    assert store.ledger.pending_in_s(fetch=True) == 0
+    store.close()
+
+
+def test_a_collection_is_refreshed(site: LoopbackSite, command: Invoke) -> None:
+    """What happened to each page, in lines and as one object."""
+    command(*ADD, site.address("/green"), site.address("/black"))
+    refreshed = ("collections", "refresh", "tea", "--no-search")
+    ended = command(*refreshed)
+    assert ended.code == 0
+    assert ended.out == "Collection tea: 0 new, 0 changed, 2 unchanged, 0 gone\n"
+    site.put("/green", article("green tea", essay("greener tea")))
+    del site.pages[0, "/black"]
+    ended = command(*refreshed, "--json")
+    assert ended.code == 0
+    assert ended.json["changed"] == [site.address("/green")]
+    assert ended.json["gone"] == [site.address("/black")]
+    assert command("collections", "refresh", "none").code == 2
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="looks for processes in /proc")
+def test_a_worker_that_is_told_to_end_leaves_nothing_behind(
+    site: LoopbackSite, started: Start
+) -> None:
+    """No row in hand, no process; what it did stays done."""
+    site.put("/slow", b"", status=503, headers={"Retry-After": "8"})
+    context = SearchContext(settings=process_settings())
+    urls = [site.address("/green"), site.address("/slow")]
+    ingest(urls, collection="tea", context=context, work=False)
+    store = SQLiteStore.from_settings(process_settings())
+    with started("worker") as worker:
+        while not store.collections.collections("local")[0].documents or not site.asked("/slow"):
+            assert worker.poll() is None
+            time.sleep(0.05)
+        children = Path(f"/proc/{worker.pid}/task/{worker.pid}/children")
+        processes = [
+            int(pid)
+            for task in children.parents[1].iterdir()
+            for pid in (task / "children").read_text().split()
+        ]
+        worker.send_signal(signal.SIGTERM)
+        _, err = worker.communicate(timeout=90)
+        assert worker.returncode == 0, err
+    assert processes
+    assert not any(_is_alive(pid) for pid in processes)
+    (info,) = store.collections.collections("local")
+    assert (info.documents, info.waiting, info.failed) == (1, 1, 0)
+    assert store.ledger.sweep(is_gone=lambda _: True) == 0
+    store.close()
+
+
+def test_a_wait_that_is_told_to_end_gives_its_pages_back(
+    site: LoopbackSite, started: Start
+) -> None:
+    """SIGTERM as well as Ctrl-C: the ledger has them for the next worker."""
+    url = site.put("/slow", b"", status=503, headers={"Retry-After": "8"})
+    with started(*ADD, url) as process:
+        while not site.asked("/slow"):
+            assert process.poll() is None
+            time.sleep(0.05)
+        process.send_signal(signal.SIGTERM)
+        _, err = process.communicate(timeout=90)
+    assert process.returncode == 130
+    assert "Interrupted. Nothing is lost" in err
+    store = SQLiteStore.from_settings(process_settings())
+    assert store.ledger.sweep(is_gone=lambda _: True) == 0
+    assert store.ledger.pending_in_s(fetch=True) is not None
+    store.close()
+
+
+def _is_alive(pid: int) -> bool:
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    return True

@@ -1,0 +1,53 @@
+"""`collection-search ingest`."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from collection_search.adapters.stores.sqlite import SQLiteStore
+from collection_search.context import process_settings
+from collection_search.records import IngestionItem, IngestionRequest, TenantScope
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from command_line import Invoke
+
+
+@pytest.fixture
+def store() -> Iterator[SQLiteStore]:
+    """The command's database, in which two pages were given up."""
+    store = SQLiteStore.from_settings(process_settings())
+    refs = store.staging.put("local", ["Green tea.", "Black tea."])
+    items = [IngestionItem(f"https://e.com/{n}", f"{n}", "Tea", ref) for n, ref in enumerate(refs)]
+    store.ledger.enqueue(IngestionRequest(TenantScope("local", "py"), items))
+    while claim := store.ledger.claim("test", lease_s=60):
+        store.ledger.fail(claim, "no answer", retry_in_s=None)
+    yield store
+    store.close()
+
+
+@pytest.mark.usefixtures("store")
+def test_failed_pages_are_listed_and_tried_again(command: Invoke) -> None:
+    """With their cause; afterwards a worker ingests them."""
+    listed = command("ingest", "failed")
+    assert listed.code == 0
+    assert [line.split(": ")[0] for line in listed.out.splitlines()] == ["py", "py"]
+    assert all(line.endswith(": no answer") for line in listed.out.splitlines())
+    other = command("ingest", "retry-failed", "--collection", "other")
+    assert other.out == "Pages put back into the queue: 0.\n"
+    assert command("ingest", "retry-failed", "--tenant", "acme").out == other.out
+    again = command("ingest", "retry-failed", "--collection", "py")
+    assert again.out == "Pages put back into the queue: 2.\n"
+    assert "worker --once" in again.err
+    assert command("worker", "--once").code == 0
+    assert command("collections").out.splitlines()[1].split()[:2] == ["py", "2"]
+
+
+def test_no_failed_pages_is_no_error(command: Invoke) -> None:
+    """Nothing is printed where a program would read."""
+    ended = command("ingest", "failed")
+    assert (ended.code, ended.out) == (0, "")
+    assert "No page was given up." in ended.err

@@ -1,0 +1,217 @@
+"""Plans and vectors that were paid for are not paid for again, and the run says so."""
+
+from __future__ import annotations
+
+import sqlite3
+from contextlib import closing
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pytest
+from blockbuster import blockbuster_ctx
+from paid_world import PaidWorld, facts
+
+from collection_search import CollectionSearchGraph
+from collection_search.adapters.stores.sqlite.usage import SQLiteUsage
+from collection_search.errors import StoreError
+from collection_search.testing import FakeClock, ScriptedEmbedder, ScriptedQueryModel
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from collection_search.records import Embedded
+
+PLAN = ["asyncio cancel", "asyncio timeout", "asyncio wait_for"]
+
+
+@pytest.fixture
+def world(tmp_path: Path) -> Iterator[PaidWorld]:
+    with PaidWorld(tmp_path, provider="searxng") as world:
+        yield world
+
+
+def test_a_repeated_question_costs_nothing_and_says_so(world: PaidWorld) -> None:
+    """Neither model is asked; queries and scores are the same."""
+    first = world.ask()
+    assert facts(first, "plan")["cached"] is False
+    assert facts(first, "rank")["cached_count"] == 0
+    world.forget()
+    second = world.ask()
+    assert world.models.requests == []
+    assert second["telemetry"]["cost_usd"] == 0.0
+    plan, rank = facts(second, "plan"), facts(second, "rank")
+    assert (plan["cached"], plan["cached_count"], plan["cost_usd"]) == (True, 1, 0.0)
+    assert (plan["input_tokens"], plan["output_tokens"]) == (0, 0)
+    assert (rank["cached"], rank["cached_count"]) == (True, rank["input_count"] + 1)
+    assert (rank["input_tokens"], rank["cost_usd"]) == (0, 0.0)
+    assert second["strategy"] == first["strategy"]
+    assert second["results"] == first["results"]
+
+
+def test_only_new_texts_are_sent(world: PaidWorld) -> None:
+    """Another question that finds the same pages: one request with the question alone."""
+    first = world.ask("How does asyncio work?")
+    world.forget()
+    second = world.ask("What is a timeout?")
+    assert world.plans == 1
+    assert world.embedded == [["What is a timeout?"]]
+    rank = facts(second, "rank")
+    assert (rank["cached"], rank["cached_count"]) == (False, rank["input_count"])
+    assert 0 < rank["cost_usd"] < facts(first, "rank")["cost_usd"]
+
+
+def test_known_and_new_texts_keep_their_places(world: PaidWorld) -> None:
+    """Scores are those of a run that knows nothing."""
+    world.ask("What is sqlite?", model=ScriptedQueryModel(["sqlite"] * 3))
+    mixed = world.ask("How does asyncio work?")
+    assert 0 < facts(mixed, "rank")["cached_count"] < facts(mixed, "rank")["input_count"]
+    fresh = world.ask("How does asyncio work?", settings={"answer_cache_s": 0})
+    assert mixed["results"] == fresh["results"]
+
+
+def test_an_answer_is_used_until_it_is_too_old(world: PaidWorld) -> None:
+    """By the clock of the store."""
+    clock = FakeClock()
+    usage = SQLiteUsage(world.home / "usage.db", clock=clock.time)
+    for wait, asked in ((0, 1), (3599, 0), (2, 1)):
+        clock.advance(wait)
+        world.forget()
+        world.ask(usage_store=usage)
+        assert (world.plans, len(world.embedded)) == (asked, asked)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"tenant_id": "another"},
+        {"model": "openai:gpt-4.1-mini", "embeddings": "openai:text-embedding-3-large"},
+    ],
+)
+def test_answers_are_of_one_tenant_and_model(world: PaidWorld, change: dict[str, Any]) -> None:
+    """Nobody gets what another one paid for, or what another model said."""
+    world.ask()
+    world.forget()
+    world.ask(**change)
+    assert (world.plans, len(world.embedded)) == (1, 1)
+
+
+def test_another_endpoint_plans_anew(world: PaidWorld, tmp_path: Path) -> None:
+    """The same name elsewhere may be another model."""
+    world.ask()
+    with PaidWorld(tmp_path, provider="searxng") as other:
+        other.ask()
+        assert other.plans == 1
+
+
+@pytest.mark.parametrize("part", ["question", "purpose"])
+def test_a_plan_is_for_one_question_and_purpose(world: PaidWorld, part: str) -> None:
+    """Whatever stands in the prompt is part of what is remembered."""
+    given = {"question": "How?", "purpose": "docs", "collection_scope": "c"}
+    for other in ({}, {part: "Something else"}):
+        world.forget()
+        CollectionSearchGraph(world.context()).run(given | other)
+        assert world.plans == 1
+
+
+def test_switched_off_nothing_is_looked_up_or_kept(world: PaidWorld) -> None:
+    """The books are kept all the same."""
+
+    class NoAnswers(SQLiteUsage):
+        def _fail(self, *arguments: Any, **options: Any) -> Any:
+            raise AssertionError("the answers were touched")
+
+        get = get_many = put = put_many = prune = _fail
+
+    usage = NoAnswers(world.home / "usage.db")
+    for _ in range(2):
+        world.forget()
+        world.ask(settings={"answer_cache_s": 0}, usage_store=usage)
+        assert (world.plans, len(world.embedded)) == (1, 1)
+    [chat, _] = usage.totals("local", by="name")
+    assert (chat.requests, chat.cached_requests) == (2, 0)
+
+
+def test_a_live_model_is_always_asked(world: PaidWorld) -> None:
+    """An object has no name that says what it is."""
+    model = ScriptedQueryModel(PLAN)
+    for _ in range(2):
+        world.ask(model=model)
+    assert len(model.calls) == 2
+
+
+def test_what_this_machine_computes_is_not_remembered(world: PaidWorld) -> None:
+    """It costs nothing to compute it again."""
+    embedder = ScriptedEmbedder(fingerprint="local:scripted")
+    sizes = []
+    for _ in range(2):
+        before = len(embedder.calls)
+        world.ask(embeddings=embedder, ranking_profile="literal")
+        sizes.append([len(call) for call in embedder.calls[before:]])
+    assert sizes[0] == sizes[1]
+
+
+def test_answers_that_cannot_be_read_are_asked_for_again(world: PaidWorld) -> None:
+    """A damaged file costs money, not the run."""
+    world.ask()
+    with closing(sqlite3.connect(world.home / "usage.db")) as connection, connection:
+        connection.execute("UPDATE answers SET payload = '{}'")
+    world.forget()
+    result = world.ask()
+    assert (world.plans, len(world.embedded)) == (1, 1)
+    assert result["flags"] == []
+
+
+def test_a_store_that_fails_costs_money_not_the_run(world: PaidWorld) -> None:
+    """The models are asked as if nothing was known."""
+
+    class Unreadable(SQLiteUsage):
+        def get_many(self, *arguments: Any, **options: Any) -> Any:
+            raise StoreError("usage.db is damaged.")
+
+    usage = Unreadable(world.home / "usage.db")
+    for _ in range(2):
+        world.forget()
+        assert world.ask(usage_store=usage)["outcome"] == "search_completed"
+        assert (world.plans, len(world.embedded)) == (1, 1)
+
+
+def test_a_model_whose_vectors_changed_their_length_is_asked_for_all(world: PaidWorld) -> None:
+    """Vectors of two models do not meet; what the first request cost is not known then."""
+    world.ask("How does asyncio work?")
+    world.models.dimension = 32
+    world.forget()
+    a_new_process = {"model_timeout_s": 29}  # the adapter of this one knows the length
+    result = world.ask("What is a timeout?", settings=a_new_process)
+    rank = facts(result, "rank")
+    assert [len(texts) for texts in world.embedded] == [1, rank["input_count"] + 1]
+    assert rank["error"] is None
+    assert rank["cost_usd"] is None
+
+
+def test_a_broken_vector_is_not_remembered(world: PaidWorld) -> None:
+    """The page has a second chance, the others are known."""
+
+    class Half(ScriptedEmbedder):
+        async def embed(self, texts: Any) -> Embedded:
+            embedded = await super().embed(texts)
+            embedded.vectors[-1] = np.nan
+            return embedded
+
+    embedder = Half(fingerprint="half:64")
+    for _ in range(2):
+        result = world.ask(embeddings=embedder, ranking_profile="literal")
+        assert result["flags"] == ["embedding_degraded"]
+    [first, second] = embedder.calls
+    assert len(first) > 2
+    assert second == first[-1:]
+
+
+async def test_it_never_blocks_the_loop(world: PaidWorld) -> None:
+    """Neither the first run nor the one that knows everything."""
+    given = {"question": "How does asyncio work?", "purpose": "docs", "collection_scope": "c"}
+    graph = CollectionSearchGraph(world.context())
+    with blockbuster_ctx():
+        await graph.arun(given)
+        _, result = await graph.arun(given)
+    assert facts(result, "rank")["cached"] is True

@@ -1,0 +1,28 @@
+"""The way of a run's searches, opened and closed as a run does it."""
+
+from __future__ import annotations
+
+from contextlib import asynccontextmanager
+from typing import TYPE_CHECKING, Any
+
+from collection_search.spans import NULL_SINK
+from collection_search.tools.account import Account
+from collection_search.tools.search_route import search_route
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator
+
+    from collection_search import SearchContext
+    from collection_search.tools.search_route import SearchRoute
+
+
+@asynccontextmanager
+async def opened(
+    context: SearchContext, *, count: int = 5, sink: Any = NULL_SINK
+) -> AsyncIterator[SearchRoute]:
+    """Give the route; what is to be kept is written at the end."""
+    account = Account(context, context.ids())
+    try:
+        yield await search_route(context, max_results=count, sink=sink, account=account)
+    finally:
+        await account.close()

@@ -1,0 +1,56 @@
+"""The crawl benchmark: pages of one size, ratios of one round, a report that can be read."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import aiohttp
+from benchmark_modules import benchmark
+
+from collection_search.adapters.crawl.extract import extract
+
+crawl, crawl_site = benchmark("crawl"), benchmark("crawl_site")
+contestants = benchmark("crawl_contestants")
+
+
+def told(pages: int, cpu_s: float) -> dict[str, Any]:
+    return {"pages": pages, "cpu_s": cpu_s, "wall_s": cpu_s, "held_ms": 1.5, "stall_ms": 7.0}
+
+
+def test_pages_are_of_one_size_and_hold_an_article() -> None:
+    pages = [crawl_site.page(number) for number in range(20)]
+    assert all(0.95 < len(page) / crawl_site.PAGE_BYTES < 1.05 for page in pages)
+    assert len(set(pages)) == 20
+    assert crawl_site.page(crawl_site.DIFFERENT + 3) == pages[3]
+    found = extract(pages[3], "page.html")
+    assert found.title == "Page 3"
+    assert len(found.text) > 20_000
+    assert "Topic 7" not in found.text
+
+
+async def test_every_contestant_gets_the_pages_of_the_site() -> None:
+    server = await contestants.asyncio.get_running_loop().create_server(
+        crawl_site._Site, "127.0.0.1", 0
+    )
+    ports = [server.sockets[0].getsockname()[1]]
+    url = crawl_site.urls(ports, 5)[4]
+    async with aiohttp.ClientSession() as session, session.get(url) as answer:
+        assert await answer.read() == crawl_site.page(4)
+    gate = contestants.Gate(ports)
+    assert await gate.take(10) == 10
+    await gate.fetcher.aclose()
+    server.close()
+
+
+def test_ratios_are_of_the_same_round() -> None:
+    subject, floor = [told(10, 1.0), told(10, 4.0)], [told(10, 0.5), told(10, 2.0)]
+    assert crawl.ratio(subject, floor) == 0.5
+
+
+def test_the_report_shows_figures_beside_their_goals() -> None:
+    rounds = {name: [told(10, 1.0), told(10, 1.1)] for name in crawl.TITLES}
+    text = "\n".join(crawl.report(rounds, "load average 0.1"))
+    assert "| gate / bare aiohttp | 1.00 | >= 0.6 |" in text
+    assert "| fetch + extraction / extraction, 2 processes | 1.00 | >= 0.85 |" in text
+    assert "| safe fetch | 1.5 | 7.0 |" in text
+    assert "Linux" in text or "Darwin" in text or "Windows" in text
