@@ -166,7 +166,7 @@ def forget_judged() -> None:
 
 @lru_cache(maxsize=8)
 def _judged(question: str, pages: tuple[Page, ...], is_literal: bool) -> Judged:  # noqa: FBT001
-    read = [PageWords.of(page) for page in pages]
+    read = PageWords.of_all(pages)
     by_rarity = not is_literal
     wording = LexicalSimilarity(by_rarity=by_rarity).of_words(
         question, [[*each.title, *each.snippet] for each in read]

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import math
 import time
+from collections import OrderedDict
 from dataclasses import dataclass, field
 from hashlib import blake2b
 from typing import TYPE_CHECKING, Any, Final
@@ -36,6 +38,7 @@ class SearchCache:
     keep: Callable[[str, Callable[[], Mapping[str, Any]]], None] | None = None
     """Takes new answers by key, to be written down with others: see `Account.keep`."""
     _known: dict[str, SearchAdapterResponse | None] = field(default_factory=dict)
+    _looked_at: dict[str, float] = field(default_factory=dict)
 
     def key(self, asked: Asked) -> str:
         """Return the same text for the same request."""
@@ -53,6 +56,7 @@ class SearchCache:
             found = self.store.get_many(self.tenant_id, KIND, keys, max_age_s=self.max_age_s)
             return {key: _read(found.get(key)) for key in keys}
 
+        self._looked_at.update(dict.fromkeys(keys, time.monotonic()))
         self._known.update(await looked_up(look) or dict.fromkeys(keys))
 
     async def get(self, asked: Asked) -> SearchAdapterResponse | None:
@@ -61,6 +65,8 @@ class SearchCache:
         kept = _UNWRITTEN.get(self._place(key))
         if kept is not None and time.monotonic() - kept.at < min(self.max_age_s, _SOON_S):
             return kept.answer
+        if _PUT_AT.get(self._place(key), 0.0) >= self._looked_at.get(key, math.inf):
+            self._known.pop(key, None)  # another run was answered meanwhile
         await self.recall([asked])
         return self._known[key]
 
@@ -70,6 +76,7 @@ class SearchCache:
         self._known[key] = answer
         if self.keep is not None:
             kept = _UNWRITTEN[self._place(key)] = _Kept(answer)
+            _note(self._place(key))
             self.keep(KIND, lambda: {key: _storable(kept.answer)})
             return
 
@@ -95,6 +102,18 @@ _SOON_S: Final = 60.0
 """Whatever is not written by then is not waited for."""
 _UNWRITTEN: Final[WeakValueDictionary[tuple[int, str, str], _Kept]] = WeakValueDictionary()
 """Answers on their way to the file, by store, tenant and key: other runs find them here."""
+
+
+_PUT_AT: Final[OrderedDict[tuple[int, str, str], float]] = OrderedDict()
+"""When the latest answers came: who looked before that looks again."""
+_MAX_NOTED: Final = 1_000
+
+
+def _note(place: tuple[int, str, str]) -> None:
+    _PUT_AT[place] = time.monotonic()
+    _PUT_AT.move_to_end(place)
+    if len(_PUT_AT) > _MAX_NOTED:
+        _PUT_AT.popitem(last=False)
 
 
 def _storable(answer: SearchAdapterResponse) -> dict[str, Any]:

@@ -1,0 +1,18 @@
+"""What the nodes and tools need from the outside world: one Protocol per need.
+
+Search adapters, models and readers may be asynchronous. Stores are synchronous and safe to call
+from several threads: a coroutine reaches them through a worker thread.
+"""
+
+from .collections import CollectionStore, Storage
+from .ledger import IngestionTrigger, Ledger, StagingStore
+from .observing import Scalar, Span, SpanKind, SpanSink, TraceRef
+from .reading import PageReader, SiteReader
+from .searching import (
+    BaseSearchAdapter,
+    Embedder,
+    QueryModel,
+    QueryPlan,
+    SearchAdapter,
+    SupportsOptions,
+)
