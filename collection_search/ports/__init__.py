@@ -16,3 +16,24 @@ from .searching import (
     SearchAdapter,
     SupportsOptions,
 )
+
+__all__ = [
+    "BaseSearchAdapter",
+    "CollectionStore",
+    "Embedder",
+    "IngestionTrigger",
+    "Ledger",
+    "PageReader",
+    "QueryModel",
+    "QueryPlan",
+    "Scalar",
+    "SearchAdapter",
+    "SiteReader",
+    "Span",
+    "SpanKind",
+    "SpanSink",
+    "StagingStore",
+    "Storage",
+    "SupportsOptions",
+    "TraceRef",
+]
