@@ -4,13 +4,14 @@
 
 The bodies of the vendors' doubles, good ones and refusals, are changed at random: values replaced,
 taken out, doubled and moved, bytes cut, turned and inserted, statuses and headers exchanged. A
-parser may give rows or raise a SearchProviderError; anything else is printed with the input that
-caused it, and the exit code is 1.
+search may give rows, for an amount that can be, or raise a SearchProviderError; anything else is
+printed with the input that caused it, and the exit code is 1.
 """
 
 from __future__ import annotations
 
 import argparse
+import asyncio
 import json
 import random
 import sys
@@ -30,25 +31,28 @@ from collection_search.adapters.http import HttpRequest, HttpResponse
 from collection_search.adapters.search.ddgs import DdgsSearch
 from collection_search.adapters.search.google import GoogleSearchAdapter
 from collection_search.adapters.search.langchain_shapes import UnknownShapeError, rows_of
+from collection_search.contracts import SearchAdapterResponse
+from collection_search.costs import usd
 from collection_search.errors import SearchProviderBadResponse, SearchProviderError
+from collection_search.exchanges import search_answer
 from collection_search.options import NO_OPTIONS, SearchOptions
 from collection_search.testing.provider_server import DIALECTS
 from collection_search.testing.providers.google import ENGINE_ID
 from collection_search.testing.providers.pages import found as pages
 from collection_search.testing.providers.wire import KEY, ProviderRequest
+from collection_search.tools.search_answers import checked
+from collection_search.tools.search_attempts import cost_of
 from collection_search.tools.search_rows import valid_results
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
-
-    from collection_search.contracts import ProviderSearchResult
 
 INPUTS: Final = 100_000
 QUERIES: Final = ("asyncio", "markup", "qzxv jwkpf")
 WISHES: Final = (NO_OPTIONS, SearchOptions(topic="news", include_content=True))
 STATUSES: Final = (200, 200, 200, 200, 201, 204, 206, 302, 400, 401, 403, 422, 429, 432, 500, 503)
 ODD: Final[tuple[Any, ...]] = (
-    *(None, True, False, 0, -1, 7, 2**70, 1e308, float("nan"), float("inf"), 0.5),
+    *(None, True, False, 0, -1, 7, 2**70, 10**400, 1e308, float("nan"), float("inf"), 0.5),
     *("", " ", "x", "\ud83d", "\x00", "<b>&amp;", "http://[::", "https://a.org/", "javascript:1"),
     *("2026-02-30", "3 days ago", "Feb 31, 2026", "9999-12-31T23:59:59+23:59", "x" * 5_000),
     *([], {}, [[]], [None], [{}], {"": None}, ["x"], {"code": 429}, {"message": "no credits"}),
@@ -72,7 +76,7 @@ class Parser:
     """One parser, with what it gets from the real provider."""
 
     name: str
-    parse: Callable[[HttpResponse], Sequence[ProviderSearchResult]]
+    search: Callable[[HttpResponse], SearchAdapterResponse]
     """Raises SearchProviderError alone."""
     seeds: Sequence[HttpResponse]
 
@@ -111,10 +115,14 @@ def mutated(seeds: Sequence[HttpResponse], rng: random.Random) -> HttpResponse:
 def outcome(parser: Parser, response: HttpResponse) -> str:
     """Return what became of the answer. Raises what is neither rows nor a SearchProviderError."""
     try:
-        rows = parser.parse(response)
+        answer = checked(parser.search(response), provider=parser.name)
     except SearchProviderError as error:
         str(error)
         return error.code
+    rows, cost = answer.results, cost_of(parser.name, answer)
+    if cost is not None and usd(cost) is None:
+        raise ValueError(f"an amount that cannot be: {cost!r}")
+    json.dumps(search_answer(answer), allow_nan=False)
     for row in rows:
         if not (isinstance(row.url, str) and isinstance(row.title, str)):
             raise TypeError(f"a row of other types: {row!r}")
@@ -157,7 +165,17 @@ def _of_vendor(name: str) -> Parser:
         HttpResponse(each.status, {k.lower(): v for k, v in each.headers.items()}, each.body)
         for each in replies
     ]
-    return Parser(name, lambda response: vendor.parse(response).rows, seeds)
+    loop = asyncio.new_event_loop()
+
+    def search(response: HttpResponse) -> SearchAdapterResponse:
+        async def sent(request: HttpRequest, *, timeout_s: float) -> HttpResponse:  # noqa: ARG001
+            return response
+
+        vendor.transmit = sent
+        call: Any = vendor.asearch("asyncio", max_results=3)
+        return loop.run_until_complete(call)  # type: ignore[no-any-return]
+
+    return Parser(name, search, seeds)
 
 
 def _received(request: HttpRequest) -> ProviderRequest:
@@ -172,7 +190,7 @@ def _received(request: HttpRequest) -> ProviderRequest:
     )
 
 
-def _langchain(response: HttpResponse) -> Sequence[ProviderSearchResult]:
+def _langchain(response: HttpResponse) -> SearchAdapterResponse:
     """Read the body as a tool may give it: as text, as values, as documents, in a message."""
     given: Any = response.text()
     if response.status != STATUSES[0]:
@@ -186,12 +204,12 @@ def _langchain(response: HttpResponse) -> Sequence[ProviderSearchResult]:
         content = given if isinstance(given, str) else [str(each) for each in given]
         given = ToolMessage(content, tool_call_id="1", artifact=response.status)
     try:
-        return rows_of(given, source="langchain")[0]
+        return SearchAdapterResponse(rows_of(given, source="langchain")[0], STATUSES[0])
     except UnknownShapeError as error:
         raise SearchProviderBadResponse(str(error)) from error
 
 
-def _ddgs(response: HttpResponse) -> Sequence[ProviderSearchResult]:
+def _ddgs(response: HttpResponse) -> SearchAdapterResponse:
     """Read the results in the body as the library may give them."""
     try:
         body = response.json()
@@ -206,7 +224,7 @@ def _ddgs(response: HttpResponse) -> Sequence[ProviderSearchResult]:
         def text(self, query: str, **keywords: Any) -> Any:  # noqa: ARG002
             return found
 
-    return DdgsSearch(client=Library).search("asyncio", max_results=5).results
+    return DdgsSearch(client=Library).search("asyncio", max_results=5)
 
 
 def _other_value(

@@ -44,6 +44,18 @@ def run_blocking(call: Coroutine[Any, Any, T]) -> T:
         future.cancel()
 
 
+async def on_portal(call: Coroutine[Any, Any, T]) -> T:
+    """Return the coroutine's result, run on the background loop that `run_blocking` uses.
+
+    For what all loops of a process share. Context variables reach the coroutine, and so does a
+    cancellation of the caller.
+    """
+    loop, _ = _portal_loop()
+    if loop is asyncio.get_running_loop():
+        return await call
+    return await asyncio.wrap_future(asyncio.run_coroutine_threadsafe(call, loop))
+
+
 async def offload(call: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
     """Return what the blocking call returns, run in a thread; context variables reach it."""
     try:

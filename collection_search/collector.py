@@ -5,7 +5,7 @@ from __future__ import annotations
 import gc
 from typing import Final
 
-THRESHOLD: Final = 50_000
+THRESHOLD: Final = 10_000
 """New containers after which the collector looks for unused cycles; Python's own is 700."""
 
 

@@ -30,7 +30,9 @@ from .ports import (
     Storage,
     TraceRef,
 )
+from .ports.searching import provider_name
 from .resolve import (
+    access_of,
     adapter_of,
     auto_provider,
     is_configured,
@@ -185,33 +187,37 @@ class SearchContext(BaseModel):
             reason = "asked for" if given else "set as provider in the settings"
         return SearchProvider(await adapter_of(settings, "search", name), reason)
 
-    async def search_providers(self) -> list[SearchProvider]:
-        """Return the search adapters in the order in which they are asked. Raises ConfigError.
+    async def search_providers(self) -> tuple[list[SearchProvider], list[str]]:
+        """Return the search adapters in the order in which they are asked, with notices.
 
-        A fallback is there only if it is switched on, and only if it can be used.
+        A fallback is there only if it is switched on, and only if it can be used: else a notice
+        says what is missing. Raises ConfigError, also for a fallback that nobody knows.
         """
         first = await self.search_provider()
         settings = self.using()
         name = settings.fallback_provider
         is_live = isinstance(getattr(first.adapter, "source", None), str)
         if not settings.use_fallback or self.cassette is not None or not is_live:
-            return [first]
-        if name == first.adapter.provider_name or not is_configured(settings, name):
-            return [first]
+            return [first], []
+        if name == provider_name(first.adapter):
+            return [first], []
+        unusable = f"The fallback provider {name} cannot be used."
         try:
             second = await adapter_of(settings, "search", name)
         except ConfigError as error:
-            _LOGGER.warning("the fallback provider %s cannot be used: %s", name, error)
-            return [first]
-        return [first, SearchProvider(second, "the fallback_provider of the settings")]
+            await offload(registry.load, "search", name.partition(":")[0])  # is there such a one?
+            return [first], [f"{unusable} {error}"]
+        variable = getattr(second, "key_variable", "")
+        if variable and not is_configured(settings, name):  # what works without a key is a trial
+            return [first], [f"{unusable} Set {variable}."]
+        return [first, SearchProvider(second, "the fallback_provider of the settings")], []
 
     async def guard(self, adapter: object) -> ProviderGuard | None:
         """Return what limits the calls to this adapter's provider; None where nothing does."""
         if self.cassette is not None and self.cassette.replays:
             return None
         settings = self.using()
-        access = settings.providers.get(getattr(adapter, "provider_name", ""))
-        if access is None or access.quota is None:
+        if access_of(settings, adapter).quota is None:
             return provider_guard(settings, adapter)
         return await offload(provider_guard, settings, adapter)  # it opens a database
 

@@ -171,6 +171,8 @@ class SearchAdapterResponse:
     """What a person should know about the answer, such as a missing page or an end date."""
     applied: Mapping[str, Applied] = field(default_factory=dict)
     """What was made of the options, by name; one that is missing was not looked at."""
+    complete: bool = True
+    """False where a part of it failed, such as a page: it is then not kept for a repeated query."""
 
 
 class SearchRequest(BaseModel):

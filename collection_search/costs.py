@@ -12,7 +12,7 @@ from decimal import Decimal
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Literal
 
-from .errors import CostLimitReached
+from .errors import CostLimitReached, InputError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -26,6 +26,9 @@ PLAN_TOKENS: Final = (60, 300)
 """Output of a model that plans queries, from and to."""
 THOUGHT_TOKENS: Final = 4_000
 """What a model that thinks first may write beyond that."""
+
+MOST_USD: Final = 1e9
+"""What is told to cost more is an error."""
 
 _MILLION: Final = Decimal(1_000_000)
 _THOUSAND: Final = Decimal(1_000)
@@ -79,6 +82,16 @@ def search_cost(provider: str, units: float) -> float | None:
     if price is None:
         return None
     return float(Decimal(str(units)) * price["per_thousand_requests"] / _THOUSAND)
+
+
+def usd(value: Any) -> float | None:
+    """Return a plain amount of money as others tell it, None for everything else.
+
+    >>> usd(0.007), usd(0), usd(-1), usd(float("nan")), usd(10**400), usd("7")
+    (0.007, 0.0, None, None, None, None)
+    """
+    is_number = isinstance(value, int | float) and not isinstance(value, bool)
+    return float(value) if is_number and 0 <= value <= MOST_USD else None
 
 
 def total_cost(costs: Iterable[float]) -> float:
@@ -148,16 +161,17 @@ class RunBudget:
         """What was spent, and is set aside for calls that are under way."""
         return float(self._spent)
 
-    def reserve(self, usd: float | None) -> None:
+    def reserve(self, price_usd: float | None) -> None:
         """Set the price of a call aside before it is made; None, an unknown one, always passes.
 
-        Raises CostLimitReached, and sets nothing aside, where the call could pass the limit.
+        Raises CostLimitReached, and sets nothing aside, where the call could pass the limit, and
+        InputError for what is no amount.
         """
         with self._lock:
-            if usd is None:
+            if price_usd is None:
                 self.has_unknown = True
                 return
-            price = _exact(usd)
+            price = _amount(price_usd)
             if self._limit is not None and price and self._spent + price > self._limit:
                 self.is_reached = True
                 raise CostLimitReached(
@@ -168,10 +182,13 @@ class RunBudget:
             self._spent += price
 
     def settle(self, reserved: float | None, actual: float | None) -> None:
-        """Replace what was set aside by what the call cost; None: it may have cost all of that."""
+        """Replace what was set aside by what the call cost; None: it may have cost all of that.
+
+        Raises InputError, and leaves it set aside, for what is no amount.
+        """
         with self._lock:
             if actual is not None:
-                self._spent += _exact(actual) - _exact(reserved or 0.0)
+                self._spent += _amount(actual) - _amount(reserved or 0.0)
 
 
 def dollars(amount: float | Decimal) -> str:
@@ -183,6 +200,12 @@ def dollars(amount: float | Decimal) -> str:
     exact = amount if isinstance(amount, Decimal) else _exact(amount)
     whole, _, cents = f"{exact.normalize():f}".partition(".")
     return f"${whole}.{cents:0<2}"
+
+
+def _amount(given: float) -> Decimal:
+    if usd(given) is None:
+        raise InputError(f"A cost must be an amount from 0 to {MOST_USD:.0f}, got {given!r}.")
+    return _exact(given)
 
 
 def _exact(amount: float) -> Decimal:

@@ -30,7 +30,11 @@ says what happened and what to do.
 
 from __future__ import annotations
 
-from typing import ClassVar, Final, Literal
+from functools import partial
+from typing import TYPE_CHECKING, ClassVar, Final, Literal
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
 
 ErrorCode = Literal[
     "authenticationFailed",
@@ -171,6 +175,42 @@ class SearchProviderUnavailable(SearchProviderError):  # noqa: N818 - follows it
 
     default_code = "serviceUnavailable"
     default_http_status = 503
+
+
+BY_STATUS: Final[Mapping[int, ErrorCode]] = {
+    400: "invalidQuery",
+    401: "authenticationFailed",
+    402: "quotaExceeded",
+    403: "authenticationFailed",
+    408: "timeout",
+    414: "invalidQuery",
+    422: "invalidQuery",
+    429: "rateLimited",
+    504: "timeout",
+}
+"""What a search provider's HTTP status means; others: see `code_of_status`."""
+
+BY_CODE: Final[Mapping[ErrorCode, Callable[..., SearchProviderError]]] = {
+    "authenticationFailed": SearchProviderAuthenticationFailed,
+    "rateLimited": SearchProviderQuotaExceeded,
+    "quotaExceeded": partial(SearchProviderQuotaExceeded, code="quotaExceeded"),
+    "invalidQuery": SearchProviderInvalidQuery,
+    "serviceUnavailable": SearchProviderUnavailable,
+    "timeout": SearchProviderTimeout,
+    "unknown": SearchProviderBadResponse,
+}
+
+
+def code_of_status(status: int) -> ErrorCode:
+    """Return what an HTTP status means that is none of success.
+
+    >>> code_of_status(429), code_of_status(503), code_of_status(404)
+    ('rateLimited', 'serviceUnavailable', 'unknown')
+    """
+    return BY_STATUS.get(status, "serviceUnavailable" if status >= _SERVER_FAILURE else "unknown")
+
+
+_SERVER_FAILURE: Final = 500
 
 
 class WebSearchError(CollectionSearchError, RuntimeError):

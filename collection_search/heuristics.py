@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from functools import lru_cache
-from itertools import chain
 from typing import TYPE_CHECKING, Final, NamedTuple
 from urllib.parse import urlsplit
 
-from .lexicon import language_of, question_terms, stem_finder, words_of_all
+from .lexicon import language_of, question_terms, stem_finder, words
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -57,18 +56,8 @@ class PageWords(NamedTuple):
         >>> PageWords.of(Page("Tasks", "Cancel it.", "https://a.example/task?q=x"))
         PageWords(title=['tasks'], snippet=['cancel', 'it'], address=['a', 'example', 'task'])
         """
-        return cls.of_all([page])[0]
-
-    @classmethod
-    def of_all(cls, pages: Sequence[Page]) -> list[PageWords]:
-        """Return the words of each page."""
-        texts = [
-            text
-            for title, snippet, url in pages
-            for text in (title, snippet, url.partition("://")[2].partition("?")[0])
-        ]
-        found = iter(words_of_all(texts))
-        return [cls(*each) for each in zip(found, found, found, strict=True)]
+        address = page.url.partition("://")[2].partition("?")[0]
+        return cls(words(page.title), words(page.snippet), words(address))
 
 
 class Parts(NamedTuple):
@@ -126,13 +115,11 @@ def judge_all(
         for term in question_terms(question)
     ]
     weight = sum([rarity for _, _, rarity in asked]) or 1
-    find = stem_finder({stem for stem, _, _ in asked}, language_of(question))
-    stems = find(set(chain.from_iterable(chain.from_iterable(read))))
+    stems_in = stem_finder({stem for stem, _, _ in asked}, language_of(question))
     judged = []
     for page, (title, snippet, address) in zip(pages, read, strict=True):
-        in_title = {stems[word] for word in stems.keys() & title}
-        elsewhere = stems.keys() & chain(snippet, address)
-        found = in_title.union([stems[word] for word in elsewhere])
+        in_title = set(stems_in(title))
+        found = in_title.union(stems_in(snippet), stems_in(address))
         matched = [each for each in asked if each[0] in found]
         coverage = sum([rarity for _, _, rarity in matched]) / weight
         titled = sum([rarity for stem, _, rarity in matched if stem in in_title]) / weight

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Final, Literal, NamedTuple, TypeAlias, cast, g
 from .languages import english, german
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable, Sequence
+    from collections.abc import Callable, Collection, Iterable
 
 Language: TypeAlias = Literal["en", "de"]
 
@@ -34,9 +34,6 @@ _FOLDED: Final = (
     .encode("latin-1")
 )
 """Latin-1 in lower case, for `bytes.translate`."""
-_BORDER: Final = " \1 "
-_FOLDED_PARTS: Final = b"%b\1%b" % (_FOLDED[:1], _FOLDED[2:])
-"""The same, which keeps the borders between texts."""
 _UMLAUT: Final = re.compile("[äöü]")
 _UMLAUTS: Final = ("aä", "oö", "uü")
 _HEAD: Final = 1_000
@@ -73,19 +70,6 @@ def words(text: str) -> list[str]:
     if "++" in plain or "#" in plain:
         found = [word.replace("++", "pp").replace("#", "sharp") for word in found]
     return _short(found)
-
-
-def words_of_all(texts: Sequence[str]) -> list[list[str]]:
-    """Return what `words` returns, for each text: many short ones are read in half the time.
-
-    >>> words_of_all(["Größe_2", "", "what's new"])
-    [['grösse', '2'], [], ['what', 's', 'new']]
-    """
-    folded = _folded_latin(_BORDER.join(texts), _FOLDED_PARTS)
-    parts = () if folded is None or _has_long_word(folded) else folded.split("\1")
-    if len(parts) != len(texts):  # one of them is not that simple
-        return [words(text) for text in texts]
-    return [part.split() for part in parts]
 
 
 def language_of(text: str) -> Language:
@@ -151,21 +135,19 @@ _usual_terms = lru_cache(maxsize=128)(_question_terms)
 
 def stem_finder(
     wanted: Collection[str], language: Language
-) -> Callable[[Iterable[str]], dict[str, str]]:
-    """Return a function that maps those of some words to their stems that have a wanted one.
+) -> Callable[[Iterable[str]], list[str]]:
+    """Return a function that lists which of the wanted stems some words have, in their order.
 
     >>> stem_finder({"task", "timeout"}, "en")(["the", "cancelled", "tasks"])
-    {'tasks': 'task'}
+    ['task']
     """
     known = _STEMS[language]
     # both stemmers keep a word's first letter, but for the dots of an umlaut
     initials = {stem[0] for stem in wanted}
     initials.update([umlaut for letter, umlaut in _UMLAUTS if letter in initials])
 
-    def found(among: Iterable[str]) -> dict[str, str]:
-        return {
-            word: stem for word in among if word[0] in initials and (stem := known[word]) in wanted
-        }
+    def found(among: Iterable[str]) -> list[str]:
+        return [stem for word in among if word[0] in initials and (stem := known[word]) in wanted]
 
     return found
 
@@ -198,7 +180,7 @@ def match_query(question: str) -> str:
     return " OR ".join(quoted)
 
 
-def _folded_latin(text: str, table: bytes = _FOLDED) -> str | None:
+def _folded_latin(text: str) -> str | None:
     """Return the words folded, a space for all else; None where `_WORD` has to find them.
 
     Most texts are Latin-1 but for their punctuation: so they take a third of the time.
@@ -211,7 +193,7 @@ def _folded_latin(text: str, table: bytes = _FOLDED) -> str | None:
         if _BEYOND.search(text, beyond.start):
             return None
         encoded = text.encode("latin-1", "replace")
-    folded = encoded.translate(table).decode("latin-1")
+    folded = encoded.translate(_FOLDED).decode("latin-1")
     return None if "\0" in folded else folded.replace("ß", "ss")
 
 

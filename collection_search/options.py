@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from datetime import date, timedelta
+from datetime import UTC, date, datetime, timedelta
 from typing import Annotated, Any, Final, Literal
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, StringConstraints
@@ -36,7 +36,7 @@ def _fresh(value: str) -> str:
     value = value.strip().lower()
     if value in _DAYS:
         return value
-    match = _RANGE.fullmatch(value)
+    match, last = _RANGE.fullmatch(value), None
     try:
         first = date.fromisoformat(match[1]) if match else None
         last = date.fromisoformat(match[2]) if match and match[2] else None
@@ -116,6 +116,20 @@ class SearchOptions(BaseModel):
         first, _, last = self.freshness.partition("..")
         return date.fromisoformat(first), date.fromisoformat(last) if last else None
 
+    def idle(self) -> dict[str, Any]:
+        """Return the wishes that were written down and need nothing done, as plain values.
+
+        >>> SearchOptions(topic="general", max_results=3).idle()
+        {'topic': 'general'}
+        """
+        return {
+            name: value
+            for name in _NAMES
+            if name in self.model_fields_set
+            and (value := getattr(self, name)) in _USUAL
+            and value not in _UNSAID
+        }
+
     def asked(self) -> dict[OptionName, Any]:
         """Return the wishes that change something, as plain values.
 
@@ -130,7 +144,14 @@ class SearchOptions(BaseModel):
 
 
 _NAMES: Final[tuple[OptionName, ...]] = OptionName.__args__  # type: ignore[attr-defined]
-_USUAL: Final = (None, (), False, "basic", "general")
+_UNSAID: Final = (None, ())
+_USUAL: Final = (*_UNSAID, False, "basic", "general")
+
+
+def utc_today() -> date:
+    """Return the day in UTC, as the dates of results are."""
+    return datetime.now(UTC).date()
+
 
 NO_OPTIONS: Final = SearchOptions()
 """Nothing wished."""

@@ -66,6 +66,12 @@ class IngestionItem:
     provenance: Provenance = field(default_factory=dict)
 
 
+KnownPages = Literal["keep", "retry", "renew"]
+"""What a request does with pages that the ledger knows already. `keep`: those that vanished begin
+anew. `retry`: those that were given up, too. `renew`: stored ones that were fetched are looked at
+again, too."""
+
+
 @dataclass(frozen=True, slots=True)
 class IngestionRequest:
     """Pages that go into one collection, with the ids of the run that chose them."""
@@ -75,6 +81,7 @@ class IngestionRequest:
     question: str | None = None
     run_id: str | None = None
     trace_id: str | None = None
+    known: KnownPages = "retry"
 
 
 class Ticket(BaseModel):

@@ -6,6 +6,8 @@ import inspect
 import logging
 import os
 import threading
+import time
+from collections import OrderedDict
 from typing import TYPE_CHECKING, Any, Final
 
 from pydantic import SecretStr
@@ -13,7 +15,9 @@ from pydantic import SecretStr
 from . import registry
 from .bridge import offload
 from .errors import ConfigError
+from .ports.searching import provider_name
 from .resilience import ProviderGuard, Quota, guard_of, key_id
+from .resilience.periods import period_name
 from .settings import ProviderAccess
 
 if TYPE_CHECKING:
@@ -29,10 +33,12 @@ AUTO_PROVIDERS: Final = (
 )
 """What `auto` tries in this order: provider, what it needs, and the variable that gives it."""
 MAX_ADAPTERS: Final = 64
-"""Adapters that are kept at a time."""
+"""Adapters that are kept at a time: of those that hold something open, and of all others."""
+_OPEN: Final = frozenset({"readers", "stores", "usage", "tracing"})
+"""Groups that hold files, processes or unsent observations."""
 
 _LOGGER = logging.getLogger(__name__)
-_adapters: dict[tuple[Settings, registry.Group, str], Any] = {}
+_adapters: OrderedDict[tuple[Settings, registry.Group, str], Any] = OrderedDict()
 _lock = threading.Lock()
 
 
@@ -74,7 +80,7 @@ def traced(settings: Settings) -> bool:
 
 async def adapter_of(settings: Settings, group: registry.Group, name: str) -> Any:
     """Return what `made` returns; only the first time, which may read files, takes a thread."""
-    known = _adapters.get((settings, group, name))
+    known = _known((settings, group, name))
     return await offload(made, settings, group, name) if known is None else known
 
 
@@ -84,13 +90,30 @@ def made(settings: Settings, group: registry.Group, name: str) -> Any:
     Threads that come at once may each make one; all get the one that is kept. Raises ConfigError.
     """
     key = (settings, group, name)
-    if (known := _adapters.get(key)) is not None:
+    if (known := _known(key)) is not None:
         return known
     adapter = _make(settings, group, name)
     with _lock:
-        if len(_adapters) >= MAX_ADAPTERS:
-            _adapters.pop(next(iter(_adapters)))
-        return _adapters.setdefault(key, adapter)
+        kept = _adapters.setdefault(key, adapter)
+        _make_room(group)
+    return kept
+
+
+def _known(key: tuple[Settings, registry.Group, str]) -> Any:
+    with _lock:
+        if (known := _adapters.get(key)) is not None:
+            _adapters.move_to_end(key)
+        return known
+
+
+def _make_room(group: registry.Group) -> None:
+    """Forget what was asked for longest ago: keys that users bring push out no database.
+
+    It is not closed here: who still uses it may go on, and a database closes itself after that.
+    """
+    alike = [key for key in _adapters if (key[1] in _OPEN) == (group in _OPEN)]
+    if len(alike) > MAX_ADAPTERS:
+        del _adapters[alike[0]]
 
 
 def remembered_embedder(settings: Settings, fingerprint: str) -> Embedder | None:
@@ -120,22 +143,71 @@ def provider_guard(settings: Settings, adapter: object) -> ProviderGuard | None:
     source = getattr(adapter, "source", None)
     if not isinstance(source, str):
         return None
-    name = str(getattr(adapter, "provider_name", ""))
-    access = settings.providers.get(name, ProviderAccess())
+    name, access = provider_name(adapter), access_of(settings, adapter)
 
     def build(_: str) -> ProviderGuard:
-        quota = None
-        if access.quota is not None:
-            store = made(settings, "usage", "sqlite")
-            quota = Quota(store, key_id(source), access.quota, access.quota_period)
         return ProviderGuard(
-            name, rate_per_s=access.rate_per_s, quota=quota, quota_period=access.quota_period
+            name,
+            rate_per_s=access.rate_per_s,
+            quota=_quota(settings, source, access),
+            quota_period=access.quota_period,
         )
 
     return guard_of(name, f"{source} {access.rate_per_s} {access.quota} {settings.home}", build)
 
 
+def access_of(settings: Settings, adapter: object) -> ProviderAccess:
+    """Return what the settings say of the adapter's provider, by its own name or its source's."""
+    known = settings.providers
+    here = str(getattr(adapter, "source", "")).partition("@")[0].partition(":")[0]
+    return known.get(getattr(adapter, "provider_name", "")) or known.get(here) or ProviderAccess()
+
+
+def quota_left(settings: Settings, adapter: object) -> int | None:
+    """Return how many requests the quota of the settings still allows; None without one.
+
+    Blocks. Raises ConfigError, StoreError.
+    """
+    access, source = access_of(settings, adapter), getattr(adapter, "source", None)
+    quota = _quota(settings, source, access) if isinstance(source, str) else None
+    if quota is None:
+        return None
+    period = period_name(time.time(), quota.period)
+    name = provider_name(adapter)
+    return max(0, quota.limit - quota.store.used(name, quota.key_id, period=period))
+
+
+def _quota(settings: Settings, source: str, access: ProviderAccess) -> Quota | None:
+    if access.quota is None:
+        return None
+    store = made(settings, "usage", "sqlite")
+    return Quota(store, key_id(source), access.quota, access.quota_period)
+
+
 def _make(settings: Settings, group: registry.Group, name: str) -> Any:
+    adapter = _built(settings, group, name)
+    is_known = group != "search" or name.partition(":")[0] in registry.BUILTIN[group]
+    if not is_known and not hasattr(adapter, "source"):
+        _give_source(settings, adapter, name)
+    return adapter
+
+
+def _give_source(settings: Settings, adapter: Any, name: str) -> None:
+    """Tell a third party's adapter apart by name, address and key, as limits and caching need."""
+    access = settings.access(name.partition(":")[0])
+    key = access.api_key.get_secret_value() if access.api_key else None
+    place = " ".join(filter(None, (access.base_url, access.search_engine_id)))
+    try:
+        adapter.source = f"{name}@{place or '-'}#{key_id(key)}"
+    except (AttributeError, TypeError):
+        _LOGGER.warning(
+            "The search provider %s has no limits, cache or fallback: its adapter needs a `source`"
+            " that names provider, address and key.",
+            name,
+        )
+
+
+def _built(settings: Settings, group: registry.Group, name: str) -> Any:
     vendor, _, model = name.partition(":")
     if model and group in ("models", "embeddings") and vendor not in registry.names(group):
         langchain = registry.load(group, "langchain")  # it knows many vendors' packages

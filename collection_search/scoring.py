@@ -166,7 +166,7 @@ def forget_judged() -> None:
 
 @lru_cache(maxsize=8)
 def _judged(question: str, pages: tuple[Page, ...], is_literal: bool) -> Judged:  # noqa: FBT001
-    read = PageWords.of_all(pages)
+    read = [PageWords.of(page) for page in pages]
     by_rarity = not is_literal
     wording = LexicalSimilarity(by_rarity=by_rarity).of_words(
         question, [[*each.title, *each.snippet] for each in read]
@@ -214,7 +214,9 @@ def select_for_ingestion(
         threshold = min(min_score, FALLBACK_SCORE)
     chosen = [position for position, score in enumerate(scores) if score >= threshold]
     if not chosen:
-        best = f"the best of {len(scores)} scores {max(scores):.1f}" if scores else "there is none"
+        best = "there is none"
+        if scores:  # rounded down, or the best would seem to suffice
+            best = f"the best of {len(scores)} scores {math.floor(max(scores) * 10) / 10:.1f}"
         raise QualityThresholdError(
             f"no result scores {threshold:g} or more: {best}. Ask more precisely or try another "
             "search provider; or lower the minimum score, or choose the pages by hand."

@@ -24,6 +24,7 @@ Flag = Literal[
     "partial_search",
     "staging_failed",
     "cost_limit_reached",
+    "provider_fallback",
 ]
 """What went less than well without ending the run."""
 
@@ -79,6 +80,17 @@ class SearchFailure(TypedDict):
     retry_in_ms: int | None
 
 
+class RoutingStep(TypedDict):
+    """One provider that was asked for a query, where that was not the only one."""
+
+    query: str
+    provider: str
+    rationale: str
+    latency_ms: int
+    cost_usd: float | None
+    message: str | None
+
+
 class SearchReport(TypedDict):
     """What was searched, where and why there, and how it ended."""
 
@@ -86,6 +98,8 @@ class SearchReport(TypedDict):
     provider_reason: str
     queries: list[QueryReport]
     errors: list[SearchFailure]
+    routing: list[RoutingStep]
+    """Who was asked, in order, for each query that needed the fallback."""
     result_count: int
     """Distinct pages over all queries."""
     notices: list[str]

@@ -70,8 +70,8 @@ class AnswerCache(Protocol):
         """Keep all payloads, by key, in one transaction."""
         ...
 
-    def prune(self, older_than_s: float) -> int:
-        """Drop the answers of that age, of all tenants; return how many."""
+    def prune(self, older_than_s: float, *, tenant_id: str | None = None) -> int:
+        """Drop the answers of that age, of one tenant or of all; return how many."""
         ...
 
     def delete_tenant(self, tenant_id: str) -> int:
@@ -169,6 +169,10 @@ class SpendLedger(Protocol):
 
     def forget(self, older_than_s: float) -> int:
         """Drop the entries of that age, of all tenants; return how many."""
+        ...
+
+    def forget_tenant(self, tenant_id: str) -> int:
+        """Drop all entries of a tenant; return how many."""
         ...
 
 

@@ -32,6 +32,7 @@ MAX_ANSWER_BYTES: Final = 16 * 1024 * 1024
 KEEP_ALIVE_S: Final = 60.0
 """How long an unused connection is kept."""
 _GOODBYE_S: Final = 1.0
+_ENCODER: Final = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"))
 USER_AGENT: Final = "collection-search (+https://github.com/collection-search/collection-search)"
 
 FailureKind = Literal["timeout", "unreachable", "too_large", "unreadable"]
@@ -126,7 +127,7 @@ def _call(connections: _Connections, request: HttpRequest, timeout_s: float) -> 
     data = None
     if request.json is not None:
         headers.setdefault("Content-Type", "application/json")
-        data = json.dumps(request.json, ensure_ascii=False, separators=(",", ":")).encode()
+        data = _ENCODER.encode(request.json).encode()
     return connections.session.request(
         request.method,
         URL(url, encoded=True),

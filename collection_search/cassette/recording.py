@@ -15,8 +15,9 @@ from typing import TYPE_CHECKING, Any, Final
 from ..bridge import offload
 from ..errors import CollectionSearchError, InputError, ModelError, SearchProviderBadResponse
 from ..exchanges import embedded_answer, failure, plain, plan_answer, search_answer
+from ..ports.searching import provider_name
 from . import Cassette, tape
-from .requests import embed_request, keywords_of, name_of, plan_request, search_request
+from .requests import embed_request, keywords_of, plan_request, search_request
 from .scrubbing import Scrubber
 
 if TYPE_CHECKING:
@@ -131,7 +132,7 @@ class RecordedSearch:
     def __init__(self, adapter: Any, cassette: RecordingCassette) -> None:
         self._adapter = adapter
         self._cassette = cassette
-        self._name = name_of(adapter)
+        self._name = provider_name(adapter)
         search, asearch = getattr(adapter, "search", None), getattr(adapter, "asearch", None)
         if callable(search) and not inspect.iscoroutinefunction(search):
             self.search = self._blocking(search)

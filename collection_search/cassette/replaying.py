@@ -15,8 +15,9 @@ from ..exchanges import (
     read_search_answer,
 )
 from ..masking import told
+from ..ports.searching import provider_name
 from . import Cassette, tape
-from .requests import KEYWORDS, embed_request, name_of, plan_request, search_request
+from .requests import KEYWORDS, embed_request, plan_request, search_request
 from .scrubbing import Scrubber
 
 if TYPE_CHECKING:
@@ -72,7 +73,7 @@ class ReplayingCassette(Cassette):
 
     def search(self, adapter: Any) -> Any:
         """Return the recorded provider."""
-        given = adapter if adapter is None or isinstance(adapter, str) else name_of(adapter)
+        given = adapter if adapter is None or isinstance(adapter, str) else provider_name(adapter)
         part = self._part("search", None if given == "auto" else given)
         if part is None:
             raise InputError(f"{self.path} holds no search. Record it anew.")

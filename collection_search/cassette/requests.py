@@ -14,20 +14,6 @@ KEYWORDS: Final = ("max_results", "limit", "timeout", "options")
 """What a search may take besides the query, older names included."""
 
 
-def name_of(adapter: Any) -> str:
-    """Return what the search adapter calls itself, in the current or the older way.
-
-    >>> name_of(object())
-    'object'
-    """
-    for attribute in ("provider_name", "provider"):
-        name = getattr(adapter, attribute, None)
-        name = name() if callable(name) else name
-        if isinstance(name, str) and name.strip():
-            return name.strip()
-    return type(adapter).__name__
-
-
 def keywords_of(search: Callable[..., Any]) -> list[str]:
     """Return which of the keywords the search function takes.
 

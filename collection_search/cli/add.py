@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections import Counter
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Annotated, Any, Final
 
@@ -15,12 +16,14 @@ from .screen import Screen
 from .stopping import terminable
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
     from ..context import SearchContext
-    from ..records import Ticket, TicketStatus
+    from ..records import RowStatus, Ticket, TicketStatus
 
 WAIT_S: Final = 3600.0
+
+_TOLD: Final = ("url", "title", "state", "change", "error")
 
 Urls = Annotated[list[str] | None, typer.Argument(metavar="URL...", help="Pages to ingest.")]
 
@@ -51,12 +54,12 @@ def add(
 
     context, screen = search_context(tenant_id=tenant), Screen(as_json=as_json)
     with working(context):
+        if urls and collection and depth:
+            urls = _found(urls, depth, max_pages, context, screen)
         ticket = ingest(
             urls or (),
             collection=collection,
             session=session,
-            depth=depth,
-            max_pages=max_pages,
             context=context,
             work=not no_wait,
         )
@@ -80,6 +83,28 @@ def working(context: SearchContext) -> Iterator[None]:
             ) from None
 
 
+def _found(
+    urls: list[str], depth: int, max_pages: int, context: SearchContext, screen: Screen
+) -> list[str]:
+    """Return the pages of the sites, showing how many are found; nothing is accepted meanwhile."""
+    from ..tools.ingest import find_pages
+
+    try:
+        with screen.bar("Looking for pages") as advance:
+            return find_pages(
+                urls,
+                depth=depth,
+                max_pages=max_pages,
+                context=context,
+                on_found=lambda count: advance(count, max_pages),
+            )
+    except KeyboardInterrupt:
+        raise Interrupted(
+            "Interrupted while looking for pages: none was accepted yet. To start over, run the"
+            " command again."
+        ) from None
+
+
 def _settled(
     ticket: Ticket, context: SearchContext, screen: Screen, *, waits: bool
 ) -> TicketStatus:
@@ -99,16 +124,35 @@ def _told(status: TicketStatus, screen: Screen, *, waited: bool) -> ExitCode:
     if screen.as_json:
         screen.json(_plain(status))
     else:
-        parts = [f"{status.stored} of {status.count} pages stored"]
+        parts = [f"{status.stored} of {status.count} pages stored{changes(status.rows)}"]
         parts += [f"{left} waiting for 'collection-search worker'"] if left else []
         parts += [f"{status.failed} failed"] if status.failed else []
+        parts += [f"{status.retired} gone"] if status.retired else []
         screen.line(f"Collection {status.collection}: {', '.join(parts)}")
     for row in status.rows:
         if row.state == "dead":
             screen.warn(f"{row.url} was not ingested: {row.error}")
-    return ExitCode.INGESTION_FAILED if status.failed or (waited and left) else ExitCode.DONE
+        if row.state == "retired":
+            screen.warn(f"{row.url} was there before and is no more: {row.error}")
+    is_partial = status.failed or status.retired or (waited and left)
+    return ExitCode.INGESTION_FAILED if is_partial else ExitCode.DONE
+
+
+def changes(rows: Iterable[RowStatus]) -> str:
+    """Return what became of the stored pages, unless all are new.
+
+    >>> from collection_search.records import RowStatus
+    >>> page = {"url": "https://a.example/", "title": "A", "state": "stored"}
+    >>> changes([RowStatus(**page, change=change) for change in ("new", "unchanged")])
+    ' (1 new, 1 unchanged)'
+    """
+    counts = Counter(row.change for row in rows if row.state == "stored")
+    told = [
+        f"{counts[change]} {change}" for change in ("new", "changed", "unchanged") if counts[change]
+    ]
+    return f" ({', '.join(told)})" if counts["changed"] + counts["unchanged"] else ""
 
 
 def _plain(status: TicketStatus) -> dict[str, Any]:
-    pages = [row.model_dump(include={"url", "title", "state", "error"}) for row in status.rows]
+    pages = [row.model_dump(include=set(_TOLD)) for row in status.rows]
     return {**status.model_dump(exclude={"rows"}), "pages": pages}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shlex
+from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any, Final
 
 from .. import registry
@@ -18,6 +19,8 @@ HEADER: Final = "  #  score  similarity  heuristics  title"
 _INDENT: Final = " " * 5
 _NOT_LIVE: Final = {"offline", "langchain"}
 """Adapters that no name in the settings makes live: the default, and the wrapper of objects."""
+_PACKAGES: Final = {"ddgs": "ddgs", "local": "fastembed"}
+"""What the extras of these names install."""
 _ANSWERS: Final = {
     "k_generate_strategy": ("plan", "plans"),
     "k_parallel_web_search": ("search", "searches"),
@@ -89,10 +92,11 @@ def ingested(output: Mapping[str, Any]) -> Iterator[str]:
     receipt = output["ingestion"] or {}
     if status := receipt.get("status"):
         parts = (
-            f"{status['stored']} of {receipt['count']} pages stored",
+            f"{status['stored']} of {receipt['count']} pages stored{_changes(status)}",
             _part(status["pending"], f"waiting for {_WORKER}"),
             _part(status["to_fetch"], f"to be fetched by {_WORKER}"),
             _part(status["failed"], "failed"),
+            _part(status.get("retired", 0), "gone"),
         )
         yield f"Collection {receipt['collection']}: {', '.join(filter(None, parts))}"
     asked = output.get("auto_ingest_min_score")
@@ -230,8 +234,16 @@ def going_live(output: Mapping[str, Any]) -> Iterator[str]:
         yield "To go live, set in the environment, with the vendor's key (see README):"
     for name, aim, group, is_missing in parts:
         if is_missing:
-            known = [one for one in registry.names(group) if one not in _NOT_LIVE]
-            yield f"  COLLECTION_SEARCH_{name:<10}  {aim} (installed: {', '.join(known) or 'none'})"
+            yield f"  COLLECTION_SEARCH_{name:<10}  {aim} ({_available(group)})"
+
+
+def _available(group: registry.Group) -> str:
+    """Return which adapters can be used as things are, and which want an extra first."""
+    known = [one for one in registry.names(group) if one not in _NOT_LIVE]
+    wanting = [one for one in known if one in _PACKAGES and find_spec(_PACKAGES[one]) is None]
+    installed = ", ".join(one for one in known if one not in wanting) or "none"
+    extras = "".join(f"; {one} with the extra [{one}]" for one in wanting)
+    return f"installed: {installed}{extras}"
 
 
 def command(*words: str, **options: str | None) -> str:
@@ -248,6 +260,13 @@ def _cause(output: Mapping[str, Any]) -> str:
     """Return why the search or the ingestion failed, in the words of what failed."""
     failures = [*output["search"]["errors"], (output["ingestion"] or {}).get("error")]
     return next((failure["message"] for failure in failures if failure), "")
+
+
+def _changes(status: Mapping[str, Any]) -> str:
+    """Return what became of the stored pages, unless all are new."""
+    counts = {change: status.get(change, 0) for change in ("new", "changed", "unchanged")}
+    told = ", ".join(f"{count} {change}" for change, count in counts.items() if count)
+    return f" ({told})" if counts["changed"] + counts["unchanged"] else ""
 
 
 def _part(count: int, what: str) -> str:

@@ -10,6 +10,7 @@ import typer
 from .add import add
 from .options import Tenant, search_context
 from .screen import Screen
+from .stored import found
 
 if TYPE_CHECKING:
     from ..context import SearchContext
@@ -34,7 +35,7 @@ app.command()(add)
 @app.command()
 def failed(*, collection: OneCollection = None, tenant: Tenant = None) -> None:
     """List the pages that were given up, and why."""
-    ledger, owner = _ledger(search_context(tenant_id=tenant))
+    ledger, owner = _ledger(search_context(tenant_id=tenant), collection)
     screen, letters = Screen(), ledger.dead_letters(owner, collection=collection)
     for letter in letters:
         screen.line(f"{letter.collection}: {letter.url}: {letter.error}")
@@ -47,7 +48,7 @@ def retry_failed(*, collection: OneCollection = None, tenant: Tenant = None) -> 
     """Put the pages that were given up back into the queue."""
     from ..tools.retrieve import scope_of
 
-    ledger, owner = _ledger(search_context(tenant_id=tenant))
+    ledger, owner = _ledger(search_context(tenant_id=tenant), collection)
     whose = owner if collection is None else scope_of(owner, collection)
     pages, screen = ledger.retry_failed(whose), Screen()
     screen.line(f"Pages put back into the queue: {pages}.")
@@ -55,5 +56,8 @@ def retry_failed(*, collection: OneCollection = None, tenant: Tenant = None) -> 
         screen.note("'collection-search worker --once' ingests them.")
 
 
-def _ledger(context: SearchContext) -> tuple[Ledger, str]:
+def _ledger(context: SearchContext, collection: str | None) -> tuple[Ledger, str]:
+    """Return the ledger and whose pages. Raises InputError for a collection that is not there."""
+    if collection is not None:
+        found(collection, context)
     return asyncio.run(context.storage()).ledger, context.tenant()

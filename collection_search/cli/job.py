@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections import Counter
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
@@ -110,7 +111,9 @@ class Job:
             cause = {"kind": type(error).__name__, "message": str(error)}
             self.output["ingestion"] = {**receipt, "status": None, "error": cause}
             return
-        counts = status.model_dump(include={"stored", "failed", "pending", "to_fetch"})
+        counts = status.model_dump(include={"stored", "failed", "pending", "to_fetch", "retired"})
+        changes = Counter(row.change for row in status.rows if row.state == "stored")
+        counts |= {change: changes[change] for change in ("new", "changed", "unchanged")}
         self.output["ingestion"] = {**receipt, "status": counts}
         for row in status.rows:
             if row.state == "dead":

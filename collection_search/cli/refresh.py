@@ -11,7 +11,7 @@ from .failures import ExitCode
 from .options import AsJson, Provider, Tenant, search_context
 from .prepare import ready_provider
 from .screen import Screen
-from .stored import Name  # noqa: TC001 - typer reads the annotations
+from .stored import Name, found
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -31,6 +31,7 @@ def refresh(
 ) -> None:
     """Ask a collection's questions again and look at its pages again."""
     context, screen = search_context(tenant_id=tenant, provider=provider), Screen(as_json=as_json)
+    found(name, context)
     with working(context):
         if not no_search:
             ready_provider(context, screen)
@@ -43,7 +44,7 @@ def refresh(
     else:
         for line in lines(report):
             screen.line(line)
-    for page in report.failed:
+    for page in [*report.failed, *report.unread]:
         screen.warn(f"{page.url}: {page.error}")
     for asked in report.questions:
         if asked.error:
@@ -62,6 +63,7 @@ def lines(report: RefreshReport) -> Iterator[str]:
     """
     counts = [f"{len(getattr(report, kind))} {kind}" for kind in _KINDS]
     counts += [f"{len(report.failed)} failed"] if report.failed else []
+    counts += [f"{len(report.unread)} found but not ingested"] if report.unread else []
     counts += [f"{len(report.left)} waiting for 'collection-search worker'"] if report.left else []
     yield f"Collection {report.collection}: {', '.join(counts)}"
     for kind in ("new", "changed", "gone"):

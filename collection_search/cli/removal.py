@@ -11,10 +11,12 @@ import typer
 from ..errors import InputError
 from .options import Tenant, search_context
 from .screen import Screen
-from .stored import Name, Yes, found, stored
+from .stored import Name, Yes, found
 
 if TYPE_CHECKING:
-    from ..records import Deleted
+    from ..ports import CollectionStore
+    from ..records import TenantScope
+    from ..tools.removal import Erased
 
 _SECONDS: Final = {"h": 3600.0, "d": 86_400.0, "w": 604_800.0}
 
@@ -39,9 +41,19 @@ def delete(
 
     url = normalize_url(document)
     if _agreed(f"Deleting {url}", f"Delete {url} from {name!r}?", yes=yes):
-        if not store.delete_document(scope, url_key(url)):
-            raise InputError(f"{name!r} holds no {url}. What waited of it is deleted.")
-        Screen().line(f"Deleted {url} from {name!r}.")
+        waited = _unfinished(store, scope)
+        if store.delete_document(scope, url_key(url)):
+            Screen().line(f"Deleted {url} from {name!r}.")
+        elif _unfinished(store, scope) < waited:
+            Screen().line(f"Deleted {url}, which was not stored yet, from the queue of {name!r}.")
+        else:
+            raise InputError(f"{name!r} holds no {url}, and none of it waits or failed.")
+
+
+def _unfinished(store: CollectionStore, scope: TenantScope) -> int:
+    """Return how many pages of the collection wait or failed."""
+    infos = store.collections(scope.tenant_id)
+    return sum(one.waiting + one.failed for one in infos if one.collection == scope.collection)
 
 
 def purge(
@@ -52,19 +64,23 @@ def purge(
     yes: Yes = False,
     tenant: Tenant = None,
 ) -> None:
-    """Delete what has not been stored, checked, asked or staged for that long."""
-    age_s = seconds(older_than)
-    store, owner = stored(search_context(tenant_id=tenant))
-    task = f"what {owner!r} has not used for {older_than}"
+    """Delete what has not been stored, checked, asked, staged or answered for that long."""
+    from ..tools import removal
+
+    age_s, context = seconds(older_than), search_context(tenant_id=tenant)
+    task = f"what {context.tenant()!r} has not used for {older_than}"
     if _agreed(f"Deleting {task}", f"Delete {task}?", yes=yes):
-        Screen().line(summary(store.purge(owner, age_s)))
+        Screen().line(summary(removal.purge(context, age_s)))
 
 
 def delete_tenant(*, yes: Yes = False, tenant: Tenant = None) -> None:
-    """Delete everything that is kept for a tenant."""
-    store, owner = stored(search_context(tenant_id=tenant))
+    """Delete everything that is kept for a tenant, answers and spending included."""
+    from ..tools import removal
+
+    context = search_context(tenant_id=tenant)
+    owner = context.tenant()
     if _agreed(f"Deleting tenant {owner!r}", f"Delete all that {owner!r} has?", yes=yes):
-        Screen().line(summary(store.delete_tenant(owner)))
+        Screen().line(summary(removal.delete_tenant(context)))
 
 
 def seconds(age: str) -> float:
@@ -79,13 +95,13 @@ def seconds(age: str) -> float:
     return int(parts[1]) * _SECONDS[parts[2]]
 
 
-def summary(deleted: Deleted) -> str:
+def summary(deleted: Erased) -> str:
     """Return what was deleted in one line.
 
-    >>> from collection_search.records import Deleted
-    >>> summary(Deleted(documents=2, pages=3))
-    'Deleted: 2 documents, 3 ledger rows.'
-    >>> summary(Deleted())
+    >>> from collection_search.tools.removal import Erased
+    >>> summary(Erased(documents=2, pages=3, answers=1))
+    'Deleted: 2 documents, 3 ledger rows, 1 answers.'
+    >>> summary(Erased())
     'Nothing was there to delete.'
     """
     counts = {
@@ -94,6 +110,8 @@ def summary(deleted: Deleted) -> str:
         "ledger rows": deleted.pages,
         "staged texts": deleted.texts,
         "questions": deleted.questions,
+        "answers": deleted.answers,
+        "entries of spending": deleted.spending,
     }
     told = ", ".join(f"{count} {name}" for name, count in counts.items() if count)
     return f"Deleted: {told}." if told else "Nothing was there to delete."

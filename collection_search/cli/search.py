@@ -58,6 +58,7 @@ def search(
 ) -> None:
     """Search once, without ranking and without keeping anything."""
     from ..text import normalize_query
+    from ..tools.search_route import reason_of
 
     screen = Screen(as_json=as_json)
     cassette = cassette_of(record, replay)
@@ -77,7 +78,8 @@ def search(
     with flushed(context):
         found_by = ready_provider(context, screen)
         response = asyncio.run(_search(query, context, max_results, options))
-    screen.note(f"Searched: {response.outcome.meta['provider']} ({found_by.reason})")
+    reason = reason_of(response, found_by.reason)
+    screen.note(f"Searched: {response.outcome.meta['provider']} ({reason})")
     for notice in response.outcome.meta["notices"]:
         screen.note(f"Note: {notice}")
     applied = response.outcome.meta.get("options", {})

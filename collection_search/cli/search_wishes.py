@@ -65,7 +65,7 @@ def search_options(
             {
                 "includeDomains": _domains(include),
                 "excludeDomains": _domains(exclude),
-                "domainMode": "restrict" if restrict else "prefer",
+                **({"domainMode": "restrict"} if restrict else {}),
                 "searchDepth": "deep" if deep else None,
                 "includeContent": content or None,
                 **others,

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
 
+from ..collector import relieve_collector
 from ..errors import IngestError
 from .failures import Interrupted
 from .options import search_context
@@ -46,6 +47,7 @@ def worker(
     screen, context = Screen(), search_context()
     engine = asyncio.run(engine_for(context))
     before = engine.buried
+    relieve_collector()
     with flushed(context), _stop_signals() as stop:
         screen.note("Ingesting what waits in the ledger. Ctrl-C ends it and loses nothing.")
         _work(engine, stop, once=once)

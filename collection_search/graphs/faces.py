@@ -18,7 +18,7 @@ from ..bridge import run_blocking
 from ..errors import InputError
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping
+    from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping, Sequence
 
     from langchain_core.runnables import RunnableConfig
     from langgraph.graph.state import CompiledStateGraph
@@ -64,10 +64,10 @@ class Unobserved(Runnable[Any, Any]):
     Whoever listens to callbacks (a tracer, `astream_events`) gets LangGraph's own sequence.
     """
 
-    def __init__(self, observed: Any) -> None:
+    def __init__(self, observed: Runnable[Any, Any], steps: Sequence[Runnable[Any, Any]]) -> None:
         self.name = observed.name
         self._observed = observed
-        self._steps = observed.steps
+        self._steps = steps
 
     def invoke(self, input: Any, config: RunnableConfig | None = None, **kwargs: Any) -> Any:  # noqa: A002
         """Run LangGraph's sequence."""
@@ -79,33 +79,27 @@ class Unobserved(Runnable[Any, Any]):
             return await self._observed.ainvoke(input, config, **kwargs)
         token = var_child_runnable_config.set(config)
         try:
+            value = input
             for step in self._steps:
-                input = await step.ainvoke(input, config)  # noqa: A001
+                value = await step.ainvoke(value, config)
         finally:
             var_child_runnable_config.reset(token)
-        return input
+        return value
 
-    def stream(
-        self, input: Any, config: RunnableConfig | None = None, **kwargs: Any
-    ) -> Iterator[Any]:  # noqa: A002,E501
-        """Stream LangGraph's sequence, as it is done for callbacks alone."""
-        return self._observed.stream(input, config, **kwargs)
+    def stream(self, *args: Any, **kwargs: Any) -> Iterator[Any]:
+        """Stream LangGraph's sequence, as is done for those who listen."""
+        return self._observed.stream(*args, **kwargs)
 
-    def astream(
-        self,
-        input: Any,  # noqa: A002
-        config: RunnableConfig | None = None,
-        **kwargs: Any,
-    ) -> AsyncIterator[Any]:
-        """Stream LangGraph's sequence, as it is done for callbacks alone."""
-        return self._observed.astream(input, config, **kwargs)
+    def astream(self, *args: Any, **kwargs: Any) -> AsyncIterator[Any]:
+        """Stream LangGraph's sequence, as is done for those who listen."""
+        return self._observed.astream(*args, **kwargs)
 
 
 def unobserved(graph: CompiledStateGraph[Any, Any, Any, Any]) -> None:
     """Let the graph's nodes run without reports to callbacks where nobody listens."""
     for node in graph.nodes.values():
-        if hasattr(node.node, "steps"):
-            node.node = Unobserved(node.node)
+        if node.node is not None and (steps := getattr(node.node, "steps", None)):
+            node.node = Unobserved(node.node, steps)
 
 
 def _listened(config: RunnableConfig) -> bool:

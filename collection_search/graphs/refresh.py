@@ -17,13 +17,14 @@ from .collection_search import CollectionSearchGraph
 from .universal_ingestion import UniversalIngestionGraph
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
 
     from ..ports import Storage
     from ..records import QuestionRecord, RowStatus, TenantScope, TicketStatus
 
 _AT_ONCE: Final = 50
 """Documents that are looked at together."""
+_ALL_LETTERS: Final = 1_000_000
 
 
 class AskedAgain(BaseModel):
@@ -38,7 +39,7 @@ class AskedAgain(BaseModel):
 
 
 class FailedPage(BaseModel):
-    """A page that could not be had; what was stored of it stays."""
+    """A page that could not be had, and why."""
 
     model_config = ConfigDict(frozen=True)
 
@@ -58,6 +59,10 @@ class RefreshReport(BaseModel):
     unchanged: list[str] = Field(default_factory=list)
     gone: list[str] = Field(default_factory=list)
     failed: list[FailedPage] = Field(default_factory=list)
+    """Stored pages that could not be had; what was stored of them stays."""
+    unread: list[FailedPage] = Field(default_factory=list)
+    """Pages that a question found this time and that could not be had: `ingest retry-failed` tries
+    them again, a refresh does not."""
     left: list[str] = Field(default_factory=list)
     """Pages that were not done in time; workers go on with them."""
 
@@ -74,8 +79,10 @@ def refresh(
     """Return what is new, changed, unchanged, gone and failed since the collection was filled.
 
     Its questions are asked again, unless `ask` is False, and what they find is ingested as it was
-    then; every fetched page is looked at again, by a conditional request where its site knows
-    such; pages that vanished leave the collection. `on_progress` gets how many pages are done, of
+    then; every stored page that was fetched is looked at again, by a conditional request where its
+    site knows such; pages that vanished leave the collection, and come back when a question finds
+    them or they are ingested anew; pages that were given up before they were stored are left
+    alone. `on_progress` gets how many pages are done, of
     how many. Works inside a running event loop too, which it blocks: see `arefresh`.
 
     Raises InputError for a collection that is not there, ConfigError, StoreError. A question or
@@ -108,6 +115,7 @@ async def arefresh(
     store, scope = await context.storage(), scope_of(context.tenant(), collection)
     engine = await engine_for(context)  # held, so that hosts and models are known throughout
     before = await offload(_hashes, store, scope)
+    given_up = await offload(_given_up, store, scope)
     keys = await offload(_fetched, store, scope, list(before))
     tickets = [(await offload(store.ledger.refetch, scope, url_keys=keys)).ticket_id]
     engine.start()
@@ -118,6 +126,7 @@ async def arefresh(
         tickets += [ticket] if ticket else []
     rows = await offload(_settled, tickets, context, timeout_s, on_progress)
     after = await offload(store.collections.hashes, scope)
+    rows = {key: row for key, row in rows.items() if key in before or key not in given_up}
     return _report(collection, asked, rows, before, after)
 
 
@@ -128,18 +137,24 @@ def _hashes(store: Storage, scope: TenantScope) -> dict[str, str]:
     return store.collections.hashes(scope)
 
 
-def _fetched(store: Storage, scope: TenantScope, keys: Sequence[str]) -> list[str] | None:
-    """Return the stored pages that were fetched; None for all that the ledger knows.
+def _given_up(store: Storage, scope: TenantScope) -> set[str]:
+    letters = store.ledger.dead_letters(
+        scope.tenant_id, collection=scope.collection, limit=_ALL_LETTERS
+    )
+    return {letter.url_key for letter in letters}
+
+
+def _fetched(store: Storage, scope: TenantScope, keys: Sequence[str]) -> list[str]:
+    """Return the stored pages that were fetched.
 
     A text that a provider delivered comes again with its question: fetching could only lose it.
     """
-    fetched = [
+    return [
         stored.document.url_key
         for start in range(0, len(keys), _AT_ONCE)
         for stored in store.collections.get(scope, keys[start : start + _AT_ONCE])
         if "fetched_at" in stored.document.provenance
     ]
-    return None if len(fetched) == len(keys) else fetched
 
 
 async def _asked(
@@ -226,9 +241,12 @@ def _report(
         changed=urls(*(before.keys() & after.keys() - same)),
         unchanged=urls(*(same - failed.keys() - left)),
         gone=urls(*(before.keys() - after.keys())),
-        failed=sorted(
-            (FailedPage(url=row.url, error=row.error or "") for row in failed.values()),
-            key=lambda page: page.url,
-        ),
+        failed=_told(row for key, row in failed.items() if key in before),
+        unread=_told(row for key, row in failed.items() if key not in before),
         left=urls(*left),
     )
+
+
+def _told(rows: Iterable[RowStatus]) -> list[FailedPage]:
+    pages = (FailedPage(url=row.url, error=row.error or "") for row in rows)
+    return sorted(pages, key=lambda page: page.url)

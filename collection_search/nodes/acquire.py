@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import logging
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from ..bridge import offload
 from ..errors import InputError
@@ -11,6 +12,7 @@ from ..masking import captured_query, loggable
 from ..tools.search_route import search_route
 from ..tools.storage_rights import may_store
 from ..urls import url_key
+from .searches import search_report
 from .stage import Stage, stage
 
 if TYPE_CHECKING:
@@ -27,17 +29,34 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
+MAX_PROVENANCE_BYTES: Final = 16_384
+"""Of one page, as JSON."""
+OWN_FACTS: Final = frozenset(
+    {
+        "approved_by",
+        "threshold",
+        "tenant_id",
+        "case_id",
+        "workflow_id",
+        "run_id",
+        "trace_id",
+        "invocation_id",
+        "ticket_id",
+    }
+)
+"""What this run says itself of a page: who approved it, for whom, and in which run."""
+
 
 @stage("k_acquire")
 async def acquire(state: IngestionInput, at: Stage) -> AcquireUpdate:
     """Return the validated input and the distinct pages, best first.
 
-    Raises InputError for a session that this tenant does not have.
+    Raises InputError for a session that this tenant does not have, or for too long a provenance.
     """
     if state.session_id is not None:
         return await _from_session(state, at)
     if state.source == "preselected":
-        return _update(state, _distinct(_preselected(state)))
+        return _update(state, _distinct(_preselected(state, at)))
     return await _from_search(state, at)
 
 
@@ -56,7 +75,8 @@ async def _from_search(state: IngestionInput, at: Stage) -> AcquireUpdate:
         at.context, max_results=state.max_results, sink=at.sink, account=at.account
     )
     response = await route.arun(query=query, context=at.context.tool_context(at.ids))
-    report = _report(query, response, route.reason)
+    answers = [(query, response)]
+    report = search_report(answers, reason=route.reason, result_count=len(response.results))
     at.emit({"type": "query_finished", "node": at.name, "report": report["queries"][0]})
     pages = _distinct(_found(response, query))
     flags: list[IngestionFlag] = []
@@ -115,15 +135,31 @@ def _update(
     }
 
 
-def _preselected(state: IngestionInput) -> Iterable[AcquiredPage]:
+def _preselected(state: IngestionInput, at: Stage) -> Iterable[AcquiredPage]:
     for one in state.preselected_results:
         yield _page(
             url=one.url,
             title=one.title,
             snippet=one.snippet,
             content_ref=one.content_ref,
-            provenance=one.provenance,
+            provenance=_believed(one.url, one.provenance, at.ids["run_id"]),
         )
+
+
+def _believed(url: str, said: dict[str, Any], run_id: str) -> dict[str, Any]:
+    """Return what is taken over of a caller's provenance.
+
+    Who approved a page is believed of the stage of this very run that hands it over: a caller
+    from outside cannot know the run's id before it begins.
+    """
+    size = len(json.dumps(said).encode())
+    if size > MAX_PROVENANCE_BYTES:
+        raise InputError(
+            f"The provenance of {url} has {size} bytes as JSON; {MAX_PROVENANCE_BYTES} are allowed."
+        )
+    if said.get("run_id") == run_id:
+        return said
+    return {name: value for name, value in said.items() if name not in OWN_FACTS}
 
 
 def _found(response: WebSearchResponse, query: str) -> Iterable[AcquiredPage]:
@@ -191,37 +227,3 @@ async def _stage_texts(pages: list[AcquiredPage], response: WebSearchResponse, a
 
 def _with_text(response: WebSearchResponse) -> list[SearchResult]:
     return [result for result in reversed(response.results) if result.content]
-
-
-def _report(query: str, response: WebSearchResponse, reason: str) -> SearchReport:
-    meta = response.outcome.meta
-    error = meta.get("error") if response.outcome.decision == "error" else None
-    return {
-        "provider": str(meta["provider"]),
-        "provider_reason": reason,
-        "queries": [
-            {
-                "query": query,
-                "decision": response.outcome.decision,
-                "rationale": response.outcome.rationale,
-                "result_count": meta["result_count"],
-                "latency_ms": meta["latency_ms"],
-                "quota_remaining": meta.get("quota_remaining"),
-            }
-        ],
-        "errors": [
-            {
-                "query": query,
-                "rationale": response.outcome.rationale,
-                "kind": error["kind"],
-                "code": error["code"],
-                "message": error["message"],
-                "http_status": meta.get("http_status"),
-                "retry_in_ms": error.get("retry_in_ms"),
-            }
-        ]
-        if error
-        else [],
-        "result_count": len(response.results),
-        "notices": list(dict.fromkeys(meta["notices"])),
-    }

@@ -69,13 +69,13 @@ async def embedding_rank(state: CollectionSearchState, at: Stage) -> RankUpdate:
     embedder, profile = await at.context.embedder(), at.context.profile()
     texts = [question, *(f"{c['title']}\n{c['snippet']}" for c in candidates)]
     known = {} if embedder is None else await _known(texts, embedder, at)
-    asked = asyncio.ensure_future(_measured(texts, known, embedder, at))
+    head_start_s = HEAD_START_S if embedder and _new(texts, known) else 0.0
+    judging = asyncio.ensure_future(_judged(question, candidates, profile, after_s=head_start_s))
     try:
-        await asyncio.wait({asked}, timeout=HEAD_START_S)
-        pool = await _judged(question, candidates, profile)
-        measured = await asked
+        measured = await _measured(texts, known, embedder, at)
+        pool = await judging
     finally:
-        asked.cancel()
+        judging.cancel()
     scored = ranked(
         pool,
         similarities=measured.similarities,
@@ -105,8 +105,11 @@ async def embedding_rank(state: CollectionSearchState, at: Stage) -> RankUpdate:
     }
 
 
-async def _judged(question: str, candidates: Sequence[Candidate], profile: Profile) -> Judged:
-    """Compare the words of question and candidates."""
+async def _judged(
+    question: str, candidates: Sequence[Candidate], profile: Profile, *, after_s: float
+) -> Judged:
+    """Compare the words of question and candidates, `after_s` seconds from now."""
+    await asyncio.sleep(after_s)
     pages = [Page(title=c["title"], snippet=c["snippet"], url=c["url"]) for c in candidates]
     if len(pages) <= INLINE:
         return judged(question, pages, profile=profile)

@@ -63,6 +63,7 @@ def _request(state: IngestionState, at: Stage) -> IngestionRequest:
         question=question if isinstance(question, str) else None,
         run_id=at.ids["run_id"],
         trace_id=at.ids["trace_id"],
+        known="keep" if at.context.asks_anew else "renew",  # a refresh looks at them itself
     )
 
 

@@ -14,6 +14,7 @@ from ..masking import captured_query, loggable
 from ..options import SearchOptions
 from ..tools.search_route import SearchRoute, search_route
 from ..urls import url_key
+from .searches import query_report, search_report
 from .stage import Stage, stage
 
 if TYPE_CHECKING:
@@ -25,7 +26,6 @@ if TYPE_CHECKING:
         CollectionSearchState,
         Flag,
         Outcome,
-        QueryReport,
         SearchFailure,
         SearchUpdate,
     )
@@ -45,13 +45,15 @@ async def parallel_web_search(state: CollectionSearchState, at: Stage) -> Search
     queries = state["strategy"]["queries"]
     route, options = await _route(state, at), _options(state)
     await route.recall(queries, options)
-    searches = (_search(route, q, options, at, turn=n) for n, q in enumerate(queries))
+    searches = (_search(route, q, options, at, waits=n > 0) for n, q in enumerate(queries))
     responses = await asyncio.gather(*searches)
     answers = list(zip(queries, responses, strict=True))
-    errors = [_failure(q, r) for q, r in answers if r.outcome.decision == "error"]
-    name = _provider(responses)
     candidates = merged(answers)
+    search = search_report(answers, reason=route.reason, result_count=len(candidates))
+    errors = search["errors"]
     flags: list[Flag] = ["partial_search"] if 0 < len(errors) < len(queries) else []
+    if search["routing"]:
+        flags.append("provider_fallback")
     if not await _stage_texts(candidates, responses, at):
         flags.append("staging_failed")
     requests = sum(r.outcome.meta["request_count"] for r in responses)
@@ -59,19 +61,12 @@ async def parallel_web_search(state: CollectionSearchState, at: Stage) -> Search
     if errors and len(errors) == len(queries):
         at.span.fail(errors[0]["kind"], errors[0]["message"])
     return {
-        "search": {
-            "provider": name,
-            "provider_reason": route.reason,
-            "queries": [_report(q, r) for q, r in answers],
-            "errors": errors,
-            "result_count": len(candidates),
-            "notices": _notices(responses),
-        },
+        "search": search,
         "candidates": candidates,
         "outcome": _outcome(candidates, errors, queries),
         "flags": flags,
         "telemetry": {
-            "provider": name,
+            "provider": search["provider"],
             "query_count": len(queries),
             "failed_query_count": len(errors),
             "raw_result_count": sum(r.outcome.meta["raw_result_count"] for r in responses),
@@ -146,26 +141,19 @@ def _options(state: CollectionSearchState) -> SearchOptions | None:
     return SearchOptions(search_depth="deep") if state["quality_mode"] == "premium" else None
 
 
-def _provider(responses: Sequence[WebSearchResponse]) -> str:
-    """Return who answered; the first that was asked where nobody did."""
-    metas = [response.outcome.meta for response in responses]
-    answered = [r.outcome.meta for r in responses if r.outcome.decision == "ok"]
-    return str((answered or metas)[0]["provider"])
-
-
 async def _search(
-    route: SearchRoute, query: str, options: SearchOptions | None, at: Stage, *, turn: int
+    route: SearchRoute, query: str, options: SearchOptions | None, at: Stage, *, waits: bool
 ) -> WebSearchResponse:
-    """Return how the query ended; its request is prepared once those of earlier turns have left.
+    """Return how the query ended; with `waits` the first request leaves before it is prepared.
 
     Otherwise all would leave when the last one is ready, and all answers come at one moment.
     """
-    for _ in range(turn):
+    if waits:
         await asyncio.sleep(0)
     with at.sink.span("web_search_query", trace=at.context.trace(at.ids)) as span:
         context = at.context.tool_context(at.ids)
         response = await route.arun(query=query, context=context, options=options)
-        report = _report(query, response)
+        report = query_report(query, response)
         span.set(
             {
                 "query": captured_query(query, at.context.using().capture_query),
@@ -177,36 +165,6 @@ async def _search(
             span.fail(response.outcome.meta["error"]["kind"], report["rationale"])
     at.emit({"type": "query_finished", "node": at.name, "report": report})
     return response
-
-
-def _report(query: str, response: WebSearchResponse) -> QueryReport:
-    meta = response.outcome.meta
-    return {
-        "query": query,
-        "decision": response.outcome.decision,
-        "rationale": response.outcome.rationale,
-        "result_count": meta["result_count"],
-        "latency_ms": meta["latency_ms"],
-        "quota_remaining": meta.get("quota_remaining"),
-    }
-
-
-def _notices(responses: Sequence[WebSearchResponse]) -> list[str]:
-    """Return what a person should know, each thing once."""
-    return list(dict.fromkeys(n for r in responses for n in r.outcome.meta["notices"]))
-
-
-def _failure(query: str, response: WebSearchResponse) -> SearchFailure:
-    error = response.outcome.meta["error"]
-    return {
-        "query": query,
-        "rationale": response.outcome.rationale,
-        "kind": error["kind"],
-        "code": error["code"],
-        "message": error["message"],
-        "http_status": response.outcome.meta.get("http_status"),
-        "retry_in_ms": error.get("retry_in_ms"),
-    }
 
 
 def _outcome(

@@ -74,7 +74,9 @@ class Ledger(Protocol):
         """Accept the pages in one transaction.
 
         One already stored with the same text stays so, and one that was fetched whatever text
-        comes: `refetch` renews it. Dead and retired ones begin anew.
+        comes; what stays is `unchanged`. Retired ones begin anew, dead ones unless the request
+        would `keep` them. One that was fetched and comes without a text is looked at again if the
+        request would `renew` it, as by `refetch`.
         """
         ...
 

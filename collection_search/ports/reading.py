@@ -5,6 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from ..pages import NotModified, ReadPage, Validators
 
 
@@ -27,10 +29,17 @@ class PageReader(Protocol):
 class SiteReader(Protocol):
     """A page reader that finds further pages of a site."""
 
-    async def site(self, url: str, *, depth: int, max_pages: int) -> list[str]:
+    async def site(
+        self,
+        url: str,
+        *,
+        depth: int,
+        max_pages: int,
+        on_found: Callable[[int], None] | None = None,
+    ) -> list[str]:
         """Return the URL and the pages of its site, in normal form, the nearest first.
 
         Links are followed over at most `depth` steps; the site's sitemaps count as one. What
-        cannot be had is left out.
+        cannot be had is left out. `on_found` gets how many pages are known so far.
         """
         ...

@@ -20,6 +20,13 @@ class BaseSearchAdapter(Protocol):
     Optional members that the worker looks for: `asearch` (a coroutine of the same form), a
     `timeout` keyword in seconds, `page_size` (rows of one billed request), and for older adapters
     `limit=` instead of `max_results=` and a `provider()` method instead of `provider_name`.
+
+    Others look for: `source` (a text that differs with provider, address and key: rate, quota,
+    breaker, fallback and kept answers go by it, and without it there are none; an adapter made by
+    its name gets one), `answers_from` (the same for kept answers alone, where more makes a
+    difference), `price(max_results, options)` (requests and units of the list price that an
+    attempt takes), `acheck(timeout=)` (a coroutine that returns a `Health` and spends nothing), and
+    for the doctor `storage_rights`, `key_variable`, `address_variable` and `ends_on`.
     """
 
     provider_name: str
@@ -30,6 +37,23 @@ class BaseSearchAdapter(Protocol):
         Raises a `SearchProviderError`; whether a retry helps is in its `retryable`.
         """
         ...
+
+
+def provider_name(adapter: object) -> str:
+    """Return the provider's name: `provider_name`, else `provider` or `provider()`, else the class.
+
+    >>> class LegacyAdapter:
+    ...     def provider(self) -> str:
+    ...         return "legacy"
+    >>> provider_name(LegacyAdapter())
+    'legacy'
+    """
+    for attribute in ("provider_name", "provider"):
+        name = getattr(adapter, attribute, None)
+        name = name() if callable(name) else name
+        if isinstance(name, str) and name.strip():
+            return name.strip()
+    return type(adapter).__name__
 
 
 @runtime_checkable

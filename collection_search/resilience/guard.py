@@ -100,9 +100,17 @@ class ProviderGuard:
         return self._quota is not None
 
     def admit(
-        self, *, is_retry: bool = False, requests: int = 1, max_wait_s: float = math.inf
+        self,
+        *,
+        is_retry: bool = False,
+        requests: int = 1,
+        least: int | None = None,
+        max_wait_s: float = math.inf,
     ) -> Permit:
         """Return the right to a call of that many requests, with the seconds to wait before it.
+
+        Where the quota has fewer left, but `least` (else all), it is the right to those. The wait
+        is for the first of them: see `next`.
 
         Raises SearchProviderUnavailable, SearchProviderAuthenticationFailed or
         SearchProviderQuotaExceeded when the call may not be made, or not within `max_wait_s`; a
@@ -117,11 +125,21 @@ class ProviderGuard:
             self._breaker.leave(passed)
             raise
         try:
-            self._reserve(permit, requests)
+            self._reserve(permit, requests, requests if least is None else least)
         except BaseException:  # the store may fail too
             self.abandon(permit, sent=False)
             raise
         return permit
+
+    def next(self, permit: Permit, number: int, *, max_wait_s: float = math.inf) -> float:
+        """Return the seconds to wait before the call's further request `number`, from 1.
+
+        `start` follows. Raises SearchProviderQuotaExceeded for one that was not granted, and where
+        it cannot be made within `max_wait_s`; a retry now does not help.
+        """
+        if self._quota is not None and permit.period is not None and number >= permit.reserved:
+            raise self._used_up(self._quota, self._wall_clock())
+        return self._slot(max_wait_s).wait_s
 
     def start(self) -> float:
         """Note that an admitted call's request is made, after its `wait_s`; return what is missing.
@@ -171,6 +189,10 @@ class ProviderGuard:
                 " retries. Search again later.",
                 retryable=False,
             )
+        slot = self._slot(max_wait_s)
+        return Permit(slot.wait_s, passed, slot)
+
+    def _slot(self, max_wait_s: float) -> Slot:
         slot = self._limiter.reserve(max_wait_s=max_wait_s)
         if slot.wait_s > max_wait_s:
             raise SearchProviderQuotaExceeded(
@@ -180,18 +202,21 @@ class ProviderGuard:
                 retryable=False,
                 retry_in_ms=math.ceil(slot.wait_s * 1000),
             )
-        return Permit(slot.wait_s, passed, slot)
+        return slot
 
-    def _reserve(self, permit: Permit, requests: int) -> None:
+    def _reserve(self, permit: Permit, requests: int, least: int) -> None:
         quota = self._quota
         if quota is None:
             return
         now = self._wall_clock()
         period = period_name(now, quota.period)
-        if not quota.store.reserve(
+        while not quota.store.reserve(
             self.name, quota.key_id, period=period, limit=quota.limit, count=requests
         ):
-            raise self._used_up(quota, now)
+            used = quota.store.used(self.name, quota.key_id, period=period)
+            requests = min(requests - 1, quota.limit - used)
+            if requests < least:
+                raise self._used_up(quota, now)
         permit.period, permit.reserved = period, requests
 
     def _used_up(self, quota: Quota, now: float) -> SearchProviderQuotaExceeded:

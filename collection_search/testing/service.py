@@ -8,7 +8,7 @@ from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final, Self, TypeAlias
 
-from pydantic import SecretStr, ValidationError
+from pydantic import SecretStr
 
 from .. import registry
 from ..contracts import (
@@ -16,9 +16,9 @@ from ..contracts import (
     SearchRequest,
     SearchResponse,
     ServiceSearchResult,
-    WebSearchInput,
 )
 from ..errors import ConfigError, ErrorCode, WebSearchError
+from ..tools.service import checked_request
 from .clock import FakeClock
 
 if TYPE_CHECKING:
@@ -157,14 +157,14 @@ class MockWebSearchService:
 
     def search(self, request: SearchRequest | Mapping[str, Any] | str) -> SearchResponse:
         """Return or raise the next answer for this request."""
-        asked = _checked(request)
+        asked = checked_request(request)
         answer = self._next(asked)
         self.clock.sleep(self.latency_ms / 1000)
         return self._response(asked, answer)
 
     async def asearch(self, request: SearchRequest | Mapping[str, Any] | str) -> SearchResponse:
         """Return or raise the same as `search`, after other tasks have run once."""
-        asked = _checked(request)
+        asked = checked_request(request)
         answer = self._next(asked)
         await self.clock.asleep(self.latency_ms / 1000)
         return self._response(asked, answer)
@@ -212,20 +212,6 @@ def _fits(match: Match, request: SearchRequest) -> bool:
     if isinstance(match, re.Pattern):
         return match.search(request.query) is not None
     return match(request)
-
-
-def _checked(request: SearchRequest | Mapping[str, Any] | str) -> SearchRequest:
-    try:
-        given = {"query": request} if isinstance(request, str) else request
-        asked = SearchRequest.model_validate(given)
-        WebSearchInput(query=asked.query)
-    except ValidationError as error:
-        problem = error.errors(include_url=False, include_input=False)[0]
-        place = ".".join(map(str, problem["loc"]))
-        raise WebSearchError(
-            f"The search request cannot be used. {place}: {problem['msg']}", code="invalidQuery"
-        ) from error
-    return asked
 
 
 def _is_blank(credentials: Credentials) -> bool:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import logging
 import time
+from collections import Counter
 from hashlib import blake2b
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -24,6 +26,7 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 logger = logging.getLogger(__name__)
+_closing: set[asyncio.Task[None]] = set()
 
 
 class Account:
@@ -38,6 +41,10 @@ class Account:
         self._ids = ids
         self._entries: list[SpendEntry] = []
         self._answers: list[tuple[str, Callable[[], Mapping[str, str]]]] = []
+        self._paid: list[tuple[str, int, float | None]] = []
+        self._booked = 0
+        """How many of these are among the entries."""
+        self._is_closed = False
 
     def spent(
         self,
@@ -65,24 +72,22 @@ class Account:
         """Note calls that were not made, since their answers were known."""
         self._note(kind, name, requests=requests, cost_usd=0.0, cached=True)
 
-    def searched(self, responses: Sequence[WebSearchResponse]) -> float | None:
-        """Note what searches cost, and return it; None where that is not known."""
-        asked = [r.outcome.meta for r in responses if r.outcome.decision == "ok"]
-        costs = [
-            self._searched(provider, [meta for meta in asked if meta["provider"] == provider])
-            for provider in dict.fromkeys(meta["provider"] for meta in asked)
-        ]
-        return _sum(costs)
+    def paid(self, provider: str, requests: int, cost_usd: float | None) -> None:
+        """Note a search that is or may be billed, None where its cost is not known.
 
-    def _searched(self, provider: str, asked: Sequence[Mapping[str, Any]]) -> float | None:
-        paid = [meta for meta in asked if not meta.get("cached")]
-        cost = _sum([meta["cost_usd"] for meta in paid])
-        if paid:
-            billed = sum(meta["billed_request_count"] for meta in paid)
-            self.spent("search", provider, cost, requests=billed)
-        if len(paid) < len(asked) and search_cost(provider, 1) != 0:
-            self.spared("search", provider, requests=len(asked) - len(paid))
-        return cost
+        It may outlive the run, where another one waits for the same answer.
+        """
+        self._paid.append((provider, requests, cost_usd))
+        self._hand_over_late()
+
+    def searched(self, responses: Sequence[WebSearchResponse]) -> float | None:
+        """Return what all searches cost, None where that is not known; note what was spared."""
+        metas = [response.outcome.meta for response in responses]
+        cached = Counter(meta["provider"] for meta in metas if meta.get("cached"))
+        for provider, count in cached.items():
+            if search_cost(provider, 1) != 0:
+                self.spared("search", provider, requests=count)
+        return _sum([cost for _, _, cost in self._paid])
 
     async def recalled(
         self, kind: str, keys: Sequence[str], read: Callable[[Any], T]
@@ -103,15 +108,33 @@ class Account:
         """Remember answers for the next run; `tell` returns them as JSON has it, by key."""
         if self._context.answer_cache_s():
             self._answers.append((kind, tell))
+            self._hand_over_late()
 
     async def close(self, *, waits: bool = True) -> None:
         """Hand over what is to be written down; `waits` until it is, with all that came before."""
+        self._is_closed = True
+        self._book()
         if self._entries or self._answers:
             store = await self._context.usage()
             if store is not None:
                 clerk().take(self._page(store))
         if waits:
             await clerk().settled()
+
+    def _book(self) -> None:
+        """Make one entry of all searches of a provider whose cost is known, and one of others."""
+        new, self._booked = self._paid[self._booked :], len(self._paid)
+        for provider, is_known in dict.fromkeys((name, usd is not None) for name, _, usd in new):
+            calls = [
+                (n, usd) for name, n, usd in new if (name, usd is not None) == (provider, is_known)
+            ]
+            cost = _sum([usd for _, usd in calls])
+            self.spent("search", provider, cost, requests=sum(n for n, _ in calls))
+
+    def _hand_over_late(self) -> None:
+        if self._is_closed:
+            _closing.add(task := asyncio.ensure_future(self.close(waits=False)))
+            task.add_done_callback(_closing.discard)
 
     def _page(self, store: UsageStore) -> Page:
         entries, self._entries = self._entries, []

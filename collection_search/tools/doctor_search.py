@@ -12,9 +12,10 @@ from anyio import to_thread
 
 from .. import registry
 from ..costs import priced_on, search_cost
-from ..errors import ConfigError, ErrorCode, SearchProviderError
-from ..resolve import made
+from ..errors import ConfigError, CostLimitReached, ErrorCode, SearchProviderError
+from ..resolve import access_of, made, quota_left
 from ..spans import NULL_SINK
+from .account import Account
 from .doctor_findings import Finding, KeyState, Price, failed, settled
 from .held_keys import held_key
 from .web_search import WebSearchWorker
@@ -45,14 +46,16 @@ _UNREACHED: Final = {"serviceUnavailable", "timeout"}
 
 
 class Spender:
-    """Makes one search for one result, which is paid for."""
+    """Makes single searches for one result, within the provider's limits and the run's ceiling."""
 
     def __init__(self, context: SearchContext) -> None:
         self._context = context
+        self._ids = context.ids()
+        self._account = Account(context, self._ids)
         self.limit_s = context.using().search_timeout_s
 
     async def search(self, adapter: Any) -> WebSearchResponse:
-        """Return the outcome, a failure included."""
+        """Return the outcome, a failure included; what it cost is written down."""
         worker = WebSearchWorker(
             adapter,
             max_results=1,
@@ -61,9 +64,17 @@ class Spender:
             timeout_s=self.limit_s,
             deadline_s=self.limit_s,
             spans=NULL_SINK,
+            guard=await self._context.guard(adapter),
+            budget=self._account.budget,
+            ledger=self._account.paid,
         )
-        context = self._context.tool_context(self._context.ids())
-        return await worker.arun(query=QUERY, context=context)
+        try:
+            context = self._context.tool_context(self._ids)
+            response = await worker.arun(query=QUERY, context=context)
+            self._account.searched([response])
+        finally:
+            await self._account.close()
+        return response
 
 
 async def check_provider(
@@ -160,6 +171,14 @@ async def _examined(
         return failed(finding, str(error), _off(finding, vendor).next_step, key="missing")
     acheck = getattr(adapter, "acheck", None)
     finding = replace(finding, state="unchecked", key=_key_state(adapter, is_valid=None))
+    found = await _told(finding, adapter, acheck, spender=spender, limit_s=limit_s)
+    return await _with_own_quota(settings, found, adapter)
+
+
+async def _told(
+    finding: Finding, adapter: Any, acheck: Any, *, spender: Spender | None, limit_s: float
+) -> Finding:
+    """Return what a free call tells, or the paid one."""
     try:
         if acheck is not None:
             finding = _with_health(finding, await acheck(timeout=limit_s), adapter)
@@ -172,6 +191,21 @@ async def _examined(
     elif finding.key == "not checked":
         finding = replace(finding, detail=f"{finding.detail}; {_PAID}")
     return _with_end(finding, adapter)
+
+
+async def _with_own_quota(settings: Settings, finding: Finding, adapter: Any) -> Finding:
+    """Return the finding with the quota of the settings where less is left of that."""
+    access = access_of(settings, adapter)
+    if access.quota is None:
+        return finding
+    left = await to_thread.run_sync(quota_left, settings, adapter)
+    if left is None or (finding.quota_left is not None and finding.quota_left <= left):
+        return finding
+    unit = f"searches of the {access.quota} that the settings allow this {access.quota_period}"
+    found = replace(finding, quota_left=left, quota_unit=unit)
+    if left or found.state == "failed":
+        return found
+    return failed(found, "the quota of the settings is used up", "Raise it, or wait.")
 
 
 def _key_state(adapter: Any, *, is_valid: bool | None) -> KeyState | None:
@@ -207,6 +241,8 @@ def _searched(finding: Finding, response: WebSearchResponse, adapter: Any) -> Fi
     meta = response.outcome.meta
     if response.outcome.decision == "error":
         error = meta.get("error") or {}
+        if error.get("kind") == CostLimitReached.__name__:  # nobody was asked
+            return _with_end(replace(finding, detail=str(error.get("message"))), adapter)
         return _refused(finding, error.get("code", "unknown"), str(error.get("message")), adapter)
     left = meta.get("quota_remaining")
     found = replace(

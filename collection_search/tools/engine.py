@@ -44,8 +44,14 @@ PERMANENT: Final = (ConfigError, ExtractionError, IngestError)
 BACKOFF_S: Final = 1.0
 """First delay before another attempt; it doubles with every attempt."""
 MAX_BACKOFF_S: Final = 60.0
+_ALLOWED: Final = (
+    ". A page of your own network needs its host:port in the setting fetch_allowed, such as"
+    " wiki.intra:443."
+)
 IDLE_S: Final = 0.25
 """How often an engine without work looks at the ledger."""
+BUSY_S: Final = 0.05
+"""How often it looks while all rows are of hosts that other processes ask."""
 STAGED_FOR_S: Final = 86_400.0
 """How long a text that nothing needs stays staged."""
 PER_HOST: Final = 2
@@ -223,7 +229,7 @@ class IngestionEngine:
         if ledger.sweep(is_gone=is_gone):
             return 0.0
         pending_in_s = ledger.pending_in_s(fetch=True) if self.fetches else ledger.pending_in_s()
-        return None if pending_in_s is None else min(max(pending_in_s, 0.01), IDLE_S)
+        return None if pending_in_s is None else min(max(pending_in_s, BUSY_S), IDLE_S)
 
     def _leaves(self, wakes: int) -> bool:
         """End the work, unless somebody asked for it since it looked."""
@@ -318,7 +324,8 @@ def _is_lasting(error: Exception) -> bool:
 
 def _cause(error: Exception) -> str:
     if isinstance(error, FetchError):
-        return told(f"{error.reason}: {error}")
+        way_out = _ALLOWED if error.reason == "blocked_address" else ""
+        return told(f"{error.reason}: {error}{way_out}")
     said = str(error) if isinstance(error, CollectionSearchError) else repr(error)
     return told(said)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final
 
 from ..costs import (
@@ -17,10 +17,11 @@ from ..costs import (
     total_cost,
 )
 from ..options import NO_OPTIONS, SearchOptions
+from ..ports.searching import provider_name
 from ..prompts import strategy_messages
 from ..strategy import MAX_QUERIES, MIN_QUERIES
 from .search_attempts import price_of
-from .search_calls import Asked, provider_name
+from .search_calls import Asked
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -93,7 +94,7 @@ class Estimate:
 async def estimated(given: GraphInput, context: SearchContext) -> Estimate:
     """Return what a run with this input would cost. Raises ConfigError as the run would."""
     model = await context.query_model()
-    provider = await context.search_provider()
+    (provider, *fallbacks), _ = await context.search_providers()
     embedder = await context.embedder()
     least = MAX_QUERIES if given.quality_mode == "premium" else MIN_QUERIES
     most = least if model is None else MAX_QUERIES
@@ -101,6 +102,9 @@ async def estimated(given: GraphInput, context: SearchContext) -> Estimate:
     if model is not None:
         parts.append(_plan(given, model.model_name))
     parts.append(_searches(given, provider.adapter, least, most))
+    for each in fallbacks:  # asked for as many as all queries, should the first provider fail
+        part = _searches(given, each.adapter, least, most)
+        parts.append(replace(part, task="fallback", low=0, low_usd=part.low_usd and 0.0))
     if embedder is not None:
         parts.extend(_embeddings(given, embedder.fingerprint, most))
     return Estimate([part for part in parts if part.high_usd != 0])

@@ -29,6 +29,7 @@ __all__ = [
     "aingest",
     "engine_for",
     "engine_of",
+    "find_pages",
     "ingest",
     "staged_items",
     "wait",
@@ -83,7 +84,10 @@ class LedgerTrigger:
 
     async def trigger(self, request: IngestionRequest) -> Ticket:
         """Return the durable receipt. Raises `IngestError`; nothing was accepted then."""
+        request = replace(request, items=storable(request.items))
         try:
+            if self._reader is not None and any(not item.content_ref for item in request.items):
+                await self._reader()  # a wrong setting of fetching is told before pages wait
             return await offload(self._accept, request)
         except CollectionSearchError as error:
             raise IngestError(f"The ingestion could not be started. {error}") from error
@@ -92,7 +96,6 @@ class LedgerTrigger:
         engine = engine_of(
             self._store, self._settings, self._embedder, reader=self._reader, sink=self._sink
         )
-        request = replace(request, items=storable(request.items))
         if self._embedder is not None:
             self._store.collections.bind_embedder(request.scope, self._embedder.fingerprint)
         if not self._wake:
@@ -116,6 +119,8 @@ def ingest(
 ) -> Ticket:
     """Return the receipt of a started ingestion of these pages: `wait` for it.
 
+    Pages that are stored as they were fetched are looked at again, by a conditional request where
+    their site knows such: each row of the ticket's status says what changed.
     With a `depth`, pages of the same sites follow, over that many links, up to `max_pages` in
     all. `session` ingests what the graph `universal_ingestion` staged, into its own collection
     unless another one is named. Workers of this process do the work; with `work=False` others
@@ -160,21 +165,51 @@ async def aingest(
     if not addresses and staged is None:
         raise InputError("Give the URLs to ingest, or the session that staged them.")
     scope = scope_of(context.tenant(), collection)
+    if addresses and context.fetches():
+        await context.page_reader()  # a wrong setting of fetching is told before pages wait
     if depth:
-        reader = await context.page_reader()
-        wanted = pages_of(reader, addresses, depth=depth, max_pages=max_pages)
-        addresses = await offload(run_blocking, wanted)  # where hosts have their turns
+        addresses = await _site_pages(context, addresses, depth, max_pages, None)
     ids = context.ids()
     shared = {**ids, "workflow_id": context.workflow_id, "approved_by": "ingest"}
     items = staged_items(staged.candidates, shared) if staged else []
     items += [IngestionItem(url, key, "", None, shared) for key, url in addresses.items()]
-    request = IngestionRequest(scope, items, run_id=ids["run_id"], trace_id=ids["trace_id"])
+    request = IngestionRequest(
+        scope, items, run_id=ids["run_id"], trace_id=ids["trace_id"], known="renew"
+    )
     context = context.model_copy(update={"ingests": work and context.ingests})
     ticket = await (await context.ledger_trigger()).trigger(request)
     if staged is not None:
         store = await context.storage()
         await offload(store.staging.close_session, context.tenant(), staged.session_id)
     return ticket
+
+
+def find_pages(
+    urls: Sequence[str],
+    *,
+    depth: int,
+    max_pages: int = MAX_PAGES,
+    context: SearchContext | None = None,
+    on_found: Callable[[int], None] | None = None,
+) -> list[str]:
+    """Return the pages that `ingest` takes with this `depth`, in normal form; nothing is accepted.
+
+    `on_found` gets how many are known so far. Raises InputError, ConfigError.
+    """
+    found = _site_pages(context or SearchContext(), distinct(urls), depth, max_pages, on_found)
+    return list(run_blocking(found).values())
+
+
+async def _site_pages(
+    context: SearchContext,
+    starts: Mapping[str, str],
+    depth: int,
+    max_pages: int,
+    on_found: Callable[[int], None] | None,
+) -> dict[str, str]:
+    reader = await context.page_reader()
+    wanted = pages_of(reader, starts, depth=depth, max_pages=max_pages, on_found=on_found)
+    return await offload(run_blocking, wanted)  # where hosts have their turns
 
 
 def staged_items(

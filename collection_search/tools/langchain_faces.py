@@ -19,6 +19,7 @@ from ..errors import InputError, InvalidUrlError, ModelError
 from ..records import Chunk, Document
 from ..text import excerpt, plain
 from ..urls import normalize_url
+from .portable_rows import NO_PAGE
 from .retrieve import aretrieve, embedder_for, question_vector, scope_of
 
 if TYPE_CHECKING:
@@ -314,7 +315,7 @@ def _document(key: str, text: str, metadata: Mapping[str, Any]) -> Document:
     except (TypeError, ValueError) as error:
         raise InputError(f"The metadata of {key!r} is not JSON: {error}.") from error
     return Document(
-        url=_url(kept.get("source")) or f"langchain:{key}",
+        url=_url(kept.get("source")) or f"{NO_PAGE}{key}",
         url_key=key,
         title=str(kept.get("title") or excerpt(text, TITLE_CHARS)),
         content_hash=hashlib.sha256(text.encode()).hexdigest(),

@@ -33,6 +33,8 @@ _CHUNK: Final[dict[str, tuple[type, ...]]] = {
     "text": (str,),
     "vector": (list, type(None)),
 }
+NO_PAGE: Final = "langchain:"
+"""Begins the URL of a text that came without one; its key is the rest."""
 _SHA256: Final = re.compile(r"[0-9a-f]{64}\Z")
 _OFF_UNIT: Final = 0.01
 """How far from 1 the length of a vector may be."""
@@ -116,6 +118,8 @@ def _check_texts(row: Mapping[str, Any]) -> None:
         raise InputError(f"content_hash is no SHA-256: {row['content_hash']!r:.80}")
     if not row["url_key"]:
         raise InputError("url_key is empty")
+    if row["url"] == f"{NO_PAGE}{row['url_key']}":
+        return
     try:
         normalize_url(row["url"])
     except InvalidUrlError as error:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from ..contracts import MAX_SERVICE_RESULTS
 from ..errors import WebSearchError
-from .search_texts import compact
+from .search_texts import injected
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -41,14 +41,18 @@ def provider_tool() -> dict[str, Any]:
     }
 
 
-async def answer_tool(service: WebSearchService, arguments: Mapping[str, Any]) -> str:
+async def answer_tool(
+    service: WebSearchService, arguments: Mapping[str, Any], *, deep: bool = False
+) -> str:
     """Return the results of one call as text; what went wrong is told in it, not raised.
 
-    `arguments` are as the model wrote them: a number may come as `3.0`.
+    `arguments` are as the model wrote them: a number may come as `3.0`. With `deep`, the search is
+    a deep one, and its results come with their content.
     """
     given = {name: arguments[name] for name in ("max_results",) if name in arguments}
+    given |= {"search_depth": "deep"} if deep else {}
     try:
         request = {"query": arguments.get("query", ""), "options": given}
-        return compact(await service.asearch(request))
+        return injected(await service.asearch(request), deep=deep)
     except WebSearchError as error:
         return f"Search failed: {error}"

@@ -2,36 +2,14 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable, Sequence
-from functools import partial
+from collections.abc import Sequence
 from typing import Any, Final
 
 from ..contracts import SearchAdapterResponse
-from ..errors import (
-    SearchProviderAuthenticationFailed,
-    SearchProviderBadResponse,
-    SearchProviderError,
-    SearchProviderInvalidQuery,
-    SearchProviderQuotaExceeded,
-    SearchProviderTimeout,
-    SearchProviderUnavailable,
-)
+from ..errors import BY_CODE, SearchProviderBadResponse, SearchProviderError, code_of_status
 
 _SUCCESS: Final = range(200, 300)
 _FIRST_FAILURE: Final = 400
-_FIRST_SERVER_FAILURE: Final = 500
-_BY_STATUS: Final[dict[int, Callable[..., SearchProviderError]]] = {
-    400: SearchProviderInvalidQuery,
-    401: SearchProviderAuthenticationFailed,
-    402: partial(SearchProviderQuotaExceeded, code="quotaExceeded"),
-    403: SearchProviderAuthenticationFailed,
-    408: SearchProviderTimeout,
-    414: SearchProviderInvalidQuery,
-    422: SearchProviderInvalidQuery,
-    429: SearchProviderQuotaExceeded,
-    504: SearchProviderTimeout,
-}
 
 
 def checked(answer: Any, *, provider: str) -> SearchAdapterResponse:
@@ -59,16 +37,6 @@ def whole_number(value: Any) -> int | None:
     return int(value) if isinstance(value, int) and not isinstance(value, bool) else None
 
 
-def amount(value: Any) -> float | None:
-    """Return a plain amount of money, None for everything else.
-
-    >>> amount(0.007), amount(0), amount(float("inf")), amount("7")
-    (0.007, 0.0, None, None)
-    """
-    is_number = isinstance(value, int | float) and not isinstance(value, bool)
-    return float(value) if is_number and 0 <= value < math.inf else None
-
-
 def _is_complete(answer: Any) -> bool:
     has_rows = isinstance(answer.results, Sequence) and not isinstance(answer.results, str | bytes)
     return has_rows and whole_number(answer.status_code) is not None
@@ -81,8 +49,5 @@ def _is_success(answer: SearchAdapterResponse) -> bool:
 
 
 def _failure(status: int, provider: str) -> SearchProviderError:
-    is_down = status >= _FIRST_SERVER_FAILURE
-    error = _BY_STATUS.get(
-        status, SearchProviderUnavailable if is_down else SearchProviderBadResponse
-    )
+    error = BY_CODE[code_of_status(status)]
     return error(f"{provider} answered with HTTP status {status}.", http_status=status)

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Final, TypeVar
 
-from ..costs import search_cost
+from ..costs import search_cost, usd
 from ..errors import SearchProviderError, SearchProviderTimeout, StoreError
-from .search_answers import checked
+from ..resilience.guard import MAY_BE_BILLED
+from .search_answers import checked, whole_number
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
     from ..contracts import SearchAdapterResponse
     from ..costs import RunBudget
@@ -20,6 +22,9 @@ if TYPE_CHECKING:
     from .search_report import SearchReport
 
 T = TypeVar("T")
+
+TICK_S: Final = 0.05
+"""A time limit that is this close has passed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +49,8 @@ class Rules:
     price_of: Callable[[Asked], Price]
     guard: ProviderGuard | None = None
     budget: RunBudget | None = None
+    note: Callable[[str, int, float | None], None] | None = None
+    """Told of each attempt that is or may be billed: provider, requests and what they cost."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +67,8 @@ class Attempts:
     async def answer(self) -> SearchAdapterResponse:
         """Return the first successful answer, or raise the last failure once retries are over.
 
-        Raises CostLimitReached before an attempt that the run's ceiling does not allow.
+        Raises CostLimitReached before an attempt that the run's ceiling does not allow, and
+        OutOfTimeError where only the time was too short.
         """
         failures: list[SearchProviderError] = []
         timeout_s = self.rules.timeout_s
@@ -68,11 +76,17 @@ class Attempts:
             try:
                 return await self._paid(timeout_s, is_retry=bool(failures))
             except _NotAdmittedError as error:
+                if failures:  # it says more than that there is no retry
+                    raise failures[-1] from None
+                if error.reason.code == "rateLimited":  # no room in the time that is left
+                    raise OutOfTimeError(error.reason) from None
                 raise error.reason from None
             except SearchProviderError as error:
                 failures.append(error)
             delay_s = self._delay_s(failures)
-            if delay_s is None or self._left_s() <= delay_s:
+            if self._left_s() <= max(delay_s or 0.0, TICK_S):
+                raise OutOfTimeError(failures[-1])
+            if delay_s is None:
                 raise failures[-1]
             await self.caller.sleep(delay_s)
             timed_out = failures[-1].code == "timeout"
@@ -88,18 +102,40 @@ class Attempts:
 
     async def _paid(self, timeout_s: float, *, is_retry: bool) -> SearchAdapterResponse:
         """Return the answer of one attempt that the run can afford."""
-        rules, price = self.rules, None
+        rules, tried, reserved = self.rules, self.report.attempts, None
+        requests = 0
         spent: float | None = 0.0
         if rules.budget is not None:
-            price = search_cost(rules.provider, rules.price_of(self.asked).units)
-            rules.budget.reserve(price)
+            reserved = search_cost(rules.provider, rules.price_of(self.asked).units)
+            rules.budget.reserve(reserved)
         try:
             answer = await self._guarded(timeout_s, is_retry=is_retry)
-            spent = cost_of(rules.provider, answer)
+            requests, spent = _requests_of(answer), cost_of(rules.provider, answer)
+            self.report.requests += requests - 1
+        except BaseException as error:
+            if self.report.attempts > tried:
+                requests, spent = self._lost(error)
+            raise
         finally:
             if rules.budget is not None:
-                rules.budget.settle(price, spent)
+                rules.budget.settle(reserved, spent)
+            if requests:
+                self.report.billed(requests, spent)
+                if rules.note is not None:
+                    rules.note(rules.provider, requests, spent)
         return answer
+
+    def _lost(self, error: BaseException) -> tuple[int, float | None]:
+        """Return how many requests of a failed attempt may be billed, and what they cost.
+
+        Whoever fails with the first made no other; how far a cancelled call got is not known.
+        """
+        price = self.rules.price_of(self.asked)
+        if isinstance(error, SearchProviderError):
+            if error.code not in MAY_BE_BILLED:
+                return 0, 0.0
+            price = Price(1, price.units / max(1, price.requests))
+        return price.requests, search_cost(self.rules.provider, price.units)
 
     async def _guarded(self, timeout_s: float, *, is_retry: bool) -> SearchAdapterResponse:
         """Return the answer of one attempt for which the provider has a place."""
@@ -116,31 +152,69 @@ class Attempts:
 
     async def _admitted(self, guard: ProviderGuard, *, is_retry: bool) -> Permit:
         """Wait for the provider's next free place. Raises _NotAdmittedError where there is none."""
-        try:
-            permit = await self._told(
-                lambda: guard.admit(
-                    is_retry=is_retry,
-                    requests=self.rules.price_of(self.asked).requests,
-                    max_wait_s=max(0.0, self._left_s()),
-                )
+        permits: list[Permit] = []
+        is_gone = False
+
+        def admitted() -> Permit:
+            requests = self.rules.price_of(self.asked).requests
+            permit = guard.admit(
+                is_retry=is_retry,
+                requests=requests,
+                least=1 if self.caller.takes_turns else requests,
+                max_wait_s=max(0.0, self._left_s()),
             )
-        except SearchProviderError as error:
-            raise _NotAdmittedError(error) from error
+            permits.append(permit)
+            if is_gone:
+                guard.abandon(permit, sent=False)
+            return permit
+
         try:
+            permit = await self._told(admitted)
             if permit.wait_s > 0:
                 await self.caller.sleep(permit.wait_s)
             if (missing_s := guard.start()) > 0:
                 await self.caller.sleep(missing_s)
-        except BaseException:  # who is cancelled cannot wait for a file: the quota then counts
-            guard.abandon(permit, sent=guard.needs_thread)
+        except SearchProviderError as error:
+            raise _NotAdmittedError(error) from error
+        except BaseException:
+            is_gone = True
+            for permit in permits:
+                await self._given_back(guard, permit)
             raise
         return permit
 
+    async def _given_back(self, guard: ProviderGuard, permit: Permit) -> None:
+        def abandon() -> None:
+            with suppress(StoreError):  # the quota then counts a request too many
+                guard.abandon(permit, sent=False)
+
+        await (self.caller.finish(abandon) if guard.needs_thread else self._told(abandon))
+
+    def _turns(
+        self, guard: ProviderGuard, permit: Permit, timeout_s: float
+    ) -> Callable[[], Iterator[float]]:
+        """Return what gives, for each further request of a call, the seconds to wait before it.
+
+        After them the call still has its own time, or at least half of all that is left: what its
+        first requests found must not be lost.
+        """
+        made = 1
+
+        def turn() -> Iterator[float]:
+            nonlocal made
+            left_s = max(0.0, self._left_s())
+            yield guard.next(permit, made, max_wait_s=max(left_s - timeout_s, left_s / 2))
+            made += 1
+            yield guard.start()
+
+        return turn
+
     async def _settled(self, permit: Permit | None, timeout_s: float) -> SearchAdapterResponse:
         """Return the answer of one attempt; how it ended is told to the provider's guard."""
-        left_s = self._left_s()
+        left_s, guard = self._left_s(), self.rules.guard
+        turn = self._turns(guard, permit, timeout_s) if guard and permit else None
         try:
-            answer = await self._attempt(min(timeout_s, left_s), left_s)
+            answer = await self._attempt(min(timeout_s, left_s), left_s, turn)
         except SearchProviderError as error:
             await self._settle(permit, failure=error)
             raise
@@ -162,7 +236,7 @@ class Attempts:
                 lambda: guard.settle(
                     permit,
                     failure=failure,
-                    requests=answer.request_count if answer else 1,
+                    requests=_requests_of(answer) if answer else 1,
                     quota_remaining=answer.quota_remaining if answer else None,
                 )
             )
@@ -175,10 +249,14 @@ class Attempts:
         guard = self.rules.guard
         return await self.caller.work(call) if guard and guard.needs_thread else call()
 
-    async def _attempt(self, timeout_s: float, left_s: float) -> SearchAdapterResponse:
+    async def _attempt(
+        self, timeout_s: float, left_s: float, turn: Callable[[], Iterator[float]] | None
+    ) -> SearchAdapterResponse:
         provider = self.rules.provider
         try:
-            answer = await self.caller.search(self.asked, timeout_s=timeout_s, left_s=left_s)
+            answer = await self.caller.search(
+                self.asked, timeout_s=timeout_s, left_s=left_s, turn=turn
+            )
         except TimeoutError as error:
             raise SearchProviderTimeout(
                 f"{provider} did not answer in time; try later or raise the time limit."
@@ -188,6 +266,14 @@ class Attempts:
 
 class _NotAdmittedError(Exception):
     """The provider was not asked, so that no further attempt follows."""
+
+    def __init__(self, reason: SearchProviderError) -> None:
+        super().__init__(str(reason))
+        self.reason = reason
+
+
+class OutOfTimeError(Exception):
+    """A search failed since its own time was over: with more of it another may succeed."""
 
     def __init__(self, reason: SearchProviderError) -> None:
         super().__init__(str(reason))
@@ -207,7 +293,11 @@ def price_of(adapter: object) -> Callable[[Asked], Price]:
 
 def cost_of(provider: str, answer: SearchAdapterResponse) -> float | None:
     """Return what the answer cost: as the provider says, else by its list price; None: unknown."""
-    if answer.cost_usd is not None:
-        return answer.cost_usd
-    units = answer.request_count if answer.credits is None else answer.credits
-    return search_cost(provider, units)
+    if (said := usd(answer.cost_usd)) is not None:
+        return said
+    units = usd(answer.credits)
+    return search_cost(provider, _requests_of(answer) if units is None else units)
+
+
+def _requests_of(answer: SearchAdapterResponse) -> int:
+    return max(1, whole_number(answer.request_count) or 1)

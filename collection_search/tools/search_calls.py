@@ -16,35 +16,22 @@ from ..options import NO_OPTIONS, SearchOptions
 from ..resilience.single_flight import SingleFlight
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Coroutine, Mapping
+    from collections.abc import Awaitable, Callable, Coroutine, Iterator, Mapping
 
     from anyio import CapacityLimiter
     from anyio.lowlevel import RunVar
+
+    Turn = Callable[[], Iterator[float]]
 
 T = TypeVar("T")
 
 GRACE_S: Final = 0.25
 """What an adapter with a timeout of its own gets beyond it."""
 _FLIGHTS: Final[SingleFlight[Any]] = SingleFlight()
+_FINISHING: Final[set[asyncio.Task[None]]] = set()
+"""What goes on without those who began it."""
 MAX_THREADS: Final = 512
 """Synchronous adapters that one event loop runs at a time; further calls wait for a thread."""
-
-
-def provider_name(adapter: object) -> str:
-    """Return the provider's name: `provider_name`, else `provider` or `provider()`, else the class.
-
-    >>> class LegacyAdapter:
-    ...     def provider(self) -> str:
-    ...         return "legacy"
-    >>> provider_name(LegacyAdapter())
-    'legacy'
-    """
-    for attribute in ("provider_name", "provider"):
-        name = getattr(adapter, attribute, None)
-        name = name() if callable(name) else name
-        if isinstance(name, str) and name.strip():
-            return name.strip()
-    return type(adapter).__name__
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,6 +52,7 @@ class Dialect:
     count_keyword: str | None
     takes_timeout: bool
     takes_options: bool = False
+    takes_turns: bool = False
 
     @classmethod
     def of(cls, function: Callable[..., Any]) -> Dialect:
@@ -79,9 +67,10 @@ class Dialect:
             next(known, "max_results" if open_ended else None),
             takes_timeout="timeout" in parameters,
             takes_options="options" in parameters,
+            takes_turns="turn" in parameters,
         )
 
-    def call(self, asked: Asked, *, timeout_s: float) -> Callable[[], Any]:
+    def call(self, asked: Asked, *, timeout_s: float, turn: Any = None) -> Callable[[], Any]:
         """Return the call, ready to be made."""
         keywords: dict[str, Any] = {}
         if self.count_keyword:
@@ -90,6 +79,8 @@ class Dialect:
             keywords["timeout"] = timeout_s
         if self.takes_options and asked.options is not NO_OPTIONS:
             keywords["options"] = asked.options
+        if turn is not None:
+            keywords["turn"] = turn
         return partial(self.function, asked.query, **keywords)
 
 
@@ -98,13 +89,21 @@ class Caller(Protocol):
 
     counts: bool
     """Whether the adapter takes a number of results."""
+    takes_turns: bool
+    """Whether the adapter waits for its `turn` before every request but the first."""
 
-    async def search(self, asked: Asked, *, timeout_s: float, left_s: float) -> Any:
+    async def search(
+        self, asked: Asked, *, timeout_s: float, left_s: float, turn: Turn | None = None
+    ) -> Any:
         """Return the adapter's answer. Raises TimeoutError when none came within `left_s`."""
         ...
 
     async def work(self, call: Callable[[], T]) -> T:
         """Return what a call that may wait for a file returns."""
+        ...
+
+    async def finish(self, call: Callable[[], None]) -> None:
+        """Make a call that may wait for a file, to its end even if the caller is cancelled."""
         ...
 
     async def wait_for(self, call: Callable[[], Coroutine[Any, Any, T]]) -> T:
@@ -129,15 +128,29 @@ class BlockingCaller:
         self._dialect = Dialect.of(_search_of(adapter))
         self._sleep = sleep
         self.counts = self._dialect.count_keyword is not None
+        self.takes_turns = self._dialect.takes_turns
 
-    async def search(self, asked: Asked, *, timeout_s: float, left_s: float) -> Any:
+    async def search(
+        self, asked: Asked, *, timeout_s: float, left_s: float, turn: Turn | None = None
+    ) -> Any:
         """Return the answer; an adapter without a timeout of its own is watched from outside."""
-        call = self._dialect.call(asked, timeout_s=timeout_s)
+        own = partial(_turned, turn, self._rest) if turn and self.takes_turns else None
+        call = self._dialect.call(asked, timeout_s=timeout_s, turn=own)
         return call() if self._dialect.takes_timeout else _watched(call, left_s)
+
+    async def _rest(self, seconds: float) -> None:
+        """Wait as `sleep` does, on the loop of an adapter that is a coroutine inside."""
+        from ..bridge import offload
+
+        await offload(self._sleep, seconds)
 
     async def work(self, call: Callable[[], T]) -> T:
         """Call in the caller's thread."""
         return call()
+
+    async def finish(self, call: Callable[[], None]) -> None:
+        """Call in the caller's thread."""
+        call()
 
     async def wait_for(self, call: Callable[[], Coroutine[Any, Any, T]]) -> T:
         """Run it on the background loop."""
@@ -170,12 +183,16 @@ class AwaitingCaller:
         self._dialect = Dialect.of(asearch if callable(asearch) else _search_of(adapter))
         self._sleep = sleep
         self.counts = self._dialect.count_keyword is not None
+        self.takes_turns = self._dialect.takes_turns
 
-    async def search(self, asked: Asked, *, timeout_s: float, left_s: float) -> Any:
+    async def search(
+        self, asked: Asked, *, timeout_s: float, left_s: float, turn: Turn | None = None
+    ) -> Any:
         """Return the answer; a cancelled coroutine ends, a thread is left to end by itself."""
         import anyio.to_thread
 
-        call = self._dialect.call(asked, timeout_s=timeout_s)
+        own = partial(_turned, turn, self.sleep) if turn and self.takes_turns else None
+        call = self._dialect.call(asked, timeout_s=timeout_s, turn=own)
         # An adapter that keeps the time itself may still tell what it found by then.
         async with asyncio.timeout(left_s + GRACE_S if self._dialect.takes_timeout else left_s):
             if self._is_async:
@@ -196,6 +213,13 @@ class AwaitingCaller:
 
         return await offload(call)
 
+    async def finish(self, call: Callable[[], None]) -> None:
+        """Call in a thread."""
+        task = asyncio.ensure_future(self.work(call))
+        _FINISHING.add(task)
+        task.add_done_callback(_FINISHING.discard)
+        await asyncio.shield(task)
+
     async def wait_for(self, call: Callable[[], Coroutine[Any, Any, T]]) -> T:
         """Await it."""
         return await call()
@@ -207,6 +231,12 @@ class AwaitingCaller:
         answer: T
         answer, _ = await _FLIGHTS.run(tenant_id, key, call)
         return answer
+
+
+async def _turned(turn: Turn, sleep: Callable[[float], Awaitable[None]]) -> None:
+    for wait_s in turn():
+        if wait_s > 0:
+            await sleep(wait_s)
 
 
 def finished(coroutine: Coroutine[Any, Any, T]) -> T:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import date
+from datetime import UTC, date, datetime
 from typing import TYPE_CHECKING, Any
 
 from ..options import Applied, OptionName, SearchOptions, in_domains
@@ -41,6 +41,7 @@ def settled(
 ) -> dict[str, dict[str, Any]]:
     """Return what was asked for and what was made of it, for each option that was asked for.
 
+    What is anybody's usual is `native`: nothing need be done. `domain_mode` goes with its domains.
     `applied` is the provider's part, `results` are those that it gave, `counts` tells whether it
     takes a number of results.
     """
@@ -53,10 +54,15 @@ def settled(
         here["freshness"] = "post_filtered"
     if any(result.content for result in results):
         here["include_content"] = "native"
-    return {
+    told: dict[str, dict[str, Any]] = {
         name: {"requested": value, "applied": applied.get(name) or here.get(name, "unsupported")}
         for name, value in options.asked().items()
     }
+    if "domain_mode" in options.model_fields_set:
+        domains = told.get("include_domains", {"applied": "native"})
+        told["domain_mode"] = {**domains, "requested": options.domain_mode}
+    idle = options.idle().items()
+    return told | {name: {"requested": value, "applied": "native"} for name, value in idle}
 
 
 def _is_allowed(host: str, options: SearchOptions) -> bool:
@@ -74,7 +80,14 @@ def _is_fresh(result: SearchResult, options: SearchOptions, today: date) -> bool
 
 
 def _day(result: SearchResult) -> date | None:
+    """Return the day in UTC, which a time may name in another zone."""
+    written = result.published_date or ""
     try:
-        return date.fromisoformat((result.published_date or "")[:10])
+        time = datetime.fromisoformat(written)
+        return (time.astimezone(UTC) if time.tzinfo else time).date()
+    except (ValueError, OverflowError):
+        pass
+    try:
+        return date.fromisoformat(written[:10])
     except ValueError:
         return None

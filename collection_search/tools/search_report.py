@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
 from ..contracts import SearchResult, ToolContext, ToolOutcome, WebSearchResponse
+from ..costs import total_cost
 from ..errors import CostLimitReached, ErrorCode, InvalidQueryError, SearchProviderError
 from ..masking import told
 from .search_answers import whole_number
@@ -83,9 +84,9 @@ class SearchReport:
     requests: int = 0
     """Requests that were made: every attempt, and every further page of results."""
     billed_requests: int = 0
-    """Those of the answer: what failed is not billed."""
+    """Those of the answer, and those that may have been billed although they failed."""
     cost_usd: float | None = None
-    """As the provider says, else by its list price; None where that is not known."""
+    """Of these: as the provider says, else by its list price; None where that is not known."""
     cached: bool = False
     """Whether the answer is one that was given before, or to another caller at the same time."""
     options: dict[str, dict[str, Any]] = field(default_factory=dict)
@@ -99,6 +100,15 @@ class SearchReport:
     quota_remaining: int | None = None
     latency_ms: int = 0
     failure: Failure | None = None
+
+    def billed(self, requests: int, cost_usd: float | None) -> None:
+        """Add what an attempt cost, None where that is not known."""
+        is_first = not self.billed_requests
+        self.billed_requests += requests
+        if is_first or cost_usd is None or self.cost_usd is None:
+            self.cost_usd = cost_usd if is_first else None
+        else:
+            self.cost_usd = total_cost([self.cost_usd, cost_usd])
 
     def response(self) -> WebSearchResponse:
         """Return the results with the outcome."""

@@ -29,6 +29,8 @@ class SearchRoute:
     workers: Sequence[WebSearchWorker]
     reason: str
     """Why the first one was chosen."""
+    notices: Sequence[str] = ()
+    """What a person should know about the way."""
 
     async def recall(self, queries: Sequence[str], options: SearchOptions | None = None) -> None:
         """Look up what is known of several queries at one go, before they are searched."""
@@ -46,6 +48,7 @@ class SearchRoute:
         for worker in self.workers:
             response = await worker.arun(query=query, context=context, options=options)
             routing.append(_attempt(response))
+            response.outcome.meta["notices"].extend(self.notices)
             if response.outcome.decision == "ok":
                 return _routed(response, routing)
             first = first or response
@@ -69,10 +72,10 @@ async def search_route(
     """Return the way of a run's searches: its provider and, when switched on, the fallback.
 
     With `reads_pages` texts that are wanted and not delivered are fetched. Raises ConfigError when
-    the provider cannot be used; a fallback that cannot is left out.
+    the provider cannot be used; a fallback that cannot is left out with a notice.
     """
     settings = context.using()
-    providers = await context.search_providers()
+    providers, notices = await context.search_providers()
     workers = [
         WebSearchWorker(
             provider.adapter,
@@ -85,16 +88,18 @@ async def search_route(
             guard=await context.guard(provider.adapter),
             cache=await _cache(context, provider.adapter, account),
             budget=account.budget,
+            ledger=account.paid,
             reader=context.page_reader if reads_pages and context.fetches() else None,
         )
         for provider in providers
     ]
-    return SearchRoute(workers, providers[0].reason)
+    return SearchRoute(workers, providers[0].reason, notices)
 
 
 async def _cache(context: SearchContext, adapter: object, account: Account) -> SearchCache | None:
     """Return the answers kept for this tenant; None for an adapter that cannot be told apart."""
-    source, max_age_s = getattr(adapter, "source", None), context.answer_cache_s()
+    source = getattr(adapter, "answers_from", None) or getattr(adapter, "source", None)
+    max_age_s = context.answer_cache_s()
     if not isinstance(source, str) or max_age_s <= 0:
         return None
     store = await context.usage()
@@ -115,6 +120,25 @@ def _attempt(response: WebSearchResponse) -> dict[str, Any]:
 
 
 def _routed(response: WebSearchResponse, routing: list[dict[str, Any]]) -> WebSearchResponse:
-    if len(routing) > 1:
-        response.outcome.meta["routing"] = routing
+    """Return the response, which tells who else was asked, in words as well."""
+    first, *others = routing
+    if not others:
+        return response
+    meta = response.outcome.meta
+    meta["routing"] = routing
+    if response.outcome.decision == "ok":
+        meta["notices"].append(
+            f"{first['provider']} failed, so {meta['provider']} was asked. {first['message']}"
+        )
+    else:
+        further = [f"Then {one['provider']}: {one['message']}" for one in others]
+        meta["error"]["message"] = " ".join([meta["error"]["message"], *further])
     return response
+
+
+def reason_of(response: WebSearchResponse, reason: str) -> str:
+    """Return why the provider answered that did: `reason` if it was the first."""
+    routing = response.outcome.meta.get("routing", ())
+    if not routing or response.outcome.decision == "error":
+        return reason
+    return f"the fallback_provider of the settings, since {routing[0]['provider']} failed"

@@ -54,22 +54,26 @@ def compact(response: SearchResponse, *, tokens: int = COMPACT_TOKENS) -> str:
 
 def full(response: SearchResponse, *, tokens: int = FULL_TOKENS) -> str:
     """Return a section a result, with its content where there is some, else with its snippet."""
-    sections = [
-        "\n".join(_section(n, one, tokens)) for n, one in enumerate(response.results, start=1)
-    ]
-    return f"{_head(response)}\n\n" + ("\n\n---\n\n".join(sections) or "No results.")
+    return f"{_head(response)}\n\n" + (_sections(response, tokens) or "No results.")
+
+
+def injected(response: SearchResponse, *, deep: bool = False) -> str:
+    """Return the full format after a deep search that brought content, else the compact one."""
+    return full(response) if deep and _has_content(response) else compact(response)
 
 
 def arrow_reply(response: SearchResponse, *, deep: bool = False) -> str:
-    """Return what answers `→ search`: numbered results, with content after a deep search."""
+    """Return what answers `→ search`: numbered results, in full after a deep search."""
     count = len(response.results)
     lines = [
         f'Search: "{_line(response.query)}"',
         f"{count} result{'' if count == 1 else 's'} ({response.response_time_ms}ms)",
     ]
+    if deep and _has_content(response):
+        return "\n".join([*lines, "", _sections(response, FULL_TOKENS)])
     for n, one in enumerate(response.results, start=1):
         lines += ["", f'[{n}] "{_title(one)}" — {host_of(one.url)}']
-        lines += [f"    {line}" for line in _said(one, deep=deep)]
+        lines.append(f'    "{_budgeted(_line(one.snippet), COMPACT_TOKENS)}"')
     if not deep and count:
         lines += ["", 'Use → search "query" depth:deep for full content extraction.']
     return "\n".join(lines)
@@ -90,18 +94,22 @@ def _head(response: SearchResponse) -> str:
     return f'[Web Search: "{_line(response.query)}"]'
 
 
+def _has_content(response: SearchResponse) -> bool:
+    return any(one.content for one in response.results)
+
+
+def _sections(response: SearchResponse, tokens: int) -> str:
+    return "\n\n---\n\n".join(
+        "\n".join(_section(n, one, tokens)) for n, one in enumerate(response.results, start=1)
+    )
+
+
 def _section(n: int, one: ServiceSearchResult, tokens: int) -> list[str]:
     lines = [f"## Result {n}: {_title(one)}", f"Source: {_line(one.url)}"]
     if one.published_date:
         lines.append(f"Published: {_line(one.published_date)[:10]}")
     used = len("\n".join(lines)) // CHARS_PER_TOKEN
     return [*lines, "", _budgeted(foreign(one.content or one.snippet), max(tokens - used, 1))]
-
-
-def _said(one: ServiceSearchResult, *, deep: bool) -> list[str]:
-    if deep and one.content:
-        return _budgeted(foreign(one.content), FULL_TOKENS).splitlines()
-    return [f'"{_budgeted(_line(one.snippet), COMPACT_TOKENS)}"']
 
 
 def _title(one: ServiceSearchResult) -> str:

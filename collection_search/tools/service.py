@@ -19,9 +19,11 @@ from ..contracts import (
     SearchResponse,
     ServiceSearchResult,
     ToolContext,
+    WebSearchInput,
     WebSearchResponse,
 )
 from ..errors import ConfigError, SearchProviderError, StoreError, WebSearchError
+from ..keys import variable_of
 from ..resolve import adapter_of
 from ..settings import ProviderAccess, Settings
 from ..text import normalize_query
@@ -30,6 +32,7 @@ from .search_route import SearchRoute, search_route
 
 if TYPE_CHECKING:
     from ..contracts import SearchResult
+    from ..errors import ErrorCode
     from ..options import SearchOptions
     from ..ports import PageReader
     from ..state import RunIds
@@ -99,7 +102,7 @@ class WebSearchService:
     async def asearch(self, request: SearchRequest | Mapping[str, Any] | str) -> SearchResponse:
         """Return what was found, best first. Raises WebSearchError; retries are over then."""
         started = time.monotonic()
-        asked = _checked(request)
+        asked = checked_request(request)
         options = self._completed(asked.options)
         context = SearchContext(
             tenant_id=self._tenant,
@@ -112,7 +115,9 @@ class WebSearchService:
         try:
             route = await self._route(context, options, account)
         except ConfigError as error:
-            raise WebSearchError(str(error), code="authenticationFailed") from error
+            is_about_key = variable_of(self._provider) in str(error) or "keyring" in str(error)
+            code: ErrorCode = "authenticationFailed" if is_about_key else "unknown"
+            raise WebSearchError(str(error), code=code) from error
         except StoreError as error:
             raise WebSearchError(f"The quota cannot be counted. {error}") from error
         try:
@@ -176,10 +181,12 @@ async def _is_accepted(adapter: Any, *, timeout_s: float) -> bool:
     return health.key_valid is not False
 
 
-def _checked(request: SearchRequest | Mapping[str, Any] | str) -> SearchRequest:
+def checked_request(request: SearchRequest | Mapping[str, Any] | str) -> SearchRequest:
+    """Return the request in its form. Raises WebSearchError, as for a query without words."""
     try:
         given = {"query": request} if isinstance(request, str) else request
-        return SearchRequest.model_validate(given)
+        asked = SearchRequest.model_validate(given)
+        WebSearchInput(query=asked.query)
     except ValidationError as error:
         problems = "; ".join(
             f"{'.'.join(map(str, item['loc']))}: {item['msg']}"
@@ -188,6 +195,7 @@ def _checked(request: SearchRequest | Mapping[str, Any] | str) -> SearchRequest:
         raise WebSearchError(
             f"The search request cannot be used. {problems}", code="invalidQuery"
         ) from error
+    return asked
 
 
 def _call(tenant: str) -> ToolContext:
@@ -210,10 +218,10 @@ def _ids(call: ToolContext) -> RunIds:
 
 
 def _error(response: WebSearchResponse) -> WebSearchError:
-    error, routing = response.outcome.meta["error"], response.outcome.meta.get("routing", ())
-    further = "".join(f" Then {each['provider']}: {each['message']}" for each in routing[1:])
+    meta = response.outcome.meta
+    error = meta["error"]
     return WebSearchError(
-        error["message"] + further,
+        " ".join([error["message"], *meta["notices"]]),
         code=error["code"],
         retryable=error["retryable"],
         retry_after_ms=error["retry_in_ms"],

@@ -10,7 +10,7 @@ from ..ports import SiteReader
 from ..urls import normalize_url, url_key
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Callable, Iterable, Mapping
 
     from ..ports import PageReader
 
@@ -36,11 +36,17 @@ def distinct(urls: Iterable[str]) -> dict[str, str]:
 
 
 async def pages_of(
-    reader: PageReader, starts: Mapping[str, str], *, depth: int, max_pages: int
+    reader: PageReader,
+    starts: Mapping[str, str],
+    *,
+    depth: int,
+    max_pages: int,
+    on_found: Callable[[int], None] | None = None,
 ) -> dict[str, str]:
     """Return the pages and those of their sites, each once, `max_pages` in all.
 
-    Raises InputError, ConfigError for a reader that cannot look for pages.
+    `on_found` gets how many are known so far. Raises InputError, ConfigError for a reader that
+    cannot look for pages.
     """
     if not 0 <= depth <= MOST_STEPS or not 1 <= max_pages <= MOST_PAGES:
         raise InputError(
@@ -53,6 +59,13 @@ async def pages_of(
     for start in starts.values():
         if len(found) >= max_pages:
             break
-        for url in await reader.site(start, depth=depth, max_pages=max_pages):
+        known = len(found)
+
+        def tell(count: int, known: int = known) -> None:
+            if on_found is not None:
+                on_found(min(known + count, max_pages))
+
+        tell(0)
+        for url in await reader.site(start, depth=depth, max_pages=max_pages, on_found=tell):
             found.setdefault(url_key(url), url)
     return dict(list(found.items())[: max(max_pages, len(starts))])

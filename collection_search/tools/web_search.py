@@ -10,7 +10,6 @@ import logging
 import random
 import time
 from contextlib import suppress
-from datetime import date
 from itertools import islice
 from typing import TYPE_CHECKING, Any, Final
 
@@ -39,14 +38,15 @@ from ..errors import (
     SearchProviderUnavailable,
 )
 from ..masking import loggable, mask
-from ..options import NO_OPTIONS, SearchOptions
+from ..options import NO_OPTIONS, SearchOptions, utc_today
 from ..ports import BaseSearchAdapter, SearchAdapter, SpanSink, SupportsOptions, TraceRef
+from ..ports.searching import provider_name
 from ..text import plain
 from .page_contents import wants_texts, with_texts
 from .retry import RetrySchedule
-from .search_answers import amount, whole_number
-from .search_attempts import Attempts, Rules, cost_of, price_of
-from .search_calls import Asked, AwaitingCaller, BlockingCaller, Caller, finished, provider_name
+from .search_answers import whole_number
+from .search_attempts import Attempts, OutOfTimeError, Rules, price_of
+from .search_calls import Asked, AwaitingCaller, BlockingCaller, Caller, finished
 from .search_input import clean, complete, seconds, whole
 from .search_options import fitting, settled
 from .search_report import Failure, SearchReport
@@ -54,6 +54,7 @@ from .search_rows import valid_results, without_duplicates
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Mapping, Sequence
+    from datetime import date
 
     from ..costs import RunBudget
     from ..ports import PageReader
@@ -116,6 +117,7 @@ class WebSearchWorker:
         spans: SpanSink | None = None,
         guard: ProviderGuard | None = None,
         budget: RunBudget | None = None,
+        ledger: Callable[[str, int, float | None], None] | None = None,
         cache: SearchCache | None = None,
         reader: Callable[[], Awaitable[PageReader]] | None = None,
         today: Callable[[], date] | None = None,
@@ -138,6 +140,7 @@ class WebSearchWorker:
             retry_timeout_s=seconds("retry_timeout_s", retry_timeout_s),
             guard=guard,
             budget=budget,
+            note=ledger,
             price_of=price_of(adapter),
         )
         self._blocking = BlockingCaller(adapter, sleep or time.sleep)
@@ -146,7 +149,7 @@ class WebSearchWorker:
         self._spans = spans
         self._cache = cache
         self._reader = reader
-        self._today = today or date.today
+        self._today = today or utc_today
 
     def run(
         self,
@@ -199,6 +202,8 @@ class WebSearchWorker:
                 await self._search(asked, report, caller, ends_at=started + self._deadline_s)
             except CollectionSearchError as error:
                 report.failure = Failure.of(error)
+            except OutOfTimeError as error:
+                report.failure = Failure.of(error.reason)
             except Exception as error:
                 self._logger.exception("web search worker failed", exc_info=loggable(error))
                 report.failure = Failure.of(error)
@@ -247,9 +252,9 @@ class WebSearchWorker:
         self, asked: Asked, report: SearchReport, caller: Caller, *, ends_at: float
     ) -> SearchAdapterResponse:
         """Return the provider's answer: a fresh one of before where there is one."""
-        cache = self._cache
+        cache, attempts = self._cache, Attempts(self._rules, asked, report, caller, ends_at)
         if cache is None:
-            return await self._new_answer(asked, report, caller, ends_at=ends_at)
+            return await attempts.answer()
         is_new = False
 
         async def found() -> SearchAdapterResponse:
@@ -257,28 +262,21 @@ class WebSearchWorker:
             if (known := await caller.wait_for(lambda: cache.get(asked))) is not None:
                 return known
             is_new = True
-            answer = await self._new_answer(asked, report, caller, ends_at=ends_at)
-            await caller.wait_for(lambda: cache.put(asked, answer))
+            answer = await attempts.answer()
+            if answer.complete:
+                await caller.wait_for(lambda: cache.put(asked, answer))
             return answer
 
         try:
             answer = await caller.share(cache.tenant_id, cache.key(asked), found)
-        except CostLimitReached:
-            if is_new:
+        except (CostLimitReached, OutOfTimeError):
+            if is_new or self._timer() >= ends_at:
                 raise
-            # the ceiling was that of another run, which asked first
+            # the ceiling, or the time, was that of another run, which asked first
             return await self._answer(asked, report, caller, ends_at=ends_at)
         if not is_new:
-            report.cached, report.cost_usd = True, 0.0
-        return answer
-
-    async def _new_answer(
-        self, asked: Asked, report: SearchReport, caller: Caller, *, ends_at: float
-    ) -> SearchAdapterResponse:
-        answer = await Attempts(self._rules, asked, report, caller, ends_at).answer()
-        report.billed_requests = max(1, whole_number(answer.request_count) or 1)
-        report.requests += report.billed_requests - 1
-        report.cost_usd = amount(cost_of(self._provider, answer))
+            report.cached = True
+            report.billed(0, 0.0)
         return answer
 
     def _asked(self, query: str, options: SearchOptions) -> Asked:

@@ -48,6 +48,22 @@ def test_pages_are_added_and_answer(site: LoopbackSite, command: Invoke) -> None
     assert "green tea" in command("ask", "green tea", "--collection", "tea").out
 
 
+def test_a_second_time_tells_what_changed(site: LoopbackSite, command: Invoke) -> None:
+    """A page that is gone leaves, which is no success."""
+    urls = [site.address("/green"), site.address("/black")]
+    command(*ADD, *urls)
+    site.put("/green", article("green tea", essay("greener tea")))
+    ended = command(*ADD, *urls)
+    assert ended.code == 0
+    assert ended.out == "Collection tea: 2 of 2 pages stored (1 changed, 1 unchanged)\n"
+    del site.pages[0, "/black"]
+    ended = command(*ADD, *urls)
+    assert ended.code == 5
+    assert ended.out == "Collection tea: 1 of 2 pages stored (1 unchanged), 1 gone\n"
+    assert f"{urls[1]} was there before and is no more: gone: " in ended.warnings[0]
+    assert command(*ADD, urls[0], "--json").json["pages"][0]["change"] == "unchanged"
+
+
 def test_pages_that_failed_are_5(site: LoopbackSite, command: Invoke) -> None:
     """Each with its reason; a program gets one object."""
     ended = command(*ADD, site.address("/green"), site.address("/none"), "--json")
@@ -105,13 +121,13 @@ def test_wrong_input_is_2(command: Invoke, arguments: tuple[str, ...], complaint
 
 
 def test_a_wrong_setting_of_fetching_is_2(command: Invoke, monkeypatch: pytest.MonkeyPatch) -> None:
-    """It is told by its name, and the page stays in the ledger."""
+    """It is told by its name, and no page is queued."""
     monkeypatch.setenv("COLLECTION_SEARCH_FETCH_ALLOWED", "wiki.intra")
     ended = command(*ADD, "https://e.org/")
     assert ended.code == 2
     assert "fetch_allowed: 'wiki.intra' is no host:port" in ended.complaints[0]
     store = SQLiteStore.from_settings(process_settings())
-    assert store.ledger.pending_in_s(fetch=True) == 0
+    assert store.ledger.pending_in_s(fetch=True) is None
     store.close()
 
 
@@ -128,7 +144,39 @@ def test_a_collection_is_refreshed(site: LoopbackSite, command: Invoke) -> None:
     assert ended.code == 0
     assert ended.json["changed"] == [site.address("/green")]
     assert ended.json["gone"] == [site.address("/black")]
-    assert command("collections", "refresh", "none").code == 2
+
+
+def test_a_refresh_leaves_pages_that_were_never_stored(site: LoopbackSite, command: Invoke) -> None:
+    """They are not asked again, and do not make it fail."""
+    command(*ADD, site.address("/green"), site.address("/none"))
+    asked = len(site.asked("/none"))
+    ended = command("collections", "refresh", "tea", "--no-search")
+    assert (ended.code, ended.warnings) == (0, [])
+    assert ended.out == "Collection tea: 0 new, 0 changed, 1 unchanged, 0 gone\n"
+    assert len(site.asked("/none")) == asked
+    site.put("/green", b"no", status=403)
+    assert command("collections", "refresh", "tea", "--no-search").code == 5
+
+
+def test_a_page_that_failed_is_deleted(site: LoopbackSite, command: Invoke) -> None:
+    """As one that waits is; only what is not there at all is an error."""
+    url = site.address("/none")
+    command(*ADD, site.address("/green"), url)
+    delete = ("collections", "delete", "tea", "--yes", "--document", url)
+    ended = command(*delete)
+    assert ended.code == 0
+    assert ended.out == f"Deleted {url}, which was not stored yet, from the queue of 'tea'.\n"
+    assert command("ingest", "failed").out == ""
+    command(*ADD, url, "--no-wait")
+    assert command(*delete).code == 0
+    assert command(*delete).code == 2
+
+
+def test_an_unknown_collection_is_refused_before_anything_is_indexed(command: Invoke) -> None:
+    """With those that are known."""
+    ended = command("collections", "refresh", "none")
+    assert (ended.code, "has no collection 'none'" in ended.complaints[0]) == (2, True)
+    assert "Indexing" not in ended.err
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="looks for processes in /proc")
@@ -178,6 +226,25 @@ def test_a_wait_that_is_told_to_end_gives_its_pages_back(
     store = SQLiteStore.from_settings(process_settings())
     assert store.ledger.sweep(is_gone=lambda _: True) == 0
     assert store.ledger.pending_in_s(fetch=True) is not None
+    store.close()
+
+
+def test_a_search_for_pages_that_is_told_to_end_has_accepted_nothing(
+    site: LoopbackSite, started: Start
+) -> None:
+    """And says so; it said before what it does."""
+    url = site.put("/slow", b"", status=503, headers={"Retry-After": "8"})
+    with started(*ADD, url, "--depth", "1") as process:
+        while not site.asked("/slow"):
+            assert process.poll() is None
+            time.sleep(0.05)
+        process.send_signal(signal.SIGTERM)
+        _, err = process.communicate(timeout=90)
+    assert process.returncode == 130
+    assert "Looking for pages ..." in err
+    assert "none was accepted yet" in err
+    store = SQLiteStore.from_settings(process_settings())
+    assert store.ledger.pending_in_s(fetch=True) is None
     store.close()
 
 

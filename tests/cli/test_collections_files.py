@@ -9,9 +9,11 @@ from typing import TYPE_CHECKING
 import pytest
 
 from collection_search.adapters.stores.sqlite import SQLiteStore
+from collection_search.adapters.stores.sqlite.usage import SQLiteUsage
 from collection_search.context import process_settings
 from collection_search.records import TenantScope
 from collection_search.testing.stores.base import chunks, document
+from collection_search.usage import SpendEntry
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -116,8 +118,15 @@ def test_what_is_old_is_purged(command: Invoke) -> None:
 def test_a_tenant_is_deleted(command: Invoke) -> None:
     """That one alone."""
     fill("acme", *PAGES[:2])
+    usage = SQLiteUsage.from_settings(process_settings())
+    for tenant in ("acme", "local"):
+        usage.put(tenant, "search", "key", "answer")
+        usage.add([SpendEntry(tenant, "run", 1.0, "search", "brave", cost_usd=1)])
     ended = command("collections", "--tenant", "acme", "delete-tenant", "--yes")
     assert "1 collections, 2 documents" in ended.out
+    assert "1 answers, 1 entries of spending" in ended.out
+    assert [len(usage.totals(tenant)) for tenant in ("acme", "local")] == [0, 1]
+    usage.close()
     assert "acme has no collections" in command("collections", "--tenant", "acme").out
     assert "py" in command("collections").out
 

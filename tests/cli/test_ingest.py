@@ -36,9 +36,12 @@ def test_failed_pages_are_listed_and_tried_again(command: Invoke) -> None:
     assert listed.code == 0
     assert [line.split(": ")[0] for line in listed.out.splitlines()] == ["py", "py"]
     assert all(line.endswith(": no answer") for line in listed.out.splitlines())
-    other = command("ingest", "retry-failed", "--collection", "other")
-    assert other.out == "Pages put back into the queue: 0.\n"
-    assert command("ingest", "retry-failed", "--tenant", "acme").out == other.out
+    for action in ("failed", "retry-failed"):
+        other = command("ingest", action, "--collection", "other")
+        assert (other.code, other.out) == (2, "")
+        assert "has no collection 'other'. Known: py." in other.complaints[0]
+    none = command("ingest", "retry-failed", "--tenant", "acme")
+    assert none.out == "Pages put back into the queue: 0.\n"
     again = command("ingest", "retry-failed", "--collection", "py")
     assert again.out == "Pages put back into the queue: 2.\n"
     assert "worker --once" in again.err

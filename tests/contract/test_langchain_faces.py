@@ -16,7 +16,9 @@ from langchain_tests.integration_tests import (
 from collection_search.adapters.stores.sqlite import SQLiteStore
 from collection_search.context import SearchContext
 from collection_search.errors import ConfigError, InputError
+from collection_search.records import TenantScope
 from collection_search.tools.langchain_faces import CollectionRetriever, CollectionVectorStore
+from collection_search.tools.portable import export_file, import_file
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -74,7 +76,7 @@ class TestRetriever(RetrieversIntegrationTests):
 
 def test_a_page_that_was_ingested_is_found(context: SearchContext):
     """Its id names the chunk, its metadata say where it comes from."""
-    from collection_search.records import Chunk, TenantScope
+    from collection_search.records import Chunk
     from collection_search.records import Document as Page
 
     page = Page("https://a.org/x", "a.org/x", "Herons", "0" * 64, {"query": "herons"})
@@ -117,6 +119,22 @@ def test_tenants_and_embedders_do_not_mix(context: SearchContext):
     assert store(context, tenant="other").similarity_search("one") == []
     with pytest.raises(ConfigError, match="reembed"):
         store(context, size=7).similarity_search("one")
+
+
+def test_a_collection_of_texts_goes_to_a_file_and_back(context: SearchContext, tmp_path: Path):
+    """Also a text that never was a page, with its id, vector and metadata."""
+    assert context.store is not None
+    collections, path = context.store.collections, tmp_path / "notes.jsonl"
+    texts, metadatas = ["one", "two"], [{"mood": "calm"}, {"source": "https://b.org/2"}]
+    store(context).add_texts(texts, metadatas, ids=["first id", "second"])
+    export_file(collections, TenantScope("acme", "notes"), path)
+    assert import_file(collections, TenantScope("other", "notes"), path) == (2, 0)
+    there = store(context, tenant="other")
+    assert there.get_by_ids(["first id", "second"]) == [
+        Document(id="first id", page_content="one", metadata=metadatas[0]),
+        Document(id="second", page_content="two", metadata=metadatas[1]),
+    ]
+    assert there.similarity_search("two", k=1)[0].id == "second"
 
 
 def test_metadata_must_be_json(context: SearchContext):

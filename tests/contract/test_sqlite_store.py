@@ -5,11 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from collection_search.adapters.stores.sqlite import SQLiteStore
+from collection_search.records import IngestionItem, IngestionRequest
 from collection_search.testing.stores import (
     CollectionStoreContract,
     LedgerContract,
     StagingContract,
 )
+from collection_search.testing.stores.base import MINE
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -26,6 +28,24 @@ class TestSQLiteStaging(_SQLite, StagingContract):
 
 class TestSQLiteLedger(_SQLite, LedgerContract):
     """The ledger in SQLite."""
+
+    def test_all_processes_together_have_two_pages_of_a_host_in_hand(self) -> None:
+        """Nobody has to say that the host is busy; a lease that ran out frees its place."""
+        urls = [f"https://one.example/{n}" for n in range(4)] + ["https://two.example/"]
+        pages = [IngestionItem(url, url.removeprefix("https://"), "") for url in urls]
+        self.store.ledger.enqueue(IngestionRequest(MINE, pages))
+        found = [
+            self.store.ledger.claim(owner, lease_s=lease_s, fetch=True)
+            for owner, lease_s in (("a", 10), ("b", 20), ("a", 20), ("b", 20))
+        ]
+        taken = [claim.url if claim else None for claim in found]
+        assert taken == [*urls[:2], urls[4], None]
+        self.clock.advance(10)
+        assert self.store.ledger.sweep() == 1
+        claim = self.store.ledger.claim("c", lease_s=20, fetch=True)
+        assert claim is not None
+        assert claim.url == urls[2]
+        assert self.store.ledger.claim("c", lease_s=20, fetch=True) is None
 
 
 class TestSQLiteCollections(_SQLite, CollectionStoreContract):

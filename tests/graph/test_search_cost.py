@@ -9,7 +9,7 @@ from scripted_world import good_pages
 from collection_search import CollectionSearchGraph, SearchContext
 from collection_search.contracts import SearchAdapterResponse
 from collection_search.costs import search_cost
-from collection_search.errors import SearchProviderBadResponse
+from collection_search.errors import SearchProviderBadResponse, SearchProviderInvalidQuery
 from collection_search.testing import ScriptedAdapter
 
 if TYPE_CHECKING:
@@ -31,9 +31,15 @@ def answer(**more: Any) -> SearchAdapterResponse:
 
 def test_what_failed_is_not_billed(context: SearchContext) -> None:
     """Of three queries one is answered."""
-    failure = SearchProviderBadResponse("no JSON")
+    failure = SearchProviderInvalidQuery("too long")
     assert cost(context, answer(), failure, failure) == search_cost("brave", 1)
     assert cost(context, failure) == 0.0
+
+
+def test_what_may_have_been_worked_on_counts_as_billed(context: SearchContext) -> None:
+    """As it does for the quota: whoever did not understand the answer may pay for it."""
+    failure = SearchProviderBadResponse("no JSON")
+    assert cost(context, answer(), failure, failure) == search_cost("brave", 3)
 
 
 def test_every_page_of_results_is_billed(context: SearchContext) -> None:

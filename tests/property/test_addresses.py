@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from ipaddress import IPv4Address, IPv4Network, IPv6Address, ip_address
 
 import pytest
@@ -112,6 +113,21 @@ def test_any_redirect_is_an_address_or_a_typed_refusal(text):
         except FetchError:
             continue
         assert Gate().target(target.url) == target
+
+
+@given(st.binary(max_size=30))
+def test_any_bytes_of_a_host_are_an_address_or_a_typed_refusal(raw):
+    """Percent-encoded, and as a header brings them."""
+    encoded = "".join(f"%{byte:02x}" for byte in raw)
+    source = Gate().target("https://www.example.com/")
+    for host in (encoded, f"{encoded}.com", f"ä{encoded}.com", f"a.{encoded}"):
+        with suppress(FetchError):
+            target = Gate().target(f"http://{host}/")
+            assert judged_host(target.host).refused is None
+        with suppress(FetchError):
+            Gate().redirected(source, f"//{host}/")
+    with suppress(FetchError):
+        Gate().redirected(source, f"//{raw.decode('ascii', 'surrogateescape')}.com/")
 
 
 @given(unicast_v6)

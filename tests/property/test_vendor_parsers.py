@@ -41,6 +41,15 @@ def test_any_bytes_are_rows_or_typed_errors(name, body, status):
     fuzz.outcome(PARSERS[name], HttpResponse(status, {}, body))
 
 
+@pytest.mark.parametrize("cost", ["-1000", "NaN", "1e999", "9" * 400, '"7"', "true", "[]", "0.007"])
+def test_a_price_is_an_amount_or_none(cost):
+    """Whatever Exa says that a search costs."""
+    body = f'{{"results": [], "costDollars": {{"total": {cost}}}}}'
+    response = HttpResponse(200, {}, body.encode())
+    assert fuzz.outcome(PARSERS["exa"], response) == "no rows"
+    assert PARSERS["exa"].search(response).cost_usd == (0.007 if cost == "0.007" else None)
+
+
 def test_what_is_untyped_is_counted():
     """The program would notice."""
 

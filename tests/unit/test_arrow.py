@@ -14,6 +14,7 @@ from collection_search.testing import ProviderServer
 from collection_search.testing.providers.wire import KEY
 from collection_search.tools.arrow import answer_arrow, arrow_requests, parse_arrow
 from collection_search.tools.provider_tool import answer_tool, provider_tool
+from collection_search.tools.search_texts import full
 from collection_search.tools.service import WebSearchService
 
 
@@ -51,6 +52,34 @@ def test_tool_definition(line, options):
     """Tool Definition: every form, also as people type it."""
     assert parse_arrow(line).query == "[query]"
     assert asked(line) == options
+
+
+@pytest.mark.parametrize(
+    ("line", "query", "options"),
+    [
+        (
+            '→ search "Marie character archetype literary analysis"',
+            "Marie character archetype literary analysis",
+            {},
+        ),
+        (
+            '→ search "climate change latest research 2025" topic:news',
+            "climate change latest research 2025",
+            {"topic": "news"},
+        ),
+        (
+            '→ search "react native performance" include:reactnative.dev,expo.dev',
+            "react native performance",
+            {"include_domains": ["reactnative.dev", "expo.dev"]},
+        ),
+    ],
+)
+def test_as_loom_tool(line, query, options):
+    """As Loom Tool (Collaborator): the three examples, to the letter, also within a reply."""
+    assert parse_arrow(line).query == query
+    assert asked(line) == options
+    [request] = arrow_requests(f"I look that up.\n\n{line}\n")
+    assert request == parse_arrow(line)
 
 
 @pytest.mark.parametrize(
@@ -110,6 +139,24 @@ def test_a_tool_call_is_answered(service):
     reply = asyncio.run(answer_tool(service, {"query": "asyncio", "max_results": 3.0}))
     assert reply.startswith('[Web Search: "asyncio"]\n1. ')
     assert len(reply.splitlines()) == 4
+
+
+def test_a_deep_command_is_answered_in_full(service):
+    """Full Format (Deep Search): source and extracted content of each result."""
+    reply = asyncio.run(answer_arrow(service, '→ search "asyncio" max:2 depth:deep'))
+    assert reply.startswith('Search: "asyncio"\n2 results (')
+    assert "\n## Result 1: " in reply
+    assert "\nSource: https://" in reply
+    assert "depth:deep" not in reply
+
+
+def test_a_deep_tool_call_is_answered_in_full(service):
+    """Full Format (Deep Search): for a model whose host wants whole contents."""
+    found = service.search({"query": "asyncio", "options": {"searchDepth": "deep"}})
+    reply = asyncio.run(answer_tool(service, {"query": "asyncio"}, deep=True))
+    assert reply == full(found)
+    content = next(one.content for one in found.results if one.content)
+    assert content.split()[0] in reply
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ import threading
 
 import pytest
 
-from collection_search.bridge import offload, run_blocking
+from collection_search.bridge import offload, on_portal, run_blocking
 
 VALUE: contextvars.ContextVar[str] = contextvars.ContextVar("value", default="unset")
 
@@ -73,3 +73,33 @@ async def test_offload_keeps_the_loop_free_and_the_context() -> None:
 
     results = await asyncio.gather(*(offload(blocking, n) for n in range(16)))
     assert results == [(n, "kept") for n in range(16)]
+
+
+async def test_loops_meet_on_the_background_loop() -> None:
+    """Whoever asks, the work is done there, in the context of the caller."""
+
+    async def nested() -> tuple[str, str]:
+        return await on_portal(read())
+
+    VALUE.set("seen")
+    value, thread = await on_portal(nested())
+    assert (value, thread) == run_blocking(read())
+    assert thread != threading.current_thread().name
+
+
+async def test_a_cancelled_caller_ends_the_work_on_the_background_loop() -> None:
+    """Else what nobody waits for would go on."""
+    begun, ended = threading.Event(), threading.Event()
+
+    async def work() -> None:
+        try:
+            begun.set()
+            await asyncio.Event().wait()
+        finally:
+            ended.set()
+
+    caller = asyncio.ensure_future(on_portal(work()))
+    assert await offload(begun.wait, 60)
+    caller.cancel()
+    assert await offload(ended.wait, 60)
+    assert caller.cancelled()

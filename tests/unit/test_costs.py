@@ -18,7 +18,7 @@ from collection_search.costs import (
     tokens_in,
     total_cost,
 )
-from collection_search.errors import CostLimitReached
+from collection_search.errors import CostLimitReached, InputError
 
 
 def test_a_chat_call_costs_input_and_output_tokens():
@@ -172,3 +172,16 @@ def test_a_limit_is_not_passed_by_a_rounding_error():
         budget.reserve(0.1)
     with pytest.raises(CostLimitReached):
         budget.reserve(1e-9)
+
+
+@pytest.mark.parametrize("amount", [-0.001, float("nan"), float("inf"), 1e300])
+def test_a_budget_takes_amounts_alone(amount: float) -> None:
+    """What is none changes nothing: neither a debt nor infinity opens the ceiling."""
+    budget = RunBudget(0.01)
+    budget.reserve(0.008)
+    for wrong in (lambda: budget.reserve(amount), lambda: budget.settle(0.008, amount)):
+        with pytest.raises(InputError, match="A cost must be"):
+            wrong()
+    assert budget.spent_usd == 0.008
+    with pytest.raises(CostLimitReached):
+        budget.reserve(0.008)

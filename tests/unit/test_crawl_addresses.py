@@ -37,6 +37,8 @@ def reason(url: str) -> str:
         ("http://example.com/" + "a" * 9_000, "bad_url"),
         ("http://" + "a" * 300 + ".com/", "bad_url"),
         ("http://xn--\u00e4.com/", "bad_url"),
+        ("http://%ff.com/", "bad_url"),
+        ("http://\u00e4%ff.com/", "bad_url"),
         ("file:///etc/passwd", "bad_scheme"),
         ("javascript:alert(1)", "bad_scheme"),
         ("ftp://example.com/", "bad_scheme"),
@@ -105,6 +107,7 @@ def test_a_redirect_is_read_from_where_it_stands():
         ("  ", "bad_redirect"),
         ("http://[::1/", "bad_redirect"),
         ("http:///x", "bad_redirect"),
+        ("//%ff.com/", "bad_redirect"),
         ("/a\x01b", "bad_redirect"),
         ("http://127.0.0.1/", "blocked_address"),
         ("//localhost/", "blocked_host"),
@@ -138,6 +141,34 @@ def test_entries_lift_port_and_name_but_no_spelling():
     for url in ("http://wiki.intra/", "http://wiki.intra:8124/", "http://intra:8123/"):
         with pytest.raises(FetchError):
             gate.target(url)
+
+
+@pytest.mark.parametrize(
+    ("source", "url", "leads"),
+    [
+        ("http://evil.com/", "https://wiki.intra/", False),
+        ("http://evil.com/", "https://docs.example.com/", False),
+        ("http://evil.com/", "http://127.0.0.1:8123/", False),
+        ("http://wiki.intra/", "https://evil.com/", True),
+        ("http://wiki.intra/", "https://wiki.intra/", True),
+        ("https://wiki.intra/a", "https://wiki.intra/b", True),
+        ("https://wiki.intra/", "https://docs.example.com/", False),
+        ("http://docs.example.com/", "https://docs.example.com/", False),
+    ],
+)
+def test_an_entry_counts_when_it_is_asked_for_or_leads_on_to_itself(source, url, leads):
+    """A page of another host does not open what the operator named."""
+    named = ["wiki.intra:80", "wiki.intra:443", "docs.example.com:443", "127.0.0.1:8123"]
+    gate = Gate(entries=named)
+    page = gate.target(source)
+    assert gate.target(url).url == url
+    if leads:
+        assert gate.target(url, source=page) == gate.redirected(page, url) == gate.target(url)
+        return
+    for led in (lambda: gate.target(url, source=page), lambda: gate.redirected(page, url)):
+        with pytest.raises(FetchError, match="named address") as caught:
+            led()
+        assert (caught.value.reason, caught.value.retryable) == ("blocked_host", False)
 
 
 def test_the_host_of_a_long_text_is_judged_quickly():

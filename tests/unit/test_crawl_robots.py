@@ -140,6 +140,50 @@ async def test_one_caller_that_gives_up_ends_no_load():
     assert load.count == 1
 
 
+async def test_a_load_ends_with_the_last_who_waits_for_it():
+    begun, ended = list[str](), list[str]()
+
+    async def load(origin: str) -> Rules:
+        begun.append(origin)
+        try:
+            await asyncio.Event().wait()
+        finally:
+            ended.append(origin)
+        raise AssertionError
+
+    cache = RobotsCache(load, FakeClock().monotonic)
+    waiting = [asyncio.ensure_future(cache.rules("a")) for _ in range(2)]
+    await asyncio.sleep(0)
+    await asyncio.sleep(0)
+    waiting[0].cancel()
+    await asyncio.wait(waiting, timeout=0.01)
+    assert (begun, ended) == (["a"], [])
+    waiting[1].cancel()
+    await asyncio.wait(waiting)
+    await asyncio.sleep(0)
+    assert ended == ["a"]
+    again = asyncio.ensure_future(cache.rules("a"))  # who comes later begins another
+    await asyncio.sleep(0)
+    await asyncio.sleep(0)
+    assert begun == ["a", "a"]
+    await cache.aclose()
+    with pytest.raises(asyncio.CancelledError):
+        await again
+
+
+async def test_rules_that_a_site_did_not_tell_are_asked_for_again_soon():
+    clock, load = FakeClock(), Loads(Rules())
+    load.outcome.is_brief = True  # type: ignore[union-attr]
+    cache = RobotsCache(load, clock.monotonic)
+    await cache.rules("a")
+    clock.advance(59)
+    await cache.rules("a")
+    assert load.count == 1
+    clock.advance(2)
+    await cache.rules("a")
+    assert load.count == 2
+
+
 async def test_closing_ends_the_loads():
     async def never(_: str) -> Rules:
         await asyncio.Event().wait()

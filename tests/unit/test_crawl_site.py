@@ -31,6 +31,7 @@ class Pages:
         self.named = list(named)
         self.pages = {START + name.replace("__", "."): body for name, body in pages.items()}
         self.asked: list[str] = []
+        self.sources: list[str | None] = []
 
     async def sitemaps(self, url: str) -> list[str]:
         return self.named
@@ -41,8 +42,10 @@ class Pages:
         *,
         validators: Validators | None = None,
         accept: frozenset[PageKind] = frozenset({"html"}),
+        source: str | None = None,
     ) -> FetchedPage | NotModified:
         self.asked.append(url)
+        self.sources.append(source)
         final, body = url, self.pages.get(url)
         if isinstance(body, str) and body.startswith("-> "):
             final = body.removeprefix("-> ")
@@ -198,3 +201,13 @@ def test_sites():
     assert site_of("http://www.example.com./a") == site_of("https://EXAMPLE.com:443/")
     assert site_of("http://example.com:8080/") != site_of("http://example.com/")
     assert site_of("http://notexample.com/") != site_of("http://example.com/")
+
+
+async def test_what_a_page_names_is_asked_in_its_name() -> None:
+    """So that it opens nothing that only its operator may ask for."""
+    pages = Pages(f"{START}map.xml", **{"": '<a href="/a">', "a": "<p>a", "map.xml": sitemap()})
+    async for _ in crawl_site(pages, START):
+        pass
+    await sitemap_urls(pages, START)
+    assert pages.asked == [START, f"{START}a", f"{START}map.xml"]
+    assert pages.sources == [None, START, START]

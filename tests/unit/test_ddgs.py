@@ -225,3 +225,20 @@ def test_the_library_is_made_with_the_settings_limit(monkeypatch):
     assert adapter.search("asyncio", max_results=3).results[0].title == "asyncio"
     assert isinstance(made[0], type(ddgs.DDGS()))
     assert made[0]._timeout == 7
+
+
+@pytest.mark.parametrize("words", [1, 300])
+@pytest.mark.parametrize("domains", [1, 9, 30])
+def test_query_and_sites_together_are_not_too_long(words: int, domains: int) -> None:
+    """Half of the room is the query's; a cut one is told, sites without room are not `emulated`."""
+    library, query = Library(), " ".join(["asyncio"] * words)
+    wish = SearchOptions(
+        include_domains=tuple(f"site{n}.example.org" for n in range(domains)),
+        domain_mode="restrict",
+    )
+    answer = DdgsSearch(client=library).search(query, max_results=5, options=wish)
+    [(asked, _)] = library.calls
+    assert len(asked) <= 400
+    assert asked.startswith("asyncio")
+    assert ("site:" in asked) is (answer.applied.get("include_domains") == "emulated")
+    assert any("was cut to" in notice for notice in answer.notices) is (words == 300)

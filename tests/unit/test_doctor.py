@@ -124,6 +124,56 @@ async def test_spending_makes_one_search_where_it_tells_more(server: ProviderSer
     assert not server.dialect.name.startswith("brave") or finding.detail == "one search was made"
 
 
+def context_with(server: ProviderServer, home: Path, **more: Any) -> SearchContext:
+    name = server.dialect.name
+    limits = more.pop("limits", {})
+    given = access(server, name)
+    given["providers"][name] |= limits
+    return SearchContext(settings=Settings(home=home, **given, **more))
+
+
+async def test_spending_is_written_down_and_keeps_to_the_ceiling(tmp_path: Path) -> None:
+    """What the search cost stands in the ledger; one that the ceiling forbids is not made."""
+    with ProviderServer("brave") as server:
+        context = context_with(server, tmp_path)
+        await diagnose(context, provider="brave", spend=True, limit_s=LIMIT_S)
+        usage = await context.usage()
+        assert usage is not None
+        [total] = usage.totals(context.tenant(), by="name")
+        assert (total.group, total.requests, float(total.cost_usd)) == ("brave", 1, 0.005)
+        made = len(server.requests)
+        poor = context.model_copy(update={"max_cost_usd": 0.001})
+        [finding] = (await diagnose(poor, provider="brave", spend=True, limit_s=LIMIT_S)).findings
+        assert len(server.requests) == made + 1  # the free call
+    assert (finding.state, finding.key) == ("ok", "not checked")
+    assert "ceiling" in finding.detail
+
+
+async def test_spending_keeps_to_the_quota_of_the_settings(tmp_path: Path) -> None:
+    """It is counted, told with its source where less is left of it, and never overrun."""
+    with ProviderServer("brave") as server:
+        context = context_with(server, tmp_path, limits={"quota": 1})
+        found = [
+            (await diagnose(context, provider="brave", spend=True, limit_s=LIMIT_S)).findings[0]
+            for _ in range(2)
+        ]
+        searches = [one for one in server.requests if "python" in one.target]
+    assert len(searches) == 1
+    assert [one.quota_left for one in found] == [0, 0]
+    assert [one.state for one in found] == ["failed", "failed"]
+    assert "0 searches of the 1 that the settings allow this month left" in found[0].facts()
+
+
+@pytest.mark.parametrize(("quota", "left"), [(100, 100), (1_000, 870)])
+async def test_the_smaller_quota_is_told(tmp_path: Path, quota: int, left: int) -> None:
+    """Ours or the provider's: Tavily's account says that 870 are left."""
+    with ProviderServer("tavily") as server:
+        context = context_with(server, tmp_path, limits={"quota": quota})
+        [finding] = (await diagnose(context, provider="tavily", limit_s=LIMIT_S)).findings
+    assert (finding.state, finding.quota_left) == ("ok", left)
+    assert ("settings" in finding.quota_unit) == (quota == 100)
+
+
 @pytest.mark.parametrize("name", sorted({*DIALECTS} - KEYLESS))
 async def test_a_wrong_key_is_told(name: str) -> None:
     """By the free call or by the paid one, with what to do, and never with the key."""

@@ -192,6 +192,37 @@ def test_a_page_that_vanished_is_retired(
     assert refetched(context).change == "new"
 
 
+def test_pages_that_are_named_again_are_looked_at_again(
+    site: LoopbackSite, context: SearchContext
+) -> None:
+    """Each by one conditional request; its row says what changed."""
+    urls = [site.put("/tea", TEA), site.put("/mate", article("Mate", essay("mate")))]
+    rows_of(context, ingest(urls, collection="docs", context=context))
+    asked = len(site.requests)
+    site.put("/tea", article("Green tea", essay("greener tea")))
+    rows = rows_of(context, ingest(urls, collection="docs", context=context))
+    assert [row.change for row in rows] == ["changed", "unchanged"]
+    again = site.requests[asked:]
+    assert sorted(path for _, path, _ in again) == ["/mate", "/tea"]
+    assert all("if-none-match" in headers for _, _, headers in again)
+    assert retrieve("greener tea", collection="docs", tenant="local", context=context)
+
+
+def test_a_crawl_hands_its_pages_on(site: LoopbackSite, context: SearchContext) -> None:
+    """What was fetched for its links is not fetched once more to be stored."""
+    start = site.put("/", article("Teas", essay("teas") + '<a href="/tea">t</a>'))
+    site.put("/tea", TEA)
+    rows = rows_of(context, ingest([start], collection="docs", depth=2, context=context))
+    assert [row.state for row in rows] == ["stored", "stored"]
+    assert (len(site.asked("/")), len(site.asked("/tea"))) == (1, 1)
+
+
+def test_a_private_address_names_the_setting_that_allows_it(context: SearchContext) -> None:
+    """The way out is in the reason."""
+    (row,) = rows_of(context, ingest(["http://127.0.0.1:1/"], collection="docs", context=context))
+    assert "host:port in the setting fetch_allowed" in (row.error or "")
+
+
 def test_what_cannot_be_had_is_given_up_with_the_reason(
     site: LoopbackSite, context: SearchContext
 ) -> None:

@@ -17,7 +17,10 @@ from collection_search import SearchContext, keys
 from collection_search.errors import ConfigError, MissingExtraError
 from collection_search.resolve import auto_provider, made, traced
 from collection_search.settings import Settings
+from collection_search.testing import ProviderServer
 from collection_search.testing.keyring import MemoryKeyring
+from collection_search.testing.providers.wire import KEY as SERVERS_KEY
+from collection_search.tools.service import WebSearchService
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -250,3 +253,23 @@ def test_an_index_that_cannot_be_read_names_nothing(home: Path, content: bytes |
     else:
         (home / keys.INDEX_FILE).write_bytes(content)
     assert keys.stored_names(home) == frozenset()
+
+
+@pytest.mark.parametrize(
+    ("name", "entry"), [("tavily", "tavily_api_key"), ("brave", "brave_search_api_key")]
+)
+def test_the_service_searches_with_a_key_that_a_user_added(
+    home: Path, memory: MemoryKeyring, name: str, entry: str
+) -> None:
+    """Credential Management: a user adds a key once, secure storage keeps it, a search takes it."""
+    with ProviderServer(name) as server:
+        keys.store_key(home, name, SERVERS_KEY)
+        keys.forget()  # as after a restart
+        given = Settings(default_provider=name, providers={name: {"base_url": server.base_url}})
+        asked = {"query": "asyncio", "options": {"includeContent": False}}
+        assert WebSearchService(given).search(asked).results
+        assert SERVERS_KEY in str(server.requests[-1].headers)
+    assert set(memory.calls) == {entry}
+    files = [path.read_bytes() for path in home.rglob("*") if path.is_file()]
+    assert files
+    assert not any(SERVERS_KEY.encode() in content for content in files)

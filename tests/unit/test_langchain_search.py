@@ -21,9 +21,12 @@ from collection_search.errors import (
     SearchProviderTimeout,
     SearchProviderUnavailable,
 )
+from collection_search.options import SearchOptions
 from collection_search.resolve import made
 from collection_search.settings import Settings
-from collection_search.testing import SearchAdapterContract
+from collection_search.spans import NULL_SINK
+from collection_search.testing import SearchAdapterContract, example_context
+from collection_search.tools.web_search import WebSearchWorker
 
 ROWS = [
     {"url": "https://a.org/1", "title": "A", "content": "about a", "score": 0.9},
@@ -287,3 +290,14 @@ def test_names_and_wrong_objects():
 def test_it_cannot_be_named():
     with pytest.raises(ConfigError, match="live object"):
         made(Settings(), "search", "langchain")
+
+
+async def test_the_number_of_results_is_cut_here():
+    """The object is never told it, and whoever asked learns that."""
+    worker = WebSearchWorker(LangChainSearch(Search(answer=ROWS)), spans=NULL_SINK)
+    response = await worker.arun(
+        query="asyncio", context=example_context(), options=SearchOptions(max_results=2)
+    )
+    assert len(response.results) == 2
+    told = response.outcome.meta["options"]["max_results"]
+    assert told == {"requested": 2, "applied": "post_filtered"}

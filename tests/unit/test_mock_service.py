@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import inspect
 import re
-from typing import get_args
+import socket
+from typing import TYPE_CHECKING, get_args
 
 import pytest
 
+from collection_search import Settings, registry
 from collection_search.contracts import SearchRequest, SearchResponse
 from collection_search.errors import ConfigError, ErrorCode, WebSearchError
 from collection_search.options import SearchOptions
@@ -18,6 +20,9 @@ from collection_search.testing.service import (
     service_results,
 )
 from collection_search.tools.service import WebSearchService
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 METHODS = ("initialize", "ainitialize", "get_provider", "search", "asearch")
 
@@ -172,3 +177,29 @@ def test_a_whole_response_can_be_scripted() -> None:
         results=[], query="a", response_time_ms=3, provider="brave", notices=["Low on credits."]
     )
     assert MockWebSearchService(response).search("a") is response
+
+
+async def test_no_call_leaves_the_process(monkeypatch: pytest.MonkeyPatch) -> None:
+    """MockWebSearchService: no actual API calls, whichever provider and key it stands for."""
+
+    def refuse(*_: object, **__: object) -> None:
+        raise AssertionError("a socket was opened")
+
+    service = MockWebSearchService(service_results(2))
+    monkeypatch.setattr(socket.socket, "connect", refuse)
+    monkeypatch.setattr(socket, "getaddrinfo", refuse)
+    for provider in registry.BUILTIN["search"]:
+        assert service.initialize("a key", provider)
+        assert service.search("a").provider == provider
+        assert (await service.asearch("a")).results
+
+
+@pytest.mark.parametrize("request_", ["", "\u200b", "site:", {"query": "a", "options": 3}])
+def test_refusals_have_the_words_of_the_service(request_: object, tmp_path: Path) -> None:
+    """One check stands behind both."""
+    told = []
+    for each in (MockWebSearchService(), WebSearchService(Settings(home=tmp_path))):
+        with pytest.raises(WebSearchError) as caught:
+            each.search(request_)  # type: ignore[arg-type]
+        told.append((caught.value.code, str(caught.value)))
+    assert told[0] == told[1]

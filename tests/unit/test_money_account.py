@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import threading
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
@@ -47,13 +48,18 @@ def account(tmp_path: Path, usage: SQLiteUsage, **settings: Any) -> Account:
     return Account(context, IDS)
 
 
-async def test_searches_cost_what_was_answered_and_not_known(
+def with_paid(its: Account, *paid: tuple[str, int, float | None]) -> Account:
+    for each in paid:
+        its.paid(*each)
+    return its
+
+
+async def test_searches_cost_what_was_paid_and_not_known(
     tmp_path: Path, usage: SQLiteUsage
 ) -> None:
-    """What failed is not billed, what was known before is spared."""
-    its = account(tmp_path, usage)
-    responses = [searched(), searched(ok=False, cost=None), searched(cached=True), searched()]
-    assert its.searched(responses) == 0.016
+    """One entry for all of them; what was known before is spared."""
+    its = with_paid(account(tmp_path, usage), ("tavily", 1, 0.008), ("tavily", 1, 0.008))
+    assert its.searched([searched(), searched(cached=True), searched(ok=False)]) == 0.016
     await its.close()
     [total] = usage.totals("local", by="name")
     assert (float(total.cost_usd), total.requests, total.cached_requests) == (0.016, 2, 1)
@@ -61,28 +67,55 @@ async def test_searches_cost_what_was_answered_and_not_known(
 
 async def test_each_provider_is_booked_by_its_name(tmp_path: Path, usage: SQLiteUsage) -> None:
     """A fallback that answered some of the queries stands beside the first."""
-    its = account(tmp_path, usage)
-    assert its.searched([searched(), searched("brave", cost=0.005), searched()]) == 0.021
+    its = with_paid(
+        account(tmp_path, usage), ("tavily", 1, 0.008), ("brave", 1, 0.005), ("tavily", 1, 0.008)
+    )
+    assert its.searched([]) == 0.021
     await its.close()
     booked = {total.group: float(total.cost_usd) for total in usage.totals("local", by="name")}
     assert booked == {"tavily": 0.016, "brave": 0.005}
 
 
 @pytest.mark.parametrize(
-    ("responses", "cost"),
-    [([], 0.0), ([searched(ok=False, cost=None)], 0.0), ([searched(cached=True)], 0.0),
-     ([searched(), searched(cost=None)], None)],
-)  # fmt: skip
+    ("paid", "cost", "booked"),
+    [([], 0.0, (0, 0.0, 0)), ([0.008, None], None, (2, 0.008, 1)), ([None], None, (1, 0.0, 1))],
+)
 async def test_the_cost_of_searches(
-    tmp_path: Path, usage: SQLiteUsage, responses: list[Any], cost: float | None
+    tmp_path: Path,
+    usage: SQLiteUsage,
+    paid: list[float | None],
+    cost: float | None,
+    booked: tuple[int, float, int],
 ) -> None:
-    """Not known where one is not known; nothing where nothing was answered anew."""
-    assert account(tmp_path, usage).searched(responses) == cost
+    """Not known where one is not known, in the books too; what is known is booked by itself."""
+    its = with_paid(account(tmp_path, usage), *(("tavily", 1, each) for each in paid))
+    assert its.searched([searched(ok=False, cost=None)]) == cost
+    await its.close()
+    total = usage.run_total("local", "run")
+    assert (total.requests, float(total.cost_usd), total.unpriced) == booked
+
+
+async def test_what_is_paid_after_the_end_is_booked_all_the_same(
+    tmp_path: Path, usage: SQLiteUsage
+) -> None:
+    """A cancelled run's search goes on where another run waits for it: once, and with its answer."""
+    its = with_paid(account(tmp_path, usage), ("tavily", 1, 0.008))
+    await its.close()
+    its.paid("tavily", 2, 0.016)
+    its.keep("search", lambda: {"late": 1})
+    give_up = asyncio.get_running_loop().time() + 60
+    while usage.run_total("local", "run").requests < 3:
+        assert asyncio.get_running_loop().time() < give_up
+        await asyncio.sleep(0.01)
+        await books.clerk().settled()
+    assert float(usage.run_total("local", "run").cost_usd) == 0.024
+    assert usage.get("local", "search", "late", max_age_s=60) == "1"
 
 
 async def test_free_answers_are_not_booked(tmp_path: Path, usage: SQLiteUsage) -> None:
     """Used again or not: nobody saves money with them."""
     its = account(tmp_path, usage)
+    its.paid("searxng", 1, 0.0)
     its.searched([searched("searxng", cost=0.0), searched("searxng", cached=True)])
     its.spent("embedding", "local:x", 0.0)
     await its.close()

@@ -96,3 +96,21 @@ async def test_unknown_prices_are_named_and_not_guessed(tmp_path: Path) -> None:
     assert (estimate.low_usd, estimate.high_usd) == (0.0, 0.0)
     [part] = estimate.parts
     assert part.as_dict()["priced_on"] is None
+
+
+@pytest.mark.parametrize("is_on", [True, False])
+async def test_the_fallback_is_in_the_range(tmp_path: Path, is_on: bool) -> None:
+    """From nothing, since it may not be asked, to all queries; only when it is switched on."""
+    access = {name: {"api_key": "made-up-key-0123456789"} for name in ("tavily", "brave")}
+    settings = Settings(home=tmp_path, providers=access, use_fallback=is_on)
+    estimate = await told(SearchContext(settings=settings, provider="tavily"))
+    parts = {part.task: part for part in estimate.parts}
+    assert ("fallback" in parts) == is_on
+    if is_on:
+        brave = parts["fallback"]
+        assert (brave.name, brave.low, brave.low_usd) == ("brave", 0, 0.0)
+        assert estimate.low_usd == parts["search"].low_usd
+        assert (brave.high_usd or 0) > 0
+        assert estimate.high_usd == pytest.approx(
+            (parts["search"].high_usd or 0) + (brave.high_usd or 0)
+        )

@@ -166,15 +166,17 @@ def test_whether_there_is_a_further_page(vendor, value, more):
 @pytest.mark.parametrize(
     ("balance", "left"),
     [
-        (4.2, 5), (12, 12), (0.004, 1), (0, 0), (0.0, 0), (-0.2, 0), (1e300, None), (None, None),
-        ("4.2", None), (True, None), (float("nan"), None), (float("inf"), None), ([], None),
+        (0.5, "$0.50"), (1, "$1.00"), (0.004, "$0.004"), (0, "$0.00"), (-0.2, "$0.00"),
+        (4.2, None), (1e300, None), (None, None), ("0.2", None), (True, None), (10**400, None),
+        (float("nan"), None), (float("-inf"), "$0.00"), ([], None),
     ],
 )  # fmt: skip
 def test_what_is_left_at_kagi(balance, left):
-    """Never nothing while there is something."""
-    value = {"meta": {"api_balance": balance}, "data": {"search": []}}
-    assert KAGI.parse(answer(value)).quota_remaining == left
-    assert KAGI.parse(answer({"meta": balance, "data": {}})).quota_remaining is None
+    """A low balance is told in its own unit: dollars are no number of searches."""
+    page = KAGI.parse(answer({"meta": {"api_balance": balance}, "data": {"search": []}}))
+    assert page.quota_remaining is None
+    assert list(page.notices) == ([f"Kagi: {left} of the balance left"] if left else [])
+    assert list(KAGI.parse(answer({"meta": balance, "data": {}})).notices) == []
 
 
 @pytest.mark.parametrize("vendor", VENDORS, ids=lambda vendor: vendor.provider_name)

@@ -137,6 +137,8 @@ def _chunk(**fields: Any) -> Callable[[dict[str, Any]], None]:
     ("change", "says"),
     [
         (_changed(url="javascript:alert(1)"), "not an absolute http"),
+        (_changed(url="langchain:another key"), "not an absolute http"),
+        (_changed(url="langchain:", url_key=""), "url_key is empty"),
         (_changed(url_key=""), "url_key is empty"),
         (_changed(title=None), "title of the document is of a wrong kind"),
         (_changed(content_hash="0" * 63), "content_hash is no SHA-256"),

@@ -213,6 +213,16 @@ class TestRate:
         guard = ProviderGuard("brave", rate_per_s=1, clock=clock.monotonic)
         assert [guard.admit().wait_s for _ in range(3)] == pytest.approx([0, 1.05, 2.1])
 
+    def test_further_requests_of_a_call_have_slots_too(self, clock: FakeClock) -> None:
+        """In one row with those of others; one that comes too late is named, not taken."""
+        guard = ProviderGuard("brave", rate_per_s=1, clock=clock.monotonic)
+        permit = guard.admit(requests=3)
+        assert guard.next(permit, 1) == pytest.approx(1.05)
+        assert guard.admit().wait_s == pytest.approx(2.1)
+        with pytest.raises(SearchProviderQuotaExceeded, match="no room"):
+            guard.next(permit, 2, max_wait_s=3)
+        assert guard.next(permit, 2) == pytest.approx(3.15)
+
     def test_a_throttle_holds_all_off(self, guard: ProviderGuard) -> None:
         """For as long as the provider asked."""
         call(guard, SearchProviderQuotaExceeded("slow down", retry_in_ms=2_500))
@@ -309,6 +319,23 @@ class TestQuota:
         guard = limited(clock, store)
         call(guard, failure, requests)
         assert store.counts["2026-11"] == counted
+
+    def test_a_call_gets_what_is_left(self, clock: FakeClock, store: Counted) -> None:
+        """If fewer requests will do; one that was not granted is refused."""
+        guard = limited(clock, store, limit=3)
+        guard.settle(guard.admit())
+        with pytest.raises(SearchProviderQuotaExceeded):
+            guard.admit(requests=3)
+        permit = guard.admit(requests=3, least=1)
+        assert (permit.reserved, store.counts["2026-11"]) == (2, 3)
+        assert guard.next(permit, 1) == 0
+        with pytest.raises(SearchProviderQuotaExceeded) as caught:
+            guard.next(permit, 2)
+        assert caught.value.code == "quotaExceeded"
+        guard.settle(permit, requests=2)
+        with pytest.raises(SearchProviderQuotaExceeded):
+            guard.admit(requests=3, least=1)
+        assert store.counts["2026-11"] == 3
 
     def test_a_call_over_midnight(self, clock: FakeClock, store: Counted) -> None:
         """It is settled in the month in which it was reserved."""

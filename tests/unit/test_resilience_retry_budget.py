@@ -31,6 +31,16 @@ def test_a_lone_run_may_retry(budget: RetryBudget) -> None:
     assert not budget.has_room()
 
 
+def test_slow_traffic_may_retry_more_than_a_fifth(budget: RetryBudget, clock: FakeClock) -> None:
+    """At one request in ten seconds every one may be retried, but no more than five a minute."""
+    allowed = 0
+    for _ in range(60):
+        assert budget.take(is_retry=False)
+        allowed += retries(budget, tries=2)
+        clock.advance(10)
+    assert 45 <= allowed <= 55
+
+
 def test_a_fifth_of_the_first_requests(budget: RetryBudget) -> None:
     """First requests are never refused."""
     assert all(budget.take(is_retry=False) for _ in range(1_000))

@@ -2,19 +2,26 @@
 
 from __future__ import annotations
 
+import importlib
 import threading
+import uuid
 from concurrent.futures import ThreadPoolExecutor
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from collection_search import SearchContext
 from collection_search.context import process_settings
-from collection_search.errors import ConfigError, MissingExtraError
+from collection_search.errors import ConfigError, MissingExtraError, WebSearchError
 from collection_search.resolve import adapter_of, auto_provider, made
 from collection_search.settings import Settings
+from collection_search.testing import ProviderServer
+from collection_search.testing.providers.wire import KEY
+from collection_search.tools.service import WebSearchService
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from collection_search.registry import Group
 
 KEYS = {"TAVILY_API_KEY": "tvly-x", "BRAVE_API_KEY": "BSA-x", "SEARXNG_URL": "http://localhost:1"}
@@ -100,7 +107,129 @@ def test_old_adapters_make_room() -> None:
 
     for n in range(resolve.MAX_ADAPTERS + 5):
         made(Settings(tenant=f"tenant-{n}"), "search", "wikipedia")
-    assert len(resolve._adapters) <= resolve.MAX_ADAPTERS
+    assert len(resolve._adapters) <= 2 * resolve.MAX_ADAPTERS
+
+
+def test_the_longest_unused_adapter_goes_and_databases_stay() -> None:
+    """Keys that users bring do not push out the store, nor what was asked for just now."""
+    from collection_search import resolve
+
+    settings = Settings(tenant="stays")
+    store = made(settings, "stores", "sqlite")
+    first = made(settings, "search", "wikipedia")
+    for n in range(2 * resolve.MAX_ADAPTERS):
+        made(Settings(tenant=f"user-{n}"), "search", "wikipedia")
+        assert made(settings, "search", "wikipedia") is first
+    assert made(settings, "stores", "sqlite") is store
+    assert len(resolve._adapters) <= 2 * resolve.MAX_ADAPTERS
+
+
+THIRD_PARTY = """
+from collection_search.contracts import ProviderSearchResult, SearchAdapterResponse
+from collection_search.errors import SearchProviderUnavailable
+
+class Acme:
+    provider_name = "Acme Search"
+    asked = 0
+    fails = False
+
+    @classmethod
+    def from_settings(cls, settings):
+        return cls()
+
+    def search(self, query, *, max_results):
+        type(self).asked += 1
+        if self.fails:
+            raise SearchProviderUnavailable("Acme is down.", retryable=False)
+        row = ProviderSearchResult("https://acme.example/", "Acme", "All of it.", "acme")
+        return SearchAdapterResponse([row], 200)
+
+class Sealed(Acme):
+    __slots__ = ()
+    def __setattr__(self, name, value):
+        raise AttributeError(name)
+"""
+
+
+@pytest.fixture
+def acme(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Any:
+    """A package of a third party with two search adapters, which know nothing of `source`."""
+    name = f"acme_{uuid.uuid4().hex}"
+    (tmp_path / f"{name}.py").write_text(THIRD_PARTY)
+    metadata = tmp_path / f"{name}-1.0.dist-info"
+    metadata.mkdir()
+    (metadata / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {name}\nVersion: 1.0\n")
+    (metadata / "entry_points.txt").write_text(
+        f"[collection_search.search]\nacme = {name}:Acme\nsealed = {name}:Sealed\n"
+    )
+    monkeypatch.syspath_prepend(str(tmp_path))
+    return importlib.import_module(name)
+
+
+def acme_service(tmp_path: Path, provider: str = "acme", **changes: Any) -> WebSearchService:
+    access = {"acme": {"api_key": "a key", **changes.pop("access", {})}}
+    return WebSearchService(
+        Settings(home=tmp_path, default_provider=provider, providers=access, **changes)
+    )
+
+
+def wish(query: str) -> dict[str, Any]:
+    return {"query": query, "options": {"includeContent": False}}
+
+
+def test_a_third_partys_adapter_is_limited_and_cached(acme: Any, tmp_path: Path) -> None:
+    """By the name, address and key that the settings have: quota and kept answers count for it."""
+    service = acme_service(tmp_path, access={"quota": 1})
+    assert not service.search(wish("a")).cached
+    assert service.search(wish("a")).cached
+    assert acme.Acme.asked == 1
+    with pytest.raises(WebSearchError) as caught:
+        service.search(wish("b"))
+    assert (caught.value.code, acme.Acme.asked) == ("quotaExceeded", 1)
+
+
+def test_a_third_partys_adapter_has_a_fallback(acme: Any, tmp_path: Path) -> None:
+    """And may be one."""
+    acme.Acme.fails = True
+    with ProviderServer("brave") as brave:
+        brave_access = {"api_key": KEY, "base_url": brave.base_url}
+        settings = Settings(
+            home=tmp_path,
+            default_provider="acme",
+            use_fallback=True,
+            providers={"acme": {"api_key": "a key"}, "brave": brave_access},
+        )
+        response = WebSearchService(settings).search(wish("a"))
+    assert [one.provider for one in response.routing] == ["Acme Search", "brave"]
+
+
+def test_sources_of_third_parties_differ_with_key_and_address(acme: Any, tmp_path: Path) -> None:
+    """And show no key."""
+    given = [
+        {"api_key": "one key"},
+        {"api_key": "another key"},
+        {"api_key": "one key", "base_url": "http://proxy.example"},
+        {"search_engine_id": "engine"},
+    ]
+    sources = [
+        made(Settings(home=tmp_path, providers={"acme": access}), "search", "acme").source
+        for access in given
+    ]
+    assert len(set(sources)) == len(given)
+    assert not any("key" in source for source in sources)
+    again = made(Settings(home=tmp_path / "b", providers={"acme": given[0]}), "search", "acme")
+    assert again.source == sources[0]
+    assert isinstance(again, acme.Acme)
+
+
+def test_an_adapter_that_takes_no_source_is_told(
+    acme: Any, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    """It searches without limits, and the log says so."""
+    assert acme_service(tmp_path, "sealed").search(wish("a")).results
+    assert "sealed has no limits, cache or fallback" in caplog.text
+    assert acme.Acme.asked == 0
+    assert acme.Sealed.asked == 1
 
 
 @pytest.mark.parametrize("name", ["nobody", "offline:gpt"])
@@ -111,12 +240,10 @@ def test_a_wrong_name_says_what_is_known(name: str) -> None:
 
 
 def test_the_file_gives_keys_that_the_environment_completes(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: object
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     """The map `providers` and the vendors' variables are one; the environment wins."""
-    from pathlib import Path
-
-    file = Path(str(tmp_path)) / "settings.yaml"
+    file = tmp_path / "settings.yaml"
     file.write_text(
         "providers:\n  tavily: {api_key: from-file, base_url: 'http://proxy'}\n  acme: {api_key: a}\n"
     )

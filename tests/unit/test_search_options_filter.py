@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from datetime import date, timedelta
+import time
+from datetime import UTC, date, datetime, timedelta
 from typing import Any
 
 import pytest
@@ -10,9 +11,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
+from collection_search.adapters.search.wikipedia import WikipediaSearch
 from collection_search.contracts import SearchResult
-from collection_search.options import SearchOptions, in_domains
+from collection_search.options import SearchOptions, in_domains, utc_today
 from collection_search.tools.search_options import fitting, settled
+from collection_search.tools.web_search import WebSearchWorker
 from collection_search.urls import host_of
 
 TODAY = date(2026, 11, 21)
@@ -29,6 +32,40 @@ def kept(urls: list[str], **wish: Any) -> list[str]:
     found = fitting([result(url) for url in urls], SearchOptions(**wish), today=TODAY)
     by_url = {result(url).url: url for url in urls}
     return [by_url[each.url] for each in found]
+
+
+@pytest.mark.parametrize(
+    ("published", "is_kept"),
+    [
+        ("2026-11-21T00:30:00+02:00", True),  # the 20th in UTC
+        ("2026-11-19T23:30:00-02:00", True),
+        ("2026-11-20T01:00:00+02:00", False),
+        ("2026-11-20T23:30:00-02:00", False),
+        ("2026-11-20 or so", True),
+        ("0001-01-01T00:00:00+14:00", False),
+    ],
+)
+def test_a_day_is_one_in_utc(published: str, is_kept: bool) -> None:
+    """Whatever zone a time is told in."""
+    wish = SearchOptions(freshness="2026-11-20..2026-11-20")
+    found = fitting([result("https://a.org/", published)], wish, today=TODAY)
+    assert bool(found) == is_kept
+
+
+@pytest.mark.skipif(not hasattr(time, "tzset"), reason="the zone of the process cannot be set")
+@pytest.mark.parametrize("zone", ["Etc/GMT+12", "Etc/GMT-14"])
+def test_today_is_the_day_in_utc(monkeypatch: pytest.MonkeyPatch, zone: str) -> None:
+    """Wherever the process runs: at any hour one of these zones has another day."""
+    monkeypatch.setenv("TZ", zone)
+    time.tzset()
+    try:
+        before = datetime.now(UTC).date()
+        adapter = WikipediaSearch()
+        days = {utc_today(), adapter.today(), WebSearchWorker(adapter)._today()}
+        assert days <= {before, datetime.now(UTC).date()}
+    finally:
+        monkeypatch.delenv("TZ")
+        time.tzset()
 
 
 # --- domains
@@ -217,9 +254,18 @@ def states(applied: dict[str, Any], *rows: SearchResult, **wish: Any) -> dict[st
 
 
 def test_nothing_wished_is_nothing_told() -> None:
-    """Usual values are no wishes, and the provider's extras are not ours to tell."""
+    """What was left out is no wish, and the provider's extras are not ours to tell."""
     assert states({"topic": "native"}) == {}
-    assert states({}, search_depth="basic", topic="general", include_content=False) == {}
+    assert states({}, topic=None, include_domains=[]) == {}
+
+
+def test_each_option_that_was_asked_for_is_answered() -> None:
+    """What is anybody's usual needs nothing done; the mode goes with its domains."""
+    usual = {"search_depth": "basic", "topic": "general", "include_content": False}
+    assert states({}, **usual) == dict.fromkeys(usual, "native")
+    assert states({}, domain_mode="restrict") == {"domain_mode": "native"}
+    told = states({"include_domains": "native"}, include_domains=["a.org"], domain_mode="prefer")
+    assert told == {"include_domains": "native", "domain_mode": "native"}
 
 
 def test_the_providers_word_comes_first() -> None:
@@ -234,7 +280,7 @@ def test_what_is_done_here_is_told_as_such() -> None:
     assert states({}, exclude_domains=["b.org"]) == {"exclude_domains": "post_filtered"}
     assert states({}, include_domains=["a.org"]) == {"include_domains": "emulated"}
     restricted = states({}, include_domains=["a.org"], domain_mode="restrict")
-    assert restricted == {"include_domains": "post_filtered"}
+    assert restricted == {"include_domains": "post_filtered", "domain_mode": "post_filtered"}
     assert states({}, max_results=3) == {"max_results": "native"}
     assert states({}, max_results=3, counts=False) == {"max_results": "post_filtered"}
 

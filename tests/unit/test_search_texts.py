@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from collection_search.contracts import SearchResponse, ServiceSearchResult
-from collection_search.tools.search_texts import arrow_reply, compact, foreign, full
+from collection_search.tools.search_texts import arrow_reply, compact, foreign, full, injected
 
 PAGE = {
     "title": "Character Archetypes in Modern Fiction",
@@ -40,11 +40,40 @@ def test_return_format():
 
 
 def test_return_format_of_a_deep_search():
-    """Return Format, deep: the content stands there, and no hint to search deeply."""
-    shown = arrow_reply(response({"content": "First line.\nSecond line."}), deep=True)
-    assert "    First line.\n    Second line." in shown
-    assert "depth:deep" not in shown
-    assert "1 result (234ms)" in shown
+    """Return Format, deep: the Full Format below its two lines, and no hint to search deeply."""
+    page = {"content": "First line.\nSecond line."}
+    assert arrow_reply(response(page), deep=True) == (
+        'Search: "Marie"\n'
+        "1 result (234ms)\n"
+        "\n"
+        "## Result 1: Character Archetypes in Modern Fiction\n"
+        "Source: https://literarydevices.net/archetypes\n"
+        "\n"
+        "First line.\n"
+        "Second line."
+    )
+    without = arrow_reply(response({}), deep=True)
+    assert PAGE["snippet"] in without
+    assert "##" not in without
+    assert "depth:deep" not in without
+
+
+@pytest.mark.parametrize("deep", [True, False])
+@pytest.mark.parametrize("content", ["Extracted content here.", None])
+def test_context_injection(deep, content):
+    """Context Injection: compact by default; full when the search was deep and brought content."""
+    found = response({"content": content})
+    assert injected(found, deep=deep) == (full if deep and content else compact)(found)
+
+
+def test_results_beyond_the_token_threshold_are_summarised():
+    """Token Budgeting: beyond the threshold each result is shortened to its beginning, not dropped."""
+    long = {"snippet": "Tea is hot. " * 500, "content": "Tea is hot. " * 5_000}
+    for make in (compact, full):
+        shown = make(response(*[long] * 5), tokens=80)
+        assert shown.count("Tea is hot.") >= 5
+        assert shown.count("…") == 5
+        assert len(shown) <= 5 * 80 * 4 + 200
 
 
 def test_compact_format():

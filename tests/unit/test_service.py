@@ -6,22 +6,41 @@ A test's first words name the row that it holds.
 from __future__ import annotations
 
 import asyncio
+from contextlib import nullcontext
+from datetime import date
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from collection_search import SearchContext
+from collection_search.adapters.search.brave import BraveSearch
+from collection_search.adapters.search.tavily import TavilySearch
 from collection_search.contracts import SearchRequest
-from collection_search.errors import ConfigError, FetchError, WebSearchError
+from collection_search.costs import priced_on, search_cost
+from collection_search.errors import (
+    ConfigError,
+    FetchError,
+    SearchProviderError,
+    SearchProviderTimeout,
+    SearchProviderUnavailable,
+    WebSearchError,
+)
 from collection_search.options import SearchOptions
-from collection_search.settings import Settings
-from collection_search.testing import ProviderServer
+from collection_search.settings import ProviderAccess, Settings
+from collection_search.spans import NULL_SINK
+from collection_search.testing import FakeClock, OpenAIServer, ProviderServer, example_context
 from collection_search.testing.providers.wire import KEY
+from collection_search.tools.account import Account
+from collection_search.tools.search_route import search_route
 from collection_search.tools.service import WebSearchService
+from collection_search.tools.web_search import WebSearchWorker
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
+
+    from collection_search.contracts import SearchAdapterResponse
 
 
 @pytest.fixture
@@ -276,7 +295,7 @@ def test_rate_limited_tells_retry_after_ms(tmp_path, tavily):
 
 
 def test_service_unavailable_is_tried_three_times(service, tavily):
-    """serviceUnavailable: exponential backoff, max 3 attempts."""
+    """serviceUnavailable: retryable, max 3 attempts."""
     name = next(n for n, f in tavily.failures.items() if f.expected.code == "serviceUnavailable")
     tavily.fail(name)
     with pytest.raises(WebSearchError) as caught:
@@ -286,7 +305,7 @@ def test_service_unavailable_is_tried_three_times(service, tavily):
 
 
 def test_timeout_is_retried_once_with_a_longer_limit(tmp_path, tavily):
-    """timeout: one retry, with a longer timeout."""
+    """timeout: one retry, then the error says that another one might succeed."""
     hurried = settings(tmp_path, tavily=tavily, search_timeout_s=0.2, search_retry_timeout_s=0.4)
     name = next(n for n, f in tavily.failures.items() if f.reply.mishap == "held")
     tavily.fail(name)
@@ -441,3 +460,224 @@ def test_the_service_works_inside_a_running_loop(service):
 
     blocking, awaited = asyncio.run(both())
     assert blocking == awaited
+
+
+# --- how the configuration goes wrong
+
+
+def test_a_missing_key_is_authentication_failed(tmp_path):
+    """authenticationFailed: missing API key, with the variable that gives it."""
+    own = Settings(home=tmp_path, default_provider="brave")
+    with pytest.raises(WebSearchError, match="BRAVE_API_KEY") as caught:
+        WebSearchService(own).search("asyncio")
+    assert (caught.value.code, caught.value.retryable) == ("authenticationFailed", False)
+
+
+@pytest.mark.parametrize(
+    ("wrong", "told"),
+    [
+        ({"default_provider": "altavista"}, "altavista"),
+        ({"default_provider": "searxng"}, "SEARXNG_URL"),
+        ({"providers": {"tavily": {"api_key": KEY, "base_url": "ftp://x"}}}, "TAVILY_BASE_URL"),
+        ({"use_fallback": True, "fallback_provider": "altavista"}, "altavista"),
+    ],
+    ids=["provider", "no address", "wrong address", "fallback"],
+)
+def test_a_wrong_setting_is_unknown(tmp_path, wrong, told):
+    """unknown: no key can mend a provider or an address that there is not."""
+    given = {"home": tmp_path, "providers": {"tavily": {"api_key": KEY}}} | wrong
+    with pytest.raises(WebSearchError, match=told) as caught:
+        WebSearchService(Settings(**given)).search("asyncio")
+    assert (caught.value.code, caught.value.retryable) == ("unknown", False)
+
+
+@pytest.mark.parametrize("fallback", ["brave", "tavily"])
+def test_a_fallback_without_its_key_is_told(tmp_path, tavily, fallback):
+    """fallbackProvider: what is missing is told, with the answer and with the failure."""
+    own = {"use_fallback": True, "fallback_provider": fallback}
+    with ProviderServer("serper") as serper:
+        service = WebSearchService(
+            settings(tmp_path, serper=serper, default_provider="serper", **own), reader=Pages()
+        )
+        notices = service.search("asyncio").notices
+        serper.fail("key_refused")
+        with pytest.raises(WebSearchError) as caught:
+            service.search("asyncio tasks")
+    (told,) = [each for each in notices if "fallback" in each]
+    assert f"{fallback.upper()}_API_KEY" in told
+    assert told in caught.value.message
+    assert not tavily.requests
+
+
+def test_a_fallback_that_needs_no_key_is_asked(tmp_path, tavily):
+    """fallbackProvider: Wikipedia has none, and is asked."""
+    tavily.fail("plan_used_up")
+    with ProviderServer("wikipedia") as wikipedia:
+        own = settings(tmp_path, tavily=tavily, use_fallback=True, fallback_provider="wikipedia")
+        address = {"wikipedia": ProviderAccess(base_url=wikipedia.base_url)}
+        own = own.model_copy(update={"providers": {**own.providers, **address}})
+        response = WebSearchService(own, reader=Pages()).search("asyncio")
+    assert [one.provider for one in response.routing] == ["tavily", "wikipedia"]
+    assert response.results
+
+
+# --- the rows that hold for all of it
+
+
+def test_it_is_independent_of_the_llm_provider(tmp_path, tavily):
+    """Overview: works independently of the LLM provider; none is asked, whichever is set."""
+    with OpenAIServer() as models:
+        found = [
+            WebSearchService(settings(tmp_path, tavily=tavily, **model)).search("asyncio").results
+            for model in (
+                {},
+                {
+                    "model": "openai:gpt-4o-mini",
+                    "openai_api_key": "k",
+                    "openai_base_url": models.base_url,
+                },
+            )
+        ]
+        assert models.requests == []
+    assert found[0] == found[1]
+
+
+def test_users_bring_their_own_keys(tmp_path, tavily):
+    """Overview: each user of a process searches with the own key; another's fails alone."""
+    mine = WebSearchService(settings(tmp_path, tavily=tavily))
+    other = WebSearchService(settings(tmp_path, key="tvly-of-another", tavily=tavily))
+    sent = []
+    for service in (mine, other, mine):
+        with nullcontext() if service is mine else pytest.raises(WebSearchError):
+            service.search("asyncio")
+        sent.append(tavily.requests[-1].headers["authorization"])
+    assert sent == [f"Bearer {KEY}", "Bearer tvly-of-another", f"Bearer {KEY}"]
+
+
+class Failing:
+    """Fails in the same way each time, and notes the time that it was given."""
+
+    provider_name = "tavily"
+
+    def __init__(self, error: SearchProviderError) -> None:
+        self.error = error
+        self.timeouts: list[float] = []
+
+    def search(self, query: str, *, max_results: int, timeout: float) -> SearchAdapterResponse:
+        self.timeouts.append(timeout)
+        raise self.error
+
+
+def test_the_backoff_is_exponential(tmp_path):
+    """serviceUnavailable: retry with exponential backoff, max 3 attempts: 0.6 s, then 1.2 s."""
+    clock, adapter = FakeClock(), Failing(SearchProviderUnavailable("down"))
+    worker = WebSearchWorker(adapter, sleep=clock.sleep, timer=clock.monotonic)
+    error = worker.run(query="asyncio", context=example_context()).outcome.meta["error"]
+    assert (error["code"], len(adapter.timeouts)) == ("serviceUnavailable", 3)
+    assert clock.slept == [0.6, 1.2]
+
+
+async def test_the_one_retry_after_a_timeout_has_more_time(tmp_path):
+    """timeout: retry once with longer timeout: 10 s, then 20 s, unless set otherwise."""
+    adapter = Failing(SearchProviderTimeout("slow"))
+    context = SearchContext(provider=adapter, settings=Settings(home=tmp_path))
+    ids = context.ids()
+    route = await search_route(
+        context, max_results=5, sink=NULL_SINK, account=Account(context, ids)
+    )
+    response = await route.arun(query="asyncio", context=context.tool_context(ids))
+    assert response.outcome.meta["error"]["code"] == "timeout"
+    assert adapter.timeouts == [10.0, 20.0]
+
+
+def test_quota_exceeded_notifies_the_user(tmp_path, tavily):
+    """quotaExceeded: do not retry, notify the user: before it is used up, and when it is."""
+    own = settings(tmp_path, tavily=tavily)
+    limited = {"tavily": own.providers["tavily"].model_copy(update={"quota": 2})}
+    service = WebSearchService(own.model_copy(update={"providers": limited}))
+    assert service.search("one").notices == []
+    assert service.search("two").notices == ["tavily: 0 of 2 searches left this month"]
+    with pytest.raises(WebSearchError, match="2 searches of this month are used up") as caught:
+        service.search("three")
+    assert (caught.value.code, caught.value.retryable) == ("quotaExceeded", False)
+    assert len(tavily.requests) == 2
+
+
+@pytest.mark.parametrize(
+    ("adapter", "endpoint"),
+    [
+        (TavilySearch, "https://api.tavily.com/search"),
+        (BraveSearch, "https://api.search.brave.com/res/v1/web/search"),
+    ],
+)
+def test_default_endpoints(adapter, endpoint):
+    """TavilyAdapter, BraveSearchAdapter: Endpoint, where no other address is set."""
+    request = adapter(api_key=KEY).request("asyncio", 5, 0)
+    assert request.url.partition("?")[0] == endpoint
+
+
+@pytest.mark.parametrize(
+    ("provider", "units", "cost"), [("tavily", 1, 0.008), ("tavily", 2, 0.016), ("brave", 1, 0.005)]
+)
+def test_pricing(provider, units, cost):
+    """Pricing: Tavily $0.008 a credit, Brave by usage; each with the day it was read."""
+    assert search_cost(provider, units) == cost
+    assert priced_on("search", provider) == date(2026, 11, 21)
+
+
+@pytest.mark.parametrize("depth", ["basic", "deep"])
+def test_deep_brings_the_full_content(tmp_path, brave, depth):
+    """SearchDepth deep: full content extraction, also where only our fetch can do it."""
+    own, pages = settings(tmp_path, brave=brave, default_provider="brave"), Pages()
+    options = {"searchDepth": depth, "maxResults": 1, "includeContent": depth == "deep"}
+    response = WebSearchService(own, reader=pages).search({"query": "asyncio", "options": options})
+    url = response.results[0].url
+    assert response.results[0].content == (f"All of {url}" if depth == "deep" else None)
+    assert response.applied["search_depth"] == ("emulated" if depth == "deep" else "native")
+
+
+def test_deep_asks_tavily_for_the_whole_page(service, tavily):
+    """SearchDepth deep: Tavily itself extracts the content."""
+    response = service.search({"query": "asyncio", "options": {"searchDepth": "deep"}})
+    assert asked(tavily)["include_raw_content"]
+    assert any(result.content for result in response.results)
+    assert response.applied["search_depth"] == "native"
+
+
+def test_every_option_is_answered(service):
+    """Options: each one that was asked for is answered with what was made of it."""
+    options = {
+        "maxResults": 3,
+        "searchDepth": "basic",
+        "includeDomains": ["docs.example.org"],
+        "excludeDomains": ["b.example"],
+        "domainMode": "prefer",
+        "topic": "general",
+        "includeContent": False,
+    }
+    applied = service.search({"query": "asyncio", "options": options}).applied
+    assert set(applied) == {
+        "max_results",
+        "search_depth",
+        "include_domains",
+        "exclude_domains",
+        "domain_mode",
+        "topic",
+        "include_content",
+    }
+    assert "unsupported" not in applied.values()
+
+
+def test_serpapi_is_there(tmp_path):
+    """Future Adapters, SerpAPI: Google's results, by the same service."""
+    with ProviderServer("serpapi") as server:
+        service = WebSearchService(settings(tmp_path, serpapi=server), reader=Pages())
+        assert service.initialize(None, "serpapi")
+        assert service.search("asyncio").provider == "serpapi"
+    assert server.requests[-1].path == "/search"
+
+
+def test_bing_has_ended(service):
+    """Future Adapters, Bing Search API: Microsoft ended it in 2025; what there is, is told."""
+    with pytest.raises(ConfigError, match=r"bing.*brave.*tavily"):
+        service.initialize(KEY, "bing")

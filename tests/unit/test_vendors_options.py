@@ -14,6 +14,7 @@ from collection_search.adapters.search.kagi import KagiSearch
 from collection_search.adapters.search.linkup import LinkupSearch
 from collection_search.adapters.search.mojeek import MojeekSearch
 from collection_search.adapters.search.perplexity import PerplexitySearch
+from collection_search.adapters.search.queries import fitted
 from collection_search.adapters.search.searxng import SearxngSearch
 from collection_search.adapters.search.serpapi import SerpApiSearch
 from collection_search.adapters.search.serper import SerperSearch
@@ -182,7 +183,8 @@ def test_sites_are_operators_where_there_is_no_parameter(name):
         "include_domains": "emulated",
         "exclude_domains": "emulated",
     }
-    asked, _ = vendor._asked("asyncio", options, vendor.applied(options))
+    limits = {"chars": vendor.max_query_chars, "words": vendor.max_query_words}
+    asked, _ = fitted("asyncio", options, vendor.applied(options), title=name, **limits)
     assert asked == "asyncio (site:a.org OR site:b.org) -site:c.org -site:d.org"
 
 

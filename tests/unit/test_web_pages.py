@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import asyncio
+import threading
 from typing import TYPE_CHECKING, Any
 
 import pytest
 from loopback_site import LoopbackSite, article, essay
+from small_site import Asked, SmallSite, answer
 
 from collection_search import Settings
+from collection_search.adapters.crawl import web
 from collection_search.adapters.crawl.web import WebPages, policy_of, user_agent
+from collection_search.bridge import run_blocking
 from collection_search.errors import ConfigError, InputError
 from collection_search.ports import PageReader, SiteReader
 from collection_search.tools.sites import distinct, pages_of
@@ -16,6 +21,8 @@ from collection_search.tools.sites import distinct, pages_of
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Iterator
     from pathlib import Path
+
+PATIENCE_S = 120.0
 
 
 @pytest.fixture
@@ -102,6 +109,24 @@ async def test_the_pages_of_the_last_step_are_not_fetched(
     assert await pages.site(start, depth=0, max_pages=10) == [start]
 
 
+async def test_what_a_crawl_fetched_is_read_once_without_a_request(
+    site: LoopbackSite, pages: WebPages, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Within a bound, and not for those who come again."""
+    start = site.put("/", page("/a"))
+    counts: list[int] = []
+    await pages.site(start, depth=1, max_pages=10, on_found=counts.append)
+    assert counts == [1, 2] or counts == [2]
+    await pages.read(start)
+    assert len(site.asked("/")) == 1
+    await pages.read(start)
+    assert len(site.asked("/")) == 2
+    monkeypatch.setattr(web, "KEPT_BYTES", 10)
+    await pages.site(start, depth=1, max_pages=10)
+    await pages.read(start)
+    assert len(site.asked("/")) == 4
+
+
 async def test_sitemaps_count_as_one_step(site: LoopbackSite, pages: WebPages) -> None:
     """What nothing links to is found there."""
     start = site.put("/", page("/a"))
@@ -134,3 +159,77 @@ async def test_several_sites_share_the_number_of_pages(site: LoopbackSite, pages
         await pages_of(pages, starts, depth=1, max_pages=0)
     with pytest.raises(ConfigError, match="cannot look for further pages"):
         await pages_of(OnePage(), starts, depth=1, max_pages=3)
+
+
+def quick(home: Path, *sites: SmallSite) -> WebPages:
+    return WebPages.from_settings(
+        Settings(
+            home=home,
+            fetch_allowed=[site.address for site in sites],
+            fetch_delay_s=0,
+            fetch_robots=False,
+            fetch_timeout_s=PATIENCE_S,
+            extract_processes=1,
+        )
+    )
+
+
+async def test_all_loops_share_the_connections_of_a_host(tmp_path: Path) -> None:
+    """Who reads on a loop of its own takes turns with the workers, which use the bridge's."""
+    most = 0
+
+    async def reply(_: Asked) -> bytes:
+        nonlocal most
+        most = max(most, len(site.asked) - done)
+        await asyncio.sleep(0.05)  # time enough for a third one
+        count()
+        return answer(article("Tea", essay("tea")))
+
+    done = 0
+
+    def count() -> None:
+        nonlocal done
+        done += 1
+
+    async with SmallSite() as site:
+        site.routes = {f"/{n}": reply for n in range(8)}
+        pages = quick(tmp_path, site)
+        urls = [site.url(f"/{n}") for n in range(8)]
+        ours = [pages.read(url) for url in urls[:4]]
+        others = [asyncio.to_thread(run_blocking, pages.read(url)) for url in urls[4:]]
+        assert len(await asyncio.gather(*ours, *others)) == 8
+        await pages.aclose()
+    assert (most, site.most_open) == (2, 2)
+
+
+async def test_a_caller_that_gives_up_gives_its_turn_back(tmp_path: Path) -> None:
+    """Although the page is fetched on another loop."""
+    asked = asyncio.Semaphore(0)
+
+    async def never(_: Asked) -> bytes:
+        asked.release()
+        await asyncio.Event().wait()
+        raise AssertionError
+
+    async with SmallSite({"/a": never, "/b": answer(article("Tea", essay("tea")))}) as site:
+        pages = quick(tmp_path, site)
+        readers = [asyncio.ensure_future(pages.read(site.url("/a"))) for _ in range(2)]
+        for reader in readers:
+            await asked.acquire()
+        for reader in readers:
+            reader.cancel()
+        async with asyncio.timeout(PATIENCE_S / 2):
+            assert (await pages.read(site.url("/b"))).text  # type: ignore[union-attr]
+        await pages.aclose()
+
+
+async def test_who_asked_is_told_on_its_own_loop(site: LoopbackSite, pages: WebPages) -> None:
+    """A callback may touch what belongs to the caller's loop."""
+    here, told = threading.current_thread(), list[tuple[int, bool]]()
+
+    def tell(count: int) -> None:
+        told.append((count, threading.current_thread() is here))
+
+    start = site.put("/", page("/a", "/b"))
+    await pages.site(start, depth=1, max_pages=10, on_found=tell)
+    assert told == [(2, True), (3, True)]

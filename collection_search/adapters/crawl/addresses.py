@@ -124,15 +124,16 @@ class Gate:
     """What may be asked: the public web on its ports, and what the operator named.
 
     `entries` are single addresses as `host:port`, such as `wiki.intra:443` or `127.0.0.1:8123`.
-    Raises ConfigError for one that is neither.
+    They count when they are asked for, not when another host's page leads to them. Raises
+    ConfigError for one that is neither.
     """
 
     def __init__(self, *, ports: Iterable[int] = WEB_PORTS, entries: Iterable[str] = ()) -> None:
         self._ports = frozenset(ports)
         self._entries = frozenset(_entry(text) for text in entries)
 
-    def target(self, url: str) -> Target:
-        """Return the URL as it may be asked.
+    def target(self, url: str, *, source: Target | None = None) -> Target:
+        """Return the URL as it may be asked; `source` is the page that led to it.
 
         Raises FetchError with a reason of `bad_url`, `bad_scheme`, `credentials_in_url`,
         `blocked_host`, `blocked_address` or `blocked_port`; a retry fails again.
@@ -150,7 +151,11 @@ class Gate:
         host = judged_host(found["host"])
         if host.refused == "bad_url":
             raise _refusal("bad_url", host.why)
-        if not self.is_named(host.name, port):
+        if self.is_named(host.name, port):
+            if source and not self._leads_on(source, host.name):
+                text = "is a named address, which pages of other hosts do not lead to"
+                raise _refusal("blocked_host", f"{host.name} {text}")
+        else:
             if host.refused:
                 raise _refusal(host.refused, f"{host.name}: {host.why}")
             if port not in self._ports:
@@ -175,7 +180,8 @@ class Gate:
             raise _refusal("bad_redirect", f"{source.host} redirects to no valid address")
         try:
             return self.target(
-                location if _SCHEME.match(location) else urljoin(source.url, location)
+                location if _SCHEME.match(location) else urljoin(source.url, location),
+                source=source,
             )
         except FetchError as error:
             if error.reason == "bad_url":
@@ -193,6 +199,10 @@ class Gate:
         """Tell whether a connection to `address` may be made for the URL's host and port."""
         return is_public(address) or self.is_named(host, port)
 
+    def _leads_on(self, source: Target, host: str) -> bool:
+        """Tell whether the page may lead to a named port of `host`: from one to another of it."""
+        return source.host == host and self.is_named(source.host, source.port)
+
 
 @lru_cache(maxsize=1 << 12)
 def judged_host(text: str) -> Host:
@@ -204,7 +214,7 @@ def judged_host(text: str) -> Host:
     if text.startswith("["):
         return _v6_host(text[1:-1])
     if "%" in text:
-        text = unquote(text, errors="strict")
+        text = unquote(text)  # bytes that are no text leave a character that no name holds
     name = text.lower() if text.isascii() else _a_labels(text)
     name = name.removesuffix(".")
     if len(name) > _MAX_NAME or not _NAME.fullmatch(name):

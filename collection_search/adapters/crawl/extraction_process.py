@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 
 _START_S: Final = 120.0
 """A process that is not ready by then never will be."""
+_EXIT_S: Final = 1.0
+"""For a process that has closed its pipes; one that is late or stopped was killed already."""
 _KEPT: Final = ("PATH", "SYSTEMROOT", "LANG", "LC_ALL", "LC_CTYPE", "TMPDIR", "LD_LIBRARY_PATH")
 """What a worker sees of the environment: no key, no proxy, no setting."""
 
@@ -115,6 +117,8 @@ class ExtractionProcess:
             self._process.kill()
 
     def _died(self, process: subprocess.Popen[bytes]) -> FetchError:
+        with suppress(subprocess.TimeoutExpired):  # how it ends by itself tells why
+            process.wait(_EXIT_S)
         self._end(process)
         code = process.returncode
         if self._stopped:

@@ -125,13 +125,17 @@ class SafeFetcher:
         *,
         validators: Validators | None = None,
         accept: frozenset[PageKind] = PAGES,
+        source: str | None = None,
     ) -> FetchedPage | NotModified:
         """Return the page, or NotModified when `validators` still fit.
+
+        `source` is the address of the page or file that led to it, where nobody asked for it: of
+        the operator's named addresses it may lead only to its own host's.
 
         Raises FetchError: `reason` says why, `retryable` and `retry_in_s` whether and when another
         attempt may help.
         """
-        target = self._gate.target(url)
+        target = self._gate.target(url, source=self._gate.target(source) if source else None)
         home = await self._homes.get()
         headers = conditions(validators)
         left_s = self.policy.deadline_s
@@ -299,7 +303,8 @@ class SafeFetcher:
                     home, target, admit=_as_robots, limits=self._robots_limits, left_s=left_s
                 )
             except FetchError as error:
-                if error.status == _TOO_MANY:  # a 4xx: there are no rules
+                if error.status == _TOO_MANY:  # a 4xx: there are no rules, for the moment
+                    rules.is_brief = True
                     break
                 if hops and error.reason in OWN_CONNECTION:  # another site's connection
                     raise _closed(error) from error

@@ -6,6 +6,7 @@ import asyncio
 import codecs
 import math
 import re
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from protego import Protego
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
 ROBOTS_BYTES: Final = 500 * 1024
 """What lies behind is not read."""
 _KEEP_S: Final = 24 * 3600.0
-_KEEP_FAILURE_S: Final = 60.0
+_KEEP_BRIEFLY_S: Final = 60.0
 _KEEP_SITES: Final = 5_000
 _KEEP_CHARS: Final = 1_000_000
 """Of the rules of all sites; parsed they take about 40 times as much."""
@@ -42,6 +43,8 @@ class Rules:
         """What a page that may be fetched is marked with."""
         self.took_s = 0.0
         """How long the transfer took."""
+        self.is_brief = False
+        """True when they are to be asked for again soon: the site did not tell them."""
         self._agent = agent
         self._parsed: Protego | None = None
         self.size = len(text)
@@ -132,6 +135,14 @@ def _ours(text: str, agent: str) -> str:
     return "\n".join(kept)
 
 
+@dataclass(slots=True)
+class _Load:
+    """A load that runs, and how many wait for it."""
+
+    task: asyncio.Task[Rules | FetchError]
+    waiting: int = 0
+
+
 class _Known(NamedTuple):
     outcome: Rules | FetchError
     until: float
@@ -150,7 +161,7 @@ class RobotsCache:
         self._monotonic = monotonic
         self._known: dict[str, _Known] = {}
         self._size = 0
-        self._loading: dict[str, asyncio.Task[Rules | FetchError]] = {}
+        self._loading: dict[str, _Load] = {}
 
     async def rules(self, origin: str) -> tuple[Rules, float]:
         """Return the site's rules, and the seconds that this call waited for their transfer.
@@ -162,27 +173,39 @@ class RobotsCache:
             return _result(known.outcome), 0.0
         loading = self._loading.get(origin)
         if loading is None:
-            loading = asyncio.get_running_loop().create_task(self._remembered(origin))
+            loading = _Load(asyncio.get_running_loop().create_task(self._load_of(origin)))
             self._loading[origin] = loading
-        rules = _result(await asyncio.shield(loading))
+        loading.waiting += 1
+        try:
+            rules = _result(await asyncio.shield(loading.task))
+        finally:
+            loading.waiting -= 1
+            if not loading.waiting and not loading.task.done():
+                self._drop(origin, loading)
         return rules, rules.took_s
 
     async def aclose(self) -> None:
         """End the loads that run."""
-        running = list(self._loading.values())
-        for task in running:
-            task.cancel()
-        await asyncio.gather(*running, return_exceptions=True)
+        running = dict(self._loading)
+        for origin, loading in running.items():
+            self._drop(origin, loading)
+        tasks = (loading.task for loading in running.values())
+        await asyncio.gather(*tasks, return_exceptions=True)
 
-    async def _remembered(self, origin: str) -> Rules | FetchError:
+    def _drop(self, origin: str, loading: _Load) -> None:
+        """End a load at once for those who come: they begin another."""
+        loading.task.cancel()
+        if self._loading.get(origin) is loading:
+            del self._loading[origin]
+
+    async def _load_of(self, origin: str) -> Rules | FetchError:
         try:
             outcome: Rules | FetchError = await self._load(origin)
         except FetchError as error:
             outcome = error
-        finally:
-            del self._loading[origin]
-        keep_s = _KEEP_FAILURE_S if isinstance(outcome, FetchError) else _KEEP_S
-        until = self._monotonic() + keep_s
+        self._loading.pop(origin, None)
+        is_brief = isinstance(outcome, FetchError) or outcome.is_brief
+        until = self._monotonic() + (_KEEP_BRIEFLY_S if is_brief else _KEEP_S)
         self._forget(origin)
         self._known[origin] = _Known(outcome, until)
         self._size += outcome.size if isinstance(outcome, Rules) else 0

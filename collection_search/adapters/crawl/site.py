@@ -62,8 +62,9 @@ class PageSource(Protocol):
         *,
         validators: Validators | None = None,
         accept: frozenset[PageKind] = ...,
+        source: str | None = None,
     ) -> FetchedPage | NotModified:
-        """Return the page. Raises FetchError."""
+        """Return the page that `source` led to, or that was asked for. Raises FetchError."""
         ...
 
     async def sitemaps(self, url: str) -> list[str]:
@@ -97,7 +98,7 @@ async def crawl_site(
         if not waiting:
             return
         url, level = waiting.popleft()
-        visit = await _visited(source, url, level)
+        visit = await _visited(source, url, level, start)
         page = visit.page
         if page is not None:
             if level == 0:
@@ -125,7 +126,7 @@ async def sitemap_urls(source: PageSource, start: str, *, max_urls: int = 1_000)
         if not waiting or len(found) >= max_urls:
             break
         try:
-            page = await source.fetch(waiting.popleft(), accept=SITEMAP_KINDS)
+            page = await source.fetch(waiting.popleft(), accept=SITEMAP_KINDS, source=start)
             if not isinstance(page, FetchedPage):
                 continue
             is_index, listed = await asyncio.to_thread(_listed, page)
@@ -179,9 +180,9 @@ def links_in(text: str, address: str) -> list[str]:
     return list(found)
 
 
-async def _visited(source: PageSource, url: str, depth: int) -> Visit:
+async def _visited(source: PageSource, url: str, depth: int, start: str) -> Visit:
     try:
-        page = await source.fetch(url)
+        page = await source.fetch(url, source=start if depth else None)
     except FetchError as error:
         return Visit(url, depth, error=error)
     return Visit(url, depth, page=page if isinstance(page, FetchedPage) else None)

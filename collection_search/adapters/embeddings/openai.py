@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-import base64
 import re
+from binascii import a2b_base64
 from typing import TYPE_CHECKING, Any, Final, Self
 
 import numpy as np
@@ -240,5 +240,5 @@ def _rows(data: Any, count: int) -> list[Any]:
 def _vector(given: Any) -> Any:
     """Return the numbers of an item: base64 of little-endian float32, or a list."""
     if isinstance(given, str):
-        return np.frombuffer(base64.b64decode(given, validate=True), dtype="<f4")
+        return np.frombuffer(a2b_base64(given, strict_mode=True), dtype="<f4")
     return given

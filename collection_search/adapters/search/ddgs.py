@@ -13,7 +13,6 @@ from ...errors import (
     MissingExtraError,
     SearchProviderBadResponse,
     SearchProviderError,
-    SearchProviderInvalidQuery,
     SearchProviderQuotaExceeded,
     SearchProviderTimeout,
     SearchProviderUnavailable,
@@ -22,7 +21,7 @@ from ...masking import told
 from ...options import NO_OPTIONS, Applied, OptionName, SearchOptions
 from ...text import plain
 from .failures import MAX_TEXT_CHARS
-from .queries import cut_query, site_operators
+from .queries import fitted
 from .reading import text
 
 if TYPE_CHECKING:
@@ -92,26 +91,19 @@ class DdgsSearch:
         if max_results < 1:
             raise InputError(f"max_results must be 1 or more, got {max_results}.")
         wish = options or NO_OPTIONS
-        asked = cut_query(plain(query), chars=_MAX_QUERY_CHARS)
-        if not asked:
-            raise SearchProviderInvalidQuery("The query for ddgs holds no word.")
         if not wish.restricts:
             wish = wish.model_copy(update={"include_domains": ()})
-        sites = site_operators(wish, include=True, exclude=True)
         applied = self.applied(wish)
-        if len(sites) > _MAX_QUERY_CHARS:
-            sites = ""
-            applied.pop("include_domains", None)
-            applied.pop("exclude_domains", None)
+        asked, notices = fitted(plain(query), wish, applied, title="ddgs", chars=_MAX_QUERY_CHARS)
         return SearchAdapterResponse(
             results=self._rows(
-                f"{asked} {sites}".strip(),
+                asked,
                 {"max_results": max_results, **_keywords(applied, wish)},
                 timeout or self.timeout,
             ),
             status_code=_OK,
             cost_usd=0.0,
-            notices=[_NOTICE],
+            notices=[_NOTICE, *notices],
             applied=applied,  # type: ignore[arg-type]
         )
 

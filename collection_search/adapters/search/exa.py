@@ -96,8 +96,7 @@ class ExaSearch(HttpSearch):
         answer = self.answer(response)
         raw = self.listed(answer.get("results"), response)
         cost = at(answer, "costDollars", "total")
-        known = cost if isinstance(cost, int | float) and not isinstance(cost, bool) else None
-        return self.page_of(raw, self._row, response, more=False, cost_usd=known)
+        return self.page_of(raw, self._row, response, more=False, cost_usd=cost)
 
     def _row(self, row: dict[str, Any]) -> ProviderSearchResult:
         return ProviderSearchResult(

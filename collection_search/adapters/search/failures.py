@@ -3,21 +3,18 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from functools import partial
 from http import HTTPStatus
 from typing import TYPE_CHECKING, Any, Final
 
 from ...errors import (
     ErrorCode,
-    SearchProviderAuthenticationFailed,
     SearchProviderBadResponse,
     SearchProviderError,
-    SearchProviderInvalidQuery,
-    SearchProviderQuotaExceeded,
     SearchProviderTimeout,
     SearchProviderUnavailable,
+    code_of_status,
 )
 from ...text import clean_snippet
 from .waiting import retry_after_s, seconds
@@ -139,40 +136,14 @@ def judged(refusal: Refusal, rules: FailureRules) -> ErrorCode:
             return meaning
     if refusal.status in _OF_QUOTA and any(map(_USED_UP.search, refusal.codes)):
         return "quotaExceeded"
-    usual: ErrorCode = "unknown"
-    if refusal.status >= HTTPStatus.INTERNAL_SERVER_ERROR:
-        usual = "serviceUnavailable"
-    return rules.statuses.get(refusal.status) or BY_STATUS.get(refusal.status, usual)
+    return rules.statuses.get(refusal.status) or code_of_status(refusal.status)
 
-
-BY_STATUS: Final[Mapping[int, ErrorCode]] = {
-    400: "invalidQuery",
-    401: "authenticationFailed",
-    402: "quotaExceeded",
-    403: "authenticationFailed",
-    408: "timeout",
-    414: "invalidQuery",
-    422: "invalidQuery",
-    429: "rateLimited",
-    504: "timeout",
-}
-"""Other statuses from 500 on mean `serviceUnavailable`, all others `unknown`."""
 
 _OF_QUOTA: Final = {400, 403, 429}
 _USED_UP: Final = re.compile(
     r"funds|credits|budget|insufficient|per.?day|daily|per.?month|monthly", re.IGNORECASE
 )
 """What vendors' codes hold when money or a day's share is used up, whatever the status."""
-
-BY_CODE: Final[Mapping[ErrorCode, Callable[..., SearchProviderError]]] = {
-    "authenticationFailed": SearchProviderAuthenticationFailed,
-    "rateLimited": SearchProviderQuotaExceeded,
-    "quotaExceeded": partial(SearchProviderQuotaExceeded, code="quotaExceeded"),
-    "invalidQuery": SearchProviderInvalidQuery,
-    "serviceUnavailable": SearchProviderUnavailable,
-    "timeout": SearchProviderTimeout,
-    "unknown": SearchProviderBadResponse,
-}
 
 SENTENCES: Final[Mapping[ErrorCode, str]] = {
     "authenticationFailed": "{name} refused the key. Check {key}.",

@@ -96,6 +96,11 @@ class GoogleSearchAdapter(HttpSearch):
             timeout=settings.search_timeout_s,
         )
 
+    @property
+    def answers_from(self) -> str:
+        """The source with the engine, whose sites are searched."""
+        return f"{self.source}&cx={self.search_engine_id}"
+
     def request(
         self, query: str, count: int, page: int, options: SearchOptions = NO_OPTIONS
     ) -> HttpRequest:

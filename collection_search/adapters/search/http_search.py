@@ -11,21 +11,16 @@ from typing import TYPE_CHECKING, Final
 
 from ...bridge import run_blocking
 from ...contracts import ProviderSearchResult, RawSearchResult, SearchAdapterResponse
-from ...errors import (
-    InputError,
-    SearchProviderBadResponse,
-    SearchProviderError,
-    SearchProviderInvalidQuery,
-)
+from ...errors import InputError, SearchProviderBadResponse, SearchProviderError
 from ...options import NO_OPTIONS, SearchOptions
 from ...text import plain
 from ..http import HttpError, send
 from .check import checked
-from .queries import cut_query, site_operators
+from .queries import fitted
 from .vendor import SUCCESS, ResultPage, Vendor
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Awaitable, Callable, Iterator, Mapping
     from datetime import date
     from typing import Self
 
@@ -35,6 +30,8 @@ if TYPE_CHECKING:
     from ...options import Applied, OptionName
     from ...settings import Settings
     from ..http import HttpRequest
+
+    Turn = Callable[[], Awaitable[None]]
 
 __all__ = ["HttpSearch", "ResultPage"]
 
@@ -49,6 +46,9 @@ class HttpSearch(Vendor):
     Subclass it with the data of `Vendor`, `request` and `parse`. `timeout` is in seconds and for a
     whole search, all its pages together.
     """
+
+    transmit = staticmethod(send)
+    """Makes one call; whoever needs no network gives another."""
 
     def __init__(
         self,
@@ -78,10 +78,13 @@ class HttpSearch(Vendor):
         max_results: int,
         timeout: float | None = None,
         options: SearchOptions | None = None,
+        turn: Turn | None = None,
     ) -> SearchAdapterResponse:
         """Return the same as `asearch`. Blocks, inside a running event loop too."""
         return run_blocking(
-            self.asearch(query, max_results=max_results, timeout=timeout, options=options)
+            self.asearch(
+                query, max_results=max_results, timeout=timeout, options=options, turn=turn
+            )
         )
 
     async def asearch(
@@ -91,8 +94,11 @@ class HttpSearch(Vendor):
         max_results: int,
         timeout: float | None = None,  # noqa: ASYNC109 - the keyword of the port
         options: SearchOptions | None = None,
+        turn: Turn | None = None,
     ) -> SearchAdapterResponse:
         """Return up to `max_results` rows, best first, from as many pages as that takes.
+
+        `turn` is awaited before every page but the first; the time that it takes is not counted.
 
         Titles and snippets are as the vendor sent them, HTML included: the worker cleans them, and
         drops what the options rule out.
@@ -103,7 +109,14 @@ class HttpSearch(Vendor):
             raise InputError(f"max_results must be 1 or more, got {max_results}.")
         wish = self.taken(options or NO_OPTIONS)
         applied = self.applied(wish)
-        asked, notices = self._asked(query, wish, applied)
+        asked, notices = fitted(
+            self.prepared(plain(query)),
+            wish,
+            applied,
+            title=self.title,
+            chars=self.max_query_chars,
+            words=self.max_query_words,
+        )
         found = _Found(
             timeout or self.timeout, [*notices, *self._notices(max_results, wish)], applied
         )
@@ -112,6 +125,8 @@ class HttpSearch(Vendor):
         pages = min(math.ceil(max_results / full), self.max_pages)
         for number in range(pages):
             try:
+                if number and turn:
+                    await found.pause(turn)
                 page = await self._page(self.request(asked, count, number, wish), found)
                 found.credits += self.credits(wish, count)
                 for row in page.rows if not wish.include_content else ():
@@ -120,6 +135,7 @@ class HttpSearch(Vendor):
                 if number == 0:
                     raise
                 found.notices.append(f"Only {number} of {pages} pages could be read. {error}")
+                found.complete = False
                 break
             is_new = found.add(page)
             if len(found.rows) >= max_results or not is_new or not self._goes_on(page, count):
@@ -150,7 +166,7 @@ class HttpSearch(Vendor):
             raise self.unanswered("timeout", too_late)
         found.requests += 1
         try:
-            response = await send(request, timeout_s=left_s)
+            response = await self.transmit(request, timeout_s=left_s)
         except HttpError as error:  # its own cause may show the address, and in it a key
             reason = too_late if error.kind == "timeout" else str(error)
             raise self.unanswered(error.kind, reason) from None
@@ -163,43 +179,6 @@ class HttpSearch(Vendor):
             ) from error
         found.status = response.status if response.status in SUCCESS else _NOTHING_FOUND
         return page
-
-    def _asked(
-        self, query: str, options: SearchOptions, applied: dict[OptionName, Applied]
-    ) -> tuple[str, list[str]]:
-        """Return the query as it is sent, cut to the vendor's limits, with a notice if it is.
-
-        Domains for which there is no room are taken from `applied`: the worker's filter remains.
-        """
-        whole = " ".join(self.prepared(plain(query)).split())
-        if not whole:
-            raise SearchProviderInvalidQuery(f"The query for {self.title} holds no word.")
-        sites = site_operators(
-            options,
-            include=applied.get("include_domains") == "emulated",
-            exclude=applied.get("exclude_domains") == "emulated",
-        )
-        chars, words = self.max_query_chars, self.max_query_words
-        if not self._has_room(sites):
-            applied.pop("include_domains", None)
-            applied.pop("exclude_domains", None)
-            sites = ""
-        asked = cut_query(
-            whole,
-            chars=chars and chars - len(sites) - bool(sites),
-            words=words and words - len(sites.split()),
-        )
-        full = f"{asked} {sites}" if sites else asked
-        if asked == whole:
-            return full, []
-        cut = f"The query was cut to {len(asked)} characters, as {self.title} takes no more."
-        return full, [cut]
-
-    def _has_room(self, sites: str) -> bool:
-        """Return whether half of the query is left for its words."""
-        return len(sites) * 2 <= (self.max_query_chars or math.inf) and len(sites.split()) * 2 <= (
-            self.max_query_words or math.inf
-        )
 
     def _goes_on(self, page: ResultPage, count: int) -> bool:
         if page.more is not None:
@@ -239,6 +218,13 @@ class _Found:
     status: int = 0
     quota_remaining: int | None = None
     cost_usd: float | None = None
+    complete: bool = True
+
+    async def pause(self, turn: Turn) -> None:
+        """Let that much more time pass."""
+        paused = _now()
+        await turn()
+        self.started += _now() - paused
 
     def left_s(self) -> float:
         """Return how many seconds are left; none or less when the time is over."""
@@ -252,6 +238,7 @@ class _Found:
         self.raw.extend(page.raw)
         self.notices.extend(page.notices)
         self.quota_remaining = page.quota_remaining
+        self.complete &= page.complete
         if page.cost_usd is not None:
             self.cost_usd = (self.cost_usd or 0.0) + page.cost_usd
         return len(self.rows) > before
@@ -268,6 +255,7 @@ class _Found:
             cost_usd=self.cost_usd,
             notices=list(dict.fromkeys(self.notices)),
             applied=self.applied,  # type: ignore[arg-type]
+            complete=self.complete,
         )
 
 

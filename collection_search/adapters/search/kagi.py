@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, ClassVar, Final
 
 from ...contracts import ProviderSearchResult
+from ...costs import dollars, usd
 from ...options import NO_OPTIONS, SearchOptions
 from ..http import HttpRequest, joined
 from .failures import FailureRules, Refusal
@@ -21,14 +21,11 @@ _NO_BALANCE: Final = "no balance"
 """Stands among the codes of a refusal where nothing is left to pay with."""
 _OF_BALANCE: Final = {200, 400, 402, 403, 429}
 """Statuses that may come of it; that of a refused key says nothing about an account."""
-_MOST_DOLLARS: Final = 1_000_000_000
+LOW_USD: Final = 1.0
 
 
 class KagiSearch(HttpSearch):
-    """Searches Kagi, 10 results a request and 100 a query.
-
-    `quota_remaining` is what is left of the balance, in whole dollars rounded up.
-    """
+    """Searches Kagi, 10 results a request and 100 a query; a notice tells of a low balance."""
 
     provider_name = "kagi"
     title = "Kagi"
@@ -74,7 +71,10 @@ class KagiSearch(HttpSearch):
         if not isinstance(found, dict):
             raise self.failure(self.refusal(response, answer), response)
         raw = self.listed(found["search"], response) if "search" in found else []
-        return self.page_of(raw, self._row, response, quota_remaining=_dollars_left(answer))
+        left, notices = _dollars_left(answer), []
+        if left is not None and left <= LOW_USD:
+            notices = [f"{self.title}: {dollars(left)} of the balance left"]
+        return self.page_of(raw, self._row, response, notices=notices)
 
     def refusal(self, response: HttpResponse, answer: Any) -> Refusal:
         """Return what a response says; its list of errors has one of two names."""
@@ -94,8 +94,7 @@ class KagiSearch(HttpSearch):
         )
 
 
-def _dollars_left(answer: Any) -> int | None:
-    """Return the account's balance, rounded up: 0 means that nothing is left."""
+def _dollars_left(answer: Any) -> float | None:
+    """Return the account's balance; a debt is none."""
     left = at(answer, "meta", "api_balance")
-    is_number = isinstance(left, int | float) and not isinstance(left, bool)
-    return math.ceil(max(left, 0)) if is_number and left <= _MOST_DOLLARS else None
+    return 0.0 if isinstance(left, int | float) and left < 0 else usd(left)

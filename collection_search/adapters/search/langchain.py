@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Any, Final
 from ...bridge import run_blocking
 from ...contracts import SearchAdapterResponse
 from ...errors import (
+    BY_CODE,
+    BY_STATUS,
     ConfigError,
     InputError,
     SearchProviderBadResponse,
@@ -16,7 +18,7 @@ from ...errors import (
     SearchProviderUnavailable,
 )
 from ...masking import told
-from .failures import BY_CODE, BY_STATUS, MAX_TEXT_CHARS
+from .failures import MAX_TEXT_CHARS
 from .langchain_shapes import UnknownShapeError, rows_of
 
 if TYPE_CHECKING:
@@ -80,7 +82,12 @@ class LangChainSearch:
                 f"The LangChain object {self.provider_name} gave {error}. Give a tool that returns "
                 "results with their addresses, or a retriever."
             ) from error
-        return SearchAdapterResponse(results=rows[:max_results], status_code=_OK, raw_results=raw)
+        return SearchAdapterResponse(
+            results=rows[:max_results],
+            status_code=_OK,
+            raw_results=raw,
+            applied={"max_results": "post_filtered"},
+        )
 
     def _input(self, query: str) -> str | Mapping[str, Any]:
         """Return what is given to `ainvoke`: a retriever's query, or the argument of a tool.

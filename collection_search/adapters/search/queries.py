@@ -2,11 +2,50 @@
 
 from __future__ import annotations
 
+import math
 from datetime import date
 from typing import TYPE_CHECKING
 
+from ...errors import SearchProviderInvalidQuery
+
 if TYPE_CHECKING:
-    from ...options import SearchOptions
+    from ...options import Applied, OptionName, SearchOptions
+
+
+def fitted(
+    query: str,
+    options: SearchOptions,
+    applied: dict[OptionName, Applied],
+    *,
+    title: str,
+    chars: int | None = None,
+    words: int | None = None,
+) -> tuple[str, list[str]]:
+    """Return the query with operators for its domains, cut to these limits, with a notice if it is.
+
+    At least half of the room is the query's. Domains for which there is none are taken from
+    `applied`: the worker's filter remains. Raises SearchProviderInvalidQuery for a blank query.
+    """
+    whole = " ".join(query.split())
+    if not whole:
+        raise SearchProviderInvalidQuery(f"The query for {title} holds no word.")
+    sites = site_operators(
+        options,
+        include=applied.get("include_domains") == "emulated",
+        exclude=applied.get("exclude_domains") == "emulated",
+    )
+    if len(sites) * 2 > (chars or math.inf) or len(sites.split()) * 2 > (words or math.inf):
+        applied.pop("include_domains", None)
+        applied.pop("exclude_domains", None)
+        sites = ""
+    asked = cut_query(
+        whole,
+        chars=chars and chars - len(sites) - bool(sites),
+        words=words and words - len(sites.split()),
+    )
+    full = f"{asked} {sites}" if sites else asked
+    cut = f"The query was cut to {len(asked)} characters, as {title} takes no more."
+    return full, [] if asked == whole else [cut]
 
 
 def cut_query(query: str, *, chars: int | None = None, words: int | None = None) -> str:

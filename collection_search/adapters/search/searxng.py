@@ -104,7 +104,7 @@ class SearxngSearch(HttpSearch):
                 http_status=response.status,
             )
         notices = [f"{self.title} had no answer from some engines: {failed}."] if failed else []
-        return self.page_of(raw, self._row, response, notices=notices)
+        return self.page_of(raw, self._row, response, notices=notices, complete=not failed)
 
     def check(self) -> HttpRequest:
         """Return a search for nothing, which is refused in the form that was asked for."""

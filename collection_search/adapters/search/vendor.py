@@ -4,17 +4,16 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from datetime import date
 from typing import TYPE_CHECKING, Any, ClassVar, Final, NoReturn
 
-from ...errors import ErrorCode, SearchProviderBadResponse, SearchProviderError
+from ...costs import usd
+from ...errors import BY_CODE, ErrorCode, SearchProviderBadResponse, SearchProviderError
 from ...health import Health, StorageRights
 from ...masking import told
-from ...options import NO_OPTIONS, Applied, OptionName, SearchOptions
+from ...options import NO_OPTIONS, Applied, OptionName, SearchOptions, utc_today
 from ...resilience import key_id
 from .access import checked_address, checked_key, without_key
 from .failures import (
-    BY_CODE,
     BY_KIND,
     MAX_TEXT_CHARS,
     FailureRules,
@@ -28,6 +27,7 @@ from .reading import form_of, json_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
+    from datetime import date
 
     from pydantic import SecretStr
 
@@ -50,6 +50,8 @@ class ResultPage:
     notices: Sequence[str] = ()
     cost_usd: float | None = None
     """What the answer says it cost, in US dollars."""
+    complete: bool = True
+    """Whether it holds all that the vendor would have given, had nothing failed."""
 
 
 class Vendor:
@@ -113,7 +115,7 @@ class Vendor:
         self.base_url = checked_address(
             base_url or self.default_base_url, title=self.title, variable=self.address_variable
         )
-        self.today = today or date.today
+        self.today = today or utc_today
 
     def request(
         self, query: str, count: int, page: int, options: SearchOptions = NO_OPTIONS
@@ -191,8 +193,13 @@ class Vendor:
 
     @property
     def source(self) -> str:
-        """Provider, address and a hash of the key: limits and kept answers go by it."""
+        """Provider, address and a hash of the key: limits go by it."""
         return f"{self.provider_name}@{self.base_url}#{key_id(self.key())}"
+
+    @property
+    def answers_from(self) -> str:
+        """The source with all else on which answers depend: kept ones go by it."""
+        return self.source
 
     def key(self) -> str:
         """Return the key as it is sent, blank where there is none."""
@@ -231,7 +238,8 @@ class Vendor:
         more: bool | None = None,
         quota_remaining: int | None = None,
         notices: Sequence[str] = (),
-        cost_usd: float | None = None,
+        cost_usd: Any = None,
+        complete: bool = True,
     ) -> ResultPage:
         """Return a page of what `row` makes of each row, without those that have no address.
 
@@ -240,7 +248,9 @@ class Vendor:
         rows = [made for each in raw if (made := row(each)).url.strip()]
         if raw and not rows:
             self.unusable("results that have no address", response)
-        return ResultPage(rows, raw, more, quota_remaining, notices, cost_usd)
+        return ResultPage(
+            rows, raw, more, quota_remaining, notices, usd(cost_usd), complete=complete
+        )
 
     def unusable(self, what: str, response: HttpResponse) -> NoReturn:
         """Raise the error of a successful answer that cannot be used."""

@@ -18,7 +18,7 @@ from .http_search import HttpSearch, ResultPage
 from .reading import at, published, text
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Awaitable, Callable
     from datetime import date
     from typing import Self
 
@@ -122,11 +122,12 @@ class WikipediaSearch(HttpSearch):
         max_results: int,
         timeout: float | None = None,  # noqa: ASYNC109 - the keyword of the port
         options: SearchOptions | None = None,
+        turn: Callable[[], Awaitable[None]] | None = None,
     ) -> SearchAdapterResponse:
         """Return the same as `HttpSearch.asearch`, from the wiki in the wished language."""
         wiki = self.in_language(self.taken(options or NO_OPTIONS).language)
         return await super(WikipediaSearch, wiki).asearch(
-            query, max_results=max_results, timeout=timeout, options=options
+            query, max_results=max_results, timeout=timeout, options=options, turn=turn
         )
 
     def in_language(self, language: str | None) -> Self:

@@ -13,7 +13,7 @@ from ...records import Document, Fetched, IngestionItem, IngestionRequest, Tenan
 from .base import LEASE_S, MAX_ATTEMPTS, MINE, THEIRS, StoreContract, chunks, document
 
 if TYPE_CHECKING:
-    from ...records import Claim, Ticket
+    from ...records import Claim, KnownPages, Ticket
 
 VERSION = Validators(etag='"1"', last_modified="Sat, 21 Nov 2026 00:00:00 GMT")
 KEY = "example.com/a"
@@ -22,10 +22,12 @@ KEY = "example.com/a"
 class FetchingContract(StoreContract):
     """Pages that are fetched, found unchanged, found gone, put off, and given up."""
 
-    def _wish(self, *names: str, scope: TenantScope = MINE) -> Ticket:
+    def _wish(
+        self, *names: str, scope: TenantScope = MINE, known: KnownPages = "retry"
+    ) -> Ticket:
         """Enqueue pages of which only the address is known."""
         items = [IngestionItem(page.url, page.url_key, page.title) for page in map(document, names)]
-        return self.store.ledger.enqueue(IngestionRequest(scope, items))
+        return self.store.ledger.enqueue(IngestionRequest(scope, items, known=known))
 
     def _take(self, **more: Any) -> Claim:
         claim = self.store.ledger.claim("fetcher", lease_s=LEASE_S, fetch=True, **more)
@@ -173,6 +175,39 @@ class FetchingContract(StoreContract):
         assert self._changes(ticket) == ["changed"]
         self.store.ledger.refetch(MINE)
         assert self._take().content_hash == "c" * 64
+
+    def test_a_request_may_renew_what_was_fetched(self) -> None:
+        """By a conditional request, in its own ticket; a text and other requests change nothing."""
+        self._fetched()
+        assert self._changes(self._wish("a")) == ["unchanged"]
+        ticket = self._wish("a", known="renew")
+        assert (self._state(ticket), self._changes(ticket)) == ("to_fetch", [None])
+        claim = self._take()
+        assert (claim.is_refresh, claim.validators, claim.title) == (True, VERSION, "Page a")
+        assert self._texts("tea") == ["tea"]
+        assert self.store.ledger.unchanged(claim, self._got(status=304))
+        assert self._changes(ticket) == ["unchanged"]
+        self._wish("a", known="renew")
+        assert self._store(self._take(), "new tea", body_hash="c" * 64)
+        assert self._changes(ticket) == ["changed"]
+
+    def test_only_what_was_fetched_is_renewed(self) -> None:
+        """Fetching could only lose a text that was delivered."""
+        self._enqueue("a")
+        self._finish(self._claim())
+        ticket = self._wish("a", known="renew")
+        assert (self._state(ticket), self._changes(ticket)) == ("stored", ["unchanged"])
+
+    def test_a_request_may_leave_what_failed(self) -> None:
+        """What vanished begins anew all the same."""
+        self._wish("a")
+        self.store.ledger.fail(self._take(), "no answer", retry_in_s=None)
+        assert self._state(self._wish("a", known="keep")) == "dead"
+        assert self._state(self._wish("a")) == "to_fetch"
+        self._store(self._take())
+        self.store.ledger.refetch(MINE)
+        self.store.ledger.retire(self._take(), "gone")
+        assert self._state(self._wish("a", known="keep")) == "to_fetch"
 
     def test_changes_are_told_apart(self) -> None:
         """By the text, not by the bytes."""

@@ -40,6 +40,16 @@ class LedgerContract(FetchingContract):
         assert self.store.ledger.claim("worker", lease_s=LEASE_S) is None
         assert self.store.ledger.pending_in_s() is None
 
+    def test_a_request_does_not_say_how_a_page_was_fetched(self) -> None:
+        """Nor which ticket it is on: only the store knows."""
+        (ref,) = self.store.staging.put(MINE.tenant_id, ["tea"])
+        said = {"fetched_at": "2020-01-01", "page_kind": "pdf", "ticket_id": "mine", "note": "good"}
+        item = IngestionItem("https://example.com/a", "example.com/a", "A", ref, said)
+        ticket = self.store.ledger.enqueue(IngestionRequest(MINE, [item]))
+        assert self._finish(self._claim())
+        (hit,) = self._found("tea")
+        assert hit.document.provenance == {"note": "good", "ticket_id": ticket.ticket_id}
+
     def test_its_text_may_come_later(self) -> None:
         """Once a run delivers the text, the page waits for a worker."""
         item = IngestionItem("https://example.com/a", "example.com/a", "A")

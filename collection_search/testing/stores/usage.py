@@ -199,15 +199,29 @@ class UsageContract:
         assert self.store.get("one", "search", "young", max_age_s=1e9) == "3"
         assert self.store.get("one", "search", "old", max_age_s=1e9) is None
 
+    def test_old_answers_of_one_tenant_are_dropped(self) -> None:
+        """The others' stay, however old."""
+        for tenant in ("one", "two"):
+            self.store.put(tenant, "search", "old", "1")
+        self.clock.advance(100)
+        self.store.put("one", "search", "young", "2")
+        assert self.store.prune(50, tenant_id="one") == 1
+        assert self.store.get("one", "search", "old", max_age_s=1e9) is None
+        assert self.store.get("one", "search", "young", max_age_s=1e9) == "2"
+        assert self.store.get("two", "search", "old", max_age_s=1e9) == "1"
+
     def test_a_tenant_can_be_forgotten(self) -> None:
-        """Its answers go, the others' stay, and so do the books."""
-        self.store.put("one", "search", "key", "1")
-        self.store.put("two", "search", "key", "2")
-        self.store.add([self._entry()])
+        """Its answers go, or its entries; the others' stay."""
+        for tenant in ("one", "two"):
+            self.store.put(tenant, "search", "key", "1")
+            self.store.add([self._entry(tenant_id=tenant)])
         assert self.store.delete_tenant("one") == 1
         assert self.store.get("one", "search", "key", max_age_s=9) is None
-        assert self.store.get("two", "search", "key", max_age_s=9) == "2"
         assert self.store.run_total("one", "run").requests == 1
+        assert self.store.forget_tenant("one") == 1
+        assert self.store.totals("one") == []
+        assert self.store.get("two", "search", "key", max_age_s=9) == "1"
+        assert self.store.run_total("two", "run").requests == 1
 
     # Spending
 

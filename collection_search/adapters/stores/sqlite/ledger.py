@@ -26,6 +26,7 @@ from .ledger_rows import (
     DEAD,
     DONE,
     IDLE,
+    KEPT,
     OVERDUE,
     PUT_BACK,
     RETIRED,
@@ -72,7 +73,7 @@ class SQLiteLedger:
         self._max_attempts = max_attempts
 
     def enqueue(self, request: IngestionRequest) -> Ticket:
-        """Accept the pages in one transaction; one already stored with the same text stays so."""
+        """Accept the pages in one transaction; those that are known as the request says."""
         scope, ticket_id = request.scope, _ticket_id()
         shared = {
             "question": request.question,
@@ -86,8 +87,10 @@ class SQLiteLedger:
             of = {"collection": collection, "keys": json.dumps(keys)}
             connection.execute(adopt(only_these=True), of)
             connection.executemany(
-                ACCEPT, [accepted(collection, item, shared) for item in request.items]
+                ACCEPT,
+                [accepted(collection, item, shared, request.known) for item in request.items],
             )
+            connection.execute(KEPT, of)
             put_ticket(connection, ticket_id, collection, keys)
         return _ticket(ticket_id, scope, len(keys))
 

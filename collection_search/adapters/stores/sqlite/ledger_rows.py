@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     import sqlite3
     from collections.abc import Sequence
 
-    from ....records import Fetched, IngestionItem
+    from ....records import Fetched, IngestionItem, KnownPages
 
 NEEDS_FETCH: Final = "(refresh OR content_ref IS NULL)"
 IDLE: Final = f"state = CASE WHEN {NEEDS_FETCH} THEN 'to_fetch' ELSE 'waiting' END"
@@ -30,19 +30,33 @@ _REF: Final = (
     "CASE WHEN state = 'retired' THEN excluded.content_ref"
     " ELSE coalesce(excluded.content_ref, content_ref) END"
 )
-_REFRESH: Final = f"(refresh AND NOT {_TAKES_TEXT})"
+_RENEWS: Final = (
+    "(:renews AND excluded.content_ref IS NULL AND state = 'stored'"
+    " AND (fetched IS NOT NULL OR json_extract(provenance, '$.fetched_at') IS NOT NULL))"
+)
+_REFRESH: Final = f"((refresh AND NOT {_TAKES_TEXT}) OR {_RENEWS})"
 ACCEPT: Final = f"""
     INSERT INTO ledger (collection_id, url_key, url, title, content_ref, provenance, state)
     VALUES (:collection, :url_key, :url, :title, :content_ref, :provenance,
             CASE WHEN :content_ref IS NULL THEN 'to_fetch' ELSE 'waiting' END)
     ON CONFLICT (collection_id, url_key) DO UPDATE SET
-        url = excluded.url, title = excluded.title, provenance = excluded.provenance,
+        url = excluded.url, title = coalesce(nullif(excluded.title, ''), title),
+        provenance = excluded.provenance,
         content_ref = {_REF}, refresh = {_REFRESH}, change = NULL, {AFRESH},
         state = CASE WHEN {_REFRESH} OR ({_REF}) IS NULL THEN 'to_fetch' ELSE 'waiting' END
-    WHERE state IN ('dead', 'retired')
+    WHERE state = 'retired' OR (state = 'dead' AND :retries) OR {_RENEWS}
        OR ({_TAKES_TEXT} AND excluded.content_ref IS NOT content_ref)
 """
-"""A page that is known with the same text, or comes without one, stays as it is."""
+"""A page that is known with the same text, or comes without one, stays as it is unless renewed."""
+
+
+PER_HOST: Final = 2
+"""Pages of one host that all processes together have in hand; the others of it wait."""
+_FREE: Final = f"""
+    host NOT IN (SELECT value FROM json_each(:busy)) AND host NOT IN (
+        SELECT host FROM ledger WHERE state = 'working' AND due > :now AND {NEEDS_FETCH}
+        GROUP BY host HAVING count(*) >= {PER_HOST}
+    )"""
 
 
 def next_row(*, fetch: bool) -> str:
@@ -54,7 +68,7 @@ def next_row(*, fetch: bool) -> str:
     kinds = {
         "waiting": "",
         "working": "" if fetch else f" AND NOT {NEEDS_FETCH}",
-        "to_fetch": " AND host NOT IN (SELECT value FROM json_each(:busy))" if fetch else None,
+        "to_fetch": f" AND {_FREE}" if fetch else None,
     }
     candidates = " UNION ALL ".join(
         "SELECT * FROM (SELECT id, attempts FROM ledger"
@@ -83,6 +97,9 @@ SPENT: Final = (
 
 _ALL: Final = "collection_id = :collection"
 _THESE: Final = f"{_ALL} AND url_key IN (SELECT value FROM json_each(:keys))"
+
+KEPT: Final = f"UPDATE ledger SET change = 'unchanged' WHERE {_THESE} AND state = 'stored'"
+"""What a request says of the pages that stay as they are."""
 
 
 def adopt(*, only_these: bool) -> str:
@@ -128,9 +145,18 @@ DEAD: Final = """
 """
 
 
-def accepted(collection: int, item: IngestionItem, shared: dict[str, Any]) -> dict[str, Any]:
+_OWN_FACTS: Final = frozenset(
+    {"ticket_id", "fetched_at", "checked_at", "final_url", "canonical_url", "page_kind"}
+)
+"""What only the store says of a page: which ticket it is on, and how it was fetched."""
+
+
+def accepted(
+    collection: int, item: IngestionItem, shared: dict[str, Any], known: KnownPages
+) -> dict[str, Any]:
     """Return the values of `ACCEPT` for one page."""
-    provenance = {**{key: value for key, value in shared.items() if value}, **item.provenance}
+    said = {name: value for name, value in item.provenance.items() if name not in _OWN_FACTS}
+    provenance = {**{key: value for key, value in shared.items() if value}, **said}
     return {
         "collection": collection,
         "url_key": item.url_key,
@@ -138,6 +164,8 @@ def accepted(collection: int, item: IngestionItem, shared: dict[str, Any]) -> di
         "title": plain(item.title),
         "content_ref": item.content_ref,
         "provenance": json.dumps(provenance),
+        "retries": known != "keep",
+        "renews": known == "renew",
     }
 
 

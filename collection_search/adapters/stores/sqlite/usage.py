@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Final
 from ....text import plain
 from ....usage import SpendTotal
 from .database import BUSY_TIMEOUT_S, Database, Schema
+from .removal import overwrite
 
 if TYPE_CHECKING:
     import sqlite3
@@ -123,19 +124,19 @@ class SQLiteUsage:
             with self._database.write() as connection:
                 connection.executemany(_PUT, rows)
 
-    def prune(self, older_than_s: float) -> int:
-        """Drop the answers of that age, of all tenants; return how many."""
-        with self._database.write() as connection:
-            return connection.execute(
-                "DELETE FROM answers WHERE stored_at <= ?", (self._clock() - older_than_s,)
-            ).rowcount
+    def prune(self, older_than_s: float, *, tenant_id: str | None = None) -> int:
+        """Drop the answers of that age, of one tenant or of all; return how many."""
+        oldest = self._clock() - older_than_s
+        if tenant_id is None:
+            with self._database.write() as connection:
+                return connection.execute(
+                    "DELETE FROM answers WHERE stored_at <= ?", (oldest,)
+                ).rowcount
+        return self._erase("answers WHERE tenant_id = ? AND stored_at <= ?", tenant_id, oldest)
 
     def delete_tenant(self, tenant_id: str) -> int:
         """Drop all answers of a tenant; return how many. What was spent stays in the books."""
-        with self._database.write() as connection:
-            return connection.execute(
-                "DELETE FROM answers WHERE tenant_id = ?", (tenant_id,)
-            ).rowcount
+        return self._erase("answers WHERE tenant_id = ?", tenant_id)
 
     def add(self, entries: Iterable[SpendEntry]) -> None:
         """Keep the entries in one transaction."""
@@ -173,6 +174,18 @@ class SQLiteUsage:
             return connection.execute(
                 "DELETE FROM spend WHERE at <= ?", (self._clock() - older_than_s,)
             ).rowcount
+
+    def forget_tenant(self, tenant_id: str) -> int:
+        """Drop all entries of a tenant; return how many."""
+        return self._erase("spend WHERE tenant_id = ?", tenant_id)
+
+    def _erase(self, what: str, *values: str | float) -> int:
+        """Delete for good: what a person wants gone stands in no free page and in no log."""
+        with self._database.write() as connection:
+            overwrite(connection)
+            count = connection.execute(f"DELETE FROM {what}", values).rowcount
+        self._database.truncate_log()
+        return count
 
 
 _ROW: Final = "provider = :provider AND key_id = :key AND period = :period"

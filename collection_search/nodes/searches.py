@@ -1,0 +1,70 @@
+"""What the stages that search have in common: how searches are told in the state."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from ..tools.search_route import reason_of
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from ..contracts import WebSearchResponse
+    from ..state import QueryReport, SearchFailure, SearchReport
+
+
+def search_report(
+    answers: Sequence[tuple[str, WebSearchResponse]], *, reason: str, result_count: int
+) -> SearchReport:
+    """Return how the searches ended, each query with its response.
+
+    `reason` is why their first provider was chosen.
+    """
+    responses = [response for _, response in answers]
+    answering = next((r for r in responses if r.outcome.decision == "ok"), responses[0])
+    return {
+        "provider": str(answering.outcome.meta["provider"]),
+        "provider_reason": reason_of(answering, reason),
+        "queries": [query_report(*answer) for answer in answers],
+        "errors": [_failure(*answer) for answer in answers if "error" in answer[1].outcome.meta],
+        "routing": [
+            {
+                "query": query,
+                "provider": step["provider"],
+                "rationale": step["rationale"],
+                "latency_ms": step["latency_ms"],
+                "cost_usd": step["cost_usd"],
+                "message": step["message"],
+            }
+            for query, response in answers
+            for step in response.outcome.meta.get("routing", ())
+        ],
+        "result_count": result_count,
+        "notices": list(dict.fromkeys(n for r in responses for n in r.outcome.meta["notices"])),
+    }
+
+
+def query_report(query: str, response: WebSearchResponse) -> QueryReport:
+    """Return how one query ended."""
+    meta = response.outcome.meta
+    return {
+        "query": query,
+        "decision": response.outcome.decision,
+        "rationale": response.outcome.rationale,
+        "result_count": meta["result_count"],
+        "latency_ms": meta["latency_ms"],
+        "quota_remaining": meta.get("quota_remaining"),
+    }
+
+
+def _failure(query: str, response: WebSearchResponse) -> SearchFailure:
+    error = response.outcome.meta["error"]
+    return {
+        "query": query,
+        "rationale": response.outcome.rationale,
+        "kind": error["kind"],
+        "code": error["code"],
+        "message": error["message"],
+        "http_status": response.outcome.meta.get("http_status"),
+        "retry_in_ms": error.get("retry_in_ms"),
+    }

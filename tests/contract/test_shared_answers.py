@@ -1,0 +1,183 @@
+"""Answers that several callers share: whose they are, whose time they take and who pays for them."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from contextlib import suppress
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from routes import opened
+
+from collection_search import SearchContext, Settings, WebSearchWorker
+from collection_search.adapters.http import HttpResponse
+from collection_search.adapters.search.searxng import SearxngSearch
+from collection_search.adapters.stores.sqlite.usage import SQLiteUsage
+from collection_search.errors import SearchProviderTimeout
+from collection_search.spans import NULL_SINK
+from collection_search.testing import ProviderServer, ScriptedAdapter, example_context, rows
+from collection_search.testing.providers.brave import Brave
+from collection_search.testing.providers.google import ENGINE_ID
+from collection_search.testing.providers.wire import KEY
+from collection_search.tools.books import clerk
+from collection_search.tools.search_cache import SearchCache
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from collection_search.contracts import SearchAdapterResponse
+    from collection_search.testing.providers.wire import ProviderRequest, Reply
+
+CALL: dict[str, Any] = {"query": "asyncio", "context": example_context()}
+
+
+async def searched(settings: Settings, count: int = 5) -> Any:
+    async with opened(SearchContext(settings=settings), count=count) as route:
+        return await route.arun(**CALL)
+
+
+# --- whose answers they are
+
+
+async def test_another_engine_gives_other_answers(tmp_path: Path) -> None:
+    """Google's key is the same, the sites that are searched are not."""
+    with ProviderServer("google") as server:
+        for engine in (ENGINE_ID, "another:engine", ENGINE_ID):
+            access = {"api_key": KEY, "base_url": server.base_url, "search_engine_id": engine}
+            settings = Settings(home=tmp_path, provider="google", providers={"google": access})
+            await searched(settings)
+        assert [request.params["cx"] for request in server.requests] == [
+            ENGINE_ID,
+            "another:engine",
+        ]
+
+
+# --- answers in which something is missing
+
+
+class SecondPageFails(Brave):
+    """Gives no second page of results as long as it is told so."""
+
+    fails = True
+
+    def answer(self, request: ProviderRequest) -> Reply:
+        if self.fails and request.params.get("offset") == "1":
+            return self.failures()["quota_used_up"].reply
+        return super().answer(request)
+
+
+async def test_an_answer_without_its_second_page_is_not_kept(tmp_path: Path) -> None:
+    """The next search asks again, and keeps what is whole."""
+    with ProviderServer(SecondPageFails()) as server:
+        access = {"api_key": KEY, "base_url": server.base_url}
+        settings = Settings(home=tmp_path, provider="brave", providers={"brave": access})
+        part = await searched(settings, count=40)
+        server.dialect.fails = False  # type: ignore[attr-defined]
+        whole = await searched(settings, count=40)
+        again = await searched(settings, count=40)
+        assert len(server.requests) == 4
+    assert len(part.results) < len(whole.results) == 40
+    assert "Only 1 of 2 pages could be read" in str(part.outcome.meta["notices"])
+    assert [each.outcome.meta.get("cached") for each in (part, whole, again)] == [None, None, True]
+
+
+@pytest.mark.parametrize("engines", [[], [["bing", "timeout"]]])
+def test_an_answer_of_some_engines_alone_is_not_whole(engines: list[Any]) -> None:
+    """SearXNG tells which of its engines gave nothing."""
+    row = {"url": "https://a.org/", "title": "A", "content": "a"}
+    told = {"results": [row], "unresponsive_engines": engines}
+    vendor = SearxngSearch(base_url="http://127.0.0.1")
+    page = vendor.parse(HttpResponse(200, {}, json.dumps(told).encode()))
+    assert page.complete is not bool(engines)
+
+
+# --- whose time they take
+
+
+class Gated(ScriptedAdapter):
+    """Holds its first request until it may go on; later ones are answered at once."""
+
+    source = "gated"
+
+    def __init__(self, **options: Any) -> None:
+        super().__init__(rows(3), provider_name="tavily", **options)
+        self.asked, self.is_asked, self.may_go_on = 0, asyncio.Event(), asyncio.Event()
+
+    async def asearch(self, query: str, *, max_results: int, **more: Any) -> SearchAdapterResponse:
+        self.asked += 1
+        if self.asked == 1:
+            self.is_asked.set()
+            await self.may_go_on.wait()
+        return await super().asearch(query, max_results=max_results, **more)
+
+
+def worker(adapter: Any, store: SQLiteUsage, **options: Any) -> WebSearchWorker:
+    cache = SearchCache(store, "acme", "gated", 3600)
+    return WebSearchWorker(adapter, cache=cache, spans=NULL_SINK, **options)
+
+
+async def test_who_has_more_time_does_not_fail_with_the_first(tmp_path: Path) -> None:
+    """One run had half a second, the other a minute: it asks again."""
+    store, adapter = SQLiteUsage(tmp_path / "usage.db"), Gated()
+    short = asyncio.ensure_future(worker(adapter, store, deadline_s=0.5).arun(**CALL))
+    await adapter.is_asked.wait()
+    others = [worker(adapter, store, deadline_s=60).arun(**CALL) for _ in range(3)]
+    first, *rest = await asyncio.gather(short, *others)
+    assert first.outcome.rationale == "provider_timeout"
+    assert [each.outcome.decision for each in rest] == ["ok"] * 3
+    assert adapter.asked == 2
+
+
+async def test_a_failure_of_the_providers_is_shared(tmp_path: Path) -> None:
+    """All had time enough, so that nobody asks it once more."""
+
+    class Late(Gated):
+        async def asearch(self, query: str, **more: Any) -> SearchAdapterResponse:
+            await super().asearch(query, **more)
+            raise SearchProviderTimeout("too slow", retryable=False)
+
+    store, adapter = SQLiteUsage(tmp_path / "usage.db"), Late()
+    calls = [
+        asyncio.ensure_future(worker(adapter, store, deadline_s=60).arun(**CALL)) for _ in range(5)
+    ]
+    await adapter.is_asked.wait()
+    adapter.may_go_on.set()
+    responses = await asyncio.gather(*calls)
+    assert {each.outcome.rationale for each in responses} == {"provider_timeout"}
+    assert adapter.asked == 1
+
+
+# --- who pays for them
+
+
+async def test_the_search_of_a_cancelled_run_is_in_the_books(tmp_path: Path) -> None:
+    """Another run got its answer for nothing, so the first one's entry is the only one."""
+    store, adapter = SQLiteUsage(tmp_path / "usage.db"), Gated()
+    settings = Settings(home=tmp_path)
+
+    async def run(run_id: str) -> Any:
+        context = SearchContext(
+            settings=settings, provider=adapter, usage_store=store, run_id=run_id
+        )
+        async with opened(context) as route:
+            return await route.arun(**CALL)
+
+    first = asyncio.ensure_future(run("first"))
+    await adapter.is_asked.wait()
+    second = asyncio.ensure_future(run("second"))
+    for _ in range(3):  # steps until it waits for the same answer
+        await asyncio.sleep(0.05)
+    first.cancel()
+    with suppress(asyncio.CancelledError):
+        await first
+    adapter.may_go_on.set()
+    assert (await second).outcome.meta["cached"]
+    give_up = asyncio.get_running_loop().time() + 60
+    while not store.run_total("local", "first").requests:
+        assert asyncio.get_running_loop().time() < give_up, "nobody booked it"
+        await asyncio.sleep(0.01)
+        await clerk().settled()
+    assert float(store.run_total("local", "first").cost_usd) == 0.008
+    assert store.run_total("local", "second").requests == 0
+    assert adapter.asked == 1
