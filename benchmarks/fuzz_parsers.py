@@ -154,7 +154,8 @@ def _of_vendor(name: str) -> Parser:
         access["api_key"] = KEY
     if make is GoogleSearchAdapter:
         access["search_engine_id"] = ENGINE_ID
-    vendor, dialect = make(**access), DIALECTS[name]()
+    vendor: Any = make(**access)
+    dialect = DIALECTS[name]()
     replies = [
         dialect.answer(_received(vendor.request(query, 3, 0, vendor.taken(wish))))
         for query in QUERIES

@@ -2,9 +2,9 @@
 
 `python benchmarks/retrieval.py [--chunks 50000] [--questions 41] [--documents 1000,10000]` prints
 two tables in about four minutes: the time of each kind of search as a ratio to the floor, taken in
-turns question by question, and the peak memory of a process that stores, exports and searches by
-words collections of both sizes. `--skip-memory` leaves the second out. numpy gets one thread: those
-that wait for more work would slow whoever comes after them.
+turns question by question, and the peak memory of a process that stores, exports and searches
+collections of both sizes, by words alone and by vectors too. `--skip-memory` leaves the second out.
+numpy gets one thread: those that wait for more work would slow whoever comes after them.
 """
 
 from __future__ import annotations
@@ -180,23 +180,23 @@ def show(title: str, times: dict[str, list[float]]) -> None:
         print(f"| {name} | {1000 * statistics.median(took):.2f} | {ratio:.2f} |")
 
 
-def peak_mib(count: int) -> float:
+def peak_mib(count: int, *, vectors: bool) -> float:
     """Return the peak memory of a process that stores, exports and searches so many documents."""
-    call = subprocess.run(  # noqa: S603 - this very file
-        [sys.executable, __file__, "--fill", str(count)], capture_output=True, text=True, check=True
-    )
+    command = [sys.executable, __file__, "--fill", str(count), *["--vectors"][: int(vectors)]]
+    call = subprocess.run(command, capture_output=True, text=True, check=True)  # noqa: S603
     return float(call.stdout)
 
 
-def use(count: int) -> None:
+def use(count: int, *, vectors: bool) -> None:
     """Do what `peak_mib` measures, and print the peak in MiB."""
     with tempfile.TemporaryDirectory() as folder:
         store, texts = SQLiteStore(Path(folder) / "collections.db"), Texts()
-        fill(store, SCOPE, texts, count, vectors=False)
+        fill(store, SCOPE, texts, count, vectors=vectors)
         for _ in store.collections.export(SCOPE):
             pass
         for _ in range(20):
-            store.collections.search(SCOPE, texts.question())
+            vector = texts.vectors(1) if vectors else None
+            store.collections.search(SCOPE, texts.question(), vector=vector)
         store.close()
     print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024)
 
@@ -209,9 +209,10 @@ def main() -> None:
     parser.add_argument("--documents", default="1000,10000")
     parser.add_argument("--skip-memory", action="store_true")
     parser.add_argument("--fill", type=int, help=argparse.SUPPRESS)
+    parser.add_argument("--vectors", action="store_true", help=argparse.SUPPRESS)
     given = parser.parse_args()
     if given.fill:
-        use(given.fill)
+        use(given.fill, vectors=given.vectors)
         return
     with tempfile.TemporaryDirectory() as folder:
         path, texts = Path(folder) / "collections.db", Texts()
@@ -222,9 +223,13 @@ def main() -> None:
         store.close()
     if given.skip_memory:
         return
-    print("\n| documents without vectors | peak memory |\n|---|---|")
+    print(
+        "\n| documents | matrix | peak memory by words | by words and vectors |\n|---|---|---|---|"
+    )
     for count in map(int, given.documents.split(",")):
-        print(f"| {count} | {peak_mib(count):.0f} MiB |")
+        words, both = (peak_mib(count, vectors=vectors) for vectors in (False, True))
+        matrix = count * PER_DOCUMENT * SIZE * 4 / 2**20
+        print(f"| {count} | {matrix:.0f} MiB | {words:.0f} MiB | {both:.0f} MiB |")
 
 
 if __name__ == "__main__":

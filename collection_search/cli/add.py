@@ -54,7 +54,7 @@ def add(
 
     context, screen = search_context(tenant_id=tenant), Screen(as_json=as_json)
     with working(context):
-        if urls and collection and depth:
+        if urls and depth and (collection or session):
             urls = _found(urls, depth, max_pages, context, screen)
         ticket = ingest(
             urls or (),

@@ -145,7 +145,7 @@ def _given_up(store: Storage, scope: TenantScope) -> set[str]:
 
 
 def _fetched(store: Storage, scope: TenantScope, keys: Sequence[str]) -> list[str]:
-    """Return the stored pages that were fetched.
+    """Return the stored pages that were fetched, here or where they were exported.
 
     A text that a provider delivered comes again with its question: fetching could only lose it.
     """
@@ -153,7 +153,7 @@ def _fetched(store: Storage, scope: TenantScope, keys: Sequence[str]) -> list[st
         stored.document.url_key
         for start in range(0, len(keys), _AT_ONCE)
         for stored in store.collections.get(scope, keys[start : start + _AT_ONCE])
-        if "fetched_at" in stored.document.provenance
+        if "page_kind" in stored.document.provenance  # an export holds no times
     ]
 
 

@@ -19,7 +19,10 @@ class BaseSearchAdapter(Protocol):
 
     Optional members that the worker looks for: `asearch` (a coroutine of the same form), a
     `timeout` keyword in seconds, `page_size` (rows of one billed request), and for older adapters
-    `limit=` instead of `max_results=` and a `provider()` method instead of `provider_name`.
+    `limit=` instead of `max_results=` and a `provider()` method instead of `provider_name`. An
+    adapter that makes several requests takes a `turn` keyword, a coroutine function that it awaits
+    before each but the first: it waits for the rate limit, and raises a `SearchProviderError` where
+    no further request may be made.
 
     Others look for: `source` (a text that differs with provider, address and key: rate, quota,
     breaker, fallback and kept answers go by it, and without it there are none; an adapter made by

@@ -43,7 +43,7 @@ class Page:
     store: UsageStore
     tenant_id: str
     entries: Sequence[SpendEntry]
-    answers: Sequence[tuple[str, Callable[[], Mapping[str, Any]]]]
+    answers: list[tuple[str, Callable[[], Mapping[str, Any]]]]
     """Kind, and what returns the answers by key, as JSON has them."""
     spend_days: int
     answer_cache_s: float
@@ -125,6 +125,8 @@ def _write(pages: Sequence[Page]) -> None:
     for store, its_pages in by_store.items():
         failure = "What was spent cannot be written down."
         _guarded(partial(_write_to, store, its_pages), failure)
+    for page in pages:  # who looks for an answer now finds it in the store alone
+        page.answers.clear()
 
 
 def _write_to(store: UsageStore, pages: Sequence[Page]) -> None:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import hashlib
 import logging
-from typing import TYPE_CHECKING, Any, Final
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from ..bridge import offload
 from ..errors import ExtractionError, FetchError, IngestError
@@ -16,10 +17,10 @@ from .engine_embedders import vectors_of
 
 if TYPE_CHECKING:
     import asyncio
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from ..ports import PageReader, Scalar, Storage
-    from ..records import Claim
+    from ..records import Claim, Vectors
     from ..settings import Settings
     from .engine_embedders import Embedders
 
@@ -27,7 +28,11 @@ logger = logging.getLogger(__name__)
 
 VANISHED: Final = frozenset({"gone", "soft_404"})
 """Reasons that say that a page is no more."""
+FAILED_BEFORE: Final = "failed_before"
+"""Where a claim's provenance has the cause if the last look at the page failed."""
 MAX_POSTPONE_S: Final = 86_400.0
+_PIECE_CHARS: Final = 1 << 18
+_GONE: Final = 410
 _UNAVAILABLE: Final = 503
 _ADAPTIVE_S: Final = 30.0
 """A longer wait was asked for by the site itself."""
@@ -52,8 +57,8 @@ class PageWork:
         if claim.content_ref is None and reader is not None:
             return await self._fetched(claim, reader)
         async with self._slots:
-            text = await offload(self._staged, claim)
-            return await self._finished(claim, text, claim.title, None)
+            said = await offload(self._staged, claim)
+            return await self._finished(claim, said, claim.title, None)
 
     async def _fetched(self, claim: Claim, reader: PageReader) -> dict[str, Scalar]:
         page = await reader.read(
@@ -61,12 +66,13 @@ class PageWork:
         )
         if isinstance(page, NotModified):
             return await self._unchanged(claim, _same(page, claim))
-        text = plain(page.text)
-        if claim.text_hash is not None and _hash(text) == claim.text_hash:
-            return await self._unchanged(claim, _fetched(page)) | _said(page, text)
+        said = await offload(_hashed, page.text)
+        facts = {"kind": page.kind, "chars": len(said.text), "status": page.status}
+        if said.sha256 == claim.text_hash:
+            return await self._unchanged(claim, _fetched(page)) | facts
         async with self._slots:
             title = plain(page.title) or claim.title or claim.url
-            return await self._finished(claim, text, title, page) | _said(page, text)
+            return await self._finished(claim, said, title, page) | facts
 
     async def _unchanged(self, claim: Claim, fetched: Fetched) -> dict[str, Scalar]:
         if not await offload(self._store.ledger.unchanged, claim, fetched):
@@ -74,45 +80,77 @@ class PageWork:
         return {"changed": False, "chunks": 0}
 
     async def _finished(
-        self, claim: Claim, text: str, title: str, page: ReadPage | None
+        self, claim: Claim, said: _Hashed, title: str, page: ReadPage | None
     ) -> dict[str, Scalar]:
         document = Document(
             url=claim.url,
             url_key=claim.url_key,
             title=title,
-            content_hash=_hash(text),
-            provenance=claim.provenance,
+            content_hash=said.sha256,
+            provenance={k: v for k, v in claim.provenance.items() if k != FAILED_BEFORE},
         )
-        chunks = await self._chunks(claim, text)
+        chunks = await self._chunks(claim, said.text)
         fetched = None if page is None else _fetched(page)
         if not await offload(self._store.ledger.finish, claim, document, chunks, fetched=fetched):
             logger.info("another worker took over %s", claim.url)
-        return {"changed": True, "chunks": len(chunks), "chars": len(text)}
+        return {"changed": True, "chunks": len(chunks), "chars": len(said.text)}
 
-    def _staged(self, claim: Claim) -> str:
+    def _staged(self, claim: Claim) -> _Hashed:
         ref = claim.content_ref
         text = self._store.staging.get(claim.scope.tenant_id, ref) if ref else None
         if text is None:
             raise IngestError("The page's text is no longer staged. Search for it again.")
-        return text
+        return _hashed(text)
 
     async def _chunks(self, claim: Claim, text: str) -> list[Chunk]:
         size, overlap = self._settings.chunk_chars, self._settings.chunk_overlap_chars
-        spans = await offload(chunk_spans, text, size=size, overlap=overlap)
-        if not spans:
+        chunks = await offload(_cut, text, size, overlap)
+        if not chunks:
             raise ExtractionError("The page holds no text.")
-        parts = [text[start:end] for start, end in spans]
         embedder = await offload(self._embedders.of, claim.scope)
-        vectors = None if embedder is None else await vectors_of(embedder, parts)
-        return [
-            Chunk(ordinal, part, start, end, None if vectors is None else vectors[ordinal])
-            for ordinal, (part, (start, end)) in enumerate(zip(parts, spans, strict=True))
-        ]
+        if embedder is None:
+            return chunks
+        vectors = await vectors_of(embedder, [chunk.text for chunk in chunks])
+        return await offload(_with_vectors, chunks, vectors)
+
+
+class _Hashed(NamedTuple):
+    """A text as it can be stored, and its SHA-256."""
+
+    text: str
+    sha256: str
+
+
+def _hashed(text: str) -> _Hashed:
+    """Piece by piece: no call may keep the interpreter from the loop for long."""
+    pieces, digest = [], hashlib.sha256()
+    for start in range(0, len(text), _PIECE_CHARS):
+        piece = plain(text[start : start + _PIECE_CHARS])
+        digest.update(piece.encode())
+        pieces.append(piece)
+    return _Hashed("".join(pieces), digest.hexdigest())
+
+
+def _cut(text: str, size: int, overlap: int) -> list[Chunk]:
+    spans = chunk_spans(text, size=size, overlap=overlap)
+    return [Chunk(n, text[start:end], start, end) for n, (start, end) in enumerate(spans)]
+
+
+def _with_vectors(chunks: Sequence[Chunk], vectors: Vectors) -> list[Chunk]:
+    return [replace(one, vector=vector) for one, vector in zip(chunks, vectors, strict=True)]
 
 
 def has_vanished(claim: Claim, error: Exception) -> bool:
-    """Tell whether a page that was there before is no more."""
-    return claim.is_refresh and isinstance(error, FetchError) and error.reason in VANISHED
+    """Tell whether a page that was there before is no more.
+
+    A site that says 410 means it. A 404, and what looks like one, may be a slip: what is stored
+    goes only if the look before has ended so as well.
+    """
+    if not (claim.is_refresh and isinstance(error, FetchError) and error.reason in VANISHED):
+        return False
+    if error.status == _GONE or claim.text_hash is None:
+        return True
+    return str(claim.provenance.get(FAILED_BEFORE)).partition(":")[0] in VANISHED
 
 
 def postponed_s(error: Exception) -> float | None:
@@ -141,10 +179,6 @@ def trace_of(claim: Claim) -> TraceRef | None:
     )
 
 
-def _said(page: ReadPage, text: str) -> dict[str, Scalar]:
-    return {"kind": page.kind, "chars": len(text), "status": page.status}
-
-
 def _fetched(page: ReadPage) -> Fetched:
     return Fetched(
         final_url=page.final_url,
@@ -167,7 +201,3 @@ def _same(page: NotModified, claim: Claim) -> Fetched:
         status=304,
         kind="",
     )
-
-
-def _hash(text: str) -> str:
-    return hashlib.sha256(text.encode()).hexdigest()

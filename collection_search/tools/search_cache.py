@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import math
 import time
 from collections import OrderedDict
 from dataclasses import dataclass, field
@@ -38,7 +37,6 @@ class SearchCache:
     keep: Callable[[str, Callable[[], Mapping[str, Any]]], None] | None = None
     """Takes new answers by key, to be written down with others: see `Account.keep`."""
     _known: dict[str, SearchAdapterResponse | None] = field(default_factory=dict)
-    _looked_at: dict[str, float] = field(default_factory=dict)
 
     def key(self, asked: Asked) -> str:
         """Return the same text for the same request."""
@@ -56,7 +54,6 @@ class SearchCache:
             found = self.store.get_many(self.tenant_id, KIND, keys, max_age_s=self.max_age_s)
             return {key: _read(found.get(key)) for key in keys}
 
-        self._looked_at.update(dict.fromkeys(keys, time.monotonic()))
         self._known.update(await looked_up(look) or dict.fromkeys(keys))
 
     async def get(self, asked: Asked) -> SearchAdapterResponse | None:
@@ -65,8 +62,8 @@ class SearchCache:
         kept = _UNWRITTEN.get(self._place(key))
         if kept is not None and time.monotonic() - kept.at < min(self.max_age_s, _SOON_S):
             return kept.answer
-        if _PUT_AT.get(self._place(key), 0.0) >= self._looked_at.get(key, math.inf):
-            self._known.pop(key, None)  # another run was answered meanwhile
+        if self._known.get(key) is None and self._place(key) in _PUT:
+            self._known.pop(key, None)  # another run was answered since it was looked up
         await self.recall([asked])
         return self._known[key]
 
@@ -104,16 +101,16 @@ _UNWRITTEN: Final[WeakValueDictionary[tuple[int, str, str], _Kept]] = WeakValueD
 """Answers on their way to the file, by store, tenant and key: other runs find them here."""
 
 
-_PUT_AT: Final[OrderedDict[tuple[int, str, str], float]] = OrderedDict()
-"""When the latest answers came: who looked before that looks again."""
+_PUT: Final[OrderedDict[tuple[int, str, str], None]] = OrderedDict()
+"""The latest answers: who looked too early looks again."""
 _MAX_NOTED: Final = 1_000
 
 
 def _note(place: tuple[int, str, str]) -> None:
-    _PUT_AT[place] = time.monotonic()
-    _PUT_AT.move_to_end(place)
-    if len(_PUT_AT) > _MAX_NOTED:
-        _PUT_AT.popitem(last=False)
+    _PUT[place] = None
+    _PUT.move_to_end(place)
+    if len(_PUT) > _MAX_NOTED:
+        _PUT.popitem(last=False)
 
 
 def _storable(answer: SearchAdapterResponse) -> dict[str, Any]:

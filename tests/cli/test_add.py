@@ -56,7 +56,7 @@ def test_a_second_time_tells_what_changed(site: LoopbackSite, command: Invoke) -
     ended = command(*ADD, *urls)
     assert ended.code == 0
     assert ended.out == "Collection tea: 2 of 2 pages stored (1 changed, 1 unchanged)\n"
-    del site.pages[0, "/black"]
+    site.put("/black", b"", status=410)
     ended = command(*ADD, *urls)
     assert ended.code == 5
     assert ended.out == "Collection tea: 1 of 2 pages stored (1 unchanged), 1 gone\n"
@@ -139,7 +139,7 @@ def test_a_collection_is_refreshed(site: LoopbackSite, command: Invoke) -> None:
     assert ended.code == 0
     assert ended.out == "Collection tea: 0 new, 0 changed, 2 unchanged, 0 gone\n"
     site.put("/green", article("green tea", essay("greener tea")))
-    del site.pages[0, "/black"]
+    site.put("/black", b"gone", status=410)
     ended = command(*refreshed, "--json")
     assert ended.code == 0
     assert ended.json["changed"] == [site.address("/green")]

@@ -68,7 +68,8 @@ class Run:
             async with asyncio.timeout(HANG_S):
                 page = await reader.read(case["url"], validators=validators)
         except FetchError as error:
-            return end | {"outcome": error.reason, "said": str(error)}
+            told = {"outcome": error.reason, "retryable": error.retryable}
+            return end | told | {"said": str(error)}
         except Exception as error:  # noqa: BLE001 - the finding
             return end | {"outcome": "untyped", "said": repr(error)}
         if not isinstance(page, ReadPage):

@@ -68,6 +68,8 @@ async def test_every_case_ends_as_documented_and_costs_nothing_but_its_request()
         if not is_as_documented(case, seen.ends[case.name])
     }
     assert wrong == {}
+    killed = [case.name for case in every if case.outcome == "extraction_killed"]
+    assert {name for name in killed if seen.ends[name]["retryable"]} == set()
     assert seen.forbidden == []
     assert seen.grown_mib <= MOST_MIB
     assert_nothing_was_revealed(seen)

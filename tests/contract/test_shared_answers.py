@@ -44,7 +44,7 @@ async def test_another_engine_gives_other_answers(tmp_path: Path) -> None:
     """Google's key is the same, the sites that are searched are not."""
     with ProviderServer("google") as server:
         for engine in (ENGINE_ID, "another:engine", ENGINE_ID):
-            access = {"api_key": KEY, "base_url": server.base_url, "search_engine_id": engine}
+            access: Any = {"api_key": KEY, "base_url": server.base_url, "search_engine_id": engine}
             settings = Settings(home=tmp_path, provider="google", providers={"google": access})
             await searched(settings)
         assert [request.params["cx"] for request in server.requests] == [
@@ -70,7 +70,7 @@ class SecondPageFails(Brave):
 async def test_an_answer_without_its_second_page_is_not_kept(tmp_path: Path) -> None:
     """The next search asks again, and keeps what is whole."""
     with ProviderServer(SecondPageFails()) as server:
-        access = {"api_key": KEY, "base_url": server.base_url}
+        access: Any = {"api_key": KEY, "base_url": server.base_url}
         settings = Settings(home=tmp_path, provider="brave", providers={"brave": access})
         part = await searched(settings, count=40)
         server.dialect.fails = False  # type: ignore[attr-defined]

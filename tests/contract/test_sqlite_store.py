@@ -41,7 +41,6 @@ class TestSQLiteLedger(_SQLite, LedgerContract):
         taken = [claim.url if claim else None for claim in found]
         assert taken == [*urls[:2], urls[4], None]
         self.clock.advance(10)
-        assert self.store.ledger.sweep() == 1
         claim = self.store.ledger.claim("c", lease_s=20, fetch=True)
         assert claim is not None
         assert claim.url == urls[2]

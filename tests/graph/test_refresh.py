@@ -14,7 +14,10 @@ from collection_search.adapters.stores.sqlite import SQLiteStore
 from collection_search.bridge import run_blocking
 from collection_search.contracts import ProviderSearchResult
 from collection_search.errors import InputError, SearchProviderUnavailable
+from collection_search.records import TenantScope
 from collection_search.testing import ScriptedAdapter, ScriptedEmbedder
+from collection_search.tools.portable import export_file, import_file
+from collection_search.urls import url_key
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -97,12 +100,69 @@ def test_what_happened_to_a_site_is_told(site: LoopbackSite, living: SearchConte
     site.put("/tea/1", article("Tea 1", essay("another tea")))
     del site.pages[0, "/tea/2"]
     site.put("/tea/3", b"no", status=403)
+    site.put("/tea/4", b"gone", status=410)
     report = refresh("tea", context=living)
     assert report.changed == [urls[1]]
-    assert report.gone == [urls[2]]
-    assert [page.url for page in report.failed] == [urls[3]]
-    assert report.failed[0].error.startswith("needs_login: ")
-    assert report.unchanged == [urls[0], urls[4]]
+    assert report.gone == [urls[4]]
+    assert [page.url for page in report.failed] == [urls[2], urls[3]]
+    assert [page.error.partition(":")[0] for page in report.failed] == ["gone", "needs_login"]
+    assert report.unchanged == [urls[0]]
+
+
+def test_a_page_goes_when_it_is_missed_twice(site: LoopbackSite, living: SearchContext) -> None:
+    """One 404 may be a slip: what is stored answers until the next look says the same."""
+    urls = [site.address(f"/tea/{n}") for n in range(2)]
+    wait(ingest(urls, collection="tea", context=living), 120, context=living)
+    lost = {n: site.pages.pop((0, f"/tea/{n}")) for n in range(2)}
+    first = refresh("tea", context=living)
+    assert (first.gone, [page.url for page in first.failed]) == ([], urls)
+    site.pages[0, "/tea/1"] = lost[1]
+    second = refresh("tea", context=living)
+    assert (second.gone, second.failed, second.unchanged) == ([urls[0]], [], [urls[1]])
+    del site.pages[0, "/tea/1"]
+    third = refresh("tea", context=living)
+    assert (third.gone, [page.url for page in third.failed]) == ([], [urls[1]])
+    assert refresh("tea", context=living).gone == [urls[1]]
+
+
+def test_a_failure_of_another_kind_is_no_sighting(
+    site: LoopbackSite, living: SearchContext
+) -> None:
+    """A refused page and then a 404 are one miss."""
+    url = site.address("/tea/0")
+    wait(ingest(url, collection="tea", context=living), 120, context=living)
+    kept = site.pages.pop((0, "/tea/0"))
+    site.put("/tea/0", b"no", status=403)
+    refresh("tea", context=living)
+    del site.pages[0, "/tea/0"]
+    assert refresh("tea", context=living).gone == []
+    site.pages[0, "/tea/0"] = kept
+    assert refresh("tea", context=living).unchanged == [url]
+    assert living.store is not None
+    (stored,) = living.store.collections.get(TenantScope("local", "tea"), [url_key(url)])
+    assert "failed_before" not in stored.document.provenance
+
+
+def test_a_question_that_finds_a_vanished_page_buries_nothing(
+    site: LoopbackSite, living: SearchContext
+) -> None:
+    """It is looked at, is still not there, and stays retired; once it is there it comes back."""
+    living.provider = found(site, 0, 1)
+    given = {**INPUT, "collection_scope": "tea", "auto_ingest": True}
+    output = CollectionSearchGraph(living).run(given)[1]
+    assert output["ingestion"] is not None
+    wait(str(output["ingestion"]["ticket"]), 120, tenant="local", context=living)
+    kept = site.pages[0, "/tea/1"]
+    site.put("/tea/1", b"gone", status=410)
+    assert refresh("tea", context=living).gone == [site.address("/tea/1")]
+    assert living.store is not None
+    for status in (410, 404):
+        site.put("/tea/1", b"gone", status=status)
+        report = refresh("tea", context=living)
+        assert (report.gone, report.failed, report.unread) == ([], [], [])
+        assert living.store.ledger.dead_letters("local") == []
+    site.pages[0, "/tea/1"] = kept
+    assert refresh("tea", context=living).new == [site.address("/tea/1")]
 
 
 def test_questions_are_asked_again(site: LoopbackSite, living: SearchContext) -> None:
@@ -122,6 +182,59 @@ def test_questions_are_asked_again(site: LoopbackSite, living: SearchContext) ->
     assert report.unchanged == [site.address("/tea/0"), site.address("/tea/1")]
     without = refresh("tea", context=living, ask=False)
     assert (without.questions, len(without.unchanged)) == ([], 3)
+
+
+def test_a_second_run_looks_at_its_pages_again(site: LoopbackSite, living: SearchContext) -> None:
+    """What changed is stored anew, what did not costs one conditional request."""
+    living.provider = found(site, 0, 1)
+    given = {**INPUT, "collection_scope": "tea", "auto_ingest": True}
+    changes: list[dict[str, str | None]] = []
+    for _ in range(2):
+        output = CollectionSearchGraph(living).run(given)[1]
+        assert output["ingestion"] is not None
+        status = wait(str(output["ingestion"]["ticket"]), 120, tenant="local", context=living)
+        changes.append({row.url: row.change for row in status.rows})
+        site.put("/tea/1", article("Tea 1", essay("another tea")))
+    first, second = site.address("/tea/0"), site.address("/tea/1")
+    assert changes == [{first: "new", second: "new"}, {first: "unchanged", second: "changed"}]
+    assert ["if-none-match" in headers for headers in site.asked("/tea/0")] == [False, True]
+    assert len(site.asked("/tea/1")) == 2
+
+
+def test_a_question_leaves_what_was_given_up(site: LoopbackSite, living: SearchContext) -> None:
+    """A page that never was stored is told once, by the refresh that found it."""
+    living.provider = found(site, 0, 8)
+    given = {**INPUT, "collection_scope": "tea", "auto_ingest": True}
+    output = CollectionSearchGraph(living).run(given)[1]
+    assert output["ingestion"] is not None
+    wait(str(output["ingestion"]["ticket"]), 120, tenant="local", context=living)
+    asked = len(site.asked("/tea/8"))
+    living.provider = found(site, 0, 8, 9)
+    report = refresh("tea", context=living)
+    assert (report.failed, [page.url for page in report.unread]) == ([], [site.address("/tea/9")])
+    assert len(site.asked("/tea/8")) == asked
+    assert len(site.asked("/tea/0")) == 2
+    assert refresh("tea", context=living).unread == []
+    assert report.unchanged == [site.address("/tea/0")]
+
+
+def test_a_page_that_vanished_comes_back_with_its_question(
+    site: LoopbackSite, living: SearchContext
+) -> None:
+    """A refresh by itself does not ask for it any more."""
+    living.provider = found(site, 0, 1)
+    given = {**INPUT, "collection_scope": "tea", "auto_ingest": True}
+    output = CollectionSearchGraph(living).run(given)[1]
+    assert output["ingestion"] is not None
+    wait(str(output["ingestion"]["ticket"]), 120, tenant="local", context=living)
+    page = site.pages[0, "/tea/1"]
+    site.put("/tea/1", b"", status=410)
+    assert refresh("tea", context=living, ask=False).gone == [site.address("/tea/1")]
+    asked = len(site.asked("/tea/1"))
+    assert refresh("tea", context=living, ask=False).gone == []
+    assert len(site.asked("/tea/1")) == asked
+    site.pages[0, "/tea/1"] = page
+    assert refresh("tea", context=living).new == [site.address("/tea/1")]
 
 
 def test_a_search_that_was_ingested_is_repeated_as_such(
@@ -173,6 +286,24 @@ def test_a_providers_text_is_not_fetched(site: LoopbackSite, living: SearchConte
     report = refresh("tea", context=living)
     assert report.unchanged == [site.address("/tea/0")]
     assert site.requests == []
+
+
+def test_an_imported_collection_is_kept_fresh(
+    site: LoopbackSite, living: SearchContext, tmp_path: Path
+) -> None:
+    """By a refresh as by naming its pages; an export holds no times."""
+    assert living.store is not None
+    urls = [site.address(f"/tea/{n}") for n in range(2)]
+    wait(ingest(urls, collection="tea", context=living), 120, context=living)
+    path = tmp_path / "tea.jsonl"
+    export_file(living.store.collections, TenantScope("local", "tea"), path)
+    for copy in ("asked", "named"):
+        import_file(living.store.collections, TenantScope("local", copy), path)
+    site.put("/tea/1", article("Tea 1", essay("another tea")))
+    report = refresh("asked", context=living)
+    assert (report.changed, report.unchanged) == ([urls[1]], [urls[0]])
+    status = wait(ingest(urls, collection="named", context=living), 120, context=living)
+    assert [row.change for row in status.rows] == ["unchanged", "changed"]
 
 
 def test_an_unknown_collection_is_refused(living: SearchContext) -> None:

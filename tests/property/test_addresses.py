@@ -9,7 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from collection_search.adapters.crawl.addresses import Gate, is_public, judged_host
+from collection_search.adapters.crawl.addresses import Gate
+from collection_search.adapters.crawl.hosts import is_public, judged_host
 from collection_search.errors import FetchError
 
 PRIVATE = [

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import aiohttp
+import pytest
 from benchmark_modules import benchmark
 
 from collection_search.adapters.crawl.extract import extract
@@ -54,3 +55,22 @@ def test_the_report_shows_figures_beside_their_goals() -> None:
     assert "| fetch + extraction / extraction, 2 processes | 1.00 | >= 0.85 |" in text
     assert "| safe fetch | 1.5 | 7.0 |" in text
     assert "Linux" in text or "Darwin" in text or "Windows" in text
+
+
+def test_a_missed_goal_is_told_and_ends_the_program_with_failure() -> None:
+    rounds = {name: [told(10, 1.0), told(10, 1.1)] for name in crawl.TITLES}
+    assert crawl.missed(rounds) == []
+    rounds["gate"] = [told(10, 2.0), told(10, 2.2)]
+    rounds["big-1"] = [told(10, 1.0), told(10, 1.0) | {"held_ms": 20.5}]
+    rounds["bare"][0]["held_ms"] = 99.0  # not ours
+    assert [line.partition(":")[0] for line in crawl.missed(rounds)] == [
+        "gate / bare aiohttp",
+        "the same, pages of 9 MB and PDF of 29 MB",
+    ]
+
+
+def test_one_round_has_no_quartiles(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as caught:
+        crawl.main(["--rounds", "1"])
+    assert caught.value.code == 2
+    assert "--rounds: at least 2" in capsys.readouterr().err

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from collection_search.cli import findings
 from collection_search.cli.findings import (
     command,
     ingested,
@@ -138,3 +139,31 @@ def test_a_lowered_threshold_is_told() -> None:
     assert "those from 50 on were taken" in "\n".join(ingested(ended))
     ended["ingestion"] |= {"threshold": 99.0}
     assert "were taken" not in "\n".join(ingested(ended))
+
+
+def test_what_changed_is_told_unless_all_is_new() -> None:
+    """Beside how many pages are stored."""
+    counts = {"stored": 3, "failed": 0, "pending": 0, "to_fetch": 0, "retired": 1}
+    status = {**counts, "new": 1, "changed": 0, "unchanged": 2}
+    receipt: dict[str, Any] = {"collection": "tea", "count": 4, "status": status}
+    (line,) = ingested({"ingestion": receipt})
+    assert line == "Collection tea: 3 of 4 pages stored (1 new, 2 unchanged), 1 gone"
+    receipt["status"] = {**counts, "new": 3, "changed": 0, "unchanged": 0}
+    (line,) = ingested({"ingestion": receipt})
+    assert line == "Collection tea: 3 of 4 pages stored, 1 gone"
+
+
+def test_what_lacks_its_extra_is_not_installed(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The extra is named instead."""
+    output = {
+        "telemetry": {"nodes": {"k_embedding_rank": {"embedder": "lexical"}}},
+        "search": {"provider": "offline"},
+        "strategy": {"model": "openai:x"},
+    }
+    monkeypatch.setattr(findings, "find_spec", lambda _: None)
+    _, provider, embeddings = findings.going_live(output)
+    assert "; ddgs with the extra [ddgs])" in provider
+    assert "ddgs," not in provider
+    assert embeddings.endswith("(installed: openai; local with the extra [local])")
+    monkeypatch.setattr(findings, "find_spec", lambda _: object())
+    assert list(findings.going_live(output))[2].endswith("(installed: local, openai)")

@@ -175,3 +175,44 @@ def test_json_schema_shows_names_only() -> None:
     fields = SearchContext.model_json_schema()["properties"]
     assert {"provider", "model", "embeddings", "ranking_profile", "case_id"} <= fields.keys()
     assert not {"tenant_id", "store", "trigger", "spans", "settings", "run_id"} & fields.keys()
+
+
+@pytest.mark.parametrize(
+    ("fallback", "is_there", "missing"),
+    [
+        ("wikipedia", True, None),
+        ("brave", False, "BRAVE_API_KEY"),
+        ("tavily", False, "TAVILY_API_KEY"),
+        ("searxng", False, "SEARXNG_URL"),
+        ("serper", False, None),
+    ],
+    ids=["needs no key", "no key", "a trial without key", "no address", "the first itself"],
+)
+async def test_a_fallback_is_there_or_says_what_it_lacks(
+    tmp_path: Path, fallback: str, is_there: bool, missing: str | None
+) -> None:
+    """Once, in words for a person."""
+    settings = Settings.load(
+        home=tmp_path,
+        providers={"serper": {"api_key": "made-up-0123456789"}},
+        use_fallback=True,
+        fallback_provider=fallback,
+    )
+    context = SearchContext(settings=settings, provider="serper")
+    providers, notices = await context.search_providers()
+    names = [one.adapter.provider_name for one in providers]
+    assert names == (["serper", fallback] if is_there else ["serper"])
+    assert len(notices) == bool(missing)
+    assert all(missing in notice for notice in notices if missing)
+
+
+async def test_a_fallback_that_nobody_knows_is_refused(tmp_path: Path) -> None:
+    """A typing error would otherwise be noticed on the day on which it is needed."""
+    settings = Settings.load(
+        home=tmp_path,
+        providers={"serper": {"api_key": "made-up-0123456789"}},
+        use_fallback=True,
+        fallback_provider="brvae",
+    )
+    with pytest.raises(ConfigError, match="'brvae'"):
+        await SearchContext(settings=settings, provider="serper").search_providers()

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from collection_search.adapters.crawl.addresses import Gate, judged_host
+from collection_search.adapters.crawl.addresses import Gate
+from collection_search.adapters.crawl.hosts import judged_host
 from collection_search.errors import ConfigError, FetchError
 
 GATE = Gate()

@@ -18,7 +18,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 from collection_search.adapters.crawl.extraction import Extraction
-from collection_search.adapters.crawl.extraction_process import Limits
+from collection_search.adapters.crawl.extraction_process import ExtractionProcess, Limits
+from collection_search.adapters.crawl.watch import Watch
 from collection_search.errors import FetchError
 from collection_search.testing.hostile_site.documents import pdf, stacked_bomb
 from collection_search.testing.hostile_site.replies import MARKER, PAGE
@@ -156,6 +157,20 @@ async def test_a_process_that_was_killed_from_outside_may_be_tried_again(
         await reading
     assert (caught.value.reason, caught.value.retryable) == ("extraction_killed", True)
     assert MARKER in (await extraction.extract(PAGE, name="a.html")).text
+
+
+def test_a_process_that_is_slow_to_end_by_itself_was_not_killed_from_outside() -> None:
+    """It ended over the document, so the next attempt would end likewise."""
+    dies = "import os, sys, time; os.close(1); time.sleep(0.3); sys.exit(1)"
+    watch = Watch()
+    worker = ExtractionProcess(Limits(), watch)
+    worker._process = subprocess.Popen(
+        [sys.executable, "-c", dies], stdin=subprocess.PIPE, stdout=subprocess.PIPE
+    )
+    with pytest.raises(FetchError, match="exit code 1") as caught:
+        worker.read(PAGE, "a.html", None)
+    assert (caught.value.reason, caught.value.retryable) == ("extraction_killed", False)
+    watch.stop()
 
 
 async def test_a_cancelled_document_holds_nobody_up(extraction: Extraction) -> None:

@@ -532,6 +532,40 @@ async def test_without_rules_all_is_allowed(site, robots):
     assert (await page_of(site)).body == PAGE
 
 
+async def test_rules_that_are_throttled_are_asked_for_again(site):
+    """A site that is asked too much has rules all the same."""
+    clock = FakeClock()
+    site.routes |= {"/robots.txt": [answer(b"", 429), CLOSED], "/page": answer()}
+    fetcher = SafeFetcher(policy_for(site), clock=clock, sleep=clock.asleep)
+    await fetcher.fetch(site.url())
+    clock.advance(61)
+    with pytest.raises(FetchError) as caught:
+        await fetcher.fetch(site.url())
+    assert caught.value.reason == "robots_disallowed"
+    await fetcher.aclose()
+
+
+async def test_a_caller_that_gives_up_ends_the_load_of_the_rules(site):
+    """Else its connection would stay busy for nobody."""
+    asked = asyncio.Event()
+
+    async def never(_: Any) -> bytes:
+        asked.set()
+        await asyncio.Event().wait()
+        raise AssertionError
+
+    site.routes["/robots.txt"] = never
+    fetcher = SafeFetcher(policy_for(site, per_host_connections=1))
+    waiting = asyncio.ensure_future(fetcher.fetch(site.url()))
+    await asyncio.wait_for(asked.wait(), PATIENCE_S)
+    waiting.cancel()
+    await asyncio.wait([waiting])
+    site.routes["/robots.txt"] = NOTHING
+    async with asyncio.timeout(PATIENCE_S / 4):  # less than the share that a load has
+        await fetcher.fetch(site.url())
+    await fetcher.aclose()
+
+
 async def test_robots_elsewhere(site):
     site.routes |= {"/robots.txt": moved("/rules"), "/rules": CLOSED}
     assert (await error_of(site)).reason == "robots_disallowed"

@@ -149,7 +149,7 @@ async def test_a_fetcher_that_is_dropped_closes_its_connections(recwarn) -> None
     """The session is closed before anything could complain that it is not."""
     fetcher = SafeFetcher(FetchPolicy(robots=True))
     home = await fetcher._homes.get()
-    session, alive = home.session, weakref.ref(fetcher)
+    session, alive = home.session._session, weakref.ref(fetcher)
     del fetcher, home
     gc.collect()
     assert alive() is None

@@ -122,7 +122,7 @@ def test_sockets_of_the_crawl_are_opened_by_the_dial_alone():
     }
     assert makers == {"dial.py"}
     sessions = {path.name for path in crawl.glob("*.py") if "ClientSession(" in path.read_text()}
-    assert sessions == {"fetch.py"}
+    assert sessions == {"polite_session.py"}
 
 
 @pytest.mark.parametrize(

@@ -72,6 +72,12 @@ def test_documentation_is_found(question, name):
     assert best.embedding_rank_score >= 50
 
 
+def test_a_score_that_falls_short_is_rounded_down():
+    """The best never reads as if it sufficed."""
+    with pytest.raises(QualityThresholdError, match=r"scores 50 or more: the best of 2 scores 49.9"):
+        select_for_ingestion([49.97, 12.0], min_score=60, top_k=10)
+
+
 @pytest.mark.parametrize("question", UNANSWERED)
 def test_off_topic_pages_are_refused(question):
     """The same pages do not pass for questions that they do not answer."""

@@ -48,7 +48,7 @@ def answer(**more: Any) -> SearchAdapterResponse:
 NONSENSE = (-1000.0, float("nan"), float("inf"), 1e308, 10**400, "7", True)
 
 
-@pytest.mark.parametrize("said", NONSENSE)
+@pytest.mark.parametrize("said", NONSENSE, ids=lambda said: str(said)[:9])
 def test_a_price_that_cannot_be_is_not_believed(said: Any) -> None:
     """The list price counts then, and for units and requests the usual one."""
     assert cost_of("exa", answer(cost_usd=said)) == cost_of("exa", answer())
@@ -56,7 +56,7 @@ def test_a_price_that_cannot_be_is_not_believed(said: Any) -> None:
 
 
 @pytest.mark.parametrize("face", FACES)
-@pytest.mark.parametrize("said", NONSENSE)
+@pytest.mark.parametrize("said", NONSENSE, ids=lambda said: str(said)[:9])
 def test_the_ceiling_holds_whatever_a_provider_says(said: Any, face: str) -> None:
     """A cost below nothing buys no further search."""
     budget = RunBudget(0.01)

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 _START_S: Final = 120.0
 """A process that is not ready by then never will be."""
-_EXIT_S: Final = 1.0
+_EXIT_S: Final = 5.0
 """For a process that has closed its pipes; one that is late or stopped was killed already."""
 _KEPT: Final = ("PATH", "SYSTEMROOT", "LANG", "LC_ALL", "LC_CTYPE", "TMPDIR", "LD_LIBRARY_PATH")
 """What a worker sees of the environment: no key, no proxy, no setting."""

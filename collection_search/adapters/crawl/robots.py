@@ -203,7 +203,10 @@ class RobotsCache:
             outcome: Rules | FetchError = await self._load(origin)
         except FetchError as error:
             outcome = error
-        self._loading.pop(origin, None)
+        finally:
+            mine = self._loading.get(origin)
+            if mine is not None and mine.task is asyncio.current_task():
+                del self._loading[origin]
         is_brief = isinstance(outcome, FetchError) or outcome.is_brief
         until = self._monotonic() + (_KEEP_BRIEFLY_S if is_brief else _KEEP_S)
         self._forget(origin)

@@ -22,9 +22,7 @@ KEY = "example.com/a"
 class FetchingContract(StoreContract):
     """Pages that are fetched, found unchanged, found gone, put off, and given up."""
 
-    def _wish(
-        self, *names: str, scope: TenantScope = MINE, known: KnownPages = "retry"
-    ) -> Ticket:
+    def _wish(self, *names: str, scope: TenantScope = MINE, known: KnownPages = "retry") -> Ticket:
         """Enqueue pages of which only the address is known."""
         items = [IngestionItem(page.url, page.url_key, page.title) for page in map(document, names)]
         return self.store.ledger.enqueue(IngestionRequest(scope, items, known=known))
@@ -183,7 +181,7 @@ class FetchingContract(StoreContract):
         ticket = self._wish("a", known="renew")
         assert (self._state(ticket), self._changes(ticket)) == ("to_fetch", [None])
         claim = self._take()
-        assert (claim.is_refresh, claim.validators, claim.title) == (True, VERSION, "Page a")
+        assert (claim.is_refresh, claim.validators) == (True, VERSION)
         assert self._texts("tea") == ["tea"]
         assert self.store.ledger.unchanged(claim, self._got(status=304))
         assert self._changes(ticket) == ["unchanged"]
@@ -234,11 +232,19 @@ class FetchingContract(StoreContract):
         assert self._take().validators == Validators('"2"', VERSION.last_modified)
 
     def test_nothing_stored_is_never_unchanged(self) -> None:
-        """A site that says so without being asked does not make an empty document."""
-        self._wish("a")
-        claim = self._take()
-        assert not self.store.ledger.unchanged(claim, self._got(status=304))
-        assert self._store(claim)
+        """A site that says so without being asked makes no document, and holds no row."""
+        ticket = self._wish("a")
+        for attempt in range(1, MAX_ATTEMPTS + 1):
+            claim = self._take()
+            assert (claim.attempts, claim.validators) == (attempt, Validators())
+            assert not self.store.ledger.unchanged(claim, self._got(status=304))
+            assert self._state(ticket) == "to_fetch"
+        assert self.store.ledger.sweep() == 1
+        (row,) = self._status(ticket).rows
+        assert (row.state, row.error) == (
+            "dead",
+            "The site says that the page has not changed, but nothing of it is stored.",
+        )
 
     def test_a_vanished_page_is_retired(self) -> None:
         """Its document goes, the reason stays, and it does not count as waiting or failed."""

@@ -50,6 +50,26 @@ class LedgerContract(FetchingContract):
         (hit,) = self._found("tea")
         assert hit.document.provenance == {"note": "good", "ticket_id": ticket.ticket_id}
 
+    def test_a_claim_says_why_the_last_look_failed(self) -> None:
+        """Of a stored page, at the next look alone; nobody can say so from outside."""
+        self._put("a", "tea")
+        said = {"failed_before": "gone: forged"}
+        forged = IngestionItem("https://example.com/a", "example.com/a", "A", None, said)
+        seen = []
+        for error, known in (("gone: 404", None), ("refused", "retry"), (None, None), ("x", None)):
+            if known is None:
+                self.store.ledger.refetch(MINE)
+            else:
+                self.store.ledger.enqueue(IngestionRequest(MINE, [forged]))
+            claim = self.store.ledger.claim("worker", lease_s=LEASE_S, fetch=True)
+            assert claim is not None
+            seen.append(claim.provenance.get("failed_before"))
+            if error is None:
+                assert self._finish(claim, "tea")
+            else:
+                self.store.ledger.fail(claim, error, retry_in_s=None)
+        assert seen == [None, "gone: 404", "refused", None]
+
     def test_its_text_may_come_later(self) -> None:
         """Once a run delivers the text, the page waits for a worker."""
         item = IngestionItem("https://example.com/a", "example.com/a", "A")

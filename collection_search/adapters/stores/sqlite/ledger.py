@@ -27,6 +27,7 @@ from .ledger_rows import (
     DONE,
     IDLE,
     KEPT,
+    NOTHING_STORED,
     OVERDUE,
     PUT_BACK,
     RETIRED,
@@ -153,7 +154,8 @@ class SQLiteLedger:
     def unchanged(self, claim: Claim, fetched: Fetched) -> bool:
         """Mark the row stored again without touching its chunks.
 
-        False when another worker has taken the row over, or when nothing is stored for the page.
+        False when another worker has taken the row over, or when nothing is stored for the page:
+        it goes back to be fetched whole.
         """
         known, now = claim.validators, self._clock()
         validators = replace(
@@ -164,6 +166,7 @@ class SQLiteLedger:
         with self._database.write() as connection:
             collection = found_id(connection, claim.scope)
             if text_hash_of(connection, collection, claim.url_key) is None:
+                changed(connection, claim, NOTHING_STORED)
                 return False
             if not changed(connection, claim, DONE):
                 return False

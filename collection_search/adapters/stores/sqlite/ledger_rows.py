@@ -16,6 +16,8 @@ if TYPE_CHECKING:
 
     from ....records import Fetched, IngestionItem, KnownPages
 
+FAILED_BEFORE: Final = "failed_before"
+"""Where a claim's provenance says why the last look at the stored page failed."""
 NEEDS_FETCH: Final = "(refresh OR content_ref IS NULL)"
 IDLE: Final = f"state = CASE WHEN {NEEDS_FETCH} THEN 'to_fetch' ELSE 'waiting' END"
 """Where an idle row belongs: with those to fetch, or with those whose text is staged."""
@@ -32,16 +34,29 @@ _REF: Final = (
 )
 _RENEWS: Final = (
     "(:renews AND excluded.content_ref IS NULL AND state = 'stored'"
-    " AND (fetched IS NOT NULL OR json_extract(provenance, '$.fetched_at') IS NOT NULL))"
+    " AND (fetched IS NOT NULL OR json_extract(provenance, '$.page_kind') IS NOT NULL))"
 )
-_REFRESH: Final = f"((refresh AND NOT {_TAKES_TEXT}) OR {_RENEWS})"
+_WAS_GONE: Final = "(state = 'retired' AND excluded.content_ref IS NULL)"
+_REFRESH: Final = f"((refresh AND NOT {_TAKES_TEXT}) OR {_RENEWS} OR {_WAS_GONE})"
+
+
+def _remembering(provenance: str) -> str:
+    """Return the provenance with why the last look at a stored page failed, if it did."""
+    return f"""CASE
+        WHEN state = 'dead' AND refresh AND json_valid({provenance})
+            THEN json_set({provenance}, '$.{FAILED_BEFORE}', error)
+        WHEN instr({provenance}, '"{FAILED_BEFORE}"')
+            THEN json_remove({provenance}, '$.{FAILED_BEFORE}')
+        ELSE {provenance} END"""
+
+
 ACCEPT: Final = f"""
     INSERT INTO ledger (collection_id, url_key, url, title, content_ref, provenance, state)
     VALUES (:collection, :url_key, :url, :title, :content_ref, :provenance,
             CASE WHEN :content_ref IS NULL THEN 'to_fetch' ELSE 'waiting' END)
     ON CONFLICT (collection_id, url_key) DO UPDATE SET
         url = excluded.url, title = coalesce(nullif(excluded.title, ''), title),
-        provenance = excluded.provenance,
+        provenance = {_remembering("excluded.provenance")},
         content_ref = {_REF}, refresh = {_REFRESH}, change = NULL, {AFRESH},
         state = CASE WHEN {_REFRESH} OR ({_REF}) IS NULL THEN 'to_fetch' ELSE 'waiting' END
     WHERE state = 'retired' OR (state = 'dead' AND :retries) OR {_RENEWS}
@@ -67,7 +82,7 @@ def next_row(*, fetch: bool) -> str:
     """
     kinds = {
         "waiting": "",
-        "working": "" if fetch else f" AND NOT {NEEDS_FETCH}",
+        "working": f" AND (NOT {NEEDS_FETCH}{f' OR {_FREE}' if fetch else ''})",
         "to_fetch": f" AND {_FREE}" if fetch else None,
     }
     candidates = " UNION ALL ".join(
@@ -90,6 +105,10 @@ def next_row(*, fetch: bool) -> str:
 BURIED: Final = "state = 'dead', owner = NULL, error = ?, changed_at = ?"
 DONE: Final = "state = 'stored', owner = NULL, error = NULL, refresh = 0, postponed = 0"
 RETIRED: Final = "state = 'retired', owner = NULL, error = ?, refresh = 0, postponed = 0"
+NOTHING_STORED: Final = (
+    f"{PUT_BACK}, due = 0, fetched = NULL,"
+    " error = 'The site says that the page has not changed, but nothing of it is stored.'"
+)
 OVERDUE: Final = "(state = 'working' AND due <= :now)"
 SPENT: Final = (
     "(state IN ('waiting', 'working', 'to_fetch') AND due <= :now AND attempts >= :max_attempts)"
@@ -120,8 +139,9 @@ def refetch(*, only_these: bool) -> tuple[str, str]:
     chosen = _THESE if only_these else _ALL
     return (
         f"""
-        UPDATE ledger SET state = 'to_fetch', refresh = 1, change = NULL, {AFRESH} WHERE {chosen}
-            AND (state IN ('stored', 'retired') OR (state = 'dead' AND {NEEDS_FETCH}))
+        UPDATE ledger SET state = 'to_fetch', refresh = 1, change = NULL, {AFRESH},
+            provenance = {_remembering("provenance")}
+        WHERE {chosen} AND (state IN ('stored', 'retired') OR (state = 'dead' AND {NEEDS_FETCH}))
         """,
         f"SELECT url_key FROM ledger WHERE {chosen} AND state != 'dead' ORDER BY id",
     )
@@ -146,7 +166,15 @@ DEAD: Final = """
 
 
 _OWN_FACTS: Final = frozenset(
-    {"ticket_id", "fetched_at", "checked_at", "final_url", "canonical_url", "page_kind"}
+    {
+        "ticket_id",
+        "fetched_at",
+        "checked_at",
+        "final_url",
+        "canonical_url",
+        "page_kind",
+        FAILED_BEFORE,
+    }
 )
 """What only the store says of a page: which ticket it is on, and how it was fetched."""
 

@@ -21,7 +21,9 @@ if TYPE_CHECKING:
 
 COSINE_WEIGHT: Final = 0.7
 """Against 0.3 for BM25, both standardised: best of the fusions compared on seven labelled sets."""
-MAX_MATRICES: Final = 8
+MAX_BYTES: Final = 256 * 1024 * 1024
+"""Of all matrices kept; the one searched last is kept whatever its size."""
+MAX_MATRICES: Final = 256
 SCAN_ALL: Final = 0.25
 """Share of the vectors from which on all are compared."""
 
@@ -32,6 +34,10 @@ class _Matrix(NamedTuple):
     """In rising order."""
     documents: NDArray[np.int64]
     vectors: Vectors
+
+    @property
+    def bytes(self) -> int:
+        return self.ids.nbytes + self.documents.nbytes + self.vectors.nbytes
 
 
 class Cosines:
@@ -78,11 +84,24 @@ class Cosines:
 
 
 class VectorCache:
-    """The matrices of the collections searched last, each valid until its collection changes."""
+    """The matrices of the collections searched last, each valid until its collection changes.
 
-    def __init__(self) -> None:
+    As many as fit into `max_bytes`, and the last one.
+    """
+
+    def __init__(self, max_bytes: int = MAX_BYTES) -> None:
+        self._max_bytes = max_bytes
         self._matrices: OrderedDict[int, _Matrix] = OrderedDict()
         self._lock = threading.Lock()
+
+    @property
+    def bytes(self) -> int:
+        """Return the size of what is kept."""
+        with self._lock:
+            return self._bytes()
+
+    def _bytes(self) -> int:
+        return sum(matrix.bytes for matrix in self._matrices.values())
 
     def cosines(
         self,
@@ -115,14 +134,20 @@ class VectorCache:
         ).fetchone()["changes"]
         with self._lock:
             cached = self._matrices.get(collection)
-        if cached is None or cached.changes != changes:
-            cached = _load(connection, collection, changes)
+            if cached is not None and cached.changes == changes:
+                self._matrices.move_to_end(collection)
+                return cached
+            self._matrices.pop(collection, None)
+        cached = None  # it is not to be in memory beside the one that comes
+        loaded = _load(connection, collection, changes)
         with self._lock:
-            self._matrices[collection] = cached
+            self._matrices[collection] = loaded
             self._matrices.move_to_end(collection)
-            while len(self._matrices) > MAX_MATRICES:
+            while len(self._matrices) > 1 and (
+                len(self._matrices) > MAX_MATRICES or self._bytes() > self._max_bytes
+            ):
                 self._matrices.popitem(last=False)
-        return cached
+        return loaded
 
 
 def _other_size(
