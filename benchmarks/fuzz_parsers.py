@@ -40,9 +40,9 @@ from collection_search.testing.provider_server import DIALECTS
 from collection_search.testing.providers.google import ENGINE_ID
 from collection_search.testing.providers.pages import found as pages
 from collection_search.testing.providers.wire import KEY, ProviderRequest
-from collection_search.tools.search_answers import checked
-from collection_search.tools.search_attempts import cost_of
-from collection_search.tools.search_rows import valid_results
+from collection_search.tools.searching.answers import checked
+from collection_search.tools.searching.attempts import cost_of
+from collection_search.tools.searching.rows import valid_results
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

@@ -29,7 +29,7 @@ from collection_search.evaluation import (
     trade_off,
 )
 from collection_search.scoring import DENSE, LEXICAL, forget_judged
-from collection_search.tools.evaluate_report import PACKAGES
+from collection_search.tools.evaluation.report import PACKAGES
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence

@@ -6,14 +6,14 @@ from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, Any
 
 from collection_search.spans import NULL_SINK
-from collection_search.tools.account import Account
-from collection_search.tools.search_route import search_route
+from collection_search.tools.money.account import Account
+from collection_search.tools.searching.route import search_route
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
 
     from collection_search import SearchContext
-    from collection_search.tools.search_route import SearchRoute
+    from collection_search.tools.searching.route import SearchRoute
 
 
 @asynccontextmanager

@@ -15,8 +15,8 @@ from .screen import Screen, printable
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from ..tools.doctor import Diagnosis
-    from ..tools.doctor_findings import Finding
+    from ..tools.doctor.diagnosis import Diagnosis
+    from ..tools.doctor.findings import Finding
 
 _STYLES: Final = {"ok": "green", "failed": "red", "unchecked": "yellow", "off": "dim"}
 _STATES: Final = {
@@ -46,7 +46,7 @@ def doctor(
     """
     from ..context import SearchContext
     from ..settings import Settings
-    from ..tools.doctor import diagnose
+    from ..tools.doctor.diagnosis import diagnose
 
     screen = Screen(as_json=as_json)
     context = SearchContext(settings=Settings.load())

@@ -16,9 +16,9 @@ from .screen import Screen
 
 if TYPE_CHECKING:
     from ..ports import Embedder
-    from ..tools.beir import Dataset
-    from ..tools.evaluate import Model
-    from ..tools.evaluate_pools import Corpus
+    from ..tools.evaluation.beir import Dataset
+    from ..tools.evaluation.evaluate import Model
+    from ..tools.evaluation.pools import Corpus
 
 app = typer.Typer(add_completion=False, rich_markup_mode=None)
 
@@ -49,7 +49,7 @@ def evaluate(
 
     Prints tables with intervals, against the ranking's rivals.
     """
-    from ..tools.beir import load
+    from ..tools.evaluation.beir import load
 
     screen, context = Screen(as_json=as_json), search_context(embeddings=embeddings)
     if report is not None and (report.is_dir() or not report.absolute().parent.is_dir()):
@@ -75,7 +75,7 @@ def evaluate(
 def _indexed(dataset: Dataset, screen: Screen) -> Corpus:
     """Return the corpus, searched with an index that is thrown away again."""
     from ..adapters.stores.sqlite import SQLiteStore
-    from ..tools.evaluate_pools import indexed
+    from ..tools.evaluation.pools import indexed
 
     with (
         TemporaryDirectory(prefix="collection-search-") as folder,
@@ -89,7 +89,7 @@ def _indexed(dataset: Dataset, screen: Screen) -> Corpus:
 
 
 def _measured(corpus: Corpus, embedder: Embedder, home: Path, screen: Screen) -> Model:
-    from ..tools.evaluate import measured
+    from ..tools.evaluation.evaluate import measured
 
     with screen.bar("Embedding") as advance:
         model = asyncio.run(measured(corpus, embedder, folder=home, progress=advance))
@@ -101,8 +101,8 @@ def _measured(corpus: Corpus, embedder: Embedder, home: Path, screen: Screen) ->
 def _judge(corpus: Corpus, model: Model | None, screen: Screen, report: Path | None) -> None:
     from dataclasses import asdict
 
-    from ..tools.evaluate import evaluated
-    from ..tools.evaluate_report import Environment, markdown
+    from ..tools.evaluation.evaluate import evaluated
+    from ..tools.evaluation.report import Environment, markdown
 
     with screen.bar("Ranking") as advance:
         found = evaluated(corpus, model, advance)

@@ -36,7 +36,7 @@ def export(
 
     Two collections with the same content give the same lines, whenever they were filled.
     """
-    from ..tools.portable import export_file, export_lines
+    from ..tools.portable.files import export_file, export_lines
 
     store, scope = found(name, search_context(tenant_id=tenant))
     if output is not None:
@@ -62,7 +62,7 @@ def import_(
 
     Pages that the collection has already are replaced. An interrupted import can be repeated.
     """
-    from ..tools.portable import import_file
+    from ..tools.portable.files import import_file
     from ..tools.retrieve import scope_of
 
     store, owner = stored(search_context(tenant_id=tenant))

@@ -58,7 +58,7 @@ def search(
 ) -> None:
     """Search once, without ranking and without keeping anything."""
     from ..text import normalize_query
-    from ..tools.search_route import reason_of
+    from ..tools.searching.route import reason_of
 
     screen = Screen(as_json=as_json)
     cassette = cassette_of(record, replay)
@@ -96,8 +96,8 @@ def search(
 async def _search(
     query: str, context: SearchContext, max_results: int, options: SearchOptions
 ) -> WebSearchResponse:
-    from ..tools.account import Account
-    from ..tools.search_route import search_route
+    from ..tools.money.account import Account
+    from ..tools.searching.route import search_route
 
     ids, sink = context.ids(), await context.sink()
     account = Account(context, ids)

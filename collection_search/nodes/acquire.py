@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any, Final
 from ..bridge import offload
 from ..errors import InputError
 from ..masking import captured_query, loggable
-from ..tools.search_route import search_route
-from ..tools.storage_rights import may_store
+from ..tools.ingestion.storage_rights import may_store
+from ..tools.searching.route import search_route
 from ..urls import url_key
 from .searches import search_report
 from .stage import Stage, stage

@@ -9,7 +9,7 @@ from ..errors import QualityThresholdError
 from ..masking import loggable, told
 from ..records import IngestionItem, IngestionRequest, QuestionRecord, TenantScope
 from ..scoring import select_for_ingestion
-from ..tools.questions import remember
+from ..tools.ingestion.questions import remember
 from .stage import Stage, stage
 
 if TYPE_CHECKING:

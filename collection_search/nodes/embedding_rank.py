@@ -19,7 +19,7 @@ from ..exchanges import embedded_answer, read_embedded_answer
 from ..masking import loggable, told
 from ..records import Embedded
 from ..scoring import LEXICAL, Calibration, Judged, Page, judged, ranked
-from ..tools.account import answer_key
+from ..tools.money.account import answer_key
 from .stage import Stage, stage
 
 if TYPE_CHECKING:

@@ -11,7 +11,7 @@ from ..exchanges import plan_answer, read_plan_answer
 from ..masking import captured_query, loggable, told
 from ..prompts import strategy_messages
 from ..strategy import MAX_QUERIES, MIN_QUERIES, complete_queries, fallback_queries
-from ..tools.account import answer_key
+from ..tools.money.account import answer_key
 from .stage import Stage, stage
 
 if TYPE_CHECKING:

@@ -10,7 +10,7 @@ from ..errors import CollectionSearchError
 from ..masking import loggable, told
 from ..records import IngestionRequest, QuestionRecord, TenantScope
 from ..tools.ingest import staged_items
-from ..tools.questions import remember
+from ..tools.ingestion.questions import remember
 from .stage import Stage, stage
 
 if TYPE_CHECKING:

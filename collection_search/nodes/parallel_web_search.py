@@ -12,7 +12,7 @@ from ..bridge import offload
 from ..errors import CostLimitReached
 from ..masking import captured_query, loggable
 from ..options import SearchOptions
-from ..tools.search_route import SearchRoute, search_route
+from ..tools.searching.route import SearchRoute, search_route
 from ..urls import url_key
 from .searches import query_report, search_report
 from .stage import Stage, stage

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ..tools.search_route import reason_of
+from ..tools.searching.route import reason_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from ..context import SearchContext
 from ..costs import total_cost
 from ..masking import told
-from ..tools.account import Account
+from ..tools.money.account import Account
 
 if TYPE_CHECKING:
     from langgraph.runtime import Runtime

@@ -10,10 +10,10 @@ from ..bridge import offload, run_blocking
 from ..context import SearchContext
 from ..errors import CollectionSearchError, IngestError, InputError
 from ..records import IngestionItem, IngestionRequest, Ticket
-from .engine import IngestionEngine, engine_of
+from .ingestion.engine import IngestionEngine, engine_of
+from .ingestion.sites import distinct, pages_of
+from .ingestion.storage_rights import storable
 from .retrieve import scope_of
-from .sites import distinct, pages_of
-from .storage_rights import storable
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from ..ports import Embedder, SpanSink, Storage
     from ..records import StagedSession, TicketStatus
     from ..settings import Settings
-    from .engine import ReaderSource
+    from .ingestion.engine import ReaderSource
 
 __all__ = [
     "IngestionEngine",

@@ -19,7 +19,7 @@ from ..errors import InputError, InvalidUrlError, ModelError
 from ..records import Chunk, Document
 from ..text import excerpt, plain
 from ..urls import normalize_url
-from .portable_rows import NO_PAGE
+from .portable.rows import NO_PAGE
 from .retrieve import aretrieve, embedder_for, question_vector, scope_of
 
 if TYPE_CHECKING:

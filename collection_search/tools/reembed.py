@@ -11,7 +11,7 @@ from ..bridge import offload, run_blocking
 from ..context import SearchContext
 from ..costs import embedding_cost
 from ..errors import ModelError
-from .engine import engine_of
+from .ingestion.engine import engine_of
 from .retrieve import refuse_unknown, scope_of
 
 if TYPE_CHECKING:

@@ -27,8 +27,8 @@ from ..keys import variable_of
 from ..resolve import adapter_of
 from ..settings import ProviderAccess, Settings
 from ..text import normalize_query
-from .account import Account
-from .search_route import SearchRoute, search_route
+from .money.account import Account
+from .searching.route import SearchRoute, search_route
 
 if TYPE_CHECKING:
     from ..contracts import SearchResult

@@ -42,15 +42,15 @@ from ..options import NO_OPTIONS, SearchOptions, utc_today
 from ..ports import BaseSearchAdapter, SearchAdapter, SpanSink, SupportsOptions, TraceRef
 from ..ports.searching import provider_name
 from ..text import plain
-from .page_contents import wants_texts, with_texts
-from .retry import RetrySchedule
-from .search_answers import whole_number
-from .search_attempts import Attempts, OutOfTimeError, Rules, price_of
-from .search_calls import Asked, AwaitingCaller, BlockingCaller, Caller, finished
-from .search_input import clean, complete, seconds, whole
-from .search_options import fitting, settled
-from .search_report import Failure, SearchReport
-from .search_rows import valid_results, without_duplicates
+from .searching.answers import whole_number
+from .searching.arguments import clean, complete, seconds, whole
+from .searching.attempts import Attempts, OutOfTimeError, Rules, price_of
+from .searching.calls import Asked, AwaitingCaller, BlockingCaller, Caller, finished
+from .searching.contents import wants_texts, with_texts
+from .searching.options import fitting, settled
+from .searching.report import Failure, SearchReport
+from .searching.retry import RetrySchedule
+from .searching.rows import valid_results, without_duplicates
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Mapping, Sequence
@@ -59,7 +59,7 @@ if TYPE_CHECKING:
     from ..costs import RunBudget
     from ..ports import PageReader
     from ..resilience.guard import ProviderGuard
-    from .search_cache import SearchCache
+    from .searching.cache import SearchCache
 
 __all__ = [
     "BaseSearchAdapter",

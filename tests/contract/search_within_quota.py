@@ -11,8 +11,8 @@ from collection_search import SearchContext, Settings, WebSearchError, WebSearch
 from collection_search.bridge import run_blocking
 from collection_search.spans import NULL_SINK
 from collection_search.testing import example_context
-from collection_search.tools.account import Account
-from collection_search.tools.search_route import search_route
+from collection_search.tools.money.account import Account
+from collection_search.tools.searching.route import search_route
 
 PATIENCE_S = 120.0
 

@@ -33,8 +33,8 @@ from collection_search.testing import (
     rows,
 )
 from collection_search.testing.providers.wire import KEY
-from collection_search.tools.search_cache import SearchCache
-from collection_search.tools.search_calls import Asked
+from collection_search.tools.searching.cache import SearchCache
+from collection_search.tools.searching.calls import Asked
 from collection_search.tools.web_search import WebSearchWorker
 
 if TYPE_CHECKING:

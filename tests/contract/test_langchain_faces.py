@@ -18,7 +18,7 @@ from collection_search.context import SearchContext
 from collection_search.errors import ConfigError, InputError
 from collection_search.records import TenantScope
 from collection_search.tools.langchain_faces import CollectionRetriever, CollectionVectorStore
-from collection_search.tools.portable import export_file, import_file
+from collection_search.tools.portable.files import export_file, import_file
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -20,8 +20,8 @@ from collection_search.testing import ProviderServer, ScriptedAdapter, example_c
 from collection_search.testing.providers.brave import Brave
 from collection_search.testing.providers.google import ENGINE_ID
 from collection_search.testing.providers.wire import KEY
-from collection_search.tools.books import clerk
-from collection_search.tools.search_cache import SearchCache
+from collection_search.tools.money.books import clerk
+from collection_search.tools.searching.cache import SearchCache
 
 if TYPE_CHECKING:
     from pathlib import Path

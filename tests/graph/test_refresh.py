@@ -16,7 +16,7 @@ from collection_search.contracts import ProviderSearchResult
 from collection_search.errors import InputError, SearchProviderUnavailable
 from collection_search.records import TenantScope
 from collection_search.testing import ScriptedAdapter, ScriptedEmbedder
-from collection_search.tools.portable import export_file, import_file
+from collection_search.tools.portable.files import export_file, import_file
 from collection_search.urls import url_key
 
 if TYPE_CHECKING:

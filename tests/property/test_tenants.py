@@ -23,7 +23,7 @@ from collection_search.records import (
     TenantScope,
     Ticket,
 )
-from collection_search.tools.portable import export_file, import_file
+from collection_search.tools.portable.files import export_file, import_file
 
 TENANTS = ("one", "one two", "One", "c1", 'x" OR part : c1')
 SCOPES = [TenantScope(t, c) for t in TENANTS for c in ("docs", "two docs")]

@@ -18,8 +18,8 @@ from collection_search.errors import (
     SearchProviderUnavailable,
 )
 from collection_search.testing import FakeClock, RecordingSink, ScriptedAdapter, example_context
-from collection_search.tools.retry import MAX_BACKOFF_S, RetrySchedule
-from collection_search.tools.search_rows import valid_results, without_duplicates
+from collection_search.tools.searching.retry import MAX_BACKOFF_S, RetrySchedule
+from collection_search.tools.searching.rows import valid_results, without_duplicates
 from collection_search.tools.web_search import WebSearchWorker
 from collection_search.urls import normalize_url, url_key
 

@@ -8,7 +8,7 @@ import pytest
 from labelled_data import JUDGEMENTS, PAGES, QUESTIONS, write_dataset
 
 from collection_search.errors import InputError
-from collection_search.tools.beir import load
+from collection_search.tools.evaluation.beir import load
 
 if TYPE_CHECKING:
     from pathlib import Path

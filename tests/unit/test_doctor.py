@@ -18,13 +18,13 @@ from collection_search.testing.keyring import MemoryKeyring
 from collection_search.testing.openai_server import Failure, Raw
 from collection_search.testing.provider_server import DIALECTS
 from collection_search.testing.providers.wire import KEY, Reply
-from collection_search.tools.doctor import Diagnosis, diagnose
+from collection_search.tools.doctor.diagnosis import Diagnosis, diagnose
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from collection_search.tools.doctor_findings import Finding
+    from collection_search.tools.doctor.findings import Finding
 
 WRONG = "another-key-than-that-0123456789"
 FREE = {"tavily", "serpapi", "searxng", "wikipedia"}

@@ -13,8 +13,8 @@ from collection_search import Settings
 from collection_search.adapters.stores.sqlite import SQLiteStore
 from collection_search.pages import ReadPage, Validators
 from collection_search.records import IngestionItem, IngestionRequest, TenantScope
-from collection_search.tools.engine_embedders import Embedders
-from collection_search.tools.engine_page import PageWork
+from collection_search.tools.ingestion.embedders import Embedders
+from collection_search.tools.ingestion.page import PageWork
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -15,9 +15,15 @@ from collection_search.costs import embedding_cost
 from collection_search.evaluation import Interval
 from collection_search.scoring import DENSE, LEXICAL
 from collection_search.testing import ScriptedEmbedder
-from collection_search.tools.beir import load
-from collection_search.tools.evaluate import Evaluation, Figures, Model, evaluated, measured
-from collection_search.tools.evaluate_pools import Corpus, embedded, indexed
+from collection_search.tools.evaluation.beir import load
+from collection_search.tools.evaluation.evaluate import (
+    Evaluation,
+    Figures,
+    Model,
+    evaluated,
+    measured,
+)
+from collection_search.tools.evaluation.pools import Corpus, embedded, indexed
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -14,8 +14,8 @@ from collection_search.errors import InputError, ModelError
 from collection_search.records import Embedded
 from collection_search.scoring import Page
 from collection_search.testing import ScriptedEmbedder
-from collection_search.tools.beir import Dataset, Question, load
-from collection_search.tools.evaluate_pools import (
+from collection_search.tools.evaluation.beir import Dataset, Question, load
+from collection_search.tools.evaluation.pools import (
     BATCH,
     MAX_EMBEDDED,
     Corpus,
@@ -177,7 +177,7 @@ def ids(corpus: Corpus, pages: Sequence[Page]) -> list[str]:
 
 def test_nearest_pages_are_ordered() -> None:
     """By cosine, best first."""
-    from collection_search.tools.evaluate_pools import Space
+    from collection_search.tools.evaluation.pools import Space
 
     vectors = np.array([[1, 0], [0, 1], [0.6, 0.8]], dtype=np.float32)
     space = Space(np.array([[0, 1]], dtype=np.float32), vectors, {"a": 0, "b": 1, "c": 2})

@@ -6,8 +6,8 @@ from dataclasses import replace
 
 from collection_search.evaluation import Interval
 from collection_search.scoring import DENSE, LEXICAL
-from collection_search.tools.evaluate import Difference, Evaluation, Figures
-from collection_search.tools.evaluate_report import Environment, markdown
+from collection_search.tools.evaluation.evaluate import Difference, Evaluation, Figures
+from collection_search.tools.evaluation.report import Environment, markdown
 
 HALF = Interval(0.5, 0.4, 0.6)
 WORDS = Figures("lexical, default", HALF, HALF, HALF, HALF, HALF, HALF, None, 5.25, 7.0)

@@ -19,9 +19,9 @@ from collection_search.context import SearchContext
 from collection_search.errors import IngestError, InputError, ModelError, StoreError
 from collection_search.records import Embedded, IngestionItem, IngestionRequest, TenantScope, Ticket
 from collection_search.testing.embeddings import ScriptedEmbedder
-from collection_search.tools.engine import IngestionEngine, engine_of
 from collection_search.tools.ingest import LedgerTrigger, wait
-from collection_search.tools.ownership import is_gone
+from collection_search.tools.ingestion.engine import IngestionEngine, engine_of
+from collection_search.tools.ingestion.ownership import is_gone
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

@@ -18,8 +18,8 @@ from collection_search.errors import FetchError, InputError, InvalidUrlError
 from collection_search.pages import NotModified, ReadPage, Validators
 from collection_search.records import IngestionItem, IngestionRequest, TenantScope
 from collection_search.testing import RecordingSink, ScriptedEmbedder
-from collection_search.tools.engine import PER_HOST, IngestionEngine
 from collection_search.tools.ingest import engine_for, ingest, wait
+from collection_search.tools.ingestion.engine import PER_HOST, IngestionEngine
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -15,8 +15,8 @@ from collection_search.cassette import Cassette
 from collection_search.contracts import ToolOutcome, WebSearchResponse
 from collection_search.errors import ConfigError
 from collection_search.testing import FakeClock
-from collection_search.tools import books
-from collection_search.tools.account import Account, answer_key
+from collection_search.tools.money import books
+from collection_search.tools.money.account import Account, answer_key
 from collection_search.usage import SpendEntry
 
 if TYPE_CHECKING:

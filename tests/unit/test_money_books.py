@@ -7,7 +7,7 @@ import threading
 from typing import TYPE_CHECKING, Any
 
 from collection_search.adapters.stores.sqlite.usage import SQLiteUsage
-from collection_search.tools.books import Clerk, Page, clerk, looked_up
+from collection_search.tools.money.books import Clerk, Page, clerk, looked_up
 from collection_search.usage import SpendEntry
 
 if TYPE_CHECKING:

@@ -14,7 +14,7 @@ from collection_search.adapters.stores.sqlite import SQLiteStore
 from collection_search.errors import ConfigError, InputError, MissingExtraError
 from collection_search.records import Chunk, Document, TenantScope, digest
 from collection_search.testing.stores.base import axes, chunks, document
-from collection_search.tools.portable import export_file, export_lines, import_file
+from collection_search.tools.portable.files import export_file, export_lines, import_file
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

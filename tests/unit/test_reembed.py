@@ -17,7 +17,7 @@ from collection_search.records import Embedded, IngestionItem, IngestionRequest,
 from collection_search.testing import ScriptedEmbedder
 from collection_search.testing.stores.base import chunks, document
 from collection_search.tools import reembed as module
-from collection_search.tools.engine import engine_of
+from collection_search.tools.ingestion.engine import engine_of
 from collection_search.tools.reembed import Reembedded, areembed, reembed
 from collection_search.tools.retrieve import retrieve
 

@@ -74,7 +74,9 @@ def test_documentation_is_found(question, name):
 
 def test_a_score_that_falls_short_is_rounded_down():
     """The best never reads as if it sufficed."""
-    with pytest.raises(QualityThresholdError, match=r"scores 50 or more: the best of 2 scores 49.9"):
+    with pytest.raises(
+        QualityThresholdError, match=r"scores 50 or more: the best of 2 scores 49.9"
+    ):
         select_for_ingestion([49.97, 12.0], min_score=60, top_k=10)
 
 

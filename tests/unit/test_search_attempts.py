@@ -22,7 +22,7 @@ from collection_search.errors import (
 from collection_search.resilience import ProviderGuard, Quota
 from collection_search.spans import NULL_SINK
 from collection_search.testing import FakeClock, ScriptedAdapter, example_context, rows
-from collection_search.tools.search_attempts import cost_of
+from collection_search.tools.searching.attempts import cost_of
 from collection_search.tools.web_search import WebSearchWorker
 
 CALL: dict[str, Any] = {"query": "asyncio", "context": example_context()}

@@ -12,7 +12,7 @@ from collection_search.contracts import SearchAdapterResponse
 from collection_search.errors import InputError
 from collection_search.ports.searching import provider_name
 from collection_search.testing import RecordingSink, example_context, rows
-from collection_search.tools.search_calls import Asked, Dialect, finished
+from collection_search.tools.searching.calls import Asked, Dialect, finished
 from collection_search.tools.web_search import WebSearchWorker
 
 CONTEXT = example_context()

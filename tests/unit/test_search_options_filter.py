@@ -14,7 +14,7 @@ from pydantic import ValidationError
 from collection_search.adapters.search.wikipedia import WikipediaSearch
 from collection_search.contracts import SearchResult
 from collection_search.options import SearchOptions, in_domains, utc_today
-from collection_search.tools.search_options import fitting, settled
+from collection_search.tools.searching.options import fitting, settled
 from collection_search.tools.web_search import WebSearchWorker
 from collection_search.urls import host_of
 

@@ -31,8 +31,8 @@ from collection_search.settings import ProviderAccess, Settings
 from collection_search.spans import NULL_SINK
 from collection_search.testing import FakeClock, OpenAIServer, ProviderServer, example_context
 from collection_search.testing.providers.wire import KEY
-from collection_search.tools.account import Account
-from collection_search.tools.search_route import search_route
+from collection_search.tools.money.account import Account
+from collection_search.tools.searching.route import search_route
 from collection_search.tools.service import WebSearchService
 from collection_search.tools.web_search import WebSearchWorker
 

@@ -16,7 +16,7 @@ from collection_search.adapters.crawl.web import WebPages, policy_of, user_agent
 from collection_search.bridge import run_blocking
 from collection_search.errors import ConfigError, InputError
 from collection_search.ports import PageReader, SiteReader
-from collection_search.tools.sites import distinct, pages_of
+from collection_search.tools.ingestion.sites import distinct, pages_of
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Iterator

@@ -1,0 +1,1 @@
+"""Whether every part works, and what to do where it does not."""

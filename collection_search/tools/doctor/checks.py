@@ -1,0 +1,148 @@
+"""The doctor's look at model, embedder, store and tracing."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import replace
+from http import HTTPStatus
+from typing import TYPE_CHECKING, Any, Final
+
+from ...bridge import offload
+from ...costs import chat_cost, embedding_cost, priced_on
+from ...errors import ModelError
+from ...registry import load
+from ...resolve import adapter_of, traced
+from ...settings import PREFIX
+from ..held_keys import held_key
+from .findings import Finding, KeyState, Price, failed, settled
+
+if TYPE_CHECKING:
+    from ...registry import Group
+    from ...settings import Settings
+
+_MILLION: Final = 1_000_000
+_REFUSED: Final = {HTTPStatus.UNAUTHORIZED, HTTPStatus.FORBIDDEN}
+_OUT_OF_REACH: Final = {"timeout", "unreachable"}
+_TRACING_KEYS: Final = "Set LANGFUSE_PUBLIC_KEY and LANGFUSE_SECRET_KEY."
+
+
+async def check_model(settings: Settings, *, limit_s: float) -> Finding:
+    """Return what is known of the model that plans queries."""
+    if settings.model is None:
+        return Finding(
+            "model",
+            "none",
+            detail="queries are planned by rules",
+            next_step=f"Set {PREFIX}MODEL, for example to openai:gpt-4o-mini.",
+        )
+    reading, writing = (
+        chat_cost(settings.model, *counts) for counts in ((_MILLION, 0), (0, _MILLION))
+    )
+    price = None
+    if reading is not None:
+        seen = priced_on("chat", settings.model)
+        per = "per million tokens read and written"
+        price = Price(reading, per, seen.isoformat() if seen else None, writing)
+    causes = [_where(settings, "model"), *_key_of(settings, settings.model, ("openai",))]
+    finding = Finding("model", settings.model, configured_by=", ".join(causes), price=price)
+    check = _examined(settings, finding, "models", limit_s)
+    return await settled(finding, check, limit_s=2 * limit_s)
+
+
+async def check_embedder(settings: Settings, *, limit_s: float) -> Finding:
+    """Return what is known of the embedder."""
+    name = settings.embeddings
+    cost, seen = embedding_cost(name, _MILLION), priced_on("embedding", name)
+    price = None
+    if cost is not None:
+        price = Price(cost, "per million tokens", seen.isoformat() if seen else None)
+    if name == "lexical":
+        detail = "similarity by words, computed in this process"
+        return Finding(
+            "embedder", name, "ok", _where(settings, "embeddings"), price=price, detail=detail
+        )
+    own = ("embeddings",) if settings.embeddings_base_url else ("embeddings", "openai")
+    causes = [_where(settings, "embeddings"), *_key_of(settings, name, own)]
+    finding = Finding("embedder", name, configured_by=", ".join(causes), price=price)
+    check = _examined(settings, finding, "embeddings", limit_s)
+    return await settled(finding, check, limit_s=2 * limit_s)
+
+
+async def check_store(settings: Settings, *, tenant: str, limit_s: float) -> Finding:
+    """Return whether the database can be opened, and what the tenant has in it."""
+    finding = Finding("store", "sqlite", configured_by=_where(settings, "home"))
+    return await settled(finding, _opened(settings, finding, tenant), limit_s=limit_s)
+
+
+async def check_tracing(settings: Settings, *, limit_s: float) -> Finding:
+    """Return whether Langfuse takes both keys."""
+    held = held_key(settings, "langfuse")
+    public = settings.langfuse_public_key
+    finding = Finding("tracing", "langfuse")
+    if not settings.langfuse_tracing:
+        return replace(finding, detail="switched off", next_step=f"Set {PREFIX}LANGFUSE_TRACING.")
+    if not held and not public:
+        return replace(finding, next_step=_TRACING_KEYS)
+    finding = replace(finding, configured_by=held.where if held else "LANGFUSE_PUBLIC_KEY")
+    if not traced(settings):
+        return failed(finding, "one of its two keys is missing", _TRACING_KEYS, key="missing")
+    return await settled(finding, _traced(settings, finding, limit_s), limit_s=2 * limit_s)
+
+
+async def _examined(settings: Settings, finding: Finding, group: Group, limit_s: float) -> Finding:
+    """Return what the adapter itself tells; one that can tell nothing without pay says so."""
+    adapter = await adapter_of(settings, group, finding.name)
+    if (acheck := getattr(adapter, "acheck", None)) is None:
+        if finding.name.startswith("local:"):
+            detail = "computed on this machine"
+            return replace(finding, state="ok", key="not needed", detail=detail)
+        return replace(finding, state="unchecked", key="not checked", detail="any call is paid for")
+    try:
+        health = await acheck(timeout=limit_s)
+    except ModelError as error:
+        return _refused(finding, error)
+    key: KeyState = "valid" if health.key_valid else "not checked"
+    return replace(finding, state="ok", reachable=True, key=key, detail=health.detail)
+
+
+def _refused(finding: Finding, error: ModelError) -> Finding:
+    """Return what the failure of a model's endpoint tells."""
+    cause = error.__cause__
+    if getattr(cause, "status_code", None) in _REFUSED:
+        step = "Set the right key, or run: collection-search keys set openai"
+        return failed(finding, str(error), step, key="refused", reachable=True)
+    is_out_of_reach = getattr(cause, "kind", "") in _OUT_OF_REACH
+    step = "Check the network and the address, and run this again." if is_out_of_reach else ""
+    return failed(finding, str(error), step, reachable=not is_out_of_reach)
+
+
+async def _opened(settings: Settings, finding: Finding, tenant: str) -> Finding:
+    await offload(settings.prepared_home)
+    store = await adapter_of(settings, "stores", "sqlite")
+    collections = await offload(store.collections.collections, tenant)
+    count = len(collections)
+    kept = "1 collection" if count == 1 else f"{count} collections"
+    detail = f"{settings.collections_path}, {kept} of {tenant}"
+    return replace(finding, state="ok", reachable=True, detail=detail)
+
+
+async def _traced(settings: Settings, finding: Finding, limit_s: float) -> Finding:
+    sink = await offload(load, "tracing", "langfuse")
+    health = await sink.acheck(settings, timeout=limit_s)
+    return replace(finding, state="ok", reachable=True, key="valid", detail=health.detail)
+
+
+def _where(settings: Settings, field: str) -> str:
+    """Return what sets a field that is no key."""
+    variable = f"{PREFIX}{field.upper()}"
+    if os.environ.get(variable):
+        return variable
+    return "the settings" if field in settings.model_fields_set else "default"
+
+
+def _key_of(settings: Settings, name: str, holders: tuple[str, ...]) -> list[str]:
+    """Return where the key of an OpenAI-compatible endpoint comes from, if there is one."""
+    if not name.startswith("openai:"):
+        return []
+    held: Any = next(filter(None, (held_key(settings, one) for one in holders)), None)
+    return [held.where] if held else []

@@ -1,0 +1,97 @@
+"""Whether every part works: search providers, model, embedder, store, tracing.
+
+Nothing is spent unless that is asked for, and what is not configured is never contacted.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Final
+
+from ... import registry
+from ...errors import InputError
+from ...resolve import auto_provider
+from .checks import check_embedder, check_model, check_store, check_tracing
+from .searching import Spender, check_provider
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from ...context import SearchContext
+    from ...settings import Settings
+    from .findings import Finding
+
+LIMIT_S: Final = 5.0
+"""How long each part has to answer."""
+
+
+@dataclass(frozen=True, slots=True)
+class Diagnosis:
+    """What is known of every part."""
+
+    findings: Sequence[Finding]
+    provider: str
+    """What a run would search with; blank where that cannot be said."""
+    reason: str
+
+    @property
+    def is_well(self) -> bool:
+        """Whether everything that is configured works."""
+        return all(finding.state != "failed" for finding in self.findings)
+
+
+async def diagnose(
+    context: SearchContext,
+    *,
+    provider: str | None = None,
+    spend: bool = False,
+    limit_s: float = LIMIT_S,
+) -> Diagnosis:
+    """Return what is known of every part, or of one search provider alone.
+
+    All parts are looked at at once, and what goes wrong with one stays with it. With `spend`, a
+    provider about whose key no free call tells makes one search for one result. Raises InputError
+    for a provider that nobody knows, ConfigError for settings that cannot be read.
+    """
+    settings = context.using()
+    names = [provider] if provider else _providers(settings)
+    if provider and provider.partition(":")[0] not in (known := registry.names("search")):
+        raise InputError(f"There is no provider {provider!r}. Known: {', '.join(known)}.")
+    spender = Spender(context) if spend else None
+    checks = [
+        check_provider(settings, name, asked=bool(provider), spender=spender, limit_s=limit_s)
+        for name in names
+    ]
+    if not provider:
+        checks += [
+            check_model(settings, limit_s=limit_s),
+            check_embedder(settings, limit_s=limit_s),
+            check_store(settings, tenant=context.tenant(), limit_s=limit_s),
+            check_tracing(settings, limit_s=limit_s),
+        ]
+    found, (chosen, reason) = await asyncio.gather(
+        asyncio.gather(*checks), _chosen(settings, limit_s)
+    )
+    told = [replace(one, chosen=(one.part, one.name) == ("search", chosen)) for one in found]
+    return Diagnosis(told, chosen, reason)
+
+
+def _providers(settings: Settings) -> list[str]:
+    """Return the known providers, and what the settings name beside them, such as wikipedia:de."""
+    known = registry.names("search")
+    named = {settings.provider, settings.default_provider} - {"auto", None, *known}
+    return [*known, *sorted(filter(None, named))]
+
+
+async def _chosen(settings: Settings, limit_s: float) -> tuple[str, str]:
+    """Return the provider that a run would take, and why."""
+    if settings.provider != "auto":
+        return settings.provider, "set as provider in the settings"
+    try:
+        async with asyncio.timeout(limit_s):
+            return await auto_provider(settings)
+    except TimeoutError:
+        return "", f"the choice took longer than {limit_s:g} s"
+    except Exception as error:  # noqa: BLE001 - the adapter of default_provider may be anybody's
+        return "", f"the default_provider {settings.default_provider} fails: {type(error).__name__}"

@@ -1,0 +1,204 @@
+"""Pools of a labelled data set: for each question the pages that a search over its corpus finds."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import chain, islice, zip_longest
+from typing import TYPE_CHECKING, Final
+
+import numpy as np
+
+from ...errors import InputError, ModelError
+from ...evaluation import PAIRINGS, Pool, derangement
+from ...heuristics import Page
+from ...records import Chunk, Document, TenantScope
+from ...text import excerpt
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from typing import TypeAlias
+
+    from ...ports import CollectionStore, Embedder
+    from ...records import Vectors
+    from .beir import Dataset
+
+    Progress: TypeAlias = Callable[[int, int], None]
+    """Called with what is done and the whole."""
+
+POOL_SIZE: Final = 40
+SNIPPET_CHARS: Final = 240
+MAX_EMBEDDED: Final = 10_000
+"""Pages that are embedded of a larger corpus."""
+BATCH: Final = 128
+"""Texts of one call of the embedder."""
+
+_SCOPE: Final = TenantScope("evaluation", "pages")
+
+
+@dataclass(frozen=True)
+class Corpus:
+    """The pages of a data set, and which of them share words with each question."""
+
+    dataset: Dataset
+    pages: Mapping[str, Page]
+    """By id: title and the beginning of the text."""
+    by_words: Sequence[Sequence[str]]
+    """Ids of the best pages per question, best first."""
+
+    @property
+    def unknown(self) -> int:
+        """Pages called relevant that the corpus does not hold."""
+        questions = self.dataset.questions
+        return sum(each not in self.pages for question in questions for each in question.grades)
+
+    @cached_property
+    def to_embed(self) -> list[str]:
+        """The ids of the pages that a model has to place: all, or of a large corpus a part.
+
+        That is what words found, what is relevant, and as many others as there is room for.
+        """
+        ids = list(self.pages)
+        if len(ids) <= MAX_EMBEDDED:
+            return ids
+        relevant = chain.from_iterable(question.grades for question in self.dataset.questions)
+        needed = {*chain.from_iterable(self.by_words), *relevant} & self.pages.keys()
+        drawn = (ids[i] for i in np.random.default_rng(0).permutation(len(ids)))
+        room = max(0, MAX_EMBEDDED - len(needed))
+        chosen = needed.union(islice((each for each in drawn if each not in needed), room))
+        return [each for each in ids if each in chosen]
+
+    @cached_property
+    def texts(self) -> list[str]:
+        """What a model has to embed: the questions, then the pages."""
+        pages = (self.pages[each] for each in self.to_embed)
+        return [
+            *(question.text for question in self.dataset.questions),
+            *(f"{page.title}\n{page.snippet}" for page in pages),
+        ]
+
+
+@dataclass(frozen=True)
+class Space:
+    """Questions and pages as a model placed them."""
+
+    questions: Vectors
+    pages: Vectors
+    rows: Mapping[str, int]
+    """Id of each page that was embedded -> its row in `pages`."""
+    input_tokens: int | None = None
+    """None when the embedder does not say."""
+
+    def nearest(self, asked: int) -> list[str]:
+        """Return the ids of the pages nearest to a question, nearest first."""
+        ids = list(self.rows)
+        order = np.argsort(-(self.pages @ self.questions[asked]), kind="stable")
+        return [ids[row] for row in order[:POOL_SIZE]]
+
+    def cosines(self, asked: int, ids: Sequence[str]) -> list[float]:
+        """Return the cosine of a question with each of these pages."""
+        rows = self.pages[[self.rows[each] for each in ids]]
+        return [float(cosine) for cosine in rows @ self.questions[asked]]
+
+
+def indexed(dataset: Dataset, store: CollectionStore, progress: Progress | None = None) -> Corpus:
+    """Put the corpus into an empty store and ask it every question, by full text.
+
+    Raises InputError for a corpus that cannot be used, StoreError. `progress` counts pages and
+    questions.
+    """
+    whole = dataset.size() + len(dataset.questions)
+    pages: dict[str, Page] = {}
+    for entry in dataset.entries():
+        pages[entry.id] = Page(entry.title, excerpt(entry.text, SNIPPET_CHARS), entry.url)
+        document = Document(entry.url, entry.id, entry.title, content_hash="")
+        chunk = Chunk(0, entry.text, 0, len(entry.text))
+        store.replace_document(_SCOPE, document, [chunk])
+        if progress:
+            progress(len(pages), whole)
+    by_words = []
+    for question in dataset.questions:
+        found = store.search(_SCOPE, question.text, limit=POOL_SIZE)
+        by_words.append([one.document.url_key for one in found])
+        if progress:
+            progress(len(pages) + len(by_words), whole)
+    corpus = Corpus(dataset, pages, by_words)
+    if corpus.unknown == sum(len(question.grades) for question in dataset.questions):
+        raise InputError(
+            f"{dataset.folder / 'corpus.jsonl'} holds none of the pages that {dataset.split}.tsv "
+            "calls relevant: do the files belong together?"
+        )
+    return corpus
+
+
+async def embedded(corpus: Corpus, embedder: Embedder, progress: Progress | None = None) -> Space:
+    """Return questions and pages as the embedder places them. Raises ModelError.
+
+    `progress` counts the texts.
+    """
+    texts, parts, tokens = corpus.texts, [], []
+    for start in range(0, len(texts), BATCH):
+        batch = texts[start : start + BATCH]
+        found = await embedder.embed(batch)
+        if len(found.vectors) != len(batch):
+            raise ModelError(
+                f"{embedder.fingerprint} returned {len(found.vectors)} vectors for {len(batch)}"
+                " texts."
+            )
+        parts.append(found.vectors)
+        tokens.append(found.input_tokens)
+        if progress:
+            progress(start + len(batch), len(texts))
+    vectors, n = np.concatenate(parts), len(corpus.dataset.questions)
+    known = [count for count in tokens if count is not None]
+    return Space(
+        questions=vectors[:n],
+        pages=vectors[n:],
+        rows={each: row for row, each in enumerate(corpus.to_embed)},
+        input_tokens=sum(known) if len(known) == len(tokens) else None,
+    )
+
+
+def pools(corpus: Corpus, space: Space | None = None) -> tuple[list[Pool], list[Pool]]:
+    """Return each question's own pool, and off-topic ones.
+
+    A pool has up to 40 pages, shuffled: by words, with a model alternating with the nearest ones.
+    Off topic is another question's pool with the question's relevant pages taken out; each
+    question meets three, and none where it is the only one.
+    """
+    n = len(corpus.dataset.questions)
+    lists = [_alternating(corpus.by_words[i], space.nearest(i) if space else ()) for i in range(n)]
+    own = [_pool(corpus, space, i, lists[i]) for i in range(n)]
+    pairs = (
+        pair for seed in range(PAIRINGS if n > 1 else 0) for pair in enumerate(derangement(n, seed))
+    )
+    off_topic = [
+        _pool(
+            corpus,
+            space,
+            asked,
+            [each for each in lists[other] if each not in corpus.dataset.questions[asked].grades],
+        )
+        for asked, other in pairs
+    ]
+    return own, off_topic
+
+
+def _pool(corpus: Corpus, space: Space | None, asked: int, found: Sequence[str]) -> Pool:
+    question = corpus.dataset.questions[asked]
+    places = [int(place) for place in np.random.default_rng(asked).permutation(len(found))]
+    ids = [found[place] for place in places]
+    return Pool(
+        question.text,
+        [corpus.pages[each] for each in ids],
+        [question.grades.get(each, 0) for each in ids],
+        similarities=space.cosines(asked, ids) if space else (),
+        places=places,
+        missed=[grade for each, grade in question.grades.items() if each not in ids],
+    )
+
+
+def _alternating(*lists: Iterable[str]) -> list[str]:
+    """Return what the lists hold, each page once, one from each in turn, cut to a pool's size."""
+    in_turn = chain.from_iterable(zip_longest(*lists))
+    return list(dict.fromkeys(each for each in in_turn if each is not None))[:POOL_SIZE]

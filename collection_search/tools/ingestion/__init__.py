@@ -1,0 +1,1 @@
+"""Workers that turn ledger rows into searchable documents."""

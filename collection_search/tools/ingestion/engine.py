@@ -1,0 +1,339 @@
+"""In-process workers that turn ledger rows into searchable documents."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import threading
+import time
+import weakref
+from collections import Counter
+from concurrent.futures import CancelledError
+from contextlib import suppress
+from typing import TYPE_CHECKING, Final
+
+from ...bridge import offload, run_blocking
+from ...errors import (
+    CollectionSearchError,
+    ConfigError,
+    ExtractionError,
+    FetchError,
+    IngestError,
+    StoreError,
+)
+from ...masking import told
+from ...spans import NULL_SINK
+from .embedders import Embedders, MissingEmbedderError
+from .ownership import is_gone, this_process
+from .page import PageWork, has_vanished, postponed_s, trace_of
+from .shift import Shift
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable
+
+    from ...ports import Embedder, PageReader, Span, SpanSink, Storage
+    from ...records import Claim, TenantScope
+    from ...settings import Settings
+
+    ReaderSource = Callable[[], Awaitable[PageReader]]
+
+logger = logging.getLogger(__name__)
+
+PERMANENT: Final = (ConfigError, ExtractionError, IngestError)
+"""Failures that another attempt would only repeat."""
+BACKOFF_S: Final = 1.0
+"""First delay before another attempt; it doubles with every attempt."""
+MAX_BACKOFF_S: Final = 60.0
+_ALLOWED: Final = (
+    ". A page of your own network needs its host:port in the setting fetch_allowed, such as"
+    " wiki.intra:443."
+)
+IDLE_S: Final = 0.25
+"""How often an engine without work looks at the ledger."""
+BUSY_S: Final = 0.05
+"""How often it looks while all rows are of hosts that other processes ask."""
+STAGED_FOR_S: Final = 86_400.0
+"""How long a text that nothing needs stays staged."""
+PER_HOST: Final = 2
+"""Pages of one host in hand at once; all others of it wait in the ledger."""
+GOODBYE_S: Final = 5.0
+"""How long work that was called off may take to end."""
+
+
+class IngestionEngine:
+    """Claims pages, fetches those without a text, and chunks, embeds and stores them.
+
+    At most `fetch_at_once` pages are in hand, and `ingest_workers` of them past fetching. A row is
+    taken only when there is room for it, so nothing queues up in memory, and the engine rests when
+    the ledger has nothing left. A process may end at any time, and the next one continues.
+    Without a `reader` pages that have to be fetched are left to others.
+    """
+
+    def __init__(
+        self,
+        store: Storage,
+        settings: Settings,
+        *,
+        embedder: Embedder | None = None,
+        reader: ReaderSource | None = None,
+        sink: SpanSink = NULL_SINK,
+        backoff_s: float = BACKOFF_S,
+    ) -> None:
+        self._store = store
+        self._settings = settings
+        self._embedders = Embedders(store.collections, settings)
+        self._source = reader
+        self._sink = sink
+        self._backoff_s = backoff_s
+        self._lock = threading.Lock()
+        self._claiming = threading.Lock()
+        self._thread: threading.Thread | None = None
+        self._shift: Shift | None = None
+        self._working: dict[tuple[int, int], Claim] = {}
+        self._wakes = 0
+        self._stopping = threading.Event()
+        self.failure: Exception | None = None
+        """Why the work stopped since the last start; its pages stay in the ledger."""
+        self.buried = 0
+        """Pages that this engine gave up."""
+        self.burial: str | None = None
+        """The first of them, with its cause."""
+        self.add_embedder(embedder)
+
+    def add_embedder(self, embedder: Embedder | None) -> None:
+        """Make a model available to the collections that it filled."""
+        self._embedders.add(embedder)
+
+    def equip(self, *, reader: ReaderSource | None = None, sink: SpanSink | None = None) -> None:
+        """Take another reader of pages, or another sink, where one is given."""
+        self._source = reader or self._source
+        self._sink = sink or self._sink
+
+    @property
+    def fetches(self) -> bool:
+        """Tell whether this engine gets pages from the web."""
+        return self._source is not None
+
+    def embedder_of(self, scope: TenantScope) -> Embedder | None:
+        """Return the collection's embedder, None when words suffice. Raises ConfigError."""
+        return self._embedders.of(scope)
+
+    def start(self) -> None:
+        """See that the work goes on; it ends by itself when everything is done."""
+        self._stopping.clear()
+        with self._lock:
+            self.failure = None
+            self._wakes += 1
+            if self._thread is None or not self._thread.is_alive():
+                self._thread = threading.Thread(target=self._run, name="ingest", daemon=True)
+                self._thread.start()
+            elif self._shift is not None:
+                self._shift.wake()
+
+    def drain(self, *, timeout_s: float | None = None) -> bool:
+        """Work until the ledger has nothing left; False when the time was too short.
+
+        Pages that other processes work on are waited for: they may come back. Raises StoreError.
+        """
+        self.start()
+        deadline = None if timeout_s is None else time.monotonic() + timeout_s
+        while (thread := self._thread) is not None and thread.is_alive():
+            left = IDLE_S if deadline is None else min(IDLE_S, deadline - time.monotonic())
+            if left <= 0:
+                return False
+            thread.join(left)
+        if self.failure is not None:
+            raise self.failure
+        return True
+
+    def stop(self, *, timeout_s: float = 25.0) -> None:
+        """Take no further rows, finish those in hand, and give back what is not done in time."""
+        with self._claiming:
+            self._stopping.set()
+        thread, shift = self._thread, self._shift
+        if thread is not None and shift is not None:
+            shift.wake()
+            thread.join(timeout_s)
+        for claim in list(self._working.values()):
+            self._store.ledger.release(claim)
+        if thread is not None and shift is not None and thread.is_alive():
+            shift.cancel()
+            thread.join(GOODBYE_S)
+
+    def _run(self) -> None:
+        """Work on the background loop, where hosts keep their turns from one start to the next."""
+        with suppress(CancelledError):
+            run_blocking(self._serve())
+
+    async def _serve(self) -> None:
+        shift = self._shift = Shift(self._settings.ingest_workers)
+        heart = asyncio.create_task(self._beat())
+        try:
+            await offload(self._store.staging.prune, STAGED_FOR_S)
+            await self._dispatch(shift)
+        except Exception as error:  # noqa: BLE001 - who waits for the work gets it
+            logger.warning("the ingestion stopped: %s", _cause(error))
+            self.failure = error
+            await self._give_back(shift)
+        finally:
+            heart.cancel()
+            await shift.end()
+
+    async def _dispatch(self, shift: Shift) -> None:
+        """Hand out rows as long as there are any; end when nobody asked for more meanwhile."""
+        work = PageWork(self._store, self._settings, self._embedders, shift.slots)
+        most = self._settings.ingest_workers
+        most = max(most, self._settings.fetch_at_once) if self.fetches else most
+        while not self._stopping.is_set():
+            wakes = self._wakes
+            shift.begin()
+            if shift.has_room(most) and (claim := await offload(self._claim)) is not None:
+                reader = None
+                if claim.content_ref is None and self._source is not None:
+                    reader = await self._source()
+                shift.take(self._attempt(claim, work, reader))
+                continue
+            rest_s = await offload(self._rest)
+            if rest_s is None and not shift.tasks and self._leaves(wakes):
+                return
+            await shift.pause(IDLE_S if rest_s is None or shift.tasks else rest_s)
+        await shift.finish()
+
+    def _claim(self) -> Claim | None:
+        """Take a row unless stopped; a stop waits for it, so it sees every row in hand."""
+        owner, lease_s = this_process(), self._settings.ingest_lease_s
+        with self._claiming:
+            if self._stopping.is_set():
+                return None
+            if self.fetches:
+                busy = self._busy_hosts()
+                claim = self._store.ledger.claim(
+                    owner, lease_s=lease_s, fetch=True, busy_hosts=busy
+                )
+            else:
+                claim = self._store.ledger.claim(owner, lease_s=lease_s)
+            if claim is not None:  # who lost the row may still be busy with it, hence the fence
+                self._working[claim.row_id, claim.fence] = claim
+            return claim
+
+    def _busy_hosts(self) -> list[str]:
+        """Return the hosts whose turn more pages would only wait for."""
+        in_hand = Counter(
+            _netloc(claim.url) for claim in list(self._working.values()) if not claim.content_ref
+        )
+        return [host for host, count in in_hand.items() if count >= PER_HOST]
+
+    def _rest(self) -> float | None:
+        """Return how long to wait for rows that may come back; None when there are none."""
+        ledger = self._store.ledger
+        if ledger.sweep(is_gone=is_gone):
+            return 0.0
+        pending_in_s = ledger.pending_in_s(fetch=True) if self.fetches else ledger.pending_in_s()
+        return None if pending_in_s is None else min(max(pending_in_s, BUSY_S), IDLE_S)
+
+    def _leaves(self, wakes: int) -> bool:
+        """End the work, unless somebody asked for it since it looked."""
+        with self._lock:
+            if self._wakes != wakes:
+                return False
+            self._thread = None
+            return True
+
+    async def _attempt(self, claim: Claim, work: PageWork, reader: PageReader | None) -> None:
+        """Ingest one page; whatever goes wrong becomes the row's cause."""
+        started = time.monotonic()
+        try:
+            with self._sink.span("ingest_document", trace=trace_of(claim)) as span:
+                span.set({"host": _netloc(claim.url), "attempt": claim.attempts})
+                span.set({"is_refresh": claim.is_refresh, "is_fetched": reader is not None})
+                try:
+                    span.set(await work.ingest(claim, reader))
+                except Exception as error:  # noqa: BLE001 - the ledger keeps the cause
+                    await self._failed(claim, error, span)
+                span.set({"latency_ms": round((time.monotonic() - started) * 1000, 3)})
+        finally:
+            self._working.pop((claim.row_id, claim.fence), None)
+
+    async def _failed(self, claim: Claim, error: Exception, span: Span) -> None:
+        cause, ledger = _cause(error), self._store.ledger
+        span.set({"reason": error.reason if isinstance(error, FetchError) else None})
+        if has_vanished(claim, error):
+            span.set({"changed": True})
+            await offload(ledger.retire, claim, cause)
+        elif (in_s := postponed_s(error)) is not None:
+            await offload(ledger.postpone, claim, in_s, cause)
+        else:
+            span.fail(type(error).__name__, cause)
+            await offload(self._fail, claim, error)
+
+    def _fail(self, claim: Claim, error: Exception) -> None:
+        """Leave the row to another attempt; bury it where none is left or would help."""
+        is_over = claim.attempts >= self._settings.ingest_max_attempts
+        retry_in_s: float | None = None
+        if not is_over and not _is_lasting(error):
+            retry_in_s = min(MAX_BACKOFF_S, self._backoff_s * 2 ** (claim.attempts - 1))
+        self._store.ledger.fail(claim, _cause(error), retry_in_s=retry_in_s)
+        if retry_in_s is None:
+            with self._lock:
+                self.buried += 1
+                self.burial = self.burial or f"{claim.url}: {_cause(error)}"
+
+    async def _beat(self) -> None:
+        """Keep the leases of all pages in hand alive."""
+        lease_s = self._settings.ingest_lease_s
+        while True:
+            await asyncio.sleep(lease_s / 3)
+            await offload(self._renew, lease_s)
+
+    def _renew(self, lease_s: float) -> None:
+        with suppress(StoreError):  # the leases then run out, as if this process had died
+            for claim in list(self._working.values()):
+                self._store.ledger.renew(claim, lease_s=lease_s)
+
+    async def _give_back(self, shift: Shift) -> None:
+        in_hand = list(self._working.values())
+        await shift.end()
+        for claim in in_hand:
+            with suppress(StoreError):  # the lease then runs out
+                await offload(self._store.ledger.release, claim)
+        self._working.clear()
+
+
+def engine_of(
+    store: Storage,
+    settings: Settings,
+    embedder: Embedder | None = None,
+    *,
+    reader: ReaderSource | None = None,
+    sink: SpanSink | None = None,
+) -> IngestionEngine:
+    """Return the process's one engine for this store, so that its work stays bounded."""
+    with _engines_lock:
+        engine = _engines.get(id(store)) or IngestionEngine(store, settings)
+        _engines[id(store)] = engine
+    engine.add_embedder(embedder)
+    engine.equip(reader=reader, sink=sink)
+    return engine
+
+
+def _is_lasting(error: Exception) -> bool:
+    if isinstance(error, FetchError):
+        return not error.retryable
+    return isinstance(error, PERMANENT) and not isinstance(error, MissingEmbedderError)
+
+
+def _cause(error: Exception) -> str:
+    if isinstance(error, FetchError):
+        way_out = _ALLOWED if error.reason == "blocked_address" else ""
+        return told(f"{error.reason}: {error}{way_out}")
+    said = str(error) if isinstance(error, CollectionSearchError) else repr(error)
+    return told(said)
+
+
+def _netloc(url: str) -> str:
+    return url.partition("://")[2].partition("/")[0].partition("?")[0].lower()
+
+
+# An engine that nobody holds does no work: its thread holds it.
+_engines: weakref.WeakValueDictionary[int, IngestionEngine] = weakref.WeakValueDictionary()
+_engines_lock = threading.Lock()

@@ -1,0 +1,31 @@
+"""The questions that fill a collection, remembered so that they can be asked again."""
+
+from __future__ import annotations
+
+import logging
+from typing import TYPE_CHECKING
+
+from ...bridge import offload
+from ...masking import loggable
+
+if TYPE_CHECKING:
+    from ...context import SearchContext
+    from ...records import QuestionRecord, TenantScope
+
+logger = logging.getLogger(__name__)
+
+
+async def remember(context: SearchContext, scope: TenantScope, record: QuestionRecord) -> None:
+    """Keep the question with the collection; without it the pages are stored all the same.
+
+    A host that ingests in its own way and gives no store keeps its questions itself.
+    """
+    if context.trigger is not None and context.store is None:
+        return
+    provider = context.provider if isinstance(context.provider, str) else None
+    try:
+        store = await context.storage()
+        asked = record.model_copy(update={"provider": provider})
+        await offload(store.collections.remember_question, scope, asked)
+    except Exception as error:
+        logger.warning("the question could not be remembered", exc_info=loggable(error))

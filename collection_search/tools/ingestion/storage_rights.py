@@ -1,0 +1,38 @@
+"""Whether a text that a search provider delivered may be stored."""
+
+from __future__ import annotations
+
+import functools
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from ... import registry
+from ...errors import ConfigError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from ...records import IngestionItem
+
+
+@functools.cache
+def may_store(provider: str) -> bool:
+    """Tell whether the provider's terms allow it, as its adapter says.
+
+    An adapter that says nothing, such as a caller's own object, leaves it to the caller.
+    """
+    try:
+        adapter = registry.load("search", provider)
+    except (ConfigError, ImportError):
+        return True
+    return getattr(adapter, "storage_rights", "allowed") == "allowed"
+
+
+def storable(items: Iterable[IngestionItem]) -> list[IngestionItem]:
+    """Return the pages; one whose text may not be stored is to be fetched instead."""
+    return [
+        item
+        if item.content_ref is None or may_store(str(item.provenance.get("provider", "")))
+        else replace(item, content_ref=None)
+        for item in items
+    ]

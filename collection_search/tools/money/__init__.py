@@ -1,0 +1,1 @@
+"""What a run may spend, what it spent, and what need not be paid for again."""

@@ -1,0 +1,172 @@
+"""The money of a run: what it may spend, what it spent, and what it need not pay for again."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import logging
+import time
+from collections import Counter
+from hashlib import blake2b
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from ...costs import RunBudget, search_cost, total_cost
+from ...errors import CollectionSearchError
+from ...usage import SpendEntry
+from .books import Page, clerk, looked_up
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from ...context import SearchContext
+    from ...contracts import WebSearchResponse
+    from ...state import RunIds
+    from ...usage import SpendKind, UsageStore
+
+T = TypeVar("T")
+
+logger = logging.getLogger(__name__)
+_closing: set[asyncio.Task[None]] = set()
+
+
+class Account:
+    """What a part of a run may spend and has spent; `close` has it written down off the loop.
+
+    Nothing here fails or holds up a run: without books it is only not known what was spent.
+    """
+
+    def __init__(self, context: SearchContext, ids: RunIds, spent_usd: float = 0.0) -> None:
+        self.budget = RunBudget(context.cost_limit(), spent_usd)
+        self._context = context
+        self._ids = ids
+        self._entries: list[SpendEntry] = []
+        self._answers: list[tuple[str, Callable[[], Mapping[str, str]]]] = []
+        self._paid: list[tuple[str, int, float | None]] = []
+        self._booked = 0
+        """How many of these are among the entries."""
+        self._is_closed = False
+
+    def spent(
+        self,
+        kind: SpendKind,
+        name: str,
+        cost_usd: float | None,
+        *,
+        requests: int = 1,
+        input_tokens: int | None = None,
+        output_tokens: int | None = None,
+    ) -> None:
+        """Note what calls cost, None where that is not known; what is free is not noted."""
+        if cost_usd == 0:
+            return
+        self._note(
+            kind,
+            name,
+            requests=requests,
+            input_tokens=input_tokens or 0,
+            output_tokens=output_tokens or 0,
+            cost_usd=cost_usd,
+        )
+
+    def spared(self, kind: SpendKind, name: str, *, requests: int = 1) -> None:
+        """Note calls that were not made, since their answers were known."""
+        self._note(kind, name, requests=requests, cost_usd=0.0, cached=True)
+
+    def paid(self, provider: str, requests: int, cost_usd: float | None) -> None:
+        """Note a search that is or may be billed, None where its cost is not known.
+
+        It may outlive the run, where another one waits for the same answer.
+        """
+        self._paid.append((provider, requests, cost_usd))
+        self._hand_over_late()
+
+    def searched(self, responses: Sequence[WebSearchResponse]) -> float | None:
+        """Return what all searches cost, None where that is not known; note what was spared."""
+        metas = [response.outcome.meta for response in responses]
+        cached = Counter(meta["provider"] for meta in metas if meta.get("cached"))
+        for provider, count in cached.items():
+            if search_cost(provider, 1) != 0:
+                self.spared("search", provider, requests=count)
+        return _sum([cost for _, _, cost in self._paid])
+
+    async def recalled(
+        self, kind: str, keys: Sequence[str], read: Callable[[Any], T]
+    ) -> dict[str, T]:
+        """Return the answers that are known and fresh, by key; `read` makes them out of JSON."""
+        max_age_s = self._context.answer_cache_s()
+        if not max_age_s or not keys or (store := await self._context.usage()) is None:
+            return {}
+        tenant = self._context.tenant()
+
+        def get() -> dict[str, T]:
+            payloads = store.get_many(tenant, kind, keys, max_age_s=max_age_s)
+            return {key: read(json.loads(payload)) for key, payload in payloads.items()}
+
+        return await looked_up(get) or {}
+
+    def keep(self, kind: str, tell: Callable[[], Mapping[str, Any]]) -> None:
+        """Remember answers for the next run; `tell` returns them as JSON has it, by key."""
+        if self._context.answer_cache_s():
+            self._answers.append((kind, tell))
+            self._hand_over_late()
+
+    async def close(self, *, waits: bool = True) -> None:
+        """Hand over what is to be written down; `waits` until it is, with all that came before."""
+        self._is_closed = True
+        self._book()
+        if self._entries or self._answers:
+            store = await self._context.usage()
+            if store is not None:
+                clerk().take(self._page(store))
+        if waits:
+            await clerk().settled()
+
+    def _book(self) -> None:
+        """Make one entry of all searches of a provider whose cost is known, and one of others."""
+        new, self._booked = self._paid[self._booked :], len(self._paid)
+        for provider, is_known in dict.fromkeys((name, usd is not None) for name, _, usd in new):
+            calls = [
+                (n, usd) for name, n, usd in new if (name, usd is not None) == (provider, is_known)
+            ]
+            cost = _sum([usd for _, usd in calls])
+            self.spent("search", provider, cost, requests=sum(n for n, _ in calls))
+
+    def _hand_over_late(self) -> None:
+        if self._is_closed:
+            _closing.add(task := asyncio.ensure_future(self.close(waits=False)))
+            task.add_done_callback(_closing.discard)
+
+    def _page(self, store: UsageStore) -> Page:
+        entries, self._entries = self._entries, []
+        answers, self._answers = self._answers, []
+        settings = self._context.using()
+        return Page(
+            store,
+            self._context.tenant(),
+            entries,
+            answers,
+            spend_days=settings.spend_days,
+            answer_cache_s=settings.answer_cache_s,
+        )
+
+    def _note(self, kind: SpendKind, name: str, **facts: Any) -> None:
+        run_id, tenant = self._ids["run_id"], self._context.tenant()
+        try:
+            self._entries.append(SpendEntry(tenant, run_id, time.time(), kind, name, **facts))
+        except CollectionSearchError as error:
+            logger.warning("what the run spent cannot be written down: %s", error)
+
+
+def answer_key(*parts: str) -> str:
+    """Return a key under which an answer to just these words is remembered.
+
+    >>> answer_key("a", "bc") == answer_key("ab", "c"), len(answer_key("a"))
+    (False, 40)
+    """
+    return blake2b(json.dumps(parts).encode(), digest_size=20).hexdigest()
+
+
+def _sum(costs: Sequence[float | None]) -> float | None:
+    """Return the exact sum, None when a part of it is not known."""
+    known = [cost for cost in costs if cost is not None]
+    return total_cost(known) if len(known) == len(costs) else None

@@ -1,0 +1,158 @@
+"""What a run would cost, told before it: by characters and list prices, without calling anybody."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, Final
+
+from ...costs import (
+    CHARS_PER_TOKEN,
+    chat_cost,
+    embedding_cost,
+    plan_tokens,
+    priced_on,
+    search_cost,
+    tokens_in,
+    total_cost,
+)
+from ...options import NO_OPTIONS, SearchOptions
+from ...ports.searching import provider_name
+from ...prompts import strategy_messages
+from ...strategy import MAX_QUERIES, MIN_QUERIES
+from ..searching.attempts import price_of
+from ..searching.calls import Asked
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from ...context import SearchContext
+    from ...contracts import GraphInput
+    from ...costs import PriceKind
+
+ROWS_PER_QUERY: Final = 10
+"""Results that each query asks for at least."""
+CANDIDATE_CHARS: Final = (200, 900)
+"""Title and snippet of one page, from and to."""
+PAGE_CHARS: Final = 40_000
+"""Text of a long page."""
+_LONG_TOKEN: Final = 5
+"""Characters of a token in easy text."""
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """One thing that the run would pay for, from `low` to `high`."""
+
+    kind: PriceKind
+    task: str
+    name: str
+    unit: str
+    low: float
+    high: float
+    low_usd: float | None
+    """None, as `high_usd`: the price is not known."""
+    high_usd: float | None
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return the part as JSON has it, with the day of its price."""
+        day = priced_on(self.kind, self.name)
+        return {
+            "task": self.task,
+            "name": self.name,
+            "unit": self.unit,
+            "low": self.low,
+            "high": self.high,
+            "low_usd": self.low_usd,
+            "high_usd": self.high_usd,
+            "priced_on": day.isoformat() if day else None,
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class Estimate:
+    """What a run would cost; what is computed on this machine is no part of it."""
+
+    parts: Sequence[Part]
+
+    @property
+    def low_usd(self) -> float:
+        """At least, as far as prices are known."""
+        return total_cost(part.low_usd or 0.0 for part in self.parts)
+
+    @property
+    def high_usd(self) -> float:
+        """At most, as far as prices are known."""
+        return total_cost(part.high_usd or 0.0 for part in self.parts)
+
+    @property
+    def unknown(self) -> list[str]:
+        """Names whose price is not known."""
+        return list(dict.fromkeys(part.name for part in self.parts if part.high_usd is None))
+
+
+async def estimated(given: GraphInput, context: SearchContext) -> Estimate:
+    """Return what a run with this input would cost. Raises ConfigError as the run would."""
+    model = await context.query_model()
+    (provider, *fallbacks), _ = await context.search_providers()
+    embedder = await context.embedder()
+    least = MAX_QUERIES if given.quality_mode == "premium" else MIN_QUERIES
+    most = least if model is None else MAX_QUERIES
+    parts: list[Part] = []
+    if model is not None:
+        parts.append(_plan(given, model.model_name))
+    parts.append(_searches(given, provider.adapter, least, most))
+    for each in fallbacks:  # asked for as many as all queries, should the first provider fail
+        part = _searches(given, each.adapter, least, most)
+        parts.append(replace(part, task="fallback", low=0, low_usd=part.low_usd and 0.0))
+    if embedder is not None:
+        parts.extend(_embeddings(given, embedder.fingerprint, most))
+    return Estimate([part for part in parts if part.high_usd != 0])
+
+
+def _plan(given: GraphInput, model: str) -> Part:
+    messages = strategy_messages(given.question, purpose=given.purpose, count=MAX_QUERIES)
+    high = tokens_in(text for _, text in messages)
+    low = sum(len(text) for _, text in messages) // _LONG_TOKEN
+    least, most = plan_tokens(model)
+    costs = chat_cost(model, low, least), chat_cost(model, high, most)
+    return Part("chat", "plan", model, "tokens", low + least, high + most, *costs)
+
+
+def _searches(given: GraphInput, adapter: Any, least: int, most: int) -> Part:
+    name = provider_name(adapter)
+    ranges = [_units(given, adapter, queries) for queries in (least, most)]
+    low, high = min(low for low, _ in ranges), max(high for _, high in ranges)
+    costs = search_cost(name, low), search_cost(name, high)
+    return Part("search", "search", name, "requests", low, high, *costs)
+
+
+def _units(given: GraphInput, adapter: Any, queries: int) -> tuple[float, float]:
+    """Return the units of the list price that so many queries cost, with one page and with all."""
+    premium = given.quality_mode == "premium"
+    wanted = max(ROWS_PER_QUERY, math.ceil(2 * given.max_candidates / queries))
+    rows = wanted * (4 if premium else 2)
+    size: Any = getattr(adapter, "page_size", None)
+    count = max(wanted, min(rows, size)) if isinstance(size, int) else rows
+    first = min(count, size) if isinstance(size, int) else count
+    options = SearchOptions(search_depth="deep") if premium else NO_OPTIONS
+    price = price_of(adapter)
+    low, high = (price(Asked(given.question, n, options)).units for n in (first, count))
+    return queries * low, queries * high
+
+
+def _embeddings(given: GraphInput, fingerprint: str, queries: int) -> Iterator[Part]:
+    rows = max(ROWS_PER_QUERY, math.ceil(2 * given.max_candidates / queries))
+    short, long = CANDIDATE_CHARS
+    low = (len(given.question) + rows * short) // _LONG_TOKEN
+    high = (len(given.question) + queries * rows * long) // CHARS_PER_TOKEN
+    yield _embedding("rank", fingerprint, low, high)
+    if given.auto_ingest:
+        yield _embedding(
+            "ingest", fingerprint, 0, given.auto_ingest_top_k * PAGE_CHARS // CHARS_PER_TOKEN
+        )
+
+
+def _embedding(task: str, fingerprint: str, low: int, high: int) -> Part:
+    costs = embedding_cost(fingerprint, low), embedding_cost(fingerprint, high)
+    return Part("embedding", task, fingerprint, "tokens", low, high, *costs)

@@ -1,0 +1,1 @@
+"""Collections as files: written in canonical form, checked when read."""

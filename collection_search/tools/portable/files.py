@@ -1,0 +1,172 @@
+"""A collection as a file: written in canonical form, read back with every row checked."""
+
+from __future__ import annotations
+
+import json
+import os
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple
+
+from ...errors import InputError
+from .rows import Checker
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from pathlib import Path
+
+    from ...ports import CollectionStore
+    from ...records import TenantScope
+
+    Progress = Callable[[int, int], None]
+
+Format = Literal["jsonl", "parquet"]
+_PARQUET: Final = b"PAR1"
+"""How a Parquet file begins."""
+
+
+class Imported(NamedTuple):
+    """What an import did."""
+
+    documents: int
+    """Those that were stored."""
+    known: int
+    """Those that were stored before exactly so: a repeated import goes on where it stopped."""
+
+
+def export_lines(collections: CollectionStore, scope: TenantScope) -> Iterator[str]:
+    """Yield the collection in canonical form, one JSON object for each document, sorted."""
+    for row in collections.export(scope):
+        yield json.dumps(row, sort_keys=True)
+
+
+def export_file(
+    collections: CollectionStore, scope: TenantScope, path: Path, *, form: Format = "jsonl"
+) -> int:
+    """Write the collection to a file and return how many documents it holds.
+
+    The file appears when it is whole. Raises InputError when it cannot be written,
+    MissingExtraError for Parquet without pyarrow, StoreError.
+    """
+    rows = collections.export(scope)
+    with _appearing(path) as part:
+        if form == "parquet":
+            from .parquet import write
+
+            return write(part, rows)
+        count = 0
+        with part.open("w", encoding="utf-8", newline="\n") as file:
+            for count, row in enumerate(rows, start=1):  # noqa: B007 - the last number counts
+                file.write(json.dumps(row, sort_keys=True) + "\n")
+        return count
+
+
+def import_file(
+    collections: CollectionStore,
+    scope: TenantScope,
+    path: Path,
+    *,
+    on_progress: Progress | None = None,
+) -> Imported:
+    """Store an exported collection's documents, in place of those with the same `url_key`.
+
+    The whole file is checked first: digests, offsets, vectors. Then each document is one
+    transaction, so that an import that was interrupted can be repeated. What another file or
+    another embedder filled stays. `on_progress` gets documents done and in all.
+
+    Raises InputError that names the line, ConfigError when the collection has another embedder,
+    MissingExtraError for Parquet without pyarrow, StoreError.
+    """
+    try:
+        total, embedder = _checked(path)
+    except InputError as error:
+        raise InputError(f"{error} Nothing was imported.") from error
+    if total:
+        _bind(collections, scope, embedder)
+    known = {row["url_key"]: row["digest"] for row in collections.export(scope)}
+    stored = 0
+    for done, (place, row) in enumerate(_rows(path), start=1):
+        if known.get(row["url_key"]) != row["digest"]:
+            with _at(path, place):  # the file may have changed meanwhile
+                document, chunks = Checker().check(row)
+            collections.replace_document(scope, document, chunks)
+            stored += 1
+        if on_progress is not None:
+            on_progress(done, total)
+    return Imported(stored, total - stored)
+
+
+def _checked(path: Path) -> tuple[int, str | None]:
+    """Return how many documents the file holds, and their embedder. Raises InputError."""
+    checker, total = Checker(), 0
+    for total, (place, row) in enumerate(_rows(path), start=1):  # noqa: B007 - see above
+        with _at(path, place):
+            checker.check(row)
+    return total, checker.embedder
+
+
+def _bind(collections: CollectionStore, scope: TenantScope, embedder: str | None) -> None:
+    """Make the file's embedder that of an empty collection. Raises unless it is that then."""
+    if embedder is not None:
+        collections.bind_embedder(scope, embedder)
+    bound = collections.embedder(scope)
+    if bound != embedder:
+        has, comes = bound or "no embedder", embedder or "without vectors"
+        raise InputError(
+            f"Collection {scope.collection!r} has {has}, the file comes {comes}:"
+            " import it into another collection by --collection."
+        )
+
+
+def _rows(path: Path) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Yield where each row stands, and the row."""
+    try:
+        with path.open("rb") as file:
+            if file.read(len(_PARQUET)) == _PARQUET:
+                from .parquet import read
+
+                for number, row in enumerate(read(path), start=1):
+                    yield f"row {number}", row
+                return
+            file.seek(0)
+            for number, line in enumerate(file, start=1):
+                place = f"line {number}"
+                with _at(path, place):
+                    yield place, _parsed(line)
+    except OSError as error:
+        raise InputError(f"{path} cannot be read: {error.strerror}.") from error
+
+
+def _parsed(line: bytes) -> dict[str, Any]:
+    try:
+        row = json.loads(line.decode(), parse_constant=_refuse_constant)
+    except (ValueError, RecursionError) as error:
+        raise InputError(f"this is no JSON in UTF-8 ({error})") from error
+    if not isinstance(row, dict):
+        raise InputError("this is no JSON object")
+    return row
+
+
+def _refuse_constant(name: str) -> None:
+    raise ValueError(f"{name} is no number")
+
+
+@contextmanager
+def _at(path: Path, place: str) -> Iterator[None]:
+    """Name file and line in what is wrong with it."""
+    try:
+        yield
+    except InputError as error:
+        raise InputError(f"{path}, {place}: {error}.") from error
+
+
+@contextmanager
+def _appearing(path: Path) -> Iterator[Path]:
+    """Yield where to write; the file gets its name when it is whole."""
+    part = path.with_name(f"{path.name}.{os.getpid()}.part")
+    try:
+        yield part
+        part.replace(path)
+    except OSError as error:
+        raise InputError(f"{path} cannot be written: {error.strerror or error}.") from error
+    finally:
+        part.unlink(missing_ok=True)

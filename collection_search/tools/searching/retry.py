@@ -1,0 +1,61 @@
+"""When a failed search is tried again, and after how long: decided from the failures alone."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from ...errors import ErrorCode, SearchProviderError
+
+MAX_BACKOFF_S: Final = 10.0
+PERSISTENT_CODES: Final[frozenset[ErrorCode]] = frozenset({"rateLimited", "serviceUnavailable"})
+"""Codes that are retried up to `max_attempts`; any other retryable failure is retried once."""
+
+
+def backoff_s(attempt: int, *, factor: float) -> float:
+    """Return the seconds to wait after the failed `attempt`, counted from 1.
+
+    >>> [backoff_s(attempt, factor=0.6) for attempt in (1, 2, 3, 9)]
+    [0.6, 1.2, 2.4, 10.0]
+    """
+    return min(factor * 2.0 ** (attempt - 1), MAX_BACKOFF_S)
+
+
+@dataclass(frozen=True, slots=True)
+class RetrySchedule:
+    """The retry rules of one worker."""
+
+    max_attempts: int
+    """Upper bound over the rule of every code, the first attempt included."""
+    backoff_factor: float
+    """Seconds before the second attempt; they double with each further one."""
+    jitter: Callable[[float], float] | None = None
+    """Spreads a computed delay, so that parallel callers do not come back together."""
+
+    def delay_s(self, failures: Sequence[SearchProviderError]) -> float | None:
+        """Return the seconds to wait after these failures, oldest first, or None to give up.
+
+        The provider's own `retry_in_ms` comes before the computed delay and is never spread.
+
+        >>> from collection_search.errors import SearchProviderTimeout
+        >>> schedule = RetrySchedule(max_attempts=3, backoff_factor=0.6)
+        >>> schedule.delay_s([SearchProviderTimeout(retry_in_ms=1500)])
+        1.5
+        >>> schedule.delay_s([SearchProviderTimeout(), SearchProviderTimeout()]) is None
+        True
+        """
+        last = failures[-1]
+        if not last.retryable or len(failures) >= self.max_attempts or _used_up(failures):
+            return None
+        if last.retry_in_ms is not None:
+            return max(0.0, last.retry_in_ms / 1000)
+        delay = backoff_s(len(failures), factor=self.backoff_factor)
+        return self.jitter(delay) if self.jitter else delay
+
+
+def _used_up(failures: Sequence[SearchProviderError]) -> bool:
+    code = failures[-1].code
+    return code not in PERSISTENT_CODES and sum(one.code == code for one in failures) > 1
