@@ -68,7 +68,7 @@ class OtlpServer:
 
     def __init__(self, answer: Answer = 200) -> None:
         self.exports: list[ReceivedExport] = []
-        self.answer = answer
+        self.answer: Answer = answer
         """May be changed while the server runs, but for `refuse`."""
         self._arrived = threading.Condition()
         self._stopping = threading.Event()
