@@ -132,7 +132,7 @@ class RecordedSearch:
     def __init__(self, adapter: Any, cassette: RecordingCassette) -> None:
         self._adapter = adapter
         self._cassette = cassette
-        self._name = provider_name(adapter)
+        self._name = self.provider_name = provider_name(adapter)
         search, asearch = getattr(adapter, "search", None), getattr(adapter, "asearch", None)
         if callable(search) and not inspect.iscoroutinefunction(search):
             self.search = self._blocking(search)

@@ -30,9 +30,12 @@ def fill(database: sqlite3.Connection) -> None:
     for n, name in enumerate(("stored", "odd")):
         provenance: dict[str, Any] = {"provider": "brave", "score": float("nan") if n else 1.5}
         page = (n + 5, name, f"https://Docs.example/{name}.pdf?x", json.dumps(provenance))
-        run("INSERT INTO documents VALUES (?1, 3, ?2, ?3, 'Title', 'hash', ?4)", page)
+        run("INSERT INTO documents VALUES (?, 3, ?, ?, 'Title', 'hash', ?)", page)
         vector = np.array([1 - n, n], dtype="<f4").tobytes()
-        run("INSERT INTO chunks VALUES (?1, ?1, 0, 0, 9, ?2, 'green tea')", (n + 5, vector))
+        run(
+            "INSERT INTO chunks VALUES (:n, :n, 0, 0, 9, :vector, 'green tea')",
+            {"n": n + 5, "vector": vector},
+        )
         run(
             "INSERT INTO chunk_words (rowid, part, title, body) VALUES (?, 'c3', 'titl', 'green tea')",
             (n + 5,),
@@ -41,9 +44,10 @@ def fill(database: sqlite3.Connection) -> None:
         ref = None if state == "to_fetch" else f"ref {state}"
         run(
             "INSERT INTO ledger (id, collection_id, url_key, url, title, content_ref, provenance,"
-            " state, owner, error) VALUES (?1, 3, ?2, 'https://e.com/' || ?2, 'T', ?3, '{}', ?2,"
-            " CASE ?2 WHEN 'working' THEN 'gone' END, CASE ?2 WHEN 'dead' THEN 'bad page' END)",
-            (n + 1, state, ref),
+            " state, owner, error) VALUES (:n, 3, :state, 'https://e.com/' || :state, 'T', :ref, '{}',"
+            " :state, CASE :state WHEN 'working' THEN 'gone' END,"
+            " CASE :state WHEN 'dead' THEN 'bad page' END)",
+            {"n": n + 1, "state": state, "ref": ref},
         )
     run(
         "INSERT INTO ledger SELECT 99, collection_id, 'deleted', url, title, content_ref, provenance, state, due, owner, attempts, fence, error FROM ledger WHERE id = 1"
