@@ -15,10 +15,11 @@ from pydantic import ConfigDict, Field
 
 from ..bridge import offload, run_blocking
 from ..context import SearchContext
-from ..errors import InputError, InvalidUrlError, ModelError
+from ..errors import InputError, InvalidUrlError
 from ..records import Chunk, Document
 from ..text import excerpt, plain
 from ..urls import normalize_url
+from .ingestion.embedders import vectors_of
 from .portable.rows import NO_PAGE
 from .retrieve import aretrieve, embedder_for, question_vector, scope_of
 
@@ -289,12 +290,7 @@ async def _vectors(texts: Sequence[str], embedder: Embedder | None) -> list[Any]
     rows: list[Any] = []
     for start in range(0, len(texts), BATCH):
         part = texts[start : start + BATCH]
-        vectors = (await embedder.embed(part)).vectors
-        if len(vectors) != len(part):
-            raise ModelError(
-                f"{embedder.fingerprint} gave {len(vectors)} vectors for {len(part)} texts."
-            )
-        rows.extend(vectors)
+        rows.extend(await vectors_of(embedder, part))
     return rows
 
 
