@@ -10,6 +10,7 @@ from ..masking import loggable, told
 from ..records import IngestionItem, IngestionRequest, QuestionRecord, TenantScope
 from ..scoring import select_for_ingestion
 from ..tools.ingestion.questions import remember
+from .receipts import receipt_of, refusal_of
 from .stage import Stage, stage
 
 if TYPE_CHECKING:
@@ -19,7 +20,6 @@ if TYPE_CHECKING:
     from ..state import (
         Candidate,
         CollectionSearchState,
-        IngestionReceipt,
         IngestUpdate,
         Outcome,
         RankedResult,
@@ -108,14 +108,7 @@ def _item(candidate: Candidate, result: RankedResult, provenance: dict[str, Any]
 
 
 def _started(request: IngestionRequest, ticket: Ticket, threshold: float) -> IngestUpdate:
-    receipt: IngestionReceipt = {
-        "ticket": ticket.ticket_id,
-        "count": ticket.count,
-        "collection": ticket.collection,
-        "threshold": threshold,
-        "urls": [item.url for item in request.items],
-        "error": None,
-    }
+    receipt = receipt_of(request, ticket, threshold=threshold)
     return {
         "ingestion": receipt,
         "outcome": "auto_ingest_triggered",
@@ -136,14 +129,7 @@ def _failed(
         exc_info=loggable(error),
     )
     at.span.fail(kind, message)
-    receipt: IngestionReceipt = {
-        "ticket": None,
-        "count": 0,
-        "collection": state["collection_scope"],
-        "threshold": None,
-        "urls": [],
-        "error": {"kind": kind, "message": message},
-    }
+    receipt = refusal_of(state["collection_scope"], kind, message)
     return {
         "ingestion": receipt,
         "outcome": outcome,

@@ -11,11 +11,12 @@ from ..masking import loggable, told
 from ..records import IngestionRequest, QuestionRecord, TenantScope
 from ..tools.ingest import staged_items
 from ..tools.ingestion.questions import remember
+from .receipts import receipt_of, refusal_of
 from .stage import Stage, stage
 
 if TYPE_CHECKING:
     from ..records import Ticket
-    from ..state import IngestionReceipt, IngestionState, StartUpdate
+    from ..state import IngestionState, StartUpdate
 
 logger = logging.getLogger(__name__)
 
@@ -77,14 +78,7 @@ async def _close_session(state: IngestionState, at: Stage) -> None:
 
 
 def _started(request: IngestionRequest, ticket: Ticket) -> StartUpdate:
-    receipt: IngestionReceipt = {
-        "ticket": ticket.ticket_id,
-        "count": ticket.count,
-        "collection": ticket.collection,
-        "threshold": None,
-        "urls": [item.url for item in request.items],
-        "error": None,
-    }
+    receipt = receipt_of(request, ticket)
     return {
         "session_id": None,
         "ingestion": receipt,
@@ -98,14 +92,7 @@ def _failed(state: IngestionState, at: Stage, error: Exception) -> StartUpdate:
     kind, message = type(error).__name__, told(str(error)) or type(error).__name__
     logger.error("the ingestion could not be started", extra={**at.ids, "cause": message})
     at.span.fail(kind, message)
-    receipt: IngestionReceipt = {
-        "ticket": None,
-        "count": 0,
-        "collection": state["collection_scope"],
-        "threshold": None,
-        "urls": [],
-        "error": {"kind": kind, "message": message},
-    }
+    receipt = refusal_of(state["collection_scope"], kind, message)
     return {
         "session_id": state["session_id"],
         "ingestion": receipt,
