@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import re
-from binascii import a2b_base64
 from typing import TYPE_CHECKING, Any, Final, Self
 
 import numpy as np
+from pybase64 import b64decode
 
 from ...bridge import offload
 from ...errors import ConfigError, ModelError
@@ -240,5 +240,5 @@ def _rows(data: Any, count: int) -> list[Any]:
 def _vector(given: Any) -> Any:
     """Return the numbers of an item: base64 of little-endian float32, or a list."""
     if isinstance(given, str):
-        return np.frombuffer(a2b_base64(given, strict_mode=True), dtype="<f4")
+        return np.frombuffer(b64decode(given, validate=True), dtype="<f4")
     return given

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from contextlib import suppress
 from http import HTTPStatus
 from typing import TYPE_CHECKING, Any, Final
 
 from ...health import Health
+from ..http import json_value
 from .endpoint import EndpointError
 
 if TYPE_CHECKING:
@@ -33,6 +33,7 @@ async def checked(endpoint: Endpoint, model: str, *, timeout_s: float) -> Health
     return Health(
         listed if names else "it answers",
         key_valid=True if endpoint.has_key and await _is_guarded(endpoint, timeout_s) else None,
+        is_listed=model in names if names else None,
     )
 
 
@@ -47,8 +48,8 @@ async def _is_guarded(endpoint: Endpoint, timeout_s: float) -> bool:
 def _names(endpoint: Endpoint, body: bytes) -> set[str]:
     """Return the names of a list, which some endpoints send bare. Raises EndpointError."""
     rows: Any = None
-    with suppress(ValueError, RecursionError):
-        rows = json.loads(body)
+    with suppress(ValueError):
+        rows = json_value(body)
     if not isinstance(rows, list):
         rows = endpoint.read(body).get("data")
     rows = rows if isinstance(rows, list) else []

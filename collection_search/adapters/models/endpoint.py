@@ -10,7 +10,7 @@ from urllib.parse import quote, unquote, urlsplit
 
 from ...errors import ConfigError
 from ...masking import SECRET, told
-from ..http import MAX_ANSWER_BYTES, HttpRequest, joined, send
+from ..http import MAX_ANSWER_BYTES, HttpRequest, joined, json_value, send
 from .methods import Tokens
 
 if TYPE_CHECKING:
@@ -89,8 +89,8 @@ class Endpoint:
     def read(self, body: bytes) -> dict[str, Any]:
         """Return the JSON object of an answer. Raises EndpointError where it is none of these."""
         try:
-            answer = json.loads(body)
-        except (ValueError, RecursionError) as error:
+            answer = json_value(body)
+        except ValueError as error:
             raise EndpointError("the answer is no JSON", kind="elsewhere") from error
         if not isinstance(answer, dict):
             raise EndpointError("the answer is no JSON object", kind="elsewhere")
