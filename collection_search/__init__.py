@@ -16,10 +16,7 @@ if TYPE_CHECKING:
         GraphInput,
         IngestionInput,
         ScopeContext,
-        SearchRequest,
-        SearchResponse,
         SearchResult,
-        ServiceSearchResult,
         ToolContext,
         ToolOutcome,
         WebSearchInput,
@@ -53,9 +50,11 @@ if TYPE_CHECKING:
     from .graphs.universal_ingestion import UniversalIngestionGraph
     from .options import SearchOptions
     from .records import Passage, Ticket, TicketStatus
+    from .service_contract import SearchRequest, SearchResponse, ServiceSearchResult
     from .settings import Settings
     from .tools.ingest import ingest, wait
-    from .tools.langchain_faces import CollectionRetriever, CollectionVectorStore
+    from .tools.langchain.retriever import CollectionRetriever
+    from .tools.langchain.vector_store import CollectionVectorStore
     from .tools.reembed import reembed
     from .tools.retrieve import retrieve
     from .tools.service import WebSearchService
@@ -65,10 +64,10 @@ __version__ = "0.1.0"
 
 _HOME = {
     "BusinessContext": "contracts",
-    "CollectionRetriever": "tools.langchain_faces",
+    "CollectionRetriever": "tools.langchain.retriever",
     "CollectionSearchError": "errors",
     "CollectionSearchGraph": "graphs.collection_search",
-    "CollectionVectorStore": "tools.langchain_faces",
+    "CollectionVectorStore": "tools.langchain.vector_store",
     "ConfigError": "errors",
     "CostLimitReached": "errors",
     "ExtractionError": "errors",
@@ -94,10 +93,10 @@ _HOME = {
     "SearchProviderQuotaExceeded": "errors",
     "SearchProviderTimeout": "errors",
     "SearchProviderUnavailable": "errors",
-    "SearchRequest": "contracts",
-    "SearchResponse": "contracts",
+    "SearchRequest": "service_contract",
+    "SearchResponse": "service_contract",
     "SearchResult": "contracts",
-    "ServiceSearchResult": "contracts",
+    "ServiceSearchResult": "service_contract",
     "Settings": "settings",
     "StoreError": "errors",
     "Ticket": "records",

@@ -5,7 +5,7 @@ from __future__ import annotations
 import uuid
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Annotated, Any, Literal, TypeAlias
+from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias
 
 from pydantic import (
     AfterValidator,
@@ -14,14 +14,14 @@ from pydantic import (
     Field,
     JsonValue,
     StringConstraints,
-    field_validator,
     model_validator,
 )
-from pydantic.alias_generators import to_camel
 
-from .options import NO_OPTIONS, Applied, SearchOptions
 from .text import normalize_query
 from .urls import normalize_url
+
+if TYPE_CHECKING:
+    from .options import Applied
 
 Identifier = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, max_length=200)]
 """An id of a tenant, a run, a trace: 1 to 200 characters."""
@@ -35,9 +35,6 @@ def _printable(text: str) -> str:
 
 Name = Annotated[Identifier, AfterValidator(_printable)]
 """Name of a tenant or a collection: 1 to 200 printable characters."""
-
-MAX_SERVICE_RESULTS = 10
-"""What one request to the search service may ask for."""
 
 NormalizedQuery = Annotated[str, AfterValidator(normalize_query)]
 NormalizedUrl = Annotated[str, AfterValidator(normalize_url)]
@@ -173,71 +170,6 @@ class SearchAdapterResponse:
     """What was made of the options, by name; one that is missing was not looked at."""
     complete: bool = True
     """False where a part of it failed, such as a page: it is then not kept for a repeated query."""
-
-
-class SearchRequest(BaseModel):
-    """One question to the search service; names are accepted in camel case too."""
-
-    model_config = ConfigDict(
-        frozen=True, extra="forbid", alias_generator=to_camel, populate_by_name=True
-    )
-
-    query: str
-    options: SearchOptions = NO_OPTIONS
-
-    @field_validator("options")
-    @classmethod
-    def _few_results(cls, options: SearchOptions) -> SearchOptions:
-        if options.max_results is not None and options.max_results > MAX_SERVICE_RESULTS:
-            raise ValueError(f"max_results must be 1 to {MAX_SERVICE_RESULTS}")
-        return options
-
-
-class ServiceSearchResult(BaseModel):
-    """One page that the search service found."""
-
-    model_config = ConfigDict(alias_generator=to_camel, populate_by_name=True)
-
-    title: str
-    url: str
-    snippet: str
-    content: str | None = None
-    """The page's text, if it was wanted and the provider gave it."""
-    published_date: str | None = None
-    score: float | None = None
-    """The provider's own relevance, 0-1."""
-
-
-class Attempt(BaseModel):
-    """What one provider did for one request."""
-
-    model_config = ConfigDict(alias_generator=to_camel, populate_by_name=True)
-
-    provider: str
-    rationale: str
-    """`search_completed`, or why it failed: the words of `ToolOutcome.rationale`."""
-    latency_ms: int
-    cost_usd: float | None = None
-    message: str | None = None
-
-
-class SearchResponse(BaseModel):
-    """What the search service found, and who was asked on the way."""
-
-    model_config = ConfigDict(alias_generator=to_camel, populate_by_name=True)
-
-    results: list[ServiceSearchResult]
-    query: str
-    """As it was asked, cleaned."""
-    response_time_ms: int
-    provider: str
-    """Who answered in the end."""
-    routing: list[Attempt] = Field(default_factory=list)
-    """Who was asked, in order."""
-    applied: dict[str, Applied] = Field(default_factory=dict)
-    """What was made of each option that was asked for."""
-    notices: list[str] = Field(default_factory=list)
-    cached: bool = False
 
 
 class GraphInput(BaseModel):

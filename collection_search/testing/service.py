@@ -11,13 +11,8 @@ from typing import TYPE_CHECKING, Any, Final, Self, TypeAlias
 from pydantic import SecretStr
 
 from .. import registry
-from ..contracts import (
-    Attempt,
-    SearchRequest,
-    SearchResponse,
-    ServiceSearchResult,
-)
 from ..errors import ConfigError, ErrorCode, WebSearchError
+from ..service_contract import Attempt, SearchRequest, SearchResponse, ServiceSearchResult
 from ..tools.service import checked_request
 from .clock import FakeClock
 

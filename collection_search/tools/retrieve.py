@@ -5,16 +5,14 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING, Final
 
-import numpy as np
-
 from ..bridge import offload, run_blocking
 from ..calibration import begun, settled
 from ..context import SearchContext
-from ..errors import ConfigError, InputError, ModelError
+from ..errors import InputError
 from ..records import Passage, TenantScope
-from ..resolve import remembered_embedder
 from ..scoring import Page, rank
 from ..text import normalize_query
+from .ingestion.embedders import embedder_that_filled, vectors_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -75,7 +73,7 @@ async def aretrieve(
     scale, profile = None, context.profile()
     if embedder is not None and profile != "literal":
         scale = begun(embedder, folder=context.using().home)
-    vector = None if embedder is None else await question_vector(query, embedder)
+    vector = None if embedder is None else await vectors_of(embedder, [query])
     found = await offload(
         store.collections.search, scope, query, vector=vector, limit=max(POOL, 5 * k)
     )
@@ -107,28 +105,11 @@ async def embedder_for(
     if fingerprint is None:
         return None
     embedder = await context.embedder()
-    given = "lexical" if embedder is None else embedder.fingerprint
-    if given != fingerprint and context.embeddings is None:  # nobody chose another one for now
-        embedder = await offload(remembered_embedder, context.using(), fingerprint)
-    if embedder is None or embedder.fingerprint != fingerprint:
-        raise ConfigError(
-            f"Collection {scope.collection!r} was filled with the embedder {fingerprint}, but the"
-            f" setting embeddings says {given}. Set it to the embedder that filled the collection,"
-            " or embed the collection anew:"
-            f" collection-search collections reembed {scope.collection!r}."
-        )
-    return embedder
-
-
-async def question_vector(query: str, embedder: Embedder) -> Vectors:
-    """Return the vector of one text, `(1, d)`. Raises ModelError."""
-    vectors = (await embedder.embed([query])).vectors
-    if len(vectors) != 1 or not np.isfinite(vectors).all():
-        raise ModelError(
-            f"{embedder.fingerprint} gave {len(vectors)} vectors for one question, or one that"
-            " holds no numbers. Try again, or choose another model and embed the collection anew."
-        )
-    return vectors
+    if embedder is not None and embedder.fingerprint == fingerprint:
+        return embedder
+    settings = context.using() if context.embeddings is None else None  # a caller's choice stands
+    given = () if embedder is None else (embedder.fingerprint,)
+    return await offload(embedder_that_filled, scope, fingerprint, settings, given=given)
 
 
 def refuse_unknown(store: Storage, scope: TenantScope) -> None:

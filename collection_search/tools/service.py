@@ -12,12 +12,8 @@ from pydantic import SecretStr, ValidationError
 from ..bridge import offload, run_blocking
 from ..context import SearchContext
 from ..contracts import (
-    Attempt,
     BusinessContext,
     ScopeContext,
-    SearchRequest,
-    SearchResponse,
-    ServiceSearchResult,
     ToolContext,
     WebSearchInput,
     WebSearchResponse,
@@ -25,6 +21,7 @@ from ..contracts import (
 from ..errors import ConfigError, SearchProviderError, StoreError, WebSearchError
 from ..keys import variable_of
 from ..resolve import adapter_of
+from ..service_contract import Attempt, SearchRequest, SearchResponse, ServiceSearchResult
 from ..settings import ProviderAccess, Settings
 from ..text import normalize_query
 from .money.account import Account

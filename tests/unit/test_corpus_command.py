@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import TYPE_CHECKING
 
 import pytest
@@ -55,6 +56,15 @@ def test_long_reports_are_cut(corpus: Corpus, notes: Path) -> None:
     _, err = run(corpus, "add", str(notes))
     assert err.count("left out empty") == 20
     assert "and 11 more files" in err
+
+
+def test_the_list_as_json(corpus: Corpus, notes: Path) -> None:
+    """One object, also without folders."""
+    assert json.loads(run(corpus, "list", "--json")[0]) == {"folders": []}
+    run(corpus, "add", str(notes), "--base-url", "https://example.org/n")
+    assert json.loads(run(corpus, "list", "--json")[0])["folders"] == [
+        {"name": "notes", "path": str(notes), "base_url": "https://example.org/n/", "pages": 1}
+    ]
 
 
 def test_list_shows_the_folders(corpus: Corpus, notes: Path) -> None:

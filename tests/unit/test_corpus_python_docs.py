@@ -14,7 +14,7 @@ import pytest
 
 from collection_search.adapters.corpus.docstrings import documentation
 from collection_search.adapters.corpus.introspection import extension_documentation
-from collection_search.adapters.corpus.pages import LIBRARY, REFERENCE, TOPICS_OF_MODULES
+from collection_search.adapters.corpus.pages import listed_pages
 from collection_search.adapters.corpus.python_docs import SITE, python_readers
 
 if TYPE_CHECKING:
@@ -80,8 +80,8 @@ def test_reading_imports_no_module_that_has_a_source(reading: Reading) -> None:
 
 def test_every_public_module_of_this_python_is_in_the_table() -> None:
     """A module with a page of the library reference is found under it."""
-    tabled = {module.split()[0].partition(".")[0] for _, module in LIBRARY.values()}
-    tabled |= {module for _, modules in LIBRARY.values() for module in modules.split()}
+    modules = [module for page in listed_pages() for module in page.modules]
+    tabled = {*modules, *(module.partition(".")[0] for module in modules)}
     public = {name for name in sys.stdlib_module_names if not name.startswith("_")}
     assert public - tabled - UNDOCUMENTED == set()
 
@@ -136,11 +136,11 @@ def test_no_page_is_empty(pages: dict[str, Page]) -> None:
 
 def test_nearly_every_topic_of_the_language_reference_is_on_a_page(pages: dict[str, Page]) -> None:
     """What `help()` knows of the language can be found, whether listed or part of a section."""
-    tabled = {topic for _, topics in REFERENCE.values() for topic in topics.split()}
+    tabled = {topic for page in listed_pages() for topic in page.topics}
     everything = re.sub(r"\W+", " ", " ".join(page.text for page in pages.values()))
     for name, text in pydoc_data.topics.topics.items():
         opening = re.sub(r"\W+", " ", " ".join(text.splitlines()[2:]))[:60]
-        assert name in tabled | set(TOPICS_OF_MODULES.values()) or opening in everything, name
+        assert name in tabled or opening in everything, name
 
 
 class TestDocstrings:

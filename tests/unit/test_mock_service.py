@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, get_args
 import pytest
 
 from collection_search import Settings, registry
-from collection_search.contracts import SearchRequest, SearchResponse
 from collection_search.errors import ConfigError, ErrorCode, WebSearchError
 from collection_search.options import SearchOptions
+from collection_search.service_contract import SearchRequest, SearchResponse
 from collection_search.testing import FakeClock
 from collection_search.testing.service import (
     MockWebSearchService,

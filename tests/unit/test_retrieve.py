@@ -282,7 +282,7 @@ def test_an_unusable_vector_is_told(
 
     embedded(store, ScriptedEmbedder())
     ours = context.model_copy(update={"embeddings": Broken()})
-    with pytest.raises(ModelError, match="vectors for one question"):
+    with pytest.raises(ModelError, match="vectors for 1 texts, or some that hold no numbers"):
         retrieve("task", collection="docs", tenant="local", context=ours)
 
 

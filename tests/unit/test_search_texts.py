@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from collection_search.contracts import SearchResponse, ServiceSearchResult
+from collection_search.service_contract import SearchResponse, ServiceSearchResult
 from collection_search.tools.search_texts import arrow_reply, compact, foreign, full, injected
 
 PAGE = {

@@ -16,7 +16,6 @@ import pytest
 from collection_search import SearchContext
 from collection_search.adapters.search.brave import BraveSearch
 from collection_search.adapters.search.tavily import TavilySearch
-from collection_search.contracts import SearchRequest
 from collection_search.costs import priced_on, search_cost
 from collection_search.errors import (
     ConfigError,
@@ -27,6 +26,7 @@ from collection_search.errors import (
     WebSearchError,
 )
 from collection_search.options import SearchOptions
+from collection_search.service_contract import SearchRequest
 from collection_search.settings import ProviderAccess, Settings
 from collection_search.spans import NULL_SINK
 from collection_search.testing import FakeClock, OpenAIServer, ProviderServer, example_context

@@ -10,7 +10,7 @@ import sys
 import threading
 from contextlib import contextmanager
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from ...errors import ConfigError, InputError, StoreError
 from ..crawl.extract import KINDS
@@ -27,13 +27,16 @@ if TYPE_CHECKING:
     from .index import Hit
     from .page import Page, Progress, Reader
 
+READING: Final = 1
+"""Raise it when texts are read in another way: indexes are then rebuilt."""
+
 _log = logging.getLogger(__name__)
 
 
 def running_python() -> Source:
     """Return the source of what is installed: the running Python and its packages."""
     folders = packages.site_folders()
-    facts = [sys.version, str(pages.VERSION), *packages.installed(folders)]
+    facts = [sys.version, f"{READING} {pages.table_version()}", *packages.installed(folders)]
     return Source(
         fingerprint=hashlib.sha256("\n".join(facts).encode()).hexdigest(),
         readers=lambda: [*python_docs.python_readers(), *packages.package_readers(folders)],

@@ -1,410 +1,58 @@
 """The pages of docs.python.org whose text is part of every Python, and where that text is.
 
-One row per real page of the library reference: its title and the modules that it documents. A
-module that the running Python lacks is passed over, so one table serves every version. Names with
-a leading underscore are where the documented names are implemented; a name that begins with a dot
-continues the first of its row.
+`pages.tsv` has one row per real page, with what is documented on it: modules, and topics of
+`pydoc_data.topics`. A module that the running Python lacks is passed over, so one table serves
+every version. Names with a leading underscore are where the documented names are implemented; a
+name that begins with a dot continues the first of its row.
 """
 
 from __future__ import annotations
 
-from typing import Final
+import hashlib
+from functools import cache
+from pathlib import Path
+from typing import Final, NamedTuple
 
-VERSION: Final = 1
-"""Raise it with every change of the tables or of how texts are read: indexes are then rebuilt."""
+_TABLE: Final = Path(__file__).with_name("pages.tsv")
 
-LIBRARY: Final[dict[str, tuple[str, str]]] = {
-    "2to3": ("2to3 — Automated Python 2 to 3 code translation", "lib2to3"),
-    "__future__": ("__future__ — Future statement definitions", "__future__"),
-    "_thread": ("_thread — Low-level threading API", "_thread"),
-    "abc": ("abc — Abstract Base Classes", "abc _py_abc"),
-    "aifc": ("aifc — Read and write AIFF and AIFC files", "aifc"),
-    "annotationlib": (
-        "annotationlib — Functionality for introspecting annotations",
-        "annotationlib",
-    ),
-    "argparse": (
-        "argparse — Parser for command-line options, arguments and sub-commands",
-        "argparse",
-    ),
-    "array": ("array — Efficient arrays of numeric values", "array"),
-    "ast": ("ast — Abstract Syntax Trees", "ast _ast_unparse"),
-    "asynchat": ("asynchat — Asynchronous socket command/response handler", "asynchat"),
-    "asyncio": ("asyncio — Asynchronous I/O", "asyncio"),
-    "asyncio-eventloop": ("asyncio — Event Loop", "asyncio.events asyncio.base_events"),
-    "asyncio-exceptions": ("asyncio — Exceptions", "asyncio.exceptions"),
-    "asyncio-future": ("asyncio — Futures", "asyncio.futures"),
-    "asyncio-graph": ("asyncio — Call Graph Introspection", "asyncio.graph"),
-    "asyncio-policy": ("asyncio — Policies", "asyncio.unix_events"),
-    "asyncio-protocol": (
-        "asyncio — Transports and Protocols",
-        "asyncio.transports asyncio.protocols",
-    ),
-    "asyncio-queue": ("asyncio — Queues", "asyncio.queues"),
-    "asyncio-runner": ("asyncio — Runners", "asyncio.runners"),
-    "asyncio-stream": ("asyncio — Streams", "asyncio.streams"),
-    "asyncio-subprocess": ("asyncio — Subprocesses", "asyncio.subprocess"),
-    "asyncio-sync": ("asyncio — Synchronization Primitives", "asyncio.locks asyncio.mixins"),
-    "asyncio-task": (
-        "asyncio — Coroutines and Tasks",
-        "asyncio.tasks asyncio.timeouts asyncio.taskgroups asyncio.coroutines asyncio.threads",
-    ),
-    "asyncore": ("asyncore — Asynchronous socket handler", "asyncore"),
-    "atexit": ("atexit — Exit handlers", "atexit"),
-    "audioop": ("audioop — Manipulate raw audio data", "audioop"),
-    "base64": ("base64 — Base16, Base32, Base64, Base85 Data Encodings", "base64"),
-    "bdb": ("bdb — Debugger framework", "bdb"),
-    "binascii": ("binascii — Convert between binary and ASCII", "binascii"),
-    "bisect": ("bisect — Array bisection algorithm", "bisect"),
-    "bz2": ("bz2 — Support for bzip2 compression", "bz2 _bz2"),
-    "calendar": ("calendar — General calendar-related functions", "calendar"),
-    "cgi": ("cgi — Common Gateway Interface support", "cgi"),
-    "cgitb": ("cgitb — Traceback manager for CGI scripts", "cgitb"),
-    "chunk": ("chunk — Read IFF chunked data", "chunk"),
-    "cmath": ("cmath — Mathematical functions for complex numbers", "cmath"),
-    "cmd": ("cmd — Support for line-oriented command interpreters", "cmd"),
-    "code": ("code — Interpreter base classes", "code"),
-    "codecs": (
-        "codecs — Codec registry and base classes",
-        "codecs _codecs encodings encodings.idna",
-    ),
-    "codeop": ("codeop — Compile Python code", "codeop"),
-    "collections": ("collections — Container datatypes", "collections _collections"),
-    "collections.abc": (
-        "collections.abc — Abstract Base Classes for Containers",
-        "_collections_abc",
-    ),
-    "colorsys": ("colorsys — Conversions between color systems", "colorsys"),
-    "compileall": ("compileall — Byte-compile Python libraries", "compileall"),
-    "compression.zstd": (
-        "compression.zstd — Compression compatible with the Zstandard format",
-        "compression.zstd ._zstdfile _zstd",
-    ),
-    "concurrent.futures": (
-        "concurrent.futures — Launching parallel tasks",
-        "concurrent.futures ._base .thread .process .interpreter",
-    ),
-    "concurrent.interpreters": (
-        "concurrent.interpreters — Multiple interpreters in the same process",
-        "concurrent.interpreters ._queues",
-    ),
-    "configparser": ("configparser — Configuration file parser", "configparser"),
-    "contextlib": ("contextlib — Utilities for with-statement contexts", "contextlib"),
-    "contextvars": ("contextvars — Context Variables", "contextvars _contextvars"),
-    "copy": ("copy — Shallow and deep copy operations", "copy"),
-    "copyreg": ("copyreg — Register pickle support functions", "copyreg"),
-    "crypt": ("crypt — Function to check Unix passwords", "crypt"),
-    "csv": ("csv — CSV File Reading and Writing", "csv _csv"),
-    "ctypes": ("ctypes — A foreign function library for Python", "ctypes .util _ctypes"),
-    "curses": ("curses — Terminal handling for character-cell displays", "curses _curses .textpad"),
-    "curses.ascii": ("curses.ascii — Utilities for ASCII characters", "curses.ascii"),
-    "curses.panel": ("curses.panel — A panel stack extension for curses", "_curses_panel"),
-    "dataclasses": ("dataclasses — Data Classes", "dataclasses"),
-    "datetime": ("datetime — Basic date and time types", "datetime _pydatetime"),
-    "dbm": ('dbm — Interfaces to Unix "databases"', "dbm .dumb .gnu .ndbm .sqlite3 _gdbm _dbm"),
-    "decimal": (
-        "decimal — Decimal fixed point and floating point arithmetic",
-        "decimal _pydecimal",
-    ),
-    "dialog": (
-        "tkinter — Dialogs (simpledialog, filedialog, commondialog)",
-        "tkinter.simpledialog tkinter.filedialog tkinter.commondialog",
-    ),
-    "difflib": ("difflib — Helpers for computing deltas", "difflib"),
-    "dis": ("dis — Disassembler for Python bytecode", "dis opcode"),
-    "distutils": ("distutils — Building and installing Python modules", "distutils .core"),
-    "doctest": ("doctest — Test interactive Python examples", "doctest"),
-    "email": ("email — An email and MIME handling package", "email"),
-    "email.charset": ("email.charset — Representing character sets", "email.charset"),
-    "email.contentmanager": (
-        "email.contentmanager — Managing MIME Content",
-        "email.contentmanager",
-    ),
-    "email.encoders": ("email.encoders — Encoders", "email.encoders"),
-    "email.errors": ("email.errors — Exception and Defect classes", "email.errors"),
-    "email.generator": ("email.generator — Generating MIME documents", "email.generator"),
-    "email.header": ("email.header — Internationalized headers", "email.header"),
-    "email.headerregistry": (
-        "email.headerregistry — Custom Header Objects",
-        "email.headerregistry",
-    ),
-    "email.iterators": ("email.iterators — Iterators", "email.iterators"),
-    "email.message": ("email.message — Representing an email message", "email.message"),
-    "email.mime": (
-        "email.mime — Creating email and MIME objects from scratch",
-        "email.mime .base .multipart .nonmultipart .application .audio .image .message .text",
-    ),
-    "email.parser": ("email.parser — Parsing email messages", "email.parser email.feedparser"),
-    "email.policy": ("email.policy — Policy Objects", "email.policy email._policybase"),
-    "email.utils": ("email.utils — Miscellaneous utilities", "email.utils"),
-    "ensurepip": ("ensurepip — Bootstrapping the pip installer", "ensurepip"),
-    "enum": ("enum — Support for enumerations", "enum"),
-    "errno": ("errno — Standard errno system symbols", "errno"),
-    "faulthandler": ("faulthandler — Dump the Python traceback", "faulthandler"),
-    "fcntl": ("fcntl — The fcntl and ioctl system calls", "fcntl"),
-    "filecmp": ("filecmp — File and Directory Comparisons", "filecmp"),
-    "fileinput": ("fileinput — Iterate over lines from multiple input streams", "fileinput"),
-    "fnmatch": ("fnmatch — Unix filename pattern matching", "fnmatch"),
-    "fractions": ("fractions — Rational numbers", "fractions"),
-    "ftplib": ("ftplib — FTP protocol client", "ftplib"),
-    "functools": (
-        "functools — Higher-order functions and operations on callable objects",
-        "functools",
-    ),
-    "gc": ("gc — Garbage Collector interface", "gc"),
-    "getopt": ("getopt — C-style parser for command line options", "getopt"),
-    "getpass": ("getpass — Portable password input", "getpass"),
-    "gettext": ("gettext — Multilingual internationalization services", "gettext"),
-    "glob": ("glob — Unix style pathname pattern expansion", "glob"),
-    "graphlib": ("graphlib — Functionality to operate with graph-like structures", "graphlib"),
-    "grp": ("grp — The group database", "grp"),
-    "gzip": ("gzip — Support for gzip files", "gzip"),
-    "hashlib": ("hashlib — Secure hashes and message digests", "hashlib _hashlib _blake2"),
-    "heapq": ("heapq — Heap queue algorithm", "heapq"),
-    "hmac": ("hmac — Keyed-Hashing for Message Authentication", "hmac"),
-    "html": ("html — HyperText Markup Language support", "html"),
-    "html.entities": ("html.entities — Definitions of HTML general entities", "html.entities"),
-    "html.parser": ("html.parser — Simple HTML and XHTML parser", "html.parser"),
-    "http": ("http — HTTP modules", "http"),
-    "http.client": ("http.client — HTTP protocol client", "http.client"),
-    "http.cookiejar": ("http.cookiejar — Cookie handling for HTTP clients", "http.cookiejar"),
-    "http.cookies": ("http.cookies — HTTP state management", "http.cookies"),
-    "http.server": ("http.server — HTTP servers", "http.server"),
-    "idle": ("idlelib — IDLE", "idlelib"),
-    "imaplib": ("imaplib — IMAP4 protocol client", "imaplib"),
-    "imghdr": ("imghdr — Determine the type of an image", "imghdr"),
-    "imp": ("imp — Access the import internals", "imp"),
-    "importlib": (
-        "importlib — The implementation of import",
-        "importlib .abc .machinery .util ._abc ._bootstrap ._bootstrap_external",
-    ),
-    "importlib.metadata": (
-        "importlib.metadata — Metadata of installed packages",
-        "importlib.metadata",
-    ),
-    "importlib.resources": (
-        "importlib.resources — Resources",
-        "importlib.resources ._common ._legacy ._functional importlib.readers .readers",
-    ),
-    "importlib.resources.abc": (
-        "importlib.resources.abc — Abstract base classes for resources",
-        "importlib.resources.abc",
-    ),
-    "inspect": ("inspect — Inspect live objects", "inspect"),
-    "io": ("io — Core tools for working with streams", "io _pyio"),
-    "ipaddress": ("ipaddress — IPv4/IPv6 manipulation library", "ipaddress"),
-    "itertools": ("itertools — Functions creating iterators for efficient looping", "itertools"),
-    "json": ("json — JSON encoder and decoder", "json .encoder .decoder .tool"),
-    "keyword": ("keyword — Testing for Python keywords", "keyword"),
-    "linecache": ("linecache — Random access to text lines", "linecache"),
-    "locale": ("locale — Internationalization services", "locale _locale"),
-    "logging": ("logging — Logging facility for Python", "logging"),
-    "logging.config": ("logging.config — Logging configuration", "logging.config"),
-    "logging.handlers": ("logging.handlers — Logging handlers", "logging.handlers"),
-    "lzma": ("lzma — Compression using the LZMA algorithm", "lzma _lzma"),
-    "mailbox": ("mailbox — Manipulate mailboxes in various formats", "mailbox"),
-    "mailcap": ("mailcap — Mailcap file handling", "mailcap"),
-    "marshal": ("marshal — Internal Python object serialization", "marshal"),
-    "math": ("math — Mathematical functions", "math"),
-    "mimetypes": ("mimetypes — Map filenames to MIME types", "mimetypes"),
-    "mmap": ("mmap — Memory-mapped file support", "mmap"),
-    "modulefinder": ("modulefinder — Find modules used by a script", "modulefinder"),
-    "msilib": ("msilib — Read and write Microsoft Installer files", "msilib"),
-    "msvcrt": ("msvcrt — Useful routines from the MS VC++ runtime", "msvcrt"),
-    "multiprocessing": (
-        "multiprocessing — Process-based parallelism",
-        """multiprocessing .context .process .pool .queues .connection .managers .synchronize
-        .sharedctypes .dummy""",
-    ),
-    "multiprocessing.shared_memory": (
-        "multiprocessing.shared_memory — Shared memory for direct access across processes",
-        "multiprocessing.shared_memory",
-    ),
-    "netrc": ("netrc — netrc file processing", "netrc"),
-    "nis": ("nis — Interface to Sun's NIS (Yellow Pages)", "nis"),
-    "nntplib": ("nntplib — NNTP protocol client", "nntplib"),
-    "numbers": ("numbers — Numeric abstract base classes", "numbers"),
-    "operator": ("operator — Standard operators as functions", "operator"),
-    "optparse": ("optparse — Parser for command line options", "optparse"),
-    "os": ("os — Miscellaneous operating system interfaces", "os posix nt"),
-    "os.path": ("os.path — Common pathname manipulations", "posixpath genericpath"),
-    "ossaudiodev": ("ossaudiodev — Access to OSS-compatible audio devices", "ossaudiodev"),
-    "pathlib": ("pathlib — Object-oriented filesystem paths", "pathlib ._local ._abc .types"),
-    "pdb": ("pdb — The Python Debugger", "pdb"),
-    "pickle": ("pickle — Python object serialization", "pickle"),
-    "pickletools": ("pickletools — Tools for pickle developers", "pickletools"),
-    "pipes": ("pipes — Interface to shell pipelines", "pipes"),
-    "pkgutil": ("pkgutil — Package extension utility", "pkgutil"),
-    "platform": ("platform — Access to underlying platform's identifying data", "platform"),
-    "plistlib": ("plistlib — Generate and parse Apple .plist files", "plistlib"),
-    "poplib": ("poplib — POP3 protocol client", "poplib"),
-    "pprint": ("pprint — Data pretty printer", "pprint"),
-    "profile": ("profile, cProfile, pstats — The Python Profilers", "profile cProfile pstats"),
-    "pty": ("pty — Pseudo-terminal utilities", "pty"),
-    "pwd": ("pwd — The password database", "pwd"),
-    "py_compile": ("py_compile — Compile Python source files", "py_compile"),
-    "pyclbr": ("pyclbr — Python module browser support", "pyclbr"),
-    "pydoc": ("pydoc — Documentation generator and online help system", "pydoc"),
-    "pyexpat": ("xml.parsers.expat — Fast XML parsing using Expat", "pyexpat"),
-    "queue": ("queue — A synchronized queue class", "queue _queue"),
-    "quopri": ("quopri — Encode and decode MIME quoted-printable data", "quopri"),
-    "random": ("random — Generate pseudo-random numbers", "random _random"),
-    "re": ("re — Regular expression operations", "re"),
-    "readline": ("readline — GNU readline interface", "readline"),
-    "reprlib": ("reprlib — Alternate repr() implementation", "reprlib"),
-    "resource": ("resource — Resource usage information", "resource"),
-    "rlcompleter": ("rlcompleter — Completion function for GNU readline", "rlcompleter"),
-    "runpy": ("runpy — Locating and executing Python modules", "runpy"),
-    "sched": ("sched — Event scheduler", "sched"),
-    "secrets": ("secrets — Generate secure random numbers for managing secrets", "secrets"),
-    "select": ("select — Waiting for I/O completion", "select"),
-    "selectors": ("selectors — High-level I/O multiplexing", "selectors"),
-    "shelve": ("shelve — Python object persistence", "shelve"),
-    "shlex": ("shlex — Simple lexical analysis", "shlex"),
-    "shutil": ("shutil — High-level file operations", "shutil"),
-    "signal": ("signal — Set handlers for asynchronous events", "signal _signal"),
-    "site": ("site — Site-specific configuration hook", "site"),
-    "smtpd": ("smtpd — SMTP Server", "smtpd"),
-    "smtplib": ("smtplib — SMTP protocol client", "smtplib"),
-    "sndhdr": ("sndhdr — Determine type of sound file", "sndhdr"),
-    "socket": ("socket — Low-level networking interface", "socket _socket"),
-    "socketserver": ("socketserver — A framework for network servers", "socketserver"),
-    "spwd": ("spwd — The shadow password database", "spwd"),
-    "sqlite3": (
-        "sqlite3 — DB-API 2.0 interface for SQLite databases",
-        "sqlite3 .dbapi2 .dump _sqlite3",
-    ),
-    "ssl": ("ssl — TLS/SSL wrapper for socket objects", "ssl _ssl"),
-    "stat": ("stat — Interpreting stat() results", "stat"),
-    "statistics": ("statistics — Mathematical statistics functions", "statistics _statistics"),
-    "string": ("string — Common string operations", "string"),
-    "string.templatelib": (
-        "string.templatelib — Support for template string literals",
-        "string.templatelib",
-    ),
-    "stringprep": ("stringprep — Internet String Preparation", "stringprep"),
-    "struct": ("struct — Interpret bytes as packed binary data", "struct _struct"),
-    "subprocess": ("subprocess — Subprocess management", "subprocess"),
-    "sunau": ("sunau — Read and write Sun AU files", "sunau"),
-    "symtable": ("symtable — Access to the compiler's symbol tables", "symtable"),
-    "sys": ("sys — System-specific parameters and functions", "sys"),
-    "sysconfig": ("sysconfig — Provide access to Python's configuration information", "sysconfig"),
-    "syslog": ("syslog — Unix syslog library routines", "syslog"),
-    "tabnanny": ("tabnanny — Detection of ambiguous indentation", "tabnanny"),
-    "tarfile": ("tarfile — Read and write tar archive files", "tarfile"),
-    "telnetlib": ("telnetlib — Telnet client", "telnetlib"),
-    "tempfile": ("tempfile — Generate temporary files and directories", "tempfile"),
-    "termios": ("termios — POSIX style tty control", "termios"),
-    "test": (
-        "test — Regression tests package for Python",
-        """test.support .os_helper .import_helper .socket_helper .threading_helper
-        .warnings_helper .script_helper .bytecode_helper""",
-    ),
-    "textwrap": ("textwrap — Text wrapping and filling", "textwrap"),
-    "threading": ("threading — Thread-based parallelism", "threading"),
-    "time": ("time — Time access and conversions", "time"),
-    "timeit": ("timeit — Measure execution time of small code snippets", "timeit"),
-    "tkinter": ("tkinter — Python interface to Tcl/Tk", "tkinter .constants"),
-    "tkinter.colorchooser": (
-        "tkinter.colorchooser — Color choosing dialog",
-        "tkinter.colorchooser",
-    ),
-    "tkinter.dnd": ("tkinter.dnd — Drag and drop support", "tkinter.dnd"),
-    "tkinter.font": ("tkinter.font — Tkinter font wrapper", "tkinter.font"),
-    "tkinter.messagebox": ("tkinter.messagebox — Tkinter message prompts", "tkinter.messagebox"),
-    "tkinter.scrolledtext": ("tkinter.scrolledtext — Scrolled Text Widget", "tkinter.scrolledtext"),
-    "tkinter.tix": ("tkinter.tix — Extension widgets for Tk", "tkinter.tix"),
-    "tkinter.ttk": ("tkinter.ttk — Tk themed widgets", "tkinter.ttk"),
-    "token": ("token — Constants used with Python parse trees", "token"),
-    "tokenize": ("tokenize — Tokenizer for Python source", "tokenize"),
-    "tomllib": ("tomllib — Parse TOML files", "tomllib ._parser"),
-    "trace": ("trace — Trace or track Python statement execution", "trace"),
-    "traceback": ("traceback — Print or retrieve a stack traceback", "traceback"),
-    "tracemalloc": ("tracemalloc — Trace memory allocations", "tracemalloc _tracemalloc"),
-    "tty": ("tty — Terminal control functions", "tty"),
-    "turtle": ("turtle — Turtle graphics", "turtle"),
-    "types": ("types — Dynamic type creation and names for built-in types", "types"),
-    "typing": ("typing — Support for type hints", "typing"),
-    "unicodedata": ("unicodedata — Unicode Database", "unicodedata"),
-    "unittest": (
-        "unittest — Unit testing framework",
-        "unittest .case .async_case .suite .loader .runner .result .main .signals",
-    ),
-    "unittest.mock": ("unittest.mock — mock object library", "unittest.mock"),
-    "urllib": ("urllib — URL handling modules", "urllib"),
-    "urllib.error": ("urllib.error — Exception classes raised by urllib.request", "urllib.error"),
-    "urllib.parse": ("urllib.parse — Parse URLs into components", "urllib.parse"),
-    "urllib.request": (
-        "urllib.request — Extensible library for opening URLs",
-        "urllib.request urllib.response",
-    ),
-    "urllib.robotparser": ("urllib.robotparser — Parser for robots.txt", "urllib.robotparser"),
-    "uu": ("uu — Encode and decode uuencode files", "uu"),
-    "uuid": ("uuid — UUID objects according to RFC 4122", "uuid"),
-    "venv": ("venv — Creation of virtual environments", "venv"),
-    "warnings": ("warnings — Warning control", "warnings _py_warnings"),
-    "wave": ("wave — Read and write WAV files", "wave"),
-    "weakref": ("weakref — Weak references", "weakref _weakrefset _weakref"),
-    "webbrowser": ("webbrowser — Convenient web-browser controller", "webbrowser"),
-    "winreg": ("winreg — Windows registry access", "winreg"),
-    "winsound": ("winsound — Sound-playing interface for Windows", "winsound"),
-    "wsgiref": (
-        "wsgiref — WSGI Utilities and Reference Implementation",
-        "wsgiref .simple_server .handlers .headers .util .validate .types",
-    ),
-    "xdrlib": ("xdrlib — Encode and decode XDR data", "xdrlib"),
-    "xml": ("XML Processing Modules", "xml"),
-    "xml.dom": ("xml.dom — The Document Object Model API", "xml.dom .domreg"),
-    "xml.dom.minidom": ("xml.dom.minidom — Minimal DOM implementation", "xml.dom.minidom"),
-    "xml.dom.pulldom": (
-        "xml.dom.pulldom — Support for building partial DOM trees",
-        "xml.dom.pulldom",
-    ),
-    "xml.etree.elementtree": (
-        "xml.etree.ElementTree — The ElementTree XML API",
-        "xml.etree.ElementTree xml.etree.ElementInclude",
-    ),
-    "xml.sax": ("xml.sax — Support for SAX2 parsers", "xml.sax ._exceptions"),
-    "xml.sax.handler": ("xml.sax.handler — Base classes for SAX handlers", "xml.sax.handler"),
-    "xml.sax.reader": ("xml.sax.xmlreader — Interface for XML parsers", "xml.sax.xmlreader"),
-    "xml.sax.utils": ("xml.sax.saxutils — SAX Utilities", "xml.sax.saxutils"),
-    "xmlrpc": ("xmlrpc — XMLRPC server and client modules", "xmlrpc"),
-    "xmlrpc.client": ("xmlrpc.client — XML-RPC client access", "xmlrpc.client"),
-    "xmlrpc.server": ("xmlrpc.server — Basic XML-RPC servers", "xmlrpc.server"),
-    "zipapp": ("zipapp — Manage executable Python zip archives", "zipapp"),
-    "zipfile": ("zipfile — Work with ZIP archives", "zipfile ._path"),
-    "zipimport": ("zipimport — Import modules from Zip archives", "zipimport"),
-    "zlib": ("zlib — Compression compatible with gzip", "zlib"),
-    "zoneinfo": ("zoneinfo — IANA time zone support", "zoneinfo ._zoneinfo ._common"),
-}
-"""Page below `library/` -> (title, modules)."""
 
-REFERENCE: Final[dict[str, tuple[str, str]]] = {
-    "reference/compound_stmts": ("Compound statements — The Python language", "compound"),
-    "reference/datamodel": ("Data model — The Python language", "objects types specialnames"),
-    "reference/executionmodel": ("Execution model — The Python language", "execmodel"),
-    "reference/expressions": (
-        "Expressions — The Python language",
-        """conversions atom-identifiers atom-literals lists dict attribute-references subscriptions
-        slicings calls await power unary binary shifting bitwise comparisons booleans lambda
-        exprlists operator-summary""",
-    ),
-    "reference/lexical_analysis": (
-        "Lexical analysis — The Python language",
-        "identifiers strings numbers integers floating imaginary",
-    ),
-    "reference/simple_stmts": (
-        "Simple statements — The Python language",
-        "assert assignment pass del return yield raise break continue import global nonlocal",
-    ),
-    "library/stdtypes": (
-        "Built-in Types",
-        """truth typesseq string-methods typesmapping typesmodules typesfunctions typesmethods
-        bltin-code-objects bltin-type-objects bltin-null-object bltin-ellipsis-object
-        specialattrs""",
-    ),
-}
-"""Page -> (title, the topics of `pydoc_data.topics` that stand on it)."""
+class ListedPage(NamedTuple):
+    """A page of the site, and whose texts stand on it."""
 
-TOPICS_OF_MODULES: Final = {"pdb": "debugger", "string": "formatstrings"}
-"""Page below `library/` -> the topic that is a part of it."""
+    path: str
+    """Below the version, without `.html`."""
+    title: str
+    modules: tuple[str, ...]
+    topics: tuple[str, ...]
+
+
+@cache
+def listed_pages() -> tuple[ListedPage, ...]:
+    """Return the pages, read on first use.
+
+    >>> [page.topics for page in listed_pages() if page.path == "library/pdb"]
+    [('debugger',)]
+    """
+    _, *rows = _TABLE.read_text("utf-8").splitlines()
+    return tuple(map(_listed, rows))
+
+
+@cache
+def table_version() -> str:
+    """Return what changes with any letter of the table."""
+    return hashlib.sha256(_TABLE.read_bytes()).hexdigest()[:16]
+
+
+def _listed(row: str) -> ListedPage:
+    path, title, modules, *topics = row.split("\t")
+    return ListedPage(path, title, _full_names(modules), tuple(" ".join(topics).split()))
+
+
+def _full_names(modules: str) -> tuple[str, ...]:
+    """Return the modules of a row.
+
+    >>> _full_names("json .encoder _json")
+    ('json', 'json.encoder', '_json')
+    """
+    names = modules.split()
+    return tuple(names[0] + name if name.startswith(".") else name for name in names)

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Final
 from .docstrings import documentation
 from .introspection import blocks, extension_documentation
 from .page import Page, Reader
-from .pages import LIBRARY, REFERENCE, TOPICS_OF_MODULES
+from .pages import ListedPage, listed_pages
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -31,13 +31,10 @@ _TYPES: Final = (
 def python_readers() -> list[Reader]:
     """Return a reader for every page of the library and of the language reference."""
     return [
-        *(_reader(f"library/{page}", title, partial(_library_text, page, modules))
-          for page, (title, modules) in LIBRARY.items()),
-        *(_reader(page, title, partial(_reference_text, page, topics))
-          for page, (title, topics) in REFERENCE.items()),
+        *(_reader(page.path, page.title, partial(_listed_text, page)) for page in listed_pages()),
         _reader("library/functions", "Built-in Functions", _functions_text),
         _reader("library/exceptions", "Built-in Exceptions", _exceptions_text),
-    ]  # fmt: skip
+    ]
 
 
 def _reader(page: str, title: str, text: Callable[[], str]) -> Reader:
@@ -48,14 +45,9 @@ def _reader(page: str, title: str, text: Callable[[], str]) -> Reader:
     return read
 
 
-def _library_text(page: str, modules: str) -> str:
-    texts = [_module_text(name) for name in _full_names(modules)]
-    return _joined([*texts, _topic(TOPICS_OF_MODULES.get(page, ""))])
-
-
-def _reference_text(page: str, topics: str) -> str:
-    texts = [_topic(name) for name in topics.split()]
-    if page == "library/stdtypes":
+def _listed_text(page: ListedPage) -> str:
+    texts = [*map(_module_text, page.modules), *map(_topic, page.topics)]
+    if page.path == "library/stdtypes":
         texts += blocks((kind.__name__, kind) for kind in _TYPES)
     return _joined(texts)
 
@@ -77,16 +69,6 @@ def _builtins(*, exceptions: bool) -> Iterator[tuple[str, Any]]:
 
 def _joined(texts: Iterable[str]) -> str:
     return "\n\n".join(filter(None, texts))
-
-
-def _full_names(modules: str) -> list[str]:
-    """Return the modules of a row of the table.
-
-    >>> _full_names("json .encoder _json")
-    ['json', 'json.encoder', '_json']
-    """
-    first, *others = modules.split()
-    return [first, *(first + name if name.startswith(".") else name for name in others)]
 
 
 def _module_text(name: str) -> str:

@@ -1,4 +1,4 @@
-"""Which embedder a collection's pages need, and whether this process has it."""
+"""Which embedder a collection needs, and whether this process has it."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from ...errors import ConfigError, ModelError
 from ...resolve import remembered_embedder
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
     from ...ports import CollectionStore, Embedder
     from ...records import TenantScope, Vectors
@@ -37,29 +37,44 @@ class Embedders:
         fingerprint = self._collections.embedder(scope)
         if fingerprint is None:
             return None
-        if known := self._known.get(fingerprint):
-            return known
-        try:
-            embedder = remembered_embedder(self._settings, fingerprint)
-        except ConfigError as error:  # a key is missing here, but perhaps not elsewhere
-            raise MissingEmbedderError(str(error)) from error
-        if embedder is not None:
-            self.add(embedder)
-            return embedder
-        given = ", ".join(self._known) or "lexical"
+        embedder = self._known.get(fingerprint) or embedder_that_filled(
+            scope, fingerprint, self._settings, given=self._known
+        )
+        self.add(embedder)
+        return embedder
+
+
+def embedder_that_filled(
+    scope: TenantScope, fingerprint: str, settings: Settings | None, *, given: Iterable[str]
+) -> Embedder:
+    """Return the embedder that the collection remembers, as the settings make it.
+
+    `given` are the fingerprints of those that do not fit; without settings there is no other.
+    Raises MissingEmbedderError with the way out.
+    """
+    try:
+        embedder = None if settings is None else remembered_embedder(settings, fingerprint)
+    except ConfigError as error:  # a key is missing here, but perhaps not elsewhere
+        raise MissingEmbedderError(str(error)) from error
+    if embedder is None:
         raise MissingEmbedderError(
             f"Collection {scope.collection!r} was filled with the embedder {fingerprint}, but the"
-            f" setting embeddings says {given}. Set it to {fingerprint}, use another collection, or"
-            " embed this one anew:"
+            f" setting embeddings says {', '.join(given) or 'lexical'}. Set it to the embedder that"
+            " filled the collection, or embed the collection anew:"
             f" collection-search collections reembed {scope.collection!r}."
         )
+    return embedder
 
 
 async def vectors_of(embedder: Embedder, texts: Sequence[str]) -> Vectors:
-    """Return one vector per text. Raises ModelError."""
+    """Return one vector per text, `(n, d)`. Raises ModelError, also for what holds no numbers."""
+    import numpy as np
+
     vectors = (await embedder.embed(texts)).vectors
-    if len(vectors) != len(texts):
+    if len(vectors) != len(texts) or not np.isfinite(vectors).all():
         raise ModelError(
-            f"{embedder.fingerprint} gave {len(vectors)} vectors for {len(texts)} texts."
+            f"{embedder.fingerprint} gave {len(vectors)} vectors for {len(texts)} texts, or some"
+            " that hold no numbers. Try again, or choose another model and embed the collection"
+            " anew."
         )
     return vectors

@@ -1,84 +1,34 @@
-"""A collection as LangChain knows it: a vector store, and a retriever."""
+"""A collection as LangChain's vector store."""
 
 from __future__ import annotations
 
-import hashlib
-import json
 import uuid
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
-from langchain_core.documents import Document as LangChainDocument
-from langchain_core.retrievers import BaseRetriever
 from langchain_core.vectorstores import VectorStore
-from pydantic import ConfigDict, Field
 
-from ..bridge import offload, run_blocking
-from ..context import SearchContext
-from ..errors import InputError, InvalidUrlError
-from ..records import Chunk, Document
-from ..text import excerpt, plain
-from ..urls import normalize_url
-from .ingestion.embedders import vectors_of
-from .portable.rows import NO_PAGE
-from .retrieve import aretrieve, embedder_for, question_vector, scope_of
+from ...bridge import offload, run_blocking
+from ...context import SearchContext
+from ...errors import InputError
+from ...records import Chunk
+from ...text import plain
+from ..ingestion.embedders import vectors_of
+from ..retrieve import embedder_for, scope_of
+from .documents import document_of, shown, url_key_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Sequence
     from typing import Self
 
-    from langchain_core.callbacks import (
-        AsyncCallbackManagerForRetrieverRun,
-        CallbackManagerForRetrieverRun,
-    )
+    from langchain_core.documents import Document as LangChainDocument
     from langchain_core.embeddings import Embeddings
 
-    from ..ports import Embedder, Storage
-    from ..records import Filters, Passage, StoredChunk, TenantScope, Vectors
+    from ...ports import Embedder, Storage
+    from ...records import Document, Filters, StoredChunk, TenantScope, Vectors
 
-METADATA: Final = "metadata"
-"""Where a document's provenance keeps what LangChain's caller said of it."""
-TITLE_CHARS: Final = 120
 BATCH: Final = 64
 """Texts that are embedded in one request."""
-
-
-class CollectionRetriever(BaseRetriever):
-    """Finds passages of a tenant's collection, best first, with scores of 0-100 in the metadata."""
-
-    model_config = ConfigDict(arbitrary_types_allowed=True)
-
-    collection: str
-    tenant: str
-    k: int = Field(default=8, ge=1, le=100)
-    search_context: SearchContext | None = None
-
-    async def _aget_relevant_documents(
-        self,
-        query: str,
-        *,
-        run_manager: AsyncCallbackManagerForRetrieverRun,  # noqa: ARG002 - the signature is given
-        k: int | None = None,
-    ) -> list[LangChainDocument]:
-        passages = await aretrieve(
-            query,
-            collection=self.collection,
-            tenant=self.tenant,
-            k=k or self.k,
-            context=self.search_context,
-        )
-        return [_of_passage(passage) for passage in passages]
-
-    def _get_relevant_documents(
-        self,
-        query: str,
-        *,
-        run_manager: CallbackManagerForRetrieverRun,  # noqa: ARG002 - the signature is given
-        k: int | None = None,
-    ) -> list[LangChainDocument]:
-        return run_blocking(
-            self._aget_relevant_documents(query, run_manager=None, k=k)  # type: ignore[arg-type]
-        )
 
 
 class CollectionVectorStore(VectorStore):
@@ -126,7 +76,7 @@ class CollectionVectorStore(VectorStore):
         keys = [key or str(uuid.uuid4()) for key in ids or [""] * len(said)]
         if not len(said) == len(facts) == len(keys):
             raise InputError("Give as many metadatas and ids as texts.")
-        documents = [_document(*one) for one in zip(keys, said, facts, strict=True)]
+        documents = [document_of(*one) for one in zip(keys, said, facts, strict=True)]
         store, embedder = await self._ports(binds=True)
         vectors = await _vectors(said, embedder)
         await offload(_put, store, self._scope, documents, said, vectors)
@@ -151,7 +101,7 @@ class CollectionVectorStore(VectorStore):
 
         def delete() -> None:
             for key in ids:
-                store.collections.delete_document(self._scope, _url_key(key))
+                store.collections.delete_document(self._scope, url_key_of(key))
 
         await offload(delete)
         return True
@@ -165,12 +115,12 @@ class CollectionVectorStore(VectorStore):
     async def aget_by_ids(self, ids: Sequence[str], /) -> list[LangChainDocument]:
         """Return the documents with these ids; those that are not there are left out."""
         store = await self._context.storage()
-        keys = list(dict.fromkeys(map(_url_key, ids)))
+        keys = list(dict.fromkeys(map(url_key_of, ids)))
         stored = await offload(store.collections.get, self._scope, keys)
         known = {
             one.id: one
             for document, chunks in stored
-            for one in (_shown(document, chunk) for chunk in chunks)
+            for one in (shown(document, chunk) for chunk in chunks)
         }
         return [known[key] for key in ids if key in known]
 
@@ -192,7 +142,7 @@ class CollectionVectorStore(VectorStore):
         without vectors BM25, which compares within one answer only.
         """
         store, embedder = await self._ports()
-        vector = None if embedder is None else await question_vector(query, embedder)
+        vector = None if embedder is None else await vectors_of(embedder, [query])
         return await self._found(store, query, vector, k, filter)
 
     def similarity_search_with_score(
@@ -266,7 +216,7 @@ class CollectionVectorStore(VectorStore):
     def _named(self, embedding: Embeddings) -> Any:
         if self._fingerprint is None:
             return embedding
-        from ..registry import load
+        from ...registry import load
 
         return load("embeddings", "langchain")(
             embedding,
@@ -280,7 +230,7 @@ class CollectionVectorStore(VectorStore):
         found = await offload(
             store.collections.search, self._scope, query, vector=vector, limit=k, filters=filters
         )
-        return [(_shown(one.document, one.chunk), _score(one, vector)) for one in found]
+        return [(shown(one.document, one.chunk), _score(one, vector)) for one in found]
 
 
 async def _vectors(texts: Sequence[str], embedder: Embedder | None) -> list[Any]:
@@ -305,65 +255,7 @@ def _put(
         store.collections.replace_document(scope, document, [Chunk(0, text, 0, len(text), vector)])
 
 
-def _document(key: str, text: str, metadata: Mapping[str, Any]) -> Document:
-    try:
-        kept = json.loads(json.dumps(dict(metadata)))
-    except (TypeError, ValueError) as error:
-        raise InputError(f"The metadata of {key!r} is not JSON: {error}.") from error
-    return Document(
-        url=_url(kept.get("source")) or f"{NO_PAGE}{key}",
-        url_key=key,
-        title=str(kept.get("title") or excerpt(text, TITLE_CHARS)),
-        content_hash=hashlib.sha256(text.encode()).hexdigest(),
-        provenance={METADATA: kept, "provider": "langchain"},
-    )
-
-
-def _url(value: Any) -> str | None:
-    try:
-        return normalize_url(value) if isinstance(value, str) else None
-    except InvalidUrlError:
-        return None
-
-
-def _url_key(key: str) -> str:
-    """Return the document of an id: that of a page's chunk has the chunk's number behind it."""
-    page, mark, number = key.rpartition("#")
-    return page if mark and number.isdigit() else key
-
-
-def _shown(document: Document, chunk: Chunk) -> LangChainDocument:
-    if METADATA in document.provenance and document.provenance.get("provider") == "langchain":
-        metadata = dict(document.provenance[METADATA])
-        return LangChainDocument(id=document.url_key, page_content=chunk.text, metadata=metadata)
-    return LangChainDocument(
-        id=f"{document.url_key}#{chunk.ordinal}",
-        page_content=chunk.text,
-        metadata={
-            **document.provenance,
-            "source": document.url,
-            "title": document.title,
-            "content_hash": document.content_hash,
-            "start": chunk.start,
-            "end": chunk.end,
-        },
-    )
-
-
 def _score(found: StoredChunk, vector: Vectors | None) -> float:
     if vector is None or found.chunk.vector is None:
         return found.score
     return float(found.chunk.vector @ vector[0])
-
-
-def _of_passage(passage: Passage) -> LangChainDocument:
-    return LangChainDocument(
-        page_content=passage.text,
-        metadata={
-            **passage.provenance,
-            "source": passage.url,
-            "title": passage.title,
-            "score": passage.score,
-            "n": passage.n,
-        },
-    )

@@ -1,0 +1,134 @@
+"""A collection as LangChain's vector store: LangChain's own suite, and ours."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from langchain_core.documents import Document
+from langchain_core.embeddings import DeterministicFakeEmbedding
+from langchain_tests.integration_tests import VectorStoreIntegrationTests
+
+from collection_search.adapters.stores.sqlite import SQLiteStore
+from collection_search.context import SearchContext
+from collection_search.errors import ConfigError, InputError
+from collection_search.records import TenantScope
+from collection_search.tools.langchain.vector_store import CollectionVectorStore
+from collection_search.tools.portable.files import export_file, import_file
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from langchain_core.vectorstores import VectorStore
+
+
+@pytest.fixture
+def context(tmp_path: Path) -> SearchContext:
+    return SearchContext(store=SQLiteStore(tmp_path / "collections.db"))
+
+
+def store(context: SearchContext, *, size: int = 6, **more: Any) -> CollectionVectorStore:
+    return CollectionVectorStore(
+        "notes",
+        **{
+            "tenant": "acme",
+            "embedding": DeterministicFakeEmbedding(size=size),
+            "fingerprint": f"fake:{size}",
+            "context": context,
+            **more,
+        },
+    )
+
+
+class TestWithVectors(VectorStoreIntegrationTests):
+    """LangChain's suite over an embedder."""
+
+    @pytest.fixture
+    def vectorstore(self, context: SearchContext) -> VectorStore:  # type: ignore[override]
+        return store(context)
+
+
+def test_a_page_that_was_ingested_is_found(context: SearchContext):
+    """Its id names the chunk, its metadata say where it comes from."""
+    from collection_search.records import Chunk
+    from collection_search.records import Document as Page
+
+    page = Page("https://a.org/x", "a.org/x", "Herons", "0" * 64, {"query": "herons"})
+    chunks = [Chunk(0, "Herons wade.", 0, 12), Chunk(1, "Storks do too.", 13, 27)]
+    context.store.collections.replace_document(TenantScope("acme", "notes"), page, chunks)
+    faces = store(context, embedding=None, fingerprint=None)
+    found = faces.similarity_search("herons", k=1)[0]
+    assert (found.id, found.metadata["source"]) == ("a.org/x#0", "https://a.org/x")
+    assert found.metadata["query"] == "herons"
+    assert [one.id for one in faces.get_by_ids(["a.org/x#1", "a.org/x#7"])] == ["a.org/x#1"]
+
+
+def test_scores_are_cosines(context: SearchContext):
+    """The same text has the cosine 1, whatever stands beside it."""
+    faces = store(context)
+    faces.add_texts(["one", "two", "three"])
+    best, score = faces.similarity_search_with_score("two", k=2)[0]
+    assert best.page_content == "two"
+    assert score == pytest.approx(1.0, abs=1e-5)
+    near = faces.similarity_search_by_vector(
+        DeterministicFakeEmbedding(size=6).embed_query("three")
+    )
+    assert near[0].page_content == "three"
+    assert faces.similarity_search_with_relevance_scores("two", k=1)[0][1] == pytest.approx(1.0)
+
+
+def test_filters_are_those_of_the_store(context: SearchContext):
+    """A key that is not allowed is refused, a known one narrows."""
+    faces = store(context)
+    faces.add_texts(["a", "b"], [{"source": "https://a.org/1"}, {"source": "https://b.org/2"}])
+    found = faces.similarity_search("a", k=5, filter={"host": "b.org"})
+    assert [one.page_content for one in found] == ["b"]
+    with pytest.raises(InputError, match="filter"):
+        faces.similarity_search("a", filter={"tenant_id": "other"})
+
+
+def test_tenants_and_embedders_do_not_mix(context: SearchContext):
+    """Another tenant sees nothing; another embedder is refused with the way out."""
+    store(context).add_texts(["one"])
+    assert store(context, tenant="other").similarity_search("one") == []
+    with pytest.raises(ConfigError, match="reembed"):
+        store(context, size=7).similarity_search("one")
+
+
+def test_a_collection_of_texts_goes_to_a_file_and_back(context: SearchContext, tmp_path: Path):
+    """Also a text that never was a page, with its id, vector and metadata."""
+    assert context.store is not None
+    collections, path = context.store.collections, tmp_path / "notes.jsonl"
+    texts, metadatas = ["one", "two"], [{"mood": "calm"}, {"source": "https://b.org/2"}]
+    store(context).add_texts(texts, metadatas, ids=["first id", "second"])
+    export_file(collections, TenantScope("acme", "notes"), path)
+    assert import_file(collections, TenantScope("other", "notes"), path) == (2, 0)
+    there = store(context, tenant="other")
+    assert there.get_by_ids(["first id", "second"]) == [
+        Document(id="first id", page_content="one", metadata=metadatas[0]),
+        Document(id="second", page_content="two", metadata=metadatas[1]),
+    ]
+    assert there.similarity_search("two", k=1)[0].id == "second"
+
+
+def test_metadata_must_be_json(context: SearchContext):
+    """What a store cannot give back is not taken."""
+    with pytest.raises(InputError, match="JSON"):
+        store(context).add_texts(["one"], [{"when": object()}])
+
+
+def test_from_texts_and_as_retriever(context: SearchContext):
+    """The ways in which chains make and use a store."""
+    made = CollectionVectorStore.from_texts(
+        ["one", "two"],
+        DeterministicFakeEmbedding(size=6),
+        collection="made",
+        tenant="acme",
+        fingerprint="fake:6",
+        context=context,
+    )
+    retriever = made.as_retriever(search_kwargs={"k": 1})
+    assert [one.page_content for one in retriever.invoke("two")] == ["two"]
+    assert asyncio.run(retriever.ainvoke("one"))[0].page_content == "one"
+    assert isinstance(made.get_by_ids([made.add_documents([Document("three")])[0]])[0], Document)
