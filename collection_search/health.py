@@ -19,3 +19,5 @@ class Health:
     quota_left: int | None = None
     """None: not told, or without end."""
     quota_unit: str = "searches"
+    is_listed: bool | None = None
+    """Whether the list of models has the model; None where there is no list."""

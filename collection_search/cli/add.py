@@ -110,16 +110,19 @@ def _settled(
 ) -> TicketStatus:
     from ..tools.ingest import wait
 
+    if not waits:
+        return wait(ticket, 0.0, context=context, work=False)
     with screen.bar("Ingesting") as advance:
 
         def show(status: TicketStatus) -> None:
             advance(status.count - status.left(fetch=True), status.count)
 
-        seconds = WAIT_S if waits else 0.0
-        return wait(ticket, seconds, context=context, work=waits, on_progress=show)
+        return wait(ticket, WAIT_S, context=context, on_progress=show)
 
 
 def _told(status: TicketStatus, screen: Screen, *, waited: bool) -> ExitCode:
+    from .findings import queued
+
     left = status.left(fetch=True)
     if screen.as_json:
         screen.json(_plain(status))
@@ -128,7 +131,8 @@ def _told(status: TicketStatus, screen: Screen, *, waited: bool) -> ExitCode:
         parts += [f"{left} waiting for 'collection-search worker'"] if left else []
         parts += [f"{status.failed} failed"] if status.failed else []
         parts += [f"{status.retired} gone"] if status.retired else []
-        screen.line(f"Collection {status.collection}: {', '.join(parts)}")
+        told = queued(left) if left and left == status.count else ", ".join(parts)
+        screen.line(f"Collection {status.collection}: {told}")
     for row in status.rows:
         if row.state == "dead":
             screen.warn(f"{row.url} was not ingested: {row.error}")

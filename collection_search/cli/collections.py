@@ -10,13 +10,13 @@ import typer
 import typer.core
 
 from ..errors import InputError
-from .options import Tenant, UnaskedPaid, search_context
+from .options import AsJson, Tenant, UnaskedPaid, search_context
 from .portable import export, import_
 from .prepare import agreed
 from .refresh import refresh
 from .removal import delete, delete_tenant, purge
 from .screen import Screen
-from .stored import Name, found, stored
+from .stored import Name, found, stored, tell_empty
 
 if TYPE_CHECKING:
     from ..context import SearchContext
@@ -26,12 +26,20 @@ app = typer.Typer(add_completion=False, rich_markup_mode=None, invoke_without_co
 
 
 @app.callback()
-def collections(context: typer.Context, *, tenant: Tenant = None) -> None:
+def collections(context: typer.Context, *, tenant: Tenant = None, as_json: AsJson = False) -> None:
     """List the collections; export, import, delete, reembed one."""
     sub_commands = cast("typer.core.TyperGroup", context.command).commands
     context.default_map = {name: {"tenant": tenant} for name in sub_commands}
-    if context.invoked_subcommand is None:
-        _list(tenant)
+    if (chosen := context.invoked_subcommand) is None:
+        _list(tenant, as_json=as_json)
+    elif as_json:
+        raise InputError(f"--json stands after {chosen!r}, if that has it: see its --help.")
+
+
+@app.command("list")
+def list_(*, tenant: Tenant = None, as_json: AsJson = False) -> None:
+    """List the collections, as the command alone does."""
+    _list(tenant, as_json=as_json)
 
 
 app.command()(refresh)
@@ -67,7 +75,7 @@ def reembed(
     else:
         cost = "at an unknown price" if done.cost_usd is None else f"for ${done.cost_usd:.6f}"
         screen.line(f"Embedded {done.chunks} chunks of {name!r} with {done.embedder} {cost}.")
-    _remind(context, embeddings, screen)
+    _remind(context, embeddings, done.embedder, screen)
 
 
 def _agreed(name: str, context: SearchContext, *, yes: bool, screen: Screen) -> None:
@@ -94,24 +102,43 @@ def _agreed_to_lose(fingerprint: str | None, name: str, *, yes: bool) -> None:
         typer.confirm(f"{task}. Go on?", abort=True, err=True)
 
 
-def _remind(context: SearchContext, embeddings: str | None, screen: Screen) -> None:
-    """Say when the settings still name another embedder than the collection's."""
+def _remind(
+    context: SearchContext, chosen: str | None, fingerprint: str | None, screen: Screen
+) -> None:
+    """Say what questions or new pages need, where the settings name another embedder.
+
+    Most are found again by what the collection remembers of them; one of another name is not, and
+    a run compares results by the embedder that the settings name.
+    """
+    from ..resolve import remembered_embedder
+
     settings = context.using()
-    if embeddings not in {None, settings.embeddings}:
+    if fingerprint is None or chosen in {None, settings.embeddings}:
+        return
+    if remembered_embedder(settings, fingerprint) is None:
         screen.note(
             f"The setting embeddings still says {settings.embeddings}: set"
-            f" COLLECTION_SEARCH_EMBEDDINGS to {embeddings} to ask this collection."
+            f" COLLECTION_SEARCH_EMBEDDINGS to {chosen} to ask this collection."
+        )
+    elif settings.embeddings != "lexical":
+        screen.note(
+            f"Questions are asked by {chosen} from now on. To add pages with"
+            f" 'collection-search run', give it --embeddings {chosen}: the setting says"
+            f" {settings.embeddings}."
         )
 
 
-def _list(tenant: str | None) -> None:
+def _list(tenant: str | None, *, as_json: bool) -> None:
     store, owner = stored(search_context(tenant_id=tenant))
-    screen, infos = Screen(), store.collections(owner)
-    if not infos:
+    screen, infos = Screen(as_json=as_json), store.collections(owner)
+    if as_json:
+        screen.json({"tenant": owner, "collections": [info.model_dump() for info in infos]})
+    elif not infos:
         screen.line(f"{owner} has no collections. Fill one with 'collection-search run'.")
-        return
-    for line in table(infos):
-        screen.line(line)
+    else:
+        for line in table(infos):
+            screen.line(line)
+        tell_empty(infos, screen)
 
 
 def table(infos: list[CollectionInfo]) -> list[str]:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from pathlib import Path  # noqa: TC003 - typer reads the annotations
 from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
 
+from .options import AsJson  # noqa: TC001 - typer reads the annotations
 from .screen import Screen
 
 if TYPE_CHECKING:
@@ -22,7 +24,7 @@ app = typer.Typer(add_completion=False, rich_markup_mode=None, invoke_without_co
 def corpus(context: typer.Context) -> None:
     """List the folders of the offline search; add or remove one."""
     if context.invoked_subcommand is None:
-        _list(_corpus(context))
+        _list(_corpus(context), as_json=False)
 
 
 @app.command()
@@ -54,9 +56,9 @@ def add(
 
 
 @app.command("list")
-def list_(context: typer.Context) -> None:
+def list_(context: typer.Context, *, as_json: AsJson = False) -> None:
     """List the added folders."""
-    _list(_corpus(context))
+    _list(_corpus(context), as_json=as_json)
 
 
 @app.command()
@@ -72,8 +74,12 @@ def remove(
     screen.line(f"Removed {name!r} from the offline search.")
 
 
-def _list(documents: Corpus) -> None:
-    screen, folders = Screen(), documents.folders()
+def _list(documents: Corpus, *, as_json: bool) -> None:
+    screen, folders = Screen(as_json=as_json), documents.folders()
+    if as_json:
+        told = [{**asdict(folder), "path": str(folder.path)} for folder in folders]
+        screen.json({"folders": told})
+        return
     if not folders:
         screen.line("No folders were added. Add one with 'collection-search corpus add PATH'.")
     for folder in folders:

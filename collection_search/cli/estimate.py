@@ -36,6 +36,7 @@ def told(estimate: Estimate, limit_usd: float | None) -> dict[str, Any]:
         "low_usd": estimate.low_usd,
         "high_usd": estimate.high_usd,
         "unknown": estimate.unknown,
+        "known_from_before": list(estimate.known),
         "max_cost_usd": limit_usd,
     }
 
@@ -46,15 +47,17 @@ def lines(estimate: Estimate, limit_usd: float | None) -> Iterator[str]:
     >>> from collection_search.tools.money.estimate import Estimate, Part
     >>> search = Part("search", "search", "tavily", "requests", 3, 5, 0.024, 0.04)
     >>> plan = Part("chat", "plan", "my-model", "tokens", 400, 900, None, None)
-    >>> for line in lines(Estimate([plan, search]), 0.03):
+    >>> for line in lines(Estimate([plan, search], ["1 of 6 searches"]), 0.03):
     ...     print(line)
     The run would cost $0.024 to $0.04, without what my-model takes (its price is not known):
       plan    my-model  400 to 900 tokens  price not known
       search  tavily    3 to 5 requests    $0.024 to $0.04, at prices of 2026-11-21
+    Known from before, and free for now: 1 of 6 searches.
     The ceiling of $0.03 may end it early.
     """
     if not estimate.parts:
-        yield "The run costs nothing: what it uses is free or on this machine."
+        known = "known from before, " if estimate.known else ""
+        yield f"The run costs nothing: what it uses is {known}free or on this machine."
         return
     without = ", ".join(estimate.unknown)
     missing = f", without what {without} takes (its price is not known)" if without else ""
@@ -70,6 +73,8 @@ def lines(estimate: Estimate, limit_usd: float | None) -> Iterator[str]:
             day = part.as_dict()["priced_on"]
             price = f"{_range(part.low_usd, part.high_usd)}, at prices of {day}"
         yield f"  {part.task:<{tasks}}  {part.name:<{names}}  {unit:<{units}}  {price}"
+    if estimate.known:
+        yield f"Known from before, and free for now: {', '.join(estimate.known)}."
     if limit_usd is not None and estimate.high_usd > limit_usd:
         yield f"The ceiling of {dollars(limit_usd)} may end it early."
 

@@ -47,7 +47,7 @@ def searched(output: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _cost(telemetry: Mapping[str, Any]) -> Iterator[str]:
-    """Yield what the run cost and what it was spared, unless all of it was free."""
+    """Yield what the run cost and what it was spared."""
     cost, limit = telemetry.get("cost_usd", 0.0), telemetry.get("cost_limit_usd")
     spared = [
         f"{count} {one if count == 1 else many}"
@@ -55,12 +55,26 @@ def _cost(telemetry: Mapping[str, Any]) -> Iterator[str]:
         if (count := telemetry["nodes"].get(node, {}).get("cached_count"))
     ]
     is_complete = telemetry.get("cost_complete", True)
+    yield from cost_line(cost, limit=limit, is_complete=is_complete, spared=spared)
+
+
+def cost_line(
+    cost: float, *, limit: float | None, is_complete: bool, spared: Sequence[str]
+) -> Iterator[str]:
+    """Yield what was paid and what was `spared`; nothing where all of it was free.
+
+    >>> next(cost_line(0.016, limit=0.05, is_complete=True, spared=["1 search"]))
+    'Cost: $0.016 of $0.05 at most (1 search known from before)'
+    >>> next(cost_line(0.0, limit=None, is_complete=False, spared=[]))
+    'Cost: not known'
+    """
     if not (cost or spared or limit is not None or not is_complete):
         return
+    is_blank = not (cost or is_complete)
     parts = (
-        f"Cost: {dollars(cost)}",
-        "" if limit is None else f"of {dollars(limit)} at most",
-        "" if is_complete else "and what has no known price",
+        "Cost: not known" if is_blank else f"Cost: {dollars(cost)}",
+        "" if limit is None or is_blank else f"of {dollars(limit)} at most",
+        "" if is_complete or is_blank else "and what has no known price",
         f"({', '.join(spared)} known from before)" if spared else "",
     )
     yield " ".join(filter(None, parts))
@@ -98,10 +112,22 @@ def ingested(output: Mapping[str, Any]) -> Iterator[str]:
             _part(status["failed"], "failed"),
             _part(status.get("retired", 0), "gone"),
         )
-        yield f"Collection {receipt['collection']}: {', '.join(filter(None, parts))}"
+        is_queued = status["pending"] + status["to_fetch"] == receipt["count"]
+        told = queued(receipt["count"]) if is_queued else ", ".join(filter(None, parts))
+        yield f"Collection {receipt['collection']}: {told}"
     asked = output.get("auto_ingest_min_score")
     if (used := receipt.get("threshold")) is not None and asked is not None and used < asked:
         yield f"Fewer than three results reach {asked:g}: those from {used:g} on were taken."
+
+
+def queued(count: int) -> str:
+    """Return what becomes of pages with which nobody has begun.
+
+    >>> queued(6)
+    "6 pages are queued; 'collection-search worker' ingests them"
+    """
+    pages, them = ("1 page is", "it") if count == 1 else (f"{count} pages are", "them")
+    return f"{pages} queued; {_WORKER} ingests {them}"
 
 
 def warnings(output: Mapping[str, Any]) -> Iterator[str]:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from .add import add
-from .options import Tenant, search_context
+from .options import AsJson, Tenant, search_context
 from .screen import Screen
 from .stored import found
 
@@ -33,10 +33,16 @@ app.command()(add)
 
 
 @app.command()
-def failed(*, collection: OneCollection = None, tenant: Tenant = None) -> None:
+def failed(
+    *, collection: OneCollection = None, tenant: Tenant = None, as_json: AsJson = False
+) -> None:
     """List the pages that were given up, and why."""
     ledger, owner = _ledger(search_context(tenant_id=tenant), collection)
-    screen, letters = Screen(), ledger.dead_letters(owner, collection=collection)
+    screen, letters = Screen(as_json=as_json), ledger.dead_letters(owner, collection=collection)
+    if as_json:
+        pages = [letter.model_dump(exclude={"url_key"}) for letter in letters]
+        screen.json({"tenant": owner, "pages": pages})
+        return
     for letter in letters:
         screen.line(f"{letter.collection}: {letter.url}: {letter.error}")
     if not letters:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections import Counter
 from dataclasses import dataclass, field
+from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
 from ..errors import CollectionSearchError
@@ -122,19 +123,17 @@ class Job:
     def _settled(self, receipt: Mapping[str, Any]) -> TicketStatus:
         from ..tools.ingest import wait
 
+        looked = partial(
+            wait, receipt["ticket"], tenant=self.context.tenant(), context=self.context
+        )
+        if not self.waits:
+            return looked(0.0, work=False)
         with self.screen.bar("Ingesting") as advance:
 
             def show(status: TicketStatus) -> None:
                 advance(status.count - status.left(fetch=True), status.count)
 
-            return wait(
-                receipt["ticket"],
-                WAIT_S if self.waits else 0.0,
-                tenant=self.context.tenant(),
-                context=self.context,
-                work=self.waits,
-                on_progress=show,
-            )
+            return looked(WAIT_S, on_progress=show)
 
     def _interrupted(self, within_s: float) -> Interrupted:
         """Give back what the workers hold, and return what to say."""

@@ -23,7 +23,7 @@ def refresh(
     name: Name,
     *,
     no_search: Annotated[
-        bool, typer.Option("--no-search", help="Look at the stored pages only: it costs nothing.")
+        bool, typer.Option("--no-search", help="Look at the known pages only: it costs nothing.")
     ] = False,
     provider: Provider = None,
     tenant: Tenant = None,
@@ -60,13 +60,21 @@ def lines(report: RefreshReport) -> Iterator[str]:
     ...     print(line)
     Collection py: 1 new, 0 changed, 1 unchanged, 0 gone
     new      https://a.org/
+    >>> for line in lines(RefreshReport(collection="py", new=["a", "b"], returned=["b"])):
+    ...     print(line)
+    Collection py: 2 new (1 returned), 0 changed, 0 unchanged, 0 gone
+    new      a
+    returned b
     """
     counts = [f"{len(getattr(report, kind))} {kind}" for kind in _KINDS]
+    counts[0] += f" ({len(report.returned)} returned)" if report.returned else ""
     counts += [f"{len(report.failed)} failed"] if report.failed else []
     counts += [f"{len(report.unread)} found but not ingested"] if report.unread else []
     counts += [f"{len(report.left)} waiting for 'collection-search worker'"] if report.left else []
     yield f"Collection {report.collection}: {', '.join(counts)}"
-    for kind in ("new", "changed", "gone"):
+    for url in report.new:
+        yield f"{'returned' if url in report.returned else 'new':<8} {url}"
+    for kind in ("changed", "gone"):
         yield from (f"{kind:<8} {url}" for url in getattr(report, kind))
 
 

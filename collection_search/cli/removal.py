@@ -11,7 +11,7 @@ import typer
 from ..errors import InputError
 from .options import Tenant, search_context
 from .screen import Screen
-from .stored import Name, Yes, found
+from .stored import Name, Yes, found, stored, tell_empty
 
 if TYPE_CHECKING:
     from ..ports import CollectionStore
@@ -64,13 +64,19 @@ def purge(
     yes: Yes = False,
     tenant: Tenant = None,
 ) -> None:
-    """Delete what has not been stored, checked, asked, staged or answered for that long."""
+    """Delete what has not been stored, checked, asked, staged or answered for that long.
+
+    A collection stays when nothing is left in it, to be filled again; 'delete' drops it.
+    """
     from ..tools import removal
 
     age_s, context = seconds(older_than), search_context(tenant_id=tenant)
     task = f"what {context.tenant()!r} has not used for {older_than}"
     if _agreed(f"Deleting {task}", f"Delete {task}?", yes=yes):
-        Screen().line(summary(removal.purge(context, age_s)))
+        screen = Screen()
+        screen.line(summary(removal.purge(context, age_s)))
+        store, owner = stored(context)
+        tell_empty(store.collections(owner), screen)
 
 
 def delete_tenant(*, yes: Yes = False, tenant: Tenant = None) -> None:

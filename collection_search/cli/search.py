@@ -27,6 +27,8 @@ from .search_wishes import (
 )
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from ..context import SearchContext
     from ..contracts import WebSearchResponse
     from ..options import SearchOptions
@@ -77,11 +79,13 @@ def search(
     )
     with flushed(context):
         found_by = ready_provider(context, screen)
-        response = asyncio.run(_search(query, context, max_results, options))
+        response, cost = asyncio.run(_search(query, context, max_results, options))
     reason = reason_of(response, found_by.reason)
     screen.note(f"Searched: {response.outcome.meta['provider']} ({reason})")
     for notice in response.outcome.meta["notices"]:
         screen.note(f"Note: {notice}")
+    for line in _cost(response, cost, context):
+        screen.note(line)
     applied = response.outcome.meta.get("options", {})
     if as_json:
         replayed = {"replayed_from": str(cassette.path)} if cassette and cassette.replays else {}
@@ -95,7 +99,8 @@ def search(
 
 async def _search(
     query: str, context: SearchContext, max_results: int, options: SearchOptions
-) -> WebSearchResponse:
+) -> tuple[WebSearchResponse, float | None]:
+    """Return how it ended, and what all its requests cost; None where that is not known."""
     from ..tools.money.account import Account
     from ..tools.searching.route import search_route
 
@@ -106,10 +111,18 @@ async def _search(
     )
     try:
         response = await route.arun(query=query, context=context.tool_context(ids), options=options)
-        account.searched([response])
+        cost = account.searched([response])
     finally:
         await account.close()
-    return response
+    return response, cost
+
+
+def _cost(response: WebSearchResponse, cost: float | None, context: SearchContext) -> Iterator[str]:
+    from .findings import cost_line
+
+    spared = ["1 search"] if response.outcome.meta.get("cached") else []
+    limit, is_complete = context.cost_limit(), cost is not None
+    return cost_line(cost or 0.0, limit=limit, is_complete=is_complete, spared=spared)
 
 
 def _as_json(response: WebSearchResponse, *, content: bool) -> dict[str, Any]:

@@ -10,9 +10,12 @@ import typer
 from ..errors import InputError
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from ..context import SearchContext
     from ..ports import CollectionStore
-    from ..records import TenantScope
+    from ..records import CollectionInfo, TenantScope
+    from .screen import Screen
 
 Name = Annotated[str, typer.Argument(metavar="NAME", help="Name of the collection.")]
 Yes = Annotated[bool, typer.Option("--yes", help="Do not ask.")]
@@ -33,3 +36,13 @@ def found(name: str, context: SearchContext) -> tuple[CollectionStore, TenantSco
         known = f"Known: {', '.join(names)}." if names else "It has none yet."
         raise InputError(f"Tenant {owner!r} has no collection {name!r}. {known}")
     return store, TenantScope(owner, name)
+
+
+def tell_empty(infos: Iterable[CollectionInfo], screen: Screen) -> None:
+    """Say which collections hold no page and wait for none: they stay, with their embedder."""
+    empty = [one for one in infos if not (one.documents or one.waiting or one.failed)]
+    if empty:
+        screen.note(
+            f"Empty: {', '.join(one.collection for one in empty)}. A collection stays until"
+            " 'collection-search collections delete NAME' drops it."
+        )

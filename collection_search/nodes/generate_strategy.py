@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any
 
 from ..costs import chat_cost, plan_tokens, tokens_in
 from ..errors import CostLimitReached
@@ -11,7 +11,7 @@ from ..exchanges import plan_answer, read_plan_answer
 from ..masking import captured_query, loggable, told
 from ..prompts import strategy_messages
 from ..strategy import MAX_QUERIES, MIN_QUERIES, complete_queries, fallback_queries
-from ..tools.money.account import answer_key
+from ..tools.money.known import PLAN, plan_key
 from .stage import Stage, stage
 
 if TYPE_CHECKING:
@@ -20,8 +20,6 @@ if TYPE_CHECKING:
     from ..state import Flag, Strategy, StrategyUpdate
 
 logger = logging.getLogger(__name__)
-
-_KIND: Final = "plan"
 
 
 @stage("k_generate_strategy", kind="generation")
@@ -57,8 +55,8 @@ async def _strategy(state: GraphInput, at: Stage, wanted: int) -> tuple[Strategy
     model = await at.context.query_model()
     if model is None:
         return _fallback(state, wanted, model=None, error=None), {"cost_usd": 0.0}
-    key = _key(state, at)
-    known = await at.account.recalled(_KIND, [key], read_plan_answer) if key else {}
+    key = plan_key(state, at.context)
+    known = await at.account.recalled(PLAN, [key], read_plan_answer) if key else {}
     try:
         plan = known.get(key) or await _planned(state, at, model)
         queries = complete_queries(
@@ -67,7 +65,7 @@ async def _strategy(state: GraphInput, at: Stage, wanted: int) -> tuple[Strategy
     except Exception as error:  # noqa: BLE001 - any model's failure; it is logged there
         return _failed(state, at, wanted, model=model.model_name, error=error)
     if key and plan.queries and not known:
-        at.account.keep(_KIND, lambda: {key: plan_answer(plan)})
+        at.account.keep(PLAN, lambda: {key: plan_answer(plan)})
     strategy: Strategy = {"queries": queries, "fallback": False, "model": plan.model, "error": None}
     return strategy, _usage(plan, at, is_known=bool(known))
 
@@ -123,13 +121,3 @@ def _usage(plan: QueryPlan, at: Stage, *, is_known: bool) -> dict[str, Any]:
         "cached": is_known,
         "cached_count": int(is_known),
     }
-
-
-def _key(state: GraphInput, at: Stage) -> str:
-    """Return what the plan is remembered by; nothing for a live object, which has no identity."""
-    settings = at.context.using()
-    name = settings.model if at.context.model is None else at.context.model
-    if not isinstance(name, str) or not at.context.answer_cache_s():
-        return ""
-    asked = strategy_messages(state.question, purpose=state.purpose, count=MAX_QUERIES)
-    return answer_key(name, settings.openai_base_url or "", *(text for _, text in asked))

@@ -185,6 +185,15 @@ class WebSearchWorker:
                 wish = options or NO_OPTIONS
                 await self._cache.recall([self._asked(clean(query), wish) for query in queries])
 
+    async def known(self, queries: Sequence[str], options: SearchOptions | None = None) -> int:
+        """Return how many of the queries are answered by what is kept; nobody is asked."""
+        if self._cache is None:
+            return 0
+        await self.recall(queries, options)
+        wish = options or NO_OPTIONS
+        asked = [self._asked(clean(query), wish) for query in queries]
+        return sum([await self._cache.get(one) is not None for one in asked])
+
     async def _run(
         self,
         query: str,

@@ -77,7 +77,10 @@ def test_pages_can_be_left_to_a_worker(site: LoopbackSite, command: Invoke) -> N
     """It fetches them."""
     ended = command(*ADD, site.address("/green"), "--no-wait")
     assert ended.code == 0
-    assert "0 of 1 pages stored, 1 waiting for 'collection-search worker'" in ended.out
+    assert ended.out == (
+        "Collection tea: 1 page is queued; 'collection-search worker' ingests it\n"
+    )
+    assert "Ingesting" not in ended.err
     assert site.requests == []
     assert command("worker", "--once").code == 0
     assert "tea                 1" in command("collections").out
@@ -144,6 +147,7 @@ def test_a_collection_is_refreshed(site: LoopbackSite, command: Invoke) -> None:
     assert ended.code == 0
     assert ended.json["changed"] == [site.address("/green")]
     assert ended.json["gone"] == [site.address("/black")]
+    assert (ended.json["new"], ended.json["returned"]) == ([], [])
 
 
 def test_a_refresh_leaves_pages_that_were_never_stored(site: LoopbackSite, command: Invoke) -> None:

@@ -38,6 +38,39 @@ def test_collections_are_listed_in_figures(command: Invoke) -> None:
 
 
 @pytest.mark.usefixtures("filled")
+def test_the_list_as_json(command: Invoke) -> None:
+    """One object with the tenant; `list` is the same by its name."""
+    ended = command("collections", "--json")
+    assert (ended.code, ended.err) == (0, "")
+    figures = {"documents": 3, "chunks": 3, "embedder": None, "waiting": 0, "failed": 0}
+    assert ended.json == {
+        "tenant": "local",
+        "collections": [{"collection": "py", **figures}],
+    }
+    assert command("collections", "list", "--json").out == ended.out
+    assert command("collections", "list").out == command("collections").out
+    other = command("collections", "--tenant", "acme", "list", "--json")
+    assert other.json == {"tenant": "acme", "collections": []}
+    refused = command("collections", "--json", "delete", "py", "--yes")
+    assert (refused.code, "'delete'" in refused.complaints[0]) == (2, True)
+    assert command("collections", "--json").out == ended.out
+
+
+@pytest.mark.usefixtures("filled")
+def test_an_empty_collection_stays_and_is_told(command: Invoke) -> None:
+    """After `purge` its name is there to be filled again, until it is deleted."""
+    ended = command("collections", "purge", "--older-than", "0h", "--yes")
+    assert ended.code == 0
+    assert ended.out.startswith("Deleted: 3 documents")
+    assert ended.err.startswith("Empty: py. A collection stays until")
+    listed = command("collections")
+    assert listed.out.splitlines()[1].split()[:4] == ["py", "0", "0", "0"]
+    assert listed.err == ended.err
+    assert command("collections", "delete", "py", "--yes").code == 0
+    assert "no collections" in command("collections").out
+
+
+@pytest.mark.usefixtures("filled")
 def test_the_export_is_the_same_after_another_run(run: Invoke, command: Invoke) -> None:
     """Canonical: one JSON object a line, equal for equal content whenever it was stored."""
     first = command("collections", "export", "py")
@@ -114,6 +147,16 @@ def test_embedding_anew_is_not_paid_unasked(
         ended = command(*asked, "--yes")
         assert ended.code == 0, ended.err
         assert "has to embed 3 chunks for about $0.00" in ended.err
+        assert "setting" not in ended.err
+        question = ("ask", "cancel an asyncio task", "--collection", "py")
+        assert command(*question).code == 0  # the collection remembers its embedder
+        monkeypatch.setenv("COLLECTION_SEARCH_EMBEDDINGS", "openai:text-embedding-3-large")
+        assert command(*question).code == 0
+        ended = command(*asked, "--yes")
+        assert "set COLLECTION_SEARCH_EMBEDDINGS" not in ended.err
+        assert "--embeddings openai:text-embedding-3-small: the setting says" in ended.err
+        ended = command("collections", "reembed", "py", "--embeddings", "lexical", "--yes")
+        assert (ended.code, ended.err) == (0, "")
 
 
 def test_nothing_is_asked_where_nothing_is_to_embed(run: Invoke, command: Invoke) -> None:

@@ -49,6 +49,13 @@ def test_a_run_is_in_the_books(command: Invoke, world: PaidWorld) -> None:
     assert by_run["requests"] == len(world.search.requests) + 2
 
 
+def test_a_search_tells_what_it_cost(command: Invoke, world: PaidWorld) -> None:
+    """As a run does: what was paid, and what was known from before."""
+    told = [command("search", "asyncio").err.splitlines()[1] for _ in range(2)]
+    assert told == ["Cost: $0.008", "Cost: $0.00 (1 search known from before)"]
+    assert len(world.search.requests) == 1
+
+
 def test_the_table_is_for_people(command: Invoke, world: PaidWorld) -> None:
     """A line each, and the sum."""
     command("search", "asyncio")

@@ -133,7 +133,9 @@ def test_a_damaged_database(
 def test_a_wrong_setting(command: Invoke, monkeypatch: pytest.MonkeyPatch) -> None:
     """The sentence names the setting that cannot be read."""
     monkeypatch.setenv("COLLECTION_SEARCH_MODEL_TIMEOUT_S", "soon")
-    one_sentence(command(*RUN, "--json"), says="model_timeout_s", kind="ConfigError")
+    one_sentence(
+        command(*RUN, "--json"), says="COLLECTION_SEARCH_MODEL_TIMEOUT_S", kind="ConfigError"
+    )
 
 
 def test_an_unknown_collection(command: Invoke) -> None:

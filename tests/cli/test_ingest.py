@@ -36,6 +36,12 @@ def test_failed_pages_are_listed_and_tried_again(command: Invoke) -> None:
     assert listed.code == 0
     assert [line.split(": ")[0] for line in listed.out.splitlines()] == ["py", "py"]
     assert all(line.endswith(": no answer") for line in listed.out.splitlines())
+    told = command("ingest", "failed", "--json")
+    assert (told.code, told.json["tenant"]) == (0, "local")
+    assert {page["url"] for page in told.json["pages"]} == {"https://e.com/0", "https://e.com/1"}
+    assert told.json["pages"][0].keys() == {
+        *("collection", "url", "title", "attempts", "error", "failed_at")
+    }
     for action in ("failed", "retry-failed"):
         other = command("ingest", action, "--collection", "other")
         assert (other.code, other.out) == (2, "")
@@ -54,3 +60,5 @@ def test_no_failed_pages_is_no_error(command: Invoke) -> None:
     ended = command("ingest", "failed")
     assert (ended.code, ended.out) == (0, "")
     assert "No page was given up." in ended.err
+    ended = command("ingest", "failed", "--json")
+    assert (ended.json["pages"], ended.err) == ([], "")

@@ -113,7 +113,10 @@ def test_without_waiting_the_pages_stay_for_a_worker(run: Invoke, command: Invok
 
 def test_no_wait_says_who_goes_on(run: Invoke) -> None:
     """The worker's command stands before the question's among the next steps."""
-    out = run("--auto-ingest", "--no-wait").out
+    ended = run("--auto-ingest", "--no-wait")
+    assert "Ingesting" not in ended.err
+    out = ended.out
+    assert "pages are queued; 'collection-search worker' ingests them" in out
     assert 0 < out.index("collection-search worker --once") < out.index("collection-search ask")
 
 
@@ -187,5 +190,5 @@ def test_a_page_without_text_waits_to_be_fetched(run: Invoke) -> None:
     options = ("--auto-ingest", "--no-wait", "--profile", "literal", "--min-score", "0")
     ended = run(*options, provider="off_topic")
     assert ended.code == 0
-    assert "0 of 10 pages stored, 10 to be fetched by 'collection-search worker'" in ended.out
+    assert "Collection py: 10 pages are queued; 'collection-search worker' ingests" in ended.out
     assert "collection-search worker --once" in ended.out

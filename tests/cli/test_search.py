@@ -16,7 +16,7 @@ def test_results_are_numbered_with_their_addresses(command: Invoke) -> None:
     assert ended.code == 0
     assert ended.out.count("https://") == 2
     assert "  1  asyncio — How to cancel" in ended.out
-    assert ended.err == "Searched: scripted (asked for)\n"
+    assert ended.err == "Searched: scripted (asked for)\nCost: not known\n"
 
 
 def test_json_is_the_workers_response(command: Invoke) -> None:

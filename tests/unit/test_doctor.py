@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import json
 import sqlite3
 from dataclasses import asdict
@@ -385,6 +386,8 @@ async def test_a_model_and_an_embedder_are_looked_at() -> None:
     assert str(model.price).startswith("$0.15 and $0.6 per million tokens read and written")
     assert (embedder.state, embedder.key) == ("ok", "valid")
     assert "lacks text-embedding-3-small" in embedder.detail
+    assert embedder.next_step.startswith("Check COLLECTION_SEARCH_EMBEDDINGS: write openai:NAME")
+    assert model.next_step == ""
     assert {one.path for one in server.requests} == {"/v1/models"}
 
 
@@ -443,9 +446,23 @@ async def test_a_model_that_cannot_be_looked_at() -> None:
     """A missing package fails; nothing else does."""
     found = await diagnosed(model="mistralai:some-model", embeddings="nobody:any")
     assert part(found, "model").state == "failed"
-    assert "pip install" in part(found, "model").detail
+    assert part(found, "model").next_step == "Run: pip install langchain-mistralai"
     assert part(found, "embedder").state == "failed"
     assert part(found, "offline").state == "ok"
+
+
+async def test_an_extra_that_is_missing_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whoever is told to use ddgs could not without its package."""
+    installed = importlib.util.find_spec
+    monkeypatch.setattr(
+        importlib.util, "find_spec", lambda name: None if name == "ddgs" else installed(name)
+    )
+    step = "Run: pip install 'collection-search[ddgs]'"
+    ddgs = part(await diagnosed(), "ddgs")
+    assert (ddgs.state, ddgs.next_step) == ("off", step)
+    ddgs = await alone("ddgs")
+    assert (ddgs.state, ddgs.key, ddgs.next_step) == ("failed", None, step)
+    assert part(await diagnosed(), "wikipedia").next_step == "Use it with: --provider wikipedia"
 
 
 @pytest.mark.parametrize(("answer", "state"), [(200, "ok"), (401, "failed"), ("refuse", "failed")])

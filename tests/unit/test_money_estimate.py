@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from paid_world import PaidWorld
+from paid_world import SEARCH_USD, PaidWorld
 
 from collection_search import CollectionSearchGraph, GraphInput, SearchContext, Settings
 from collection_search.testing import ScriptedAdapter
@@ -114,3 +114,33 @@ async def test_the_fallback_is_in_the_range(tmp_path: Path, is_on: bool) -> None
         assert estimate.high_usd == pytest.approx(
             (parts["search"].high_usd or 0) + (brave.high_usd or 0)
         )
+
+
+async def test_what_is_known_from_before_is_free(tmp_path: Path) -> None:
+    """Plan and searches of the same question; pages seen before may be, so that it starts at 0."""
+    with PaidWorld(tmp_path) as world:
+        context = world.context()
+        assert not (await told(context)).known
+        await CollectionSearchGraph(context).arun(GIVEN)
+        world.forget()
+        estimate = await told(context)
+        assert (world.models.requests, world.search.requests) == ([], [])
+        assert estimate.known == ["the plan", "4 of 4 searches"]
+        assert [part.task for part in estimate.parts] == ["rank"]
+        assert estimate.low_usd == 0 < estimate.high_usd
+        _, result = await CollectionSearchGraph(context).arun(GIVEN)
+        assert result["telemetry"]["cost_usd"] == 0
+        anew = await told(world.context(asks_anew=True))
+        assert (anew.known, anew.low_usd > 0) == ([], True)
+
+
+async def test_searches_that_are_new_are_paid_for(tmp_path: Path) -> None:
+    """Without a model the queries are known at once; other counts are other searches."""
+    with PaidWorld(tmp_path) as world:
+        context = world.context({"model": None, "embeddings": "lexical"})
+        new = await told(context)
+        assert (new.known, new.low_usd) == ([], 3 * SEARCH_USD)
+        await CollectionSearchGraph(context).arun(GIVEN)
+        known = await told(context)
+        assert (known.known, known.parts) == (["3 of 3 searches"], [])
+        assert not (await told(context, max_candidates=40)).known

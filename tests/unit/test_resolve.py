@@ -245,7 +245,7 @@ def test_the_file_gives_keys_that_the_environment_completes(
     """The map `providers` and the vendors' variables are one; the environment wins."""
     file = tmp_path / "settings.yaml"
     file.write_text(
-        "providers:\n  tavily: {api_key: from-file, base_url: 'http://proxy'}\n  acme: {api_key: a}\n"
+        "providers:\n  tavily: {api_key: from-file, base_url: 'http://proxy'}\n  exa: {api_key: a}\n"
     )
     monkeypatch.setenv("COLLECTION_SEARCH_CONFIG", str(file))
     monkeypatch.setenv("TAVILY_API_KEY", "from-environment")
@@ -254,7 +254,7 @@ def test_the_file_gives_keys_that_the_environment_completes(
     assert tavily.api_key is not None
     assert tavily.api_key.get_secret_value() == "from-environment"
     assert tavily.base_url == "http://proxy"
-    assert settings.access("acme").api_key is not None
+    assert settings.access("exa").api_key is not None
     assert settings.access("nobody").api_key is None
     assert "from-environment" not in repr(settings)
 

@@ -74,10 +74,20 @@ def test_vendor_variables_keep_their_names(monkeypatch: pytest.MonkeyPatch) -> N
 @pytest.mark.parametrize(
     ("text", "named"),
     [
-        ("ingest_workers: 0", "COLLECTION_SEARCH_INGEST_WORKERS"),
-        ("tenannt: acme", "tenannt: there is no such setting"),
-        ("providers: {tavily: {key: x}}", "providers.tavily.key: there is no such setting"),
-        ("langfuse_tracing: perhaps", "LANGFUSE_TRACING: Input should be"),
+        ("ingest_workers: 0", "yaml: ingest_workers: Input should be"),
+        ("tenannt: acme", "yaml: tenannt: there is no such setting; did you mean tenant\\?"),
+        ("COLLECTION_SEARCH_TENANT: acme", "no such setting; did you mean tenant\\?"),
+        ("colour: blue", "yaml: colour: there is no such setting$"),
+        (
+            "providers: {tavily: {key: x}}",
+            "yaml: providers.tavily.key: there is no such setting; did you mean api_key\\?",
+        ),
+        (
+            "providers: {tavly: {quota: 1}}",
+            "yaml: providers.tavly: there is no such search provider; did you mean tavily\\?",
+        ),
+        ("providers: {gopher: {quota: 1}}", "no such search provider. Known: brave, ddgs, "),
+        ("langfuse_tracing: perhaps", "yaml: langfuse_tracing: Input should be"),
         ('tenant: "a\\tb"', "tenant"),
         ("[", "yaml"),
         ("- tenant", "yaml must hold one setting a line"),
@@ -90,6 +100,75 @@ def test_wrong_setting_is_named(tmp_path: Path, text: str, named: str) -> None:
     (tmp_path / "collection-search.yaml").write_text(text)
     with pytest.raises(ConfigError, match=named):
         Settings.load()
+
+
+@pytest.mark.parametrize(
+    ("variable", "value", "named"),
+    [
+        ("COLLECTION_SEARCH_INGEST_WORKERS", "0", r"\. COLLECTION_SEARCH_INGEST_WORKERS: Input"),
+        ("LANGFUSE_TRACING_ENABLED", "perhaps", r"\. LANGFUSE_TRACING_ENABLED: Input"),
+        ("COLLECTION_SEARCH_PROVIDERS", "brave", "COLLECTION_SEARCH_PROVIDERS must hold JSON"),
+        ("COLLECTION_SEARCH_PROVIDERS", "[]", r"\. COLLECTION_SEARCH_PROVIDERS: providers: Input"),
+        (
+            "COLLECTION_SEARCH_PROVIDERS",
+            '{"brave": {"quota": -1}}',
+            r"\. COLLECTION_SEARCH_PROVIDERS: providers\.brave\.quota: Input",
+        ),
+        (
+            "COLLECTION_SEARCH_PROVIDERS",
+            '{"brav": {"quota": 1}}',
+            "COLLECTION_SEARCH_PROVIDERS: providers.brav: there is no .* did you mean brave",
+        ),
+    ],
+)
+def test_a_wrong_variable_is_named(
+    monkeypatch: pytest.MonkeyPatch, variable: str, value: str, named: str
+) -> None:
+    """By the name under which it was set, whatever else the setting is called."""
+    monkeypatch.setenv(variable, value)
+    with pytest.raises(ConfigError, match=named):
+        Settings.load()
+
+
+def test_a_wrong_argument_is_named_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It wins over variable and file, which are not blamed."""
+    (tmp_path / "collection-search.yaml").write_text("ingest_workers: 2\n")
+    monkeypatch.setenv("COLLECTION_SEARCH_INGEST_WORKERS", "3")
+    with pytest.raises(ConfigError, match=r"\. ingest_workers: Input"):
+        Settings.load(ingest_workers=0)
+
+
+def test_providers_that_others_made_are_accepted(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """By entry point anywhere, as an argument for live objects; any variable may be a stranger's."""
+    metadata = tmp_path / "site" / "others-1.0.dist-info"
+    metadata.mkdir(parents=True)
+    (metadata / "METADATA").write_text("Metadata-Version: 2.1\nName: others\nVersion: 1.0\n")
+    (metadata / "entry_points.txt").write_text("[collection_search.search]\nacme = acme:Search\n")
+    monkeypatch.syspath_prepend(str(tmp_path / "site"))
+    (tmp_path / "collection-search.yaml").write_text("providers: {acme: {quota: 7}}\n")
+    monkeypatch.setenv("STRANGER_API_KEY", "k")
+    settings = Settings.load(providers={"mine": {"quota": 8}})
+    assert {name: one.quota for name, one in settings.providers.items()} == {
+        "acme": 7,
+        "mine": 8,
+        "stranger": None,
+    }
+
+
+def test_an_unknown_variable_is_warned_of_once(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    """With the name that was meant, and never with the value: a newer version may know it."""
+    monkeypatch.setenv("COLLECTION_SEARCH_MODELL", "hunter2")
+    monkeypatch.setenv("COLLECTION_SEARCH_CONFIG", "")
+    monkeypatch.setenv("COLLECTION_SEARCH_HOME", "elsewhere")
+    assert Settings.load().model is None
+    Settings.load()
+    [warning] = caplog.messages
+    assert warning.startswith("the variable COLLECTION_SEARCH_MODELL is none of this version")
+    assert warning.endswith("; did you mean COLLECTION_SEARCH_MODEL?")
 
 
 def test_a_wrong_value_is_not_repeated() -> None:

@@ -172,8 +172,7 @@ def _may_dial(gate: Gate, dial: _Dial, address: str) -> bool:
 
 def _refused(host: str) -> FetchError:
     return FetchError(
-        f"{host} leads to an address that is not on the public web; to allow a single one, name it "
-        "in the allowed addresses",
+        f"{host} leads to an address that is not on the public web",
         reason="blocked_address",
     )
 

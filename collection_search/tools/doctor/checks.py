@@ -102,7 +102,14 @@ async def _examined(settings: Settings, finding: Finding, group: Group, limit_s:
     except ModelError as error:
         return _refused(finding, error)
     key: KeyState = "valid" if health.key_valid else "not checked"
-    return replace(finding, state="ok", reachable=True, key=key, detail=health.detail)
+    step = ""
+    if health.is_listed is False:
+        vendor = finding.name.partition(":")[0]
+        variable = f"{PREFIX}{'MODEL' if group == 'models' else 'EMBEDDINGS'}"
+        step = f"Check {variable}: write {vendor}:NAME with a name that the endpoint lists."
+    return replace(
+        finding, state="ok", reachable=True, key=key, detail=health.detail, next_step=step
+    )
 
 
 def _refused(finding: Finding, error: ModelError) -> Finding:

@@ -6,7 +6,7 @@ import asyncio
 from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Any, Final, Literal
 
-from ...errors import CollectionSearchError
+from ...errors import CollectionSearchError, MissingExtraError
 from ...masking import told
 
 if TYPE_CHECKING:
@@ -91,6 +91,12 @@ def failed(finding: Finding, detail: str, next_step: str = "", **changes: Any) -
     return replace(finding, state="failed", detail=detail, next_step=next_step, **changes)
 
 
+def without_extra(finding: Finding, error: MissingExtraError) -> Finding:
+    """Return the finding of a part whose package is not installed, with the command for it."""
+    problem, _, command = str(error).partition(" Run: ")
+    return failed(finding, problem, f"Run: {command}" if command else "")
+
+
 async def settled(
     finding: Finding, check: Coroutine[Any, Any, Finding], *, limit_s: float
 ) -> Finding:
@@ -105,6 +111,8 @@ async def settled(
             "Check the network and the address, and run this again.",
             reachable=False,
         )
+    except MissingExtraError as error:
+        return without_extra(finding, error)
     except CollectionSearchError as error:
         return failed(finding, str(error))
     except Exception as error:  # noqa: BLE001 - a third party's adapter may raise anything

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import sqlite3
-from contextlib import closing
+from contextlib import closing, suppress
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
 
@@ -12,13 +12,19 @@ from anyio import to_thread
 
 from ... import registry
 from ...costs import priced_on, search_cost
-from ...errors import ConfigError, CostLimitReached, ErrorCode, SearchProviderError
+from ...errors import (
+    ConfigError,
+    CostLimitReached,
+    ErrorCode,
+    MissingExtraError,
+    SearchProviderError,
+)
 from ...resolve import access_of, made, quota_left
 from ...spans import NULL_SINK
 from ..held_keys import held_key
 from ..money.account import Account
 from ..web_search import WebSearchWorker
-from .findings import Finding, KeyState, Price, failed, settled
+from .findings import Finding, KeyState, Price, failed, settled, without_extra
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -96,7 +102,7 @@ async def check_provider(
     )
     causes = list(_causes(settings, name, vendor))
     if not causes and not asked:
-        return _off(finding, vendor)
+        return await _unused(settings, _off(finding, vendor), vendor)
     finding = replace(finding, configured_by=", ".join(causes) or None)
     all_s = limit_s + (spender.limit_s if spender else 0.0)
     look = _offline(settings, finding) if vendor_name == "offline" else None
@@ -145,6 +151,21 @@ def _off(finding: Finding, vendor: Any) -> Finding:
     return replace(finding, key="missing", next_step=step)
 
 
+async def _unused(settings: Settings, finding: Finding, vendor: Any) -> Finding:
+    """Return the finding of a provider that is not configured, with the extra that it needs first.
+
+    Only ours without a key are made for that: they contact nobody then.
+    """
+    if getattr(vendor, "key_variable", None) or finding.name not in registry.BUILTIN["search"]:
+        return finding
+    with suppress(ConfigError):
+        try:
+            await to_thread.run_sync(made, settings, "search", finding.name)
+        except MissingExtraError as error:
+            return replace(finding, next_step=without_extra(finding, error).next_step)
+    return finding
+
+
 async def _offline(settings: Settings, finding: Finding) -> Finding:
     """Return whether this Python can search offline, and whether its index is there."""
     detail = "its index is built" if settings.corpus_path.exists() else "its first use indexes"
@@ -167,6 +188,8 @@ async def _examined(
         adapter = await to_thread.run_sync(
             made, settings, "search", finding.name, abandon_on_cancel=True
         )
+    except MissingExtraError as error:
+        return without_extra(finding, error)
     except ConfigError as error:
         return failed(finding, str(error), _off(finding, vendor).next_step, key="missing")
     acheck = getattr(adapter, "acheck", None)

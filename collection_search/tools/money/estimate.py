@@ -22,6 +22,7 @@ from ...prompts import strategy_messages
 from ...strategy import MAX_QUERIES, MIN_QUERIES
 from ..searching.attempts import price_of
 from ..searching.calls import Asked
+from .known import known_queries, known_searches
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -74,6 +75,8 @@ class Estimate:
     """What a run would cost; what is computed on this machine is no part of it."""
 
     parts: Sequence[Part]
+    known: Sequence[str] = ()
+    """What would have to be paid for if its answer were not known from before."""
 
     @property
     def low_usd(self) -> float:
@@ -96,18 +99,42 @@ async def estimated(given: GraphInput, context: SearchContext) -> Estimate:
     model = await context.query_model()
     (provider, *fallbacks), _ = await context.search_providers()
     embedder = await context.embedder()
+    queries = await known_queries(given, context, model)
     least = MAX_QUERIES if given.quality_mode == "premium" else MIN_QUERIES
-    most = least if model is None else MAX_QUERIES
+    least, most = (least, MAX_QUERIES) if queries is None else (len(queries), len(queries))
+    known: list[str] = []
     parts: list[Part] = []
-    if model is not None:
+    if queries is None and model is not None:
         parts.append(_plan(given, model.model_name))
-    parts.append(_searches(given, provider.adapter, least, most))
-    for each in fallbacks:  # asked for as many as all queries, should the first provider fail
-        part = _searches(given, each.adapter, least, most)
-        parts.append(replace(part, task="fallback", low=0, low_usd=part.low_usd and 0.0))
+    elif model is not None:
+        known.append("the plan")
+    spared = 0
+    search = _searches(given, provider.adapter, least, most)
+    if queries is not None and search.high_usd != 0:
+        wanted = _wanted(given, len(queries))
+        spared = await known_searches(queries, given, context, max_results=wanted)
+        known += [f"{spared} of {most} searches"] if spared else []
+    if spared < most:
+        parts.append(_share(search, (most - spared) / most))
+        for each in fallbacks:  # asked for as many as all queries, should the first provider fail
+            part = _share(_searches(given, each.adapter, least, most), (most - spared) / most)
+            parts.append(replace(part, task="fallback", low=0, low_usd=part.low_usd and 0.0))
     if embedder is not None:
-        parts.extend(_embeddings(given, embedder.fingerprint, most))
-    return Estimate([part for part in parts if part.high_usd != 0])
+        parts.extend(_embeddings(given, embedder.fingerprint, most, may_be_known=spared == most))
+    return Estimate([part for part in parts if part.high_usd != 0], known)
+
+
+def _share(part: Part, share: float) -> Part:
+    """Return the part of a part that is left to be asked for."""
+    usd = [None if cost is None else cost * share for cost in (part.low_usd, part.high_usd)]
+    low_usd, high_usd = usd
+    return replace(
+        part,
+        low=part.low * share,
+        high=part.high * share,
+        low_usd=low_usd,
+        high_usd=high_usd,
+    )
 
 
 def _plan(given: GraphInput, model: str) -> Part:
@@ -130,7 +157,7 @@ def _searches(given: GraphInput, adapter: Any, least: int, most: int) -> Part:
 def _units(given: GraphInput, adapter: Any, queries: int) -> tuple[float, float]:
     """Return the units of the list price that so many queries cost, with one page and with all."""
     premium = given.quality_mode == "premium"
-    wanted = max(ROWS_PER_QUERY, math.ceil(2 * given.max_candidates / queries))
+    wanted = _wanted(given, queries)
     rows = wanted * (4 if premium else 2)
     size: Any = getattr(adapter, "page_size", None)
     count = max(wanted, min(rows, size)) if isinstance(size, int) else rows
@@ -141,10 +168,18 @@ def _units(given: GraphInput, adapter: Any, queries: int) -> tuple[float, float]
     return queries * low, queries * high
 
 
-def _embeddings(given: GraphInput, fingerprint: str, queries: int) -> Iterator[Part]:
-    rows = max(ROWS_PER_QUERY, math.ceil(2 * given.max_candidates / queries))
+def _wanted(given: GraphInput, queries: int) -> int:
+    """Return how many results each query asks for."""
+    return max(ROWS_PER_QUERY, math.ceil(2 * given.max_candidates / queries))
+
+
+def _embeddings(
+    given: GraphInput, fingerprint: str, queries: int, *, may_be_known: bool
+) -> Iterator[Part]:
+    """Yield what is embedded; pages that a run has compared before `may_be_known`."""
+    rows = _wanted(given, queries)
     short, long = CANDIDATE_CHARS
-    low = (len(given.question) + rows * short) // _LONG_TOKEN
+    low = 0 if may_be_known else (len(given.question) + rows * short) // _LONG_TOKEN
     high = (len(given.question) + queries * rows * long) // CHARS_PER_TOKEN
     yield _embedding("rank", fingerprint, low, high)
     if given.auto_ingest:

@@ -36,6 +36,10 @@ class SearchRoute:
         """Look up what is known of several queries at one go, before they are searched."""
         await self.workers[0].recall(queries, options)
 
+    async def known(self, queries: Sequence[str], options: SearchOptions | None = None) -> int:
+        """Return how many of the queries the first provider need not be asked for."""
+        return await self.workers[0].known(queries, options)
+
     async def arun(
         self, *, query: str, context: ToolContext, options: SearchOptions | None = None
     ) -> WebSearchResponse:

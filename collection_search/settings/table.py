@@ -1,51 +1,17 @@
-"""Settings: one table of names, read from a file and the environment.
-
-Each field below is one setting. The environment calls it `COLLECTION_SEARCH_<FIELD>`, the file
-`collection-search.yaml` (in the working folder, or where `COLLECTION_SEARCH_CONFIG` points) calls
-it by the field's name. Vendors' own variables keep their usual names. The environment wins.
-"""
+"""The table of settings: names, kinds, defaults, and what each says."""
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Final, Literal
+from typing import Annotated, Any, Final, Literal
 
 import platformdirs
-import yaml
-from pydantic import (
-    AliasChoices,
-    BaseModel,
-    BeforeValidator,
-    ConfigDict,
-    Field,
-    PrivateAttr,
-    SecretStr,
-    ValidationError,
-)
-from pydantic_settings import (
-    BaseSettings,
-    NoDecode,
-    PydanticBaseSettingsSource,
-    SettingsConfigDict,
-    YamlConfigSettingsSource,
-)
+from pydantic import AliasChoices, BaseModel, BeforeValidator, ConfigDict, Field, SecretStr
+from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 
-from .contracts import Name
-from .errors import ConfigError
-from .keys import read_key, stored_names
+from ..contracts import Name
 
-if TYPE_CHECKING:
-    from pydantic.fields import FieldInfo
-    from pydantic_core import ErrorDetails
-
-PREFIX = "COLLECTION_SEARCH_"
-CONFIG_VARIABLE = PREFIX + "CONFIG"
-CONFIG_FILE = "collection-search.yaml"
-
-
-def _config_path() -> Path:
-    return Path(os.environ.get(CONFIG_VARIABLE) or CONFIG_FILE)
+PREFIX: Final = "COLLECTION_SEARCH_"
 
 
 def _vendor(field: str, *names: str) -> AliasChoices:
@@ -77,53 +43,8 @@ class ProviderAccess(BaseModel):
     quota_period: Literal["day", "month"] = "month"
 
 
-class _VendorVariables(PydanticBaseSettingsSource):
-    """Reads `<PROVIDER>_API_KEY` and the like for every provider, third parties' included."""
-
-    def get_field_value(
-        self,
-        field: FieldInfo,  # noqa: ARG002 - the signature is given
-        field_name: str,
-    ) -> tuple[Any, str, bool]:
-        """Give nothing: the whole map is made at once."""
-        return None, field_name, False
-
-    def __call__(self) -> dict[str, Any]:
-        """Return the map `providers`, as far as the environment has it."""
-        found: dict[str, dict[str, str]] = {}
-        for variable, value in os.environ.items():
-            provider, part = _PARTS.get(variable) or _split(variable)
-            if part and value.strip() and not variable.startswith(PREFIX):
-                found.setdefault(provider, {})[part] = value.strip()
-        return {"providers": found} if found else {}
-
-
-_SUFFIXES: Final = {"_API_KEY": "api_key", "_BASE_URL": "base_url"}
-_PARTS: Final = {
-    "SEARXNG_URL": ("searxng", "base_url"),
-    "GOOGLE_SEARCH_ENGINE_ID": ("google", "search_engine_id"),
-}
-
-
-def _split(variable: str) -> tuple[str, str | None]:
-    for suffix, part in _SUFFIXES.items():
-        if variable.endswith(suffix) and (name := variable.removesuffix(suffix)):
-            return name.lower(), part
-    return "", None
-
-
-def _problem(item: ErrorDetails) -> str:
-    """Return what is wrong with a setting, by its name in the file and in the environment."""
-    place = [str(part) for part in item["loc"]]
-    if item["type"] == "extra_forbidden":
-        return f"{'.'.join(place)}: there is no such setting"
-    is_field = place[0] in Settings.model_fields
-    variable = f" ({PREFIX}{place[0].upper()})" if is_field else ""
-    return f"{'.'.join(place)}{variable}: {item['msg']}"
-
-
-class Settings(BaseSettings):
-    """Everything that can be set; see the module's docstring for the names."""
+class SettingsTable(BaseSettings):
+    """One field per setting; `Settings` reads them and is what everybody else uses."""
 
     model_config = SettingsConfigDict(
         env_prefix=PREFIX,
@@ -132,6 +53,7 @@ class Settings(BaseSettings):
         frozen=True,
         hide_input_in_errors=True,
         populate_by_name=True,
+        defer_build=True,  # it is never made itself
     )
 
     home: Path = Field(
@@ -151,7 +73,7 @@ class Settings(BaseSettings):
         default_factory=dict,
         description=(
             "Keys, addresses and limits of search providers, by name: api_key, base_url,"
-            " rate_per_s, quota, quota_period."
+            " search_engine_id, rate_per_s, quota, quota_period."
         ),
     )
     use_fallback: bool = Field(
@@ -302,99 +224,3 @@ class Settings(BaseSettings):
         validation_alias=_vendor("langfuse_tracing", "LANGFUSE_TRACING_ENABLED"),
         description="False switches Langfuse off although keys are set.",
     )
-
-    _stored: frozenset[str] = PrivateAttr(default=frozenset())
-
-    def model_post_init(self, context: Any, /) -> None:  # noqa: ARG002 - the signature is given
-        """Look up once which keys the keyring has: no run waits for a file because of it."""
-        self._stored = stored_names(self.home)
-
-    @classmethod
-    def settings_customise_sources(
-        cls,
-        settings_cls: type[BaseSettings],
-        init_settings: PydanticBaseSettingsSource,
-        env_settings: PydanticBaseSettingsSource,
-        dotenv_settings: PydanticBaseSettingsSource,  # noqa: ARG003 - the signature is given
-        file_secret_settings: PydanticBaseSettingsSource,  # noqa: ARG003
-    ) -> tuple[PydanticBaseSettingsSource, ...]:
-        """Arguments win over the environment, the environment over the file."""
-        file = YamlConfigSettingsSource(settings_cls, _config_path())
-        return init_settings, env_settings, _VendorVariables(settings_cls), file
-
-    @classmethod
-    def load(cls, **overrides: Any) -> Settings:
-        """Return the settings of this process. Raises ConfigError naming the wrong setting."""
-        path = _config_path()
-        if os.environ.get(CONFIG_VARIABLE) and not path.is_file():
-            raise ConfigError(f"{CONFIG_VARIABLE} names {str(path)!r}, which is no file.")
-        try:
-            return cls(**overrides)
-        except (yaml.YAMLError, UnicodeDecodeError, OSError) as error:
-            raise ConfigError(f"The settings file {path} is not valid YAML: {error}") from error
-        except ValidationError as error:
-            problems = "; ".join(map(_problem, error.errors()))
-            raise ConfigError(f"Settings are not valid. {problems}") from error
-        except (TypeError, ValueError) as error:  # the file is a list or a text
-            raise ConfigError(
-                f"The settings file {path} must hold one setting a line, as in 'tenant: acme'."
-            ) from error
-
-    def __hash__(self) -> int:
-        """Hash by what tells most settings apart: they are looked up several times a run."""
-        return hash((self.home, self.tenant, self.provider, self.model, self.embeddings))
-
-    @property
-    def stored_keys(self) -> frozenset[str]:
-        """Names of the keys in the system keyring: search providers, `openai` and the like."""
-        return self._stored
-
-    def access(self, provider: str) -> ProviderAccess:
-        """Return what is known of how to reach a search provider.
-
-        A key that neither environment nor file has is taken from the keyring, if it is stored
-        there: the first time this blocks. Raises ConfigError when the keyring cannot be read.
-        """
-        known = self.providers.get(provider, ProviderAccess())
-        if known.api_key is None and (stored := self._from_keyring(provider)):
-            return known.model_copy(update={"api_key": stored})
-        return known
-
-    def openai_key(self) -> SecretStr | None:
-        """Return the key of OpenAI, from the keyring as in `access`."""
-        return self.openai_api_key or self._from_keyring("openai")
-
-    def embeddings_key(self) -> SecretStr | None:
-        """Return the key of the embeddings' own endpoint, from the keyring as in `access`."""
-        return self.embeddings_api_key or self._from_keyring("embeddings")
-
-    def langfuse_key(self) -> SecretStr | None:
-        """Return Langfuse's secret key, from the keyring as in `access`."""
-        return self.langfuse_secret_key or self._from_keyring("langfuse")
-
-    def _from_keyring(self, name: str) -> SecretStr | None:
-        return SecretStr(read_key(name)) if name in self._stored else None
-
-    @property
-    def collections_path(self) -> Path:
-        """Database file of collections, ledger and staged texts."""
-        return self.home / "collections.db"
-
-    @property
-    def corpus_path(self) -> Path:
-        """Database file of the offline corpus."""
-        return self.home / "corpus.db"
-
-    def prepared_home(self) -> Path:
-        """Return the data folder, created if need be. Raises ConfigError when not writable."""
-        try:
-            self.home.mkdir(parents=True, exist_ok=True)
-            probe = self.home / f".writable-{os.getpid()}"
-            probe.touch()
-            probe.unlink(missing_ok=True)  # another thread may have been faster
-        except OSError as error:
-            raise ConfigError(
-                f"The data folder {self.home} cannot be written ({error.strerror}). "
-                f"Set {PREFIX}HOME to a folder that you may write."
-            ) from error
-        return self.home

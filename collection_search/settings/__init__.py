@@ -1,0 +1,152 @@
+"""Settings: one table of names, read from a file and the environment.
+
+Each field of the table is one setting. The environment calls it `COLLECTION_SEARCH_<FIELD>`, the
+file `collection-search.yaml` (in the working folder, or where `COLLECTION_SEARCH_CONFIG` points)
+calls it by the field's name. Vendors' own variables keep their usual names. The environment wins.
+"""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING, Any
+
+import yaml
+from pydantic import PrivateAttr, SecretStr, ValidationError
+from pydantic_settings import (
+    BaseSettings,
+    PydanticBaseSettingsSource,
+    SettingsConfigDict,
+    SettingsError,
+    YamlConfigSettingsSource,
+)
+
+from ..errors import ConfigError
+from ..keys import read_key, stored_names
+from .mistakes import problem, refuse_unknown_providers, warn_of_unknown_variables
+from .sources import (
+    CONFIG_FILE,
+    CONFIG_VARIABLE,
+    PROVIDERS_VARIABLE,
+    VendorVariables,
+    config_path,
+)
+from .table import PREFIX, ProviderAccess, SettingsTable
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+__all__ = ["CONFIG_FILE", "CONFIG_VARIABLE", "PREFIX", "ProviderAccess", "Settings"]
+
+
+class Settings(SettingsTable):
+    """Everything that can be set; see the module's docstring for the names."""
+
+    model_config = SettingsConfigDict(defer_build=False)
+
+    _stored: frozenset[str] = PrivateAttr(default=frozenset())
+
+    def model_post_init(self, context: Any, /) -> None:  # noqa: ARG002 - the signature is given
+        """Look up once which keys the keyring has: no run waits for a file because of it."""
+        self._stored = stored_names(self.home)
+
+    @classmethod
+    def settings_customise_sources(
+        cls,
+        settings_cls: type[BaseSettings],
+        init_settings: PydanticBaseSettingsSource,
+        env_settings: PydanticBaseSettingsSource,
+        dotenv_settings: PydanticBaseSettingsSource,  # noqa: ARG003 - the signature is given
+        file_secret_settings: PydanticBaseSettingsSource,  # noqa: ARG003
+    ) -> tuple[PydanticBaseSettingsSource, ...]:
+        """Arguments win over the environment, the environment over the file."""
+        file = YamlConfigSettingsSource(settings_cls, config_path())
+        return init_settings, env_settings, VendorVariables(settings_cls), file
+
+    @classmethod
+    def load(cls, **overrides: Any) -> Settings:
+        """Return the settings of this process. Raises ConfigError naming the wrong setting.
+
+        One of our variables that this version does not know is warned of, once.
+        """
+        path = config_path()
+        if os.environ.get(CONFIG_VARIABLE) and not path.is_file():
+            raise ConfigError(f"{CONFIG_VARIABLE} names {str(path)!r}, which is no file.")
+        warn_of_unknown_variables()
+        try:
+            settings = cls(**overrides)
+        except (yaml.YAMLError, UnicodeDecodeError, OSError) as error:
+            raise ConfigError(
+                f"The settings file {path} cannot be read as YAML: {error}"
+            ) from error
+        except ValidationError as error:
+            problems = "; ".join(problem(item, overrides) for item in error.errors())
+            raise ConfigError(f"Settings are not valid. {problems}") from error
+        except SettingsError as error:  # the one variable that is no plain text
+            raise ConfigError(
+                f'{PROVIDERS_VARIABLE} must hold JSON, as in \'{{"brave": {{"quota": 2000}}}}\'.'
+            ) from error
+        except (TypeError, ValueError) as error:  # the file is a list or a text
+            raise ConfigError(
+                f"The settings file {path} must hold one setting a line, as in 'tenant: acme'."
+            ) from error
+        refuse_unknown_providers(settings.providers, overrides)
+        return settings
+
+    def __hash__(self) -> int:
+        """Hash by what tells most settings apart: they are looked up several times a run."""
+        return hash((self.home, self.tenant, self.provider, self.model, self.embeddings))
+
+    @property
+    def stored_keys(self) -> frozenset[str]:
+        """Names of the keys in the system keyring: search providers, `openai` and the like."""
+        return self._stored
+
+    def access(self, provider: str) -> ProviderAccess:
+        """Return what is known of how to reach a search provider.
+
+        A key that neither environment nor file has is taken from the keyring, if it is stored
+        there: the first time this blocks. Raises ConfigError when the keyring cannot be read.
+        """
+        known = self.providers.get(provider, ProviderAccess())
+        if known.api_key is None and (stored := self._from_keyring(provider)):
+            return known.model_copy(update={"api_key": stored})
+        return known
+
+    def openai_key(self) -> SecretStr | None:
+        """Return the key of OpenAI, from the keyring as in `access`."""
+        return self.openai_api_key or self._from_keyring("openai")
+
+    def embeddings_key(self) -> SecretStr | None:
+        """Return the key of the embeddings' own endpoint, from the keyring as in `access`."""
+        return self.embeddings_api_key or self._from_keyring("embeddings")
+
+    def langfuse_key(self) -> SecretStr | None:
+        """Return Langfuse's secret key, from the keyring as in `access`."""
+        return self.langfuse_secret_key or self._from_keyring("langfuse")
+
+    def _from_keyring(self, name: str) -> SecretStr | None:
+        return SecretStr(read_key(name)) if name in self._stored else None
+
+    @property
+    def collections_path(self) -> Path:
+        """Database file of collections, ledger and staged texts."""
+        return self.home / "collections.db"
+
+    @property
+    def corpus_path(self) -> Path:
+        """Database file of the offline corpus."""
+        return self.home / "corpus.db"
+
+    def prepared_home(self) -> Path:
+        """Return the data folder, created if need be. Raises ConfigError when not writable."""
+        try:
+            self.home.mkdir(parents=True, exist_ok=True)
+            probe = self.home / f".writable-{os.getpid()}"
+            probe.touch()
+            probe.unlink(missing_ok=True)  # another thread may have been faster
+        except OSError as error:
+            raise ConfigError(
+                f"The data folder {self.home} cannot be written ({error.strerror}). "
+                f"Set {PREFIX}HOME to a folder that you may write."
+            ) from error
+        return self.home

@@ -1,0 +1,113 @@
+"""Where settings come from: the file, the environment, and the vendors' own variables."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+from pydantic import AliasChoices
+from pydantic_settings import PydanticBaseSettingsSource
+
+from .table import PREFIX, SettingsTable
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from pydantic.fields import FieldInfo
+
+CONFIG_VARIABLE: Final = PREFIX + "CONFIG"
+CONFIG_FILE: Final = "collection-search.yaml"
+PROVIDERS_VARIABLE: Final = PREFIX + "PROVIDERS"
+
+_SUFFIXES: Final = {"_API_KEY": "api_key", "_BASE_URL": "base_url"}
+_PARTS: Final = {
+    "SEARXNG_URL": ("searxng", "base_url"),
+    "GOOGLE_SEARCH_ENGINE_ID": ("google", "search_engine_id"),
+}
+
+
+def config_path() -> Path:
+    """Return where the settings file is, or would be."""
+    return Path(os.environ.get(CONFIG_VARIABLE) or CONFIG_FILE)
+
+
+def variables_of(field: str) -> tuple[str, ...]:
+    """Return the variables that give a field, ours first.
+
+    >>> variables_of("model"), variables_of("openai_api_key")
+    (('COLLECTION_SEARCH_MODEL',), ('COLLECTION_SEARCH_OPENAI_API_KEY', 'OPENAI_API_KEY'))
+    """
+    alias = SettingsTable.model_fields[field].validation_alias
+    others = alias.choices[1:] if isinstance(alias, AliasChoices) else ()
+    return PREFIX + field.upper(), *map(str, others)
+
+
+def place_of(path: Sequence[str], given: Mapping[str, Any]) -> str:
+    """Return what set the value at a path such as ("providers", "brave", "quota"), to be shown.
+
+    A variable, the file with its key, or the bare key of an argument that is `given`.
+    """
+    key = ".".join(path)
+    if _holds(given, path):
+        return key
+    if variable := next(_set_variables(path), ""):
+        return f"{variable}: {key}" if variable == PROVIDERS_VARIABLE else variable
+    return f"{config_path()}: {key}"
+
+
+def _holds(given: Any, path: Sequence[str]) -> bool:
+    for part in path:
+        if not hasattr(given, "keys"):
+            return True  # a live object, whose parts are its own
+        if part not in given:
+            return False
+        given = given[part]
+    return True
+
+
+def _set_variables(path: Sequence[str]) -> Iterator[str]:
+    """Yield the variables that set the value, the one that wins first."""
+    present = {name.upper(): name for name, value in os.environ.items() if value.strip()}
+    field, *below = path
+    if field in SettingsTable.model_fields:
+        for name in filter(present.get, variables_of(field)):
+            if name != PROVIDERS_VARIABLE or all(one in os.environ[name] for one in below[:1]):
+                yield name
+    if field == "providers":
+        yield from (name for name in present.values() if vendor_part(name) == tuple(below[:2]))
+
+
+def vendor_part(variable: str) -> tuple[str, str] | None:
+    """Return provider and part that a vendor's variable gives, None for any other variable.
+
+    >>> vendor_part("TAVILY_API_KEY"), vendor_part("PATH")
+    (('tavily', 'api_key'), None)
+    """
+    if variable in _PARTS or variable.startswith(PREFIX):
+        return _PARTS.get(variable)
+    for suffix, part in _SUFFIXES.items():
+        if variable.endswith(suffix) and (name := variable.removesuffix(suffix)):
+            return name.lower(), part
+    return None
+
+
+class VendorVariables(PydanticBaseSettingsSource):
+    """Reads `<PROVIDER>_API_KEY` and the like for every provider, third parties' included."""
+
+    def get_field_value(
+        self,
+        field: FieldInfo,  # noqa: ARG002 - the signature is given
+        field_name: str,
+    ) -> tuple[Any, str, bool]:
+        """Give nothing: the whole map is made at once."""
+        return None, field_name, False
+
+    def __call__(self) -> dict[str, Any]:
+        """Return the map `providers`, as far as the environment has it."""
+        found: dict[str, dict[str, str]] = {}
+        for variable, value in os.environ.items():
+            if (named := vendor_part(variable)) and value.strip():
+                provider, part = named
+                found.setdefault(provider, {})[part] = value.strip()
+        return {"providers": found} if found else {}
