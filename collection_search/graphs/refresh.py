@@ -55,6 +55,8 @@ class RefreshReport(BaseModel):
     collection: str
     questions: list[AskedAgain] = Field(default_factory=list)
     new: list[str] = Field(default_factory=list)
+    returned: list[str] = Field(default_factory=list)
+    """Those of `new` that had vanished before."""
     changed: list[str] = Field(default_factory=list)
     unchanged: list[str] = Field(default_factory=list)
     gone: list[str] = Field(default_factory=list)
@@ -80,9 +82,9 @@ def refresh(
 
     Its questions are asked again, unless `ask` is False, and what they find is ingested as it was
     then; every stored page that was fetched is looked at again, by a conditional request where its
-    site knows such; pages that vanished leave the collection, and come back when a question finds
-    them or they are ingested anew; pages that were given up before they were stored are left
-    alone. `on_progress` gets how many pages are done, of
+    site knows such; pages that vanished leave the collection, are asked for once more after 7 days
+    and then ever more seldom, at last every 180 days, and come back as `returned`; pages that were
+    given up before they were stored are left alone. `on_progress` gets how many pages are done, of
     how many. Works inside a running event loop too, which it blocks: see `arefresh`.
 
     Raises InputError for a collection that is not there, ConfigError, StoreError. A question or
@@ -116,7 +118,9 @@ async def arefresh(
     engine = await engine_for(context)  # held, so that hosts and models are known throughout
     before = await offload(_hashes, store, scope)
     given_up = await offload(_given_up, store, scope)
+    retired = await offload(store.ledger.retired, scope)
     keys = await offload(_fetched, store, scope, list(before))
+    keys += await offload(store.ledger.retired, scope, due=True)
     tickets = [(await offload(store.ledger.refetch, scope, url_keys=keys)).ticket_id]
     engine.start()
     asked: list[AskedAgain] = []
@@ -127,7 +131,7 @@ async def arefresh(
     rows = await offload(_settled, tickets, context, timeout_s, on_progress)
     after = await offload(store.collections.hashes, scope)
     rows = {key: row for key, row in rows.items() if key in before or key not in given_up}
-    return _report(collection, asked, rows, before, after)
+    return _report(collection, asked, rows, before, after, retired=retired)
 
 
 def _hashes(store: Storage, scope: TenantScope) -> dict[str, str]:
@@ -225,6 +229,8 @@ def _report(
     rows: dict[str, RowStatus],
     before: dict[str, str],
     after: dict[str, str],
+    *,
+    retired: Sequence[str],
 ) -> RefreshReport:
     """Compare what was stored before with what is now."""
 
@@ -234,10 +240,12 @@ def _report(
     failed = {key: row for key, row in rows.items() if row.state == "dead"}
     left = {key for key, row in rows.items() if row.state in {"waiting", "to_fetch", "working"}}
     same = {key for key in before.keys() & after.keys() if before[key] == after[key]}
+    new = after.keys() - before.keys()
     return RefreshReport(
         collection=collection,
         questions=asked,
-        new=urls(*(after.keys() - before.keys())),
+        new=urls(*new),
+        returned=urls(*new.intersection(retired)),
         changed=urls(*(before.keys() & after.keys() - same)),
         unchanged=urls(*(same - failed.keys() - left)),
         gone=urls(*(before.keys() - after.keys())),

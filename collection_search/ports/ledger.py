@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Any, Final, Protocol, runtime_checkable
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Mapping, Sequence
@@ -19,6 +19,37 @@ if TYPE_CHECKING:
         Ticket,
         TicketStatus,
     )
+
+PER_HOST: Final = 2
+"""Pages of one host that all processes together fetch at once; all others of it wait."""
+FAILED_BEFORE: Final = "failed_before"
+"""Where the provenance of a claim says why the last look at its page failed: see `Ledger.claim`."""
+LOOK_AGAIN_S: Final = 7 * 86_400.0
+"""A retired page is left alone for this long at least."""
+LOOK_AGAIN_MAX_S: Final = 180 * 86_400.0
+"""And for this long at most."""
+
+
+def look_again_in_s(gone_for_s: float, *, is_final: bool = False) -> float:
+    """Return the seconds for which a refresh leaves a retired page alone.
+
+    As long again as it has been gone, so the wait doubles with every look, from 7 days to 180. A
+    page that its site calls gone for good (`is_final`) is left alone for 180 days at once.
+
+    >>> day = 86_400.0
+    >>> [look_again_in_s(gone * day) / day for gone in (0, 7, 14, 28, 224)]
+    [7.0, 7.0, 14.0, 28.0, 180.0]
+    >>> look_again_in_s(0, is_final=True) / day
+    180.0
+    """
+    if is_final:
+        return LOOK_AGAIN_MAX_S
+    return min(max(gone_for_s, LOOK_AGAIN_S), LOOK_AGAIN_MAX_S)
+
+
+def is_revisit(claim: Claim) -> bool:
+    """Tell whether the page was retired and a refresh asks once whether it is back."""
+    return claim.is_refresh and claim.text_hash is None and FAILED_BEFORE in claim.provenance
 
 
 class StagingStore(Protocol):
@@ -91,7 +122,13 @@ class Ledger(Protocol):
         """Take one waiting row (or one whose lease ran out) for `lease_s` seconds, or None.
 
         With `fetch` one that has to be fetched as well, unless it is of a busy host (the URL's
-        netloc). A claim without `content_ref` is to be fetched.
+        netloc). A claim without `content_ref` is to be fetched. At most `PER_HOST` such claims of
+        one host are held at once, by all processes together; a lease that ran out holds none.
+
+        `failed_before` in the claim's provenance is the error of the look before this one: of the
+        last one at a stored page, if that buried the row, or why a page was retired that `refetch`
+        asks for again. The store alone says so, to this claim's worker alone: it belongs to no
+        document.
         """
         ...
 
@@ -117,16 +154,27 @@ class Ledger(Protocol):
         ...
 
     def unchanged(self, claim: Claim, fetched: Fetched) -> bool:
-        """Mark the row stored again without touching its chunks.
+        """Put the row back as it was before the look: stored, with its document and its chunks.
 
         Keeps the validators that came, and those known where none came, and `checked_at` in the
         document's provenance. False when another worker has taken the row over, or when
-        nothing is stored for the page.
+        nothing is stored for the page: it then waits to be fetched whole, and the attempt counts.
         """
         ...
 
-    def retire(self, claim: Claim, reason: str) -> bool:
-        """Mark the page as vanished and delete its document; False when the row was taken over."""
+    def retire(self, claim: Claim, reason: str, *, is_final: bool = False) -> bool:
+        """Mark the page as vanished and delete its document; False when the row was taken over.
+
+        The row keeps its provenance, and the time since when the page is gone if it `is_revisit`.
+        `look_again_in_s` says when a refresh may ask for it again.
+        """
+        ...
+
+    def retired(self, scope: TenantScope, *, due: bool = False) -> list[str]:
+        """Return the keys of the collection's retired pages, oldest row first.
+
+        With `due` those alone that a refresh may ask for again by now.
+        """
         ...
 
     def postpone(self, claim: Claim, in_s: float, reason: str) -> bool:
@@ -155,7 +203,8 @@ class Ledger(Protocol):
     def refetch(self, scope: TenantScope, *, url_keys: Sequence[str] | None = None) -> Ticket:
         """Put stored and retired pages, all or these, back to be fetched; what is stored stays.
 
-        Pages that are being worked on or wait already are in the ticket, too.
+        Pages that are being worked on or wait already are in the ticket, too. Retired ones are
+        taken whether they are `due` or not.
         """
         ...
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -44,13 +45,28 @@ def site() -> Iterator[LoopbackSite]:
         yield site
 
 
+class Calendar:
+    """The time of day, and the days that are said to have passed."""
+
+    days = 0
+
+    def time(self) -> float:
+        return time.time() + self.days * 86_400
+
+
 @pytest.fixture
-def living(site: LoopbackSite, tmp_path: Path) -> Iterator[SearchContext]:
+def calendar() -> Calendar:
+    return Calendar()
+
+
+@pytest.fixture
+def living(site: LoopbackSite, calendar: Calendar, tmp_path: Path) -> Iterator[SearchContext]:
     settings = Settings(
         home=tmp_path, fetch_allowed=site.allowed, fetch_delay_s=0, extract_processes=1
     )
     reader = CountingPages.from_settings(settings)
-    store = SQLiteStore.from_settings(settings)
+    settings.prepared_home()
+    store = SQLiteStore(settings.collections_path, clock=calendar.time)
     yield SearchContext(
         settings=settings, store=store, reader=reader, embeddings=ScriptedEmbedder()
     )
@@ -221,7 +237,7 @@ def test_a_question_leaves_what_was_given_up(site: LoopbackSite, living: SearchC
 def test_a_page_that_vanished_comes_back_with_its_question(
     site: LoopbackSite, living: SearchContext
 ) -> None:
-    """A refresh by itself does not ask for it any more."""
+    """A refresh by itself does not ask for it so soon."""
     living.provider = found(site, 0, 1)
     given = {**INPUT, "collection_scope": "tea", "auto_ingest": True}
     output = CollectionSearchGraph(living).run(given)[1]
@@ -234,7 +250,75 @@ def test_a_page_that_vanished_comes_back_with_its_question(
     assert refresh("tea", context=living, ask=False).gone == []
     assert len(site.asked("/tea/1")) == asked
     site.pages[0, "/tea/1"] = page
-    assert refresh("tea", context=living).new == [site.address("/tea/1")]
+    report = refresh("tea", context=living)
+    assert report.new == report.returned == [site.address("/tea/1")]
+
+
+def vanished(site: LoopbackSite, living: SearchContext, status: int) -> str:
+    """Return the address of a page that was stored and is retired."""
+    url = site.put("/tea/0", article("Tea 0", essay("tea number 0")))
+    wait(ingest(url, collection="tea", context=living), 120, context=living)
+    site.put("/tea/0", b"gone", status=status)
+    for _ in range(2):
+        refresh("tea", context=living)
+    assert living.store is not None
+    assert living.store.collections.hashes(TenantScope("local", "tea")) == {}
+    return url
+
+
+def test_a_page_that_was_missed_by_mistake_returns(
+    site: LoopbackSite, living: SearchContext, calendar: Calendar
+) -> None:
+    """A refresh asks for it once a week has passed; it is stored as it was before."""
+    assert living.store is not None
+    scope = TenantScope("local", "tea")
+    wait(ingest(site.address("/tea/0"), collection="tea", context=living), 120, context=living)
+    before = list(living.store.collections.export(scope))
+    url = vanished(site, living, 404)
+    site.put("/tea/0", article("Tea 0", essay("tea number 0")))
+    asked = len(site.asked("/tea/0"))
+    calendar.days = 6
+    assert refresh("tea", context=living).returned == []
+    assert len(site.asked("/tea/0")) == asked
+    calendar.days = 8
+    report = refresh("tea", context=living)
+    assert (report.returned, report.new, report.gone) == ([url], [url], [])
+    assert list(living.store.collections.export(scope)) == before
+    again = refresh("tea", context=living)
+    assert (again.returned, again.new, again.unchanged) == ([], [], [url])
+
+
+@pytest.mark.parametrize("status", [403, 404, 410, 429, 500])
+def test_a_page_that_stays_away_costs_one_request(
+    site: LoopbackSite, living: SearchContext, calendar: Calendar, status: int
+) -> None:
+    """Whatever its site answers; it is neither failed nor given up, and is asked for later."""
+    vanished(site, living, 404)
+    site.put("/tea/0", b"no", status=status)
+    asked = len(site.asked("/tea/0"))
+    for days in (8, 9):
+        calendar.days = days
+        report = refresh("tea", context=living)
+        assert (report.new, report.gone, report.left) == ([], [], [])
+        assert (report.failed, report.unread) == ([], [])
+        assert len(site.asked("/tea/0")) == asked + 1
+    assert living.store is not None
+    assert living.store.ledger.dead_letters("local") == []
+    assert len(living.store.ledger.retired(TenantScope("local", "tea"))) == 1
+
+
+def test_a_page_that_is_gone_for_good_is_left_alone_for_long(
+    site: LoopbackSite, living: SearchContext, calendar: Calendar
+) -> None:
+    """410 is likely to last: it is asked for after half a year."""
+    url = vanished(site, living, 410)
+    site.put("/tea/0", article("Tea 0", essay("tea number 0")))
+    asked = len(site.asked("/tea/0"))
+    calendar.days = 179
+    assert refresh("tea", context=living).returned == []
+    assert len(site.asked("/tea/0")) == asked
+    calendar.days = 181
+    assert refresh("tea", context=living).returned == [url]
 
 
 def test_a_search_that_was_ingested_is_repeated_as_such(

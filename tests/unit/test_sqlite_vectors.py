@@ -1,11 +1,14 @@
-"""The matrices of collections are kept within a limit of bytes."""
+"""The matrices of collections are kept within limits of memory and disk, and never stale."""
 
 from __future__ import annotations
 
 import sqlite3
-from contextlib import closing
+import threading
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing, contextmanager
 from typing import TYPE_CHECKING
 
+import numpy as np
 import pytest
 
 from collection_search.adapters.stores.sqlite import SQLiteStore
@@ -17,8 +20,12 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-MATRIX = 2 * (8 + 8 + 4 * 4)
-"""Two chunks: each its id, its document's id and four float32."""
+FACTS = 2 * (8 + 8)
+"""Two chunks: each its id and its document's id."""
+ROWS = 2 * 4 * 4
+"""Each four float32."""
+MATRIX = FACTS + ROWS
+LOAD = "SELECT chunks.id, document_id"
 
 
 def fill(store: SQLiteStore, name: str, *numbers: int) -> None:
@@ -35,16 +42,22 @@ def connection(tmp_path: Path) -> Iterator[sqlite3.Connection]:
     store = SQLiteStore(tmp_path / "collections.db")
     for name in ("a", "b", "c"):
         fill(store, name, 0, 1)
-    with closing(sqlite3.connect(tmp_path / "collections.db")) as connection:
-        connection.row_factory = sqlite3.Row
+    with opened(tmp_path) as connection:
         yield connection
     store.close()
+
+
+@contextmanager
+def opened(folder: Path) -> Iterator[sqlite3.Connection]:
+    with closing(sqlite3.connect(folder / "collections.db", isolation_level=None)) as connection:
+        connection.row_factory = sqlite3.Row
+        yield connection
 
 
 def loads(connection: sqlite3.Connection) -> list[str]:
     """Return a list that fills with the matrices that are read."""
     read: list[str] = []
-    connection.set_trace_callback(lambda query: read.append(query) if "count(*)" in query else None)
+    connection.set_trace_callback(lambda query: read.append(query) if LOAD in query else None)
     return read
 
 
@@ -53,12 +66,16 @@ def ask(cache: VectorCache, connection: sqlite3.Connection, name: str) -> None:
     assert len(cache.cosines(connection, row["id"], axes(1)).best(1)) == 1
 
 
-def test_what_is_kept_fits(connection: sqlite3.Connection) -> None:
-    """Those searched longest ago make room."""
-    cache, read = VectorCache(2 * MATRIX), loads(connection)
+@pytest.mark.parametrize("small", [100, 0])
+def test_what_is_kept_fits(connection: sqlite3.Connection, small: int) -> None:
+    """Those searched longest ago make room, in memory and on the disk."""
+    size = MATRIX if small else FACTS
+    cache = VectorCache(small_bytes=small, max_bytes=2 * size, max_filed_bytes=2 * ROWS)
+    read = loads(connection)
     for name in "abac":
         ask(cache, connection, name)
-        assert cache.bytes <= 2 * MATRIX
+        assert cache.bytes <= 2 * size
+        assert cache.filed_bytes <= 2 * ROWS
     assert len(read) == 3
     ask(cache, connection, "a")
     assert len(read) == 3
@@ -66,19 +83,111 @@ def test_what_is_kept_fits(connection: sqlite3.Connection) -> None:
     assert len(read) == 4
 
 
+def test_files_make_room_for_files(connection: sqlite3.Connection) -> None:
+    """What is in memory may stay."""
+    cache, read = VectorCache(small_bytes=0, max_filed_bytes=2 * ROWS), loads(connection)
+    for name, files in zip("abca", [1, 2, 2, 2], strict=True):
+        ask(cache, connection, name)
+        assert cache.filed_bytes == files * ROWS
+    assert len(read) == 4
+
+
 def test_the_last_one_is_kept_whatever_its_size(connection: sqlite3.Connection) -> None:
     """It is asked again more often than not."""
-    cache, read = VectorCache(1), loads(connection)
+    cache, read = VectorCache(max_bytes=1), loads(connection)
     for name in "aabb":
         ask(cache, connection, name)
         assert cache.bytes == MATRIX
     assert len(read) == 2
 
 
-def test_a_changed_collection_is_read_anew(connection: sqlite3.Connection) -> None:
-    """In place of the matrix that was kept."""
-    cache, read = VectorCache(), loads(connection)
+@pytest.mark.parametrize("small", [100, 0])
+def test_a_changed_collection_is_read_anew(connection: sqlite3.Connection, small: int) -> None:
+    """In place of what was kept."""
+    cache, read = VectorCache(small_bytes=small), loads(connection)
     ask(cache, connection, "a")
+    kept = cache.bytes, cache.filed_bytes
     connection.execute("UPDATE collections SET changes = changes + 1")
     ask(cache, connection, "a")
-    assert (len(read), cache.bytes) == (2, MATRIX)
+    assert (len(read), cache.bytes, cache.filed_bytes) == (2, *kept)
+
+
+def test_too_large_for_the_disk(connection: sqlite3.Connection) -> None:
+    """Each search reads the vectors from the database then."""
+    cache, read = VectorCache(small_bytes=0, max_filed_bytes=ROWS - 1), loads(connection)
+    for _ in range(2):
+        ask(cache, connection, "a")
+    assert (len(read), cache.bytes, cache.filed_bytes) == (1, FACTS, 0)
+
+
+def test_no_room_for_a_file(
+    connection: sqlite3.Connection, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    """It is said once, and the answer is the same."""
+    with closing(sqlite3.connect(":memory:")) as copy:
+        connection.backup(copy)
+        copy.row_factory = sqlite3.Row
+        cache = VectorCache(small_bytes=0)
+        for _ in range(2):
+            ask(cache, copy, "a")
+    assert cache.filed_bytes == 0
+    (record,) = caplog.records
+    assert "no file of" in record.getMessage()
+    assert "COLLECTION_SEARCH_HOME" in record.getMessage()
+    assert list(tmp_path.glob("tmp*")) == []
+
+
+@pytest.mark.parametrize("small", [100, 0])
+def test_who_asks_at_once_reads_once(tmp_path: Path, small: int) -> None:
+    """The first reads, the others wait for it."""
+    store = SQLiteStore(tmp_path / "collections.db")
+    fill(store, "a", 0, 1)
+    cache, start, read = VectorCache(small_bytes=small), threading.Barrier(4), []
+
+    def search() -> None:
+        with opened(tmp_path) as connection:
+            mine = loads(connection)
+            start.wait(timeout=30)
+            ask(cache, connection, "a")
+            read.extend(mine)
+
+    with ThreadPoolExecutor(4) as pool:
+        for done in [pool.submit(search) for _ in range(4)]:
+            done.result(timeout=60)
+    store.close()
+    assert len(read) == 1
+
+
+@pytest.mark.parametrize("small", [100, 0])
+def test_searches_beside_changes(tmp_path: Path, small: int) -> None:
+    """Each search sees the state that its transaction sees, whatever is kept meanwhile."""
+    store = SQLiteStore(tmp_path / "collections.db")
+    fill(store, "a", 0, 1)
+    cache, ready, changed = VectorCache(small_bytes=small), threading.Barrier(4), threading.Event()
+
+    def search() -> set[int]:
+        counts = set()
+        with opened(tmp_path) as connection:
+            ready.wait(timeout=30)
+            while True:
+                last = changed.is_set()
+                connection.execute("BEGIN")
+                stored = connection.execute("SELECT id, vector FROM chunks ORDER BY id").fetchall()
+                near = cache.cosines(connection, 1, axes(1))
+                connection.execute("COMMIT")
+                ids = [row["id"] for row in stored]
+                cosines = [float(np.frombuffer(row["vector"], "<f4")[1]) for row in stored]
+                assert (len(near), near.of(ids)) == (len(ids), cosines)
+                counts.add(len(ids))
+                if last:
+                    return counts
+
+    with ThreadPoolExecutor(3) as pool:
+        searches = [pool.submit(search) for _ in range(3)]
+        ready.wait(timeout=30)
+        for n in range(30):
+            fill(store, "a", *[i % 4 for i in range(n % 5 + 1)])
+        changed.set()
+        for done in searches:
+            assert 5 in done.result(timeout=60)
+    store.close()

@@ -14,10 +14,11 @@ if TYPE_CHECKING:
 
 
 from .base import LEASE_S, MAX_ATTEMPTS, MINE, THEIRS
-from .fetching import FetchingContract
+from .refreshing import RefreshingContract
+from .retiring import RetiringContract
 
 
-class LedgerContract(FetchingContract):
+class LedgerContract(RefreshingContract, RetiringContract):
     """What a worker relies on when processes die: subclass it and give `storage`."""
 
     def test_a_ticket_counts_each_page_once(self) -> None:

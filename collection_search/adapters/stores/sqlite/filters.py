@@ -49,7 +49,9 @@ def narrowed(collection: int, filters: Filters | None) -> Narrowed | None:
 
 def fitting(connection: sqlite3.Connection, wanted: Narrowed) -> list[int]:
     """Return the ids of the documents that fit."""
-    return [row[0] for row in connection.execute(*wanted)]
+    plain = connection.cursor()
+    plain.row_factory = None
+    return [document for (document,) in plain.execute(*wanted)]
 
 
 def _condition(key: str, value: Any) -> tuple[str, Mapping[str, Any]]:

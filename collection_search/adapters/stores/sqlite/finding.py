@@ -78,14 +78,18 @@ def _by_words(
     """
     if not words:
         return {}
-    only = "" if is_fit is None else " AND is_fit(rowid)"
-    connection.create_function("is_fit", 1, is_fit)
-    rows = connection.execute(
+    only = ""
+    if is_fit is not None:
+        only = " AND is_fit(rowid)"
+        connection.create_function("is_fit", 1, is_fit)
+    plain = connection.cursor()
+    plain.row_factory = None  # pairs, without an object for each
+    rows = plain.execute(
         "SELECT rowid, -bm25(chunk_words, 0, 2, 1) AS score FROM chunk_words"
         f" WHERE chunk_words MATCH ?{only} ORDER BY score DESC LIMIT ?",
         (f"part : {part_of(collection)} AND {{title body}} : ({words})", limit),
     )
-    return dict(map(tuple, rows))
+    return dict(rows)
 
 
 def _chunks(

@@ -8,6 +8,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
 from ....errors import StoreError
+from ....ports.ledger import look_again_in_s
 from ....records import TenantScope, Ticket
 from ....text import plain
 from .collections import collection_id, found_id
@@ -25,6 +26,7 @@ from .ledger_rows import (
     BURIED,
     DEAD,
     DONE,
+    GONE,
     IDLE,
     KEPT,
     NOTHING_STORED,
@@ -40,9 +42,10 @@ from .ledger_rows import (
     fetch_facts,
     next_row,
     refetch,
+    remembering,
     status_of,
 )
-from .ledger_writes import changed, note, postponements, put_ticket
+from .ledger_writes import changed, gone_since, note, postponements, put_ticket, sweep
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Sequence
@@ -175,14 +178,27 @@ class SQLiteLedger:
             note(connection, claim, "unchanged", now, facts)
         return True
 
-    def retire(self, claim: Claim, reason: str) -> bool:
-        """Mark the page as vanished and delete its document; False when the row was taken over."""
+    def retire(self, claim: Claim, reason: str, *, is_final: bool = False) -> bool:
+        """Mark the page as vanished and delete its document; False when the row was taken over.
+
+        `due` is then when a refresh may ask for it again.
+        """
+        now = self._clock()
         with self._database.write() as connection:
-            if not changed(connection, claim, RETIRED, plain(reason)):
+            since = gone_since(connection, claim, now)
+            due = now + look_again_in_s(now - since, is_final=is_final)
+            if not changed(connection, claim, RETIRED, due, plain(reason)):
                 return False
             delete_page(connection, found_id(connection, claim.scope), claim.url_key)
-            note(connection, claim, "gone", self._clock(), None)
+            note(connection, claim, "gone", since, None)
         return True
+
+    def retired(self, scope: TenantScope, *, due: bool = False) -> list[str]:
+        """Return the keys of the collection's retired pages, all or those that are due."""
+        with self._database.read() as connection:
+            collection = found_id(connection, scope)
+            of = {"collection": collection, "due": due, "now": self._clock()}
+            return [row["url_key"] for row in connection.execute(GONE, of)]
 
     def postpone(self, claim: Claim, in_s: float, reason: str) -> bool:
         """Return the row to the queue after `in_s` seconds; the attempt does not count.
@@ -223,28 +239,14 @@ class SQLiteLedger:
         """
         with self._database.read() as connection:
             owners = connection.execute("SELECT DISTINCT owner FROM ledger WHERE state = 'working'")
-            gone = [(row["owner"],) for row in owners if is_gone(row["owner"])]
+            gone = [row["owner"] for row in owners if is_gone(row["owner"])]
             overdue = connection.execute(
                 f"SELECT 1 FROM ledger WHERE {OVERDUE} OR {SPENT}", self._now()
             ).fetchone()
-        return self._swept(gone) if gone or overdue else 0
-
-    def _swept(self, gone: Sequence[tuple[str]]) -> int:
+        if not gone and overdue is None:
+            return 0
         with self._database.write() as connection:
-            connection.executemany(
-                "UPDATE ledger SET due = 0 WHERE state = 'working' AND owner = ?", gone
-            )
-            buried = connection.execute(
-                "UPDATE ledger SET state = 'dead', owner = NULL, changed_at = :now,"
-                " error = coalesce(error,"
-                " 'Every worker that took this page stopped without an answer.')"
-                f" WHERE {SPENT}",
-                self._now(),
-            ).rowcount
-            returned = connection.execute(
-                f"UPDATE ledger SET {PUT_BACK} WHERE {OVERDUE}", self._now()
-            ).rowcount
-        return buried + returned
+            return sweep(connection, self._now(), gone)
 
     def refetch(self, scope: TenantScope, *, url_keys: Sequence[str] | None = None) -> Ticket:
         """Put stored and retired pages, all or these, back to be fetched; what is stored stays."""
@@ -270,7 +272,7 @@ class SQLiteLedger:
             tenant, name = whose, None
         with self._database.write() as connection:
             return connection.execute(
-                f"UPDATE ledger SET {IDLE}, {AFRESH}"
+                f"UPDATE ledger SET provenance = {remembering('provenance')}, {IDLE}, {AFRESH}"
                 " WHERE state = 'dead' AND collection_id IN (SELECT id FROM collections"
                 " WHERE tenant_id = :tenant AND (:name IS NULL OR name = :name))",
                 {"tenant": tenant, "name": name},

@@ -7,6 +7,7 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING, Any, Final
 
 from ....pages import Validators
+from ....ports.ledger import FAILED_BEFORE, PER_HOST
 from ....records import Claim, DeadLetter, RowState, RowStatus, TenantScope, TicketStatus
 from ....text import plain
 
@@ -16,8 +17,6 @@ if TYPE_CHECKING:
 
     from ....records import Fetched, IngestionItem, KnownPages
 
-FAILED_BEFORE: Final = "failed_before"
-"""Where a claim's provenance says why the last look at the stored page failed."""
 NEEDS_FETCH: Final = "(refresh OR content_ref IS NULL)"
 IDLE: Final = f"state = CASE WHEN {NEEDS_FETCH} THEN 'to_fetch' ELSE 'waiting' END"
 """Where an idle row belongs: with those to fetch, or with those whose text is staged."""
@@ -36,14 +35,21 @@ _RENEWS: Final = (
     "(:renews AND excluded.content_ref IS NULL AND state = 'stored'"
     " AND (fetched IS NOT NULL OR json_extract(provenance, '$.page_kind') IS NOT NULL))"
 )
-_WAS_GONE: Final = "(state = 'retired' AND excluded.content_ref IS NULL)"
+_GONE: Final = "state = 'retired'"
+_WAS_GONE: Final = f"({_GONE} AND excluded.content_ref IS NULL)"
 _REFRESH: Final = f"((refresh AND NOT {_TAKES_TEXT}) OR {_RENEWS} OR {_WAS_GONE})"
 
 
-def _remembering(provenance: str) -> str:
+_HAS_DOCUMENT: Final = """EXISTS (SELECT 1 FROM documents
+    WHERE documents.collection_id = ledger.collection_id AND documents.url_key = ledger.url_key)"""
+_FAILED: Final = f"(state = 'dead' AND refresh AND {_HAS_DOCUMENT})"
+_FAILED_OR_GONE: Final = f"({_FAILED} OR ({_GONE} AND NOT {_HAS_DOCUMENT}))"
+
+
+def remembering(provenance: str, *, failed: str = _FAILED) -> str:
     """Return the provenance with why the last look at a stored page failed, if it did."""
     return f"""CASE
-        WHEN state = 'dead' AND refresh AND json_valid({provenance})
+        WHEN {failed} AND json_valid({provenance})
             THEN json_set({provenance}, '$.{FAILED_BEFORE}', error)
         WHEN instr({provenance}, '"{FAILED_BEFORE}"')
             THEN json_remove({provenance}, '$.{FAILED_BEFORE}')
@@ -56,7 +62,7 @@ ACCEPT: Final = f"""
             CASE WHEN :content_ref IS NULL THEN 'to_fetch' ELSE 'waiting' END)
     ON CONFLICT (collection_id, url_key) DO UPDATE SET
         url = excluded.url, title = coalesce(nullif(excluded.title, ''), title),
-        provenance = {_remembering("excluded.provenance")},
+        provenance = {remembering("excluded.provenance")},
         content_ref = {_REF}, refresh = {_REFRESH}, change = NULL, {AFRESH},
         state = CASE WHEN {_REFRESH} OR ({_REF}) IS NULL THEN 'to_fetch' ELSE 'waiting' END
     WHERE state = 'retired' OR (state = 'dead' AND :retries) OR {_RENEWS}
@@ -64,9 +70,6 @@ ACCEPT: Final = f"""
 """
 """A page that is known with the same text, or comes without one, stays as it is unless renewed."""
 
-
-PER_HOST: Final = 2
-"""Pages of one host that all processes together have in hand; the others of it wait."""
 _FREE: Final = f"""
     host NOT IN (SELECT value FROM json_each(:busy)) AND host NOT IN (
         SELECT host FROM ledger WHERE state = 'working' AND due > :now AND {NEEDS_FETCH}
@@ -104,7 +107,7 @@ def next_row(*, fetch: bool) -> str:
 
 BURIED: Final = "state = 'dead', owner = NULL, error = ?, changed_at = ?"
 DONE: Final = "state = 'stored', owner = NULL, error = NULL, refresh = 0, postponed = 0"
-RETIRED: Final = "state = 'retired', owner = NULL, error = ?, refresh = 0, postponed = 0"
+RETIRED: Final = "state = 'retired', owner = NULL, due = ?, error = ?, refresh = 0, postponed = 0"
 NOTHING_STORED: Final = (
     f"{PUT_BACK}, due = 0, fetched = NULL,"
     " error = 'The site says that the page has not changed, but nothing of it is stored.'"
@@ -119,6 +122,11 @@ _THESE: Final = f"{_ALL} AND url_key IN (SELECT value FROM json_each(:keys))"
 
 KEPT: Final = f"UPDATE ledger SET change = 'unchanged' WHERE {_THESE} AND state = 'stored'"
 """What a request says of the pages that stay as they are."""
+
+GONE: Final = f"""
+    SELECT url_key FROM ledger WHERE {_ALL} AND {_GONE} AND (NOT :due OR due <= :now) ORDER BY id
+"""
+"""Retired pages, all or those that may be asked for again."""
 
 
 def adopt(*, only_these: bool) -> str:
@@ -140,7 +148,7 @@ def refetch(*, only_these: bool) -> tuple[str, str]:
     return (
         f"""
         UPDATE ledger SET state = 'to_fetch', refresh = 1, change = NULL, {AFRESH},
-            provenance = {_remembering("provenance")}
+            provenance = {remembering("provenance", failed=_FAILED_OR_GONE)}
         WHERE {chosen} AND (state IN ('stored', 'retired') OR (state = 'dead' AND {NEEDS_FETCH}))
         """,
         f"SELECT url_key FROM ledger WHERE {chosen} AND state != 'dead' ORDER BY id",

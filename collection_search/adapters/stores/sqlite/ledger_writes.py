@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
+from ....ports.ledger import is_revisit
+from .ledger_rows import OVERDUE, PUT_BACK, SPENT
+
 if TYPE_CHECKING:
     import sqlite3
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from ....records import Claim, PageChange
 
@@ -40,6 +43,32 @@ def postponements(connection: sqlite3.Connection, claim: Claim) -> int:
     row = connection.execute("SELECT postponed FROM ledger WHERE id = ?", (claim.row_id,))
     found = row.fetchone()
     return 0 if found is None else int(found["postponed"])
+
+
+def gone_since(connection: sqlite3.Connection, claim: Claim, now: float) -> float:
+    """Return since when the claimed page is retired: `now` unless it was so before."""
+    if not is_revisit(claim):
+        return now
+    row = connection.execute("SELECT changed_at FROM ledger WHERE id = ?", (claim.row_id,))
+    found = row.fetchone()
+    return now if found is None else float(found["changed_at"])
+
+
+def sweep(connection: sqlite3.Connection, of: Mapping[str, float], gone: Sequence[str]) -> int:
+    """Put back what is overdue or of these owners, bury what is spent; return how many rows."""
+    connection.executemany(
+        "UPDATE ledger SET due = 0 WHERE state = 'working' AND owner = ?",
+        [(owner,) for owner in gone],
+    )
+    buried = connection.execute(
+        "UPDATE ledger SET state = 'dead', owner = NULL, changed_at = :now,"
+        " error = coalesce(error,"
+        " 'Every worker that took this page stopped without an answer.')"
+        f" WHERE {SPENT}",
+        of,
+    ).rowcount
+    returned = connection.execute(f"UPDATE ledger SET {PUT_BACK} WHERE {OVERDUE}", of).rowcount
+    return buried + returned
 
 
 def put_ticket(
