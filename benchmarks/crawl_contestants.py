@@ -1,7 +1,8 @@
 """One contestant of the crawl benchmark in a process of its own.
 
-Arguments: its name and the site's ports as JSON. Each line of input is a number of pages; each line
-of output tells what they took. CPU time is that of the process and of its worker processes.
+Arguments: its name, the site's ports as JSON and the address of an embedding model. Each line of
+input is a number of pages; each line of output tells what they took. CPU time is that of the
+process and of its worker processes.
 """
 
 from __future__ import annotations
@@ -9,32 +10,38 @@ from __future__ import annotations
 import asyncio
 import json
 import os
+import resource
 import sys
 import time
 from concurrent.futures import ProcessPoolExecutor
-from contextlib import asynccontextmanager
 from multiprocessing import get_context
+from operator import itemgetter
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any, Final
 
 import aiohttp
-from crawl_site import BIG, page, urls
+from crawl_site import BIG, mixed_page, page, urls
+from crawl_stalls import stalls
 
 from collection_search.adapters.crawl.extract import extract
 from collection_search.adapters.crawl.extraction import Extraction
 from collection_search.adapters.crawl.fetch import FetchPolicy, SafeFetcher
 from collection_search.adapters.crawl.reader import PageReader
+from collection_search.collector import relieve_collector
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+    from collections.abc import Awaitable, Callable, Sequence
 
 IN_FLIGHT: Final = 32
-_TICK_S: Final = 0.001
 _TICKS: Final = os.sysconf("SC_CLK_TCK") if hasattr(os, "sysconf") else 100
 
 
 class Contestant:
     """Takes a number of pages; the base has no worker processes."""
+
+    on_background = False
+    """Whether the work is done on the background loop of the process."""
 
     def __init__(self, ports: Sequence[int]) -> None:
         self.ports = ports
@@ -46,6 +53,9 @@ class Contestant:
     def workers(self) -> list[int]:
         """Return the ids of the worker processes."""
         return []
+
+    def close(self) -> None:
+        """End the worker processes."""
 
 
 class Bare(Contestant):
@@ -90,8 +100,11 @@ class Gate(Contestant):
 class Extract(Contestant):
     """Extraction alone, in plain processes that make the pages themselves: no pipe, no limit."""
 
-    def __init__(self, ports: Sequence[int], processes: int) -> None:
+    def __init__(
+        self, ports: Sequence[int], processes: int, made: Callable[[int], bytes] = page
+    ) -> None:
         super().__init__(ports)
+        self._made = made
         self._pool = ProcessPoolExecutor(processes, mp_context=get_context("spawn"))
         self._processes = processes
 
@@ -99,12 +112,16 @@ class Extract(Contestant):
         """Extract them, an equal share in each process."""
         loop, share = asyncio.get_running_loop(), count // self._processes
         parts = [(part * share, share) for part in range(self._processes)]
-        done = [loop.run_in_executor(self._pool, _extracted, *part) for part in parts]
+        done = [loop.run_in_executor(self._pool, _extracted, self._made, *part) for part in parts]
         return sum(await asyncio.gather(*done))
 
     def workers(self) -> list[int]:
         """Return the ids of the pool's processes."""
         return list(self._pool._processes or ())  # noqa: SLF001
+
+    def close(self) -> None:
+        """End the pool."""
+        self._pool.shutdown()
 
 
 class Both(Gate):
@@ -129,6 +146,10 @@ class Both(Gate):
         running = [worker._process for worker in crew._workers] if crew else []  # noqa: SLF001
         return [process.pid for process in running if process]
 
+    def close(self) -> None:
+        """End the limited processes."""
+        self._extraction.close()
+
 
 class Big(Both):
     """The same with the largest pages and documents that are allowed, for the stalls."""
@@ -140,17 +161,65 @@ class Big(Both):
         return count
 
 
-def contestant(name: str, ports: Sequence[int]) -> Contestant:
+class Engine(Both):
+    """Ingestion as a whole, into a new database: found by words and, with a model, by vectors.
+
+    Imported here: the other contestants' collector would have to search through it, too.
+    """
+
+    on_background = True
+
+    def __init__(self, ports: Sequence[int], processes: int, models_url: str = "") -> None:
+        from collection_search.adapters.crawl.web import WebPages
+        from collection_search.adapters.embeddings.openai import OpenAIEmbedder
+
+        super().__init__(ports, processes)
+        self._pages = WebPages(self.fetcher, self._extraction)
+        self._embedder = OpenAIEmbedder("stub", base_url=models_url) if models_url else None
+
+    async def take(self, count: int) -> int:
+        """Ingest them, some large ones among them."""
+        return await asyncio.to_thread(self._ingested, count)
+
+    async def aclose(self) -> None:
+        """Close the connections."""
+        await self._pages.aclose()
+
+    def _ingested(self, count: int) -> int:
+        from collection_search import SearchContext, Settings
+        from collection_search.adapters.stores.sqlite import SQLiteStore
+        from collection_search.bridge import run_blocking
+        from collection_search.tools.ingest import engine_for, ingest
+
+        with TemporaryDirectory() as home:
+            settings = Settings(home=Path(home))
+            store = SQLiteStore.from_settings(settings)
+            context = SearchContext(
+                settings=settings, store=store, reader=self._pages, embeddings=self._embedder
+            )
+            engine = run_blocking(engine_for(context))
+            ticket = ingest(urls(self.ports, count, "mixed"), collection="pages", context=context)
+            engine.drain()
+            status = store.ledger.status(ticket.tenant_id, ticket.ticket_id)
+            store.close()
+        return status.stored if status else 0
+
+
+def contestant(name: str, ports: Sequence[int], models_url: str) -> Contestant:
     """Return the contestant of that name; a number at its end are its processes."""
     kind, _, processes = name.partition("-")
+    if kind in {"words", "vectors"}:
+        return Engine(ports, int(processes), models_url if kind == "vectors" else "")
+    if kind == "mixed":
+        return Extract(ports, int(processes), mixed_page)
     if processes:
         return {"extract": Extract, "both": Both, "big": Big}[kind](ports, int(processes))
     return {"bare": Bare, "gate": Gate}[kind](ports)
 
 
-def _extracted(first: int, count: int) -> int:
+def _extracted(made: Callable[[int], bytes], first: int, count: int) -> int:
     return sum(
-        bool(extract(page(number), "page.html").text) for number in range(first, first + count)
+        bool(extract(made(number), "page.html").text) for number in range(first, first + count)
     )
 
 
@@ -163,39 +232,10 @@ async def _at_once(take: Callable[[str], Awaitable[bool]], addresses: Sequence[s
     return sum(await asyncio.gather(*(worker() for _ in range(IN_FLIGHT))))
 
 
-@asynccontextmanager
-async def _stalls() -> AsyncIterator[dict[str, float]]:
-    """Measure how long the loop was held up at most, in milliseconds.
-
-    `held_ms` is what one callback computed, `stall_ms` how late the loop came back by the clock:
-    after a turn of many callbacks, and on a busy machine after other programs.
-    """
-    found = {"stall_ms": 0.0, "held_ms": 0.0}
-    run = asyncio.Handle._run  # noqa: SLF001 - what the loop itself calls
-
-    def timed(handle: asyncio.Handle) -> None:
-        before = time.thread_time()
-        run(handle)
-        found["held_ms"] = max(found["held_ms"], (time.thread_time() - before) * 1000)
-
-    async def tick() -> None:
-        while True:
-            before = time.perf_counter()
-            await asyncio.sleep(_TICK_S)
-            late = time.perf_counter() - before - _TICK_S
-            found["stall_ms"] = max(found["stall_ms"], late * 1000)
-
-    asyncio.Handle._run = timed  # type: ignore[method-assign]  # noqa: SLF001
-    ticking = asyncio.ensure_future(tick())
-    yield found
-    asyncio.Handle._run = run  # type: ignore[method-assign]  # noqa: SLF001
-    ticking.cancel()
-    await asyncio.gather(ticking, return_exceptions=True)
-
-
 def _cpu_s(workers: Sequence[int]) -> float:
-    """Return the CPU time so far of this process and its workers."""
-    return time.process_time() + sum(map(_cpu_of, workers))
+    """Return the CPU time so far of this process and its workers, those that ended as well."""
+    ended = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return time.process_time() + ended.ru_utime + ended.ru_stime + sum(map(_cpu_of, workers))
 
 
 def _cpu_of(pid: int) -> float:
@@ -204,29 +244,34 @@ def _cpu_of(pid: int) -> float:
 
 
 async def _round(contestant: Contestant, count: int) -> dict[str, Any]:
-    workers = contestant.workers()
-    cpu, wall = _cpu_s(workers), time.perf_counter()
+    cpu, wall = _cpu_s(contestant.workers()), time.perf_counter()
     pages = await contestant.take(count)
-    taken = {"cpu_s": _cpu_s(workers) - cpu, "wall_s": time.perf_counter() - wall}
-    if pages != count or workers != contestant.workers():
-        raise RuntimeError(f"{pages} of {count} pages, or a worker process was replaced")
+    wall = time.perf_counter() - wall
+    taken = {"cpu_s": _cpu_s(contestant.workers()) - cpu, "wall_s": wall}
+    if pages != count:
+        raise RuntimeError(f"{pages} of {count} pages")
     return {"pages": pages, **taken}
 
 
-async def _main(name: str, ports: Sequence[int]) -> None:
+async def _main(name: str, ports: Sequence[int], models_url: str) -> None:
     loop = asyncio.get_running_loop()
-    taking = contestant(name, ports)
-    await taking.take(
-        BIG if name.startswith("big") else IN_FLIGHT
-    )  # processes start, robots.txt is read
+    taking = contestant(name, ports, models_url)
+    few = BIG if name.startswith("big") else IN_FLIGHT
+    await taking.take(few)  # processes start, robots.txt is read
+    if taking.on_background:
+        relieve_collector()  # as the command's worker does
+    worst: dict[str, Any] = {"held_ms": 0.0, "held_by": ""}  # the first large page is the slowest
     while line := await loop.run_in_executor(None, sys.stdin.readline):
         count = json.loads(line)
-        told = await _round(taking, count)
-        async with _stalls() as stalls:  # apart: the clock's ticks cost time as well
+        # apart from the round: the clock's ticks cost time as well
+        async with stalls(on_background=taking.on_background) as found:
             await taking.take(count)
-        print(json.dumps({**told, **stalls}), flush=True)
-    os._exit(0)  # pools and sessions end with their process
+        worst = max(worst, found, key=itemgetter("held_ms"))
+        held = {name: worst[name] for name in ("held_ms", "held_by")}
+        print(json.dumps({**await _round(taking, count), **found, **held}), flush=True)
+    taking.close()
+    os._exit(0)  # sessions end with their process
 
 
 if __name__ == "__main__":
-    asyncio.run(_main(sys.argv[1], json.loads(sys.argv[2])))
+    asyncio.run(_main(sys.argv[1], json.loads(sys.argv[2]), sys.argv[3]))

@@ -24,26 +24,43 @@ HOSTS: Final = 16
 DIFFERENT: Final = 200
 PAGE_BYTES: Final = 46_000
 BIG: Final = 4
+_LARGE_EVERY: Final = 50
+_LARGE_BYTES: Final = (1_000_000, 2_000_000, 3_000_000, 5_000_000)
 _SMALL_WORDS: Final = ("the", "of", "and", "a", "to", "in", "is", "for", "with", "on", "by", "from")
 _NAVIGATION: Final = "".join(f'<li><a href="/topic/{n}">Topic {n}</a></li>' for n in range(60))
 
 
-@cache
 def page(number: int) -> bytes:
     """Return one of the different pages: an article between navigation and a footer.
 
     >>> 0.95 < len(page(3)) / PAGE_BYTES < 1.05, page(3) == page(3 + DIFFERENT)
     (True, True)
     """
-    if number >= DIFFERENT:
-        return page(number % DIFFERENT)
+    return _page(number % DIFFERENT, PAGE_BYTES)
+
+
+def mixed_page(number: int) -> bytes:
+    """Return the same, every fiftieth in place of it a page of 1 to 5 MB.
+
+    >>> mixed_page(3) == page(3)
+    True
+    """
+    number %= DIFFERENT
+    large, rest = divmod(number + 1, _LARGE_EVERY)
+    return page(number) if rest else _page(number, _LARGE_BYTES[large - 1], words=600)
+
+
+@cache
+def _page(number: int, of_bytes: int, *, words: int = 60) -> bytes:
+    """Return an article with that many words in a paragraph, give or take a half."""
     source = random.Random(number)
-    words = sorted({word for query in world.queries(number) for word in query.split()})
-    vocabulary = [*words, *_SMALL_WORDS]
+    terms = sorted({word for query in world.queries(number) for word in query.split()})
+    vocabulary = [*terms, *_SMALL_WORDS]
     parts: list[str] = []
     size = len(_NAVIGATION) * 2 + 600
-    while size < PAGE_BYTES:
-        text = " ".join(source.choices(vocabulary, k=source.randint(30, 90)))
+    while size < of_bytes:
+        length = source.randint(words // 2, words + words // 2)
+        text = " ".join(source.choices(vocabulary, k=length))
         part = f"<p>{text.capitalize()}, <a href='/a/{number}'>see</a> <em>there</em>.</p>\n"
         if source.random() < 0.2:
             part = f"<h2>{' '.join(source.choices(vocabulary, k=4))}</h2>\n{part}"
@@ -57,8 +74,8 @@ def page(number: int) -> bytes:
 
 
 @cache
-def _answer(number: int) -> bytes:
-    body = page(number)
+def _answer(kind: str, number: int) -> bytes:
+    body = _PAGES[kind](number)
     head = f'HTTP/1.1 200 OK\r\nContent-Type: text/html; charset=utf-8\r\nETag: "{number}"\r\n'
     return f"{head}Content-Length: {len(body)}\r\n\r\n".encode() + body
 
@@ -73,13 +90,14 @@ def _big_answer(number: int) -> bytes:
     return f"HTTP/1.1 200 OK\r\nContent-Length: {len(body)}\r\n\r\n".encode() + body
 
 
+_PAGES: Final = {"page": page, "mixed": mixed_page}
 _NONE: Final = b"HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\n\r\n"
 
 
 def _answered(path: bytes) -> bytes:
     kind, _, number = path.removeprefix(b"/").decode().partition("/")
-    if kind == "page":
-        return _answer(int(number) % DIFFERENT)
+    if kind in _PAGES:
+        return _answer(kind, int(number) % DIFFERENT)
     return _big_answer(int(number)) if kind == "big" else _NONE
 
 
@@ -112,8 +130,9 @@ def urls(ports: Sequence[int], count: int, kind: str = "page") -> list[str]:
 async def _serve() -> None:
     loop = asyncio.get_running_loop()
     servers = [await loop.create_server(_Site, "127.0.0.1", 0) for _ in range(HOSTS)]
-    for number in range(DIFFERENT):
-        _answer(number)
+    for kind in _PAGES:
+        for number in range(DIFFERENT):
+            _answer(kind, number)
     for number in range(BIG):
         _big_answer(number)
     ports = [server.sockets[0].getsockname()[1] for server in servers]

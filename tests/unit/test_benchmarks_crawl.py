@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+import time
 from typing import Any
 
 import aiohttp
@@ -11,11 +13,12 @@ from benchmark_modules import benchmark
 from collection_search.adapters.crawl.extract import extract
 
 crawl, crawl_site = benchmark("crawl"), benchmark("crawl_site")
-contestants = benchmark("crawl_contestants")
+contestants, stalls = benchmark("crawl_contestants"), benchmark("crawl_stalls").stalls
 
 
 def told(pages: int, cpu_s: float) -> dict[str, Any]:
-    return {"pages": pages, "cpu_s": cpu_s, "wall_s": cpu_s, "held_ms": 1.5, "stall_ms": 7.0}
+    stall = {"held_ms": 1.5, "held_by": "fetch", "blocked_ms": 2.5, "stall_ms": 7.0}
+    return {"pages": pages, "cpu_s": cpu_s, "wall_s": cpu_s, **stall}
 
 
 def test_pages_are_of_one_size_and_hold_an_article() -> None:
@@ -29,6 +32,13 @@ def test_pages_are_of_one_size_and_hold_an_article() -> None:
     assert "Topic 7" not in found.text
 
 
+def test_every_fiftieth_of_the_mixed_pages_is_large() -> None:
+    assert crawl_site.mixed_page(48) == crawl_site.page(48)
+    large = crawl_site.mixed_page(49)
+    assert 0.95 < len(large) / 1_000_000 < 1.05
+    assert len(extract(large, "page.html").text) > 900_000
+
+
 async def test_every_contestant_gets_the_pages_of_the_site() -> None:
     server = await contestants.asyncio.get_running_loop().create_server(
         crawl_site._Site, "127.0.0.1", 0
@@ -40,7 +50,31 @@ async def test_every_contestant_gets_the_pages_of_the_site() -> None:
     gate = contestants.Gate(ports)
     assert await gate.take(10) == 10
     await gate.fetcher.aclose()
+    engine = contestants.Engine(ports, 1)
+    assert await engine.take(3) == 3
+    assert len(engine.workers()) == 1
+    engine.close()
+    await engine.aclose()
     server.close()
+
+
+async def test_what_a_callback_computed_is_told_apart_from_its_waiting() -> None:
+    async def compute() -> None:
+        until = time.thread_time() + 0.03
+        while time.thread_time() < until:
+            pass
+        await asyncio.sleep(0)
+
+    async with stalls(on_background=False) as waiting:
+        await asyncio.sleep(0)
+        time.sleep(0.1)  # noqa: ASYNC251 - what is measured
+    async with stalls(on_background=False) as computing:
+        await asyncio.sleep(0)
+        await asyncio.create_task(compute())
+    assert waiting["held_ms"] < 30 <= computing["held_ms"]
+    assert waiting["blocked_ms"] > 90
+    assert "compute" in computing["held_by"]
+    assert asyncio.Handle._run.__name__ == "_run"
 
 
 def test_ratios_are_of_the_same_round() -> None:
@@ -53,7 +87,7 @@ def test_the_report_shows_figures_beside_their_goals() -> None:
     text = "\n".join(crawl.report(rounds, "load average 0.1"))
     assert "| gate / bare aiohttp | 1.00 | >= 0.6 |" in text
     assert "| fetch + extraction / extraction, 2 processes | 1.00 | >= 0.85 |" in text
-    assert "| safe fetch | 1.5 | 7.0 |" in text
+    assert "| safe fetch | 1.5 | 2.5 | 7.0 |" in text
     assert "Linux" in text or "Darwin" in text or "Windows" in text
 
 

@@ -11,10 +11,11 @@ import pytest
 
 from collection_search import Settings
 from collection_search.adapters.stores.sqlite import SQLiteStore
+from collection_search.errors import ExtractionError, FetchError, StoreError
 from collection_search.pages import ReadPage, Validators
-from collection_search.records import IngestionItem, IngestionRequest, TenantScope
+from collection_search.records import Claim, IngestionItem, IngestionRequest, TenantScope
 from collection_search.tools.ingestion.embedders import Embedders
-from collection_search.tools.ingestion.page import PageWork
+from collection_search.tools.ingestion.page import PageWork, has_vanished, is_gone_for_good
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -97,3 +98,71 @@ async def test_the_hash_is_that_of_the_stored_text(store: SQLiteStore) -> None:
     last = stored.chunks[-1]
     assert (last.end, last.text) == (len(text), expected.decode()[last.start :])
     assert [chunk.ordinal for chunk in stored.chunks] == list(range(len(stored.chunks)))
+
+
+def claim(*, stored: bool, before: str | None) -> Claim:
+    """Return a claim of a refresh: with what is stored, and how the last look failed."""
+    known = {} if before is None else {"failed_before": before}
+    text_hash = "0" * 64 if stored else None
+    validators = Validators()
+    return Claim(
+        1,
+        SCOPE,
+        URL,
+        "e.com/a",
+        "A",
+        None,
+        known,
+        1,
+        1,
+        validators,
+        None,
+        text_hash,
+        is_refresh=True,
+    )
+
+
+@pytest.mark.parametrize(
+    ("stored", "before", "reasons"),
+    [
+        (True, None, {410}),
+        (True, "rate_limited: later", {410}),
+        (True, "gone: 404", {404, 410, "soft_404"}),
+        (False, None, {404, 410, "soft_404"}),
+        (False, "gone: 404", {404, 410, "soft_404", 429, 500, "empty"}),
+    ],
+)
+def test_what_says_that_a_page_is_no_more(
+    stored: bool, before: str | None, reasons: set[int | str]
+) -> None:
+    """Of a stored page a 410, or two looks; a retired one stays so until it can be had."""
+    errors: dict[int | str, Exception] = {
+        404: FetchError("no", reason="gone", status=404),
+        410: FetchError("no", reason="gone", status=410),
+        429: FetchError("no", reason="rate_limited", status=429, retry_in_s=60),
+        500: FetchError("no", reason="http_error", status=500),
+        "soft_404": FetchError("no", reason="soft_404", status=200),
+        "empty": ExtractionError("The page holds no text."),
+        "host_busy": FetchError("our own turn", reason="host_busy", retry_in_s=1),
+        "store": StoreError("locked"),
+    }
+    looked_at = claim(stored=stored, before=before)
+    assert {name for name, error in errors.items() if has_vanished(looked_at, error)} == reasons
+    assert {name for name, error in errors.items() if is_gone_for_good(error)} == {410}
+
+
+async def test_how_the_last_look_failed_is_not_in_the_document(store: SQLiteStore) -> None:
+    """Neither of a stored page nor of one that came back."""
+    await ingest(store, "tea")
+    for error in ("gone: 404", "gone: again"):
+        store.ledger.refetch(SCOPE)
+        looked_at = store.ledger.claim("worker", lease_s=60, fetch=True)
+        assert looked_at is not None
+        if error == "gone: 404":
+            store.ledger.fail(looked_at, error, retry_in_s=None)
+        else:
+            store.ledger.retire(looked_at, error)
+        await ingest(store, f"tea after {error}", again=True)
+        (stored,) = store.collections.get(SCOPE, ["e.com/a"])
+        assert "failed_before" not in stored.document.provenance
+        assert stored.chunks[0].text == f"tea after {error}"

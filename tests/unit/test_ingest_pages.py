@@ -16,10 +16,11 @@ from collection_search.adapters.stores.sqlite import SQLiteStore
 from collection_search.bridge import run_blocking
 from collection_search.errors import FetchError, InputError, InvalidUrlError
 from collection_search.pages import NotModified, ReadPage, Validators
+from collection_search.ports.ledger import PER_HOST
 from collection_search.records import IngestionItem, IngestionRequest, TenantScope
 from collection_search.testing import RecordingSink, ScriptedEmbedder
 from collection_search.tools.ingest import engine_for, ingest, wait
-from collection_search.tools.ingestion.engine import PER_HOST, IngestionEngine
+from collection_search.tools.ingestion.engine import IngestionEngine
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -108,7 +108,7 @@ class OpenAIEmbedder:
         tokens = [answer.input_tokens for answer in answers]
         vectors = [answer.vectors for answer in answers]
         return Embedded(
-            vectors[0] if len(vectors) == 1 else np.concatenate(vectors),
+            vectors[0] if len(vectors) == 1 else await offload(np.concatenate, vectors),
             input_tokens=None if None in tokens else sum(filter(None, tokens)),
         )
 

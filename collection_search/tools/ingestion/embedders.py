@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from ...bridge import offload
 from ...errors import ConfigError, ModelError
 from ...resolve import remembered_embedder
 
@@ -68,13 +69,17 @@ def embedder_that_filled(
 
 async def vectors_of(embedder: Embedder, texts: Sequence[str]) -> Vectors:
     """Return one vector per text, `(n, d)`. Raises ModelError, also for what holds no numbers."""
-    import numpy as np
-
     vectors = (await embedder.embed(texts)).vectors
-    if len(vectors) != len(texts) or not np.isfinite(vectors).all():
+    if len(vectors) != len(texts) or not await offload(_are_numbers, vectors):
         raise ModelError(
             f"{embedder.fingerprint} gave {len(vectors)} vectors for {len(texts)} texts, or some"
             " that hold no numbers. Try again, or choose another model and embed the collection"
             " anew."
         )
     return vectors
+
+
+def _are_numbers(vectors: Vectors) -> bool:
+    import numpy as np
+
+    return bool(np.isfinite(vectors).all())

@@ -7,7 +7,6 @@ import logging
 import threading
 import time
 import weakref
-from collections import Counter
 from concurrent.futures import CancelledError
 from contextlib import suppress
 from typing import TYPE_CHECKING, Final
@@ -19,13 +18,13 @@ from ...errors import (
     ExtractionError,
     FetchError,
     IngestError,
-    StoreError,
 )
 from ...masking import told
 from ...spans import NULL_SINK
 from .embedders import Embedders, MissingEmbedderError
-from .ownership import is_gone, this_process
-from .page import PageWork, has_vanished, postponed_s, trace_of
+from .in_hand import ClaimsInHand, netloc
+from .ownership import is_gone
+from .page import PageWork, has_vanished, is_gone_for_good, postponed_s, trace_of
 from .shift import Shift
 
 if TYPE_CHECKING:
@@ -54,8 +53,6 @@ BUSY_S: Final = 0.05
 """How often it looks while all rows are of hosts that other processes ask."""
 STAGED_FOR_S: Final = 86_400.0
 """How long a text that nothing needs stays staged."""
-PER_HOST: Final = 2
-"""Pages of one host in hand at once; all others of it wait in the ledger."""
 GOODBYE_S: Final = 5.0
 """How long work that was called off may take to end."""
 
@@ -86,12 +83,10 @@ class IngestionEngine:
         self._sink = sink
         self._backoff_s = backoff_s
         self._lock = threading.Lock()
-        self._claiming = threading.Lock()
         self._thread: threading.Thread | None = None
         self._shift: Shift | None = None
-        self._working: dict[tuple[int, int], Claim] = {}
+        self._in_hand = ClaimsInHand(store.ledger, lease_s=settings.ingest_lease_s)
         self._wakes = 0
-        self._stopping = threading.Event()
         self.failure: Exception | None = None
         """Why the work stopped since the last start; its pages stay in the ledger."""
         self.buried = 0
@@ -120,7 +115,7 @@ class IngestionEngine:
 
     def start(self) -> None:
         """See that the work goes on; it ends by itself when everything is done."""
-        self._stopping.clear()
+        self._in_hand.open()
         with self._lock:
             self.failure = None
             self._wakes += 1
@@ -148,14 +143,12 @@ class IngestionEngine:
 
     def stop(self, *, timeout_s: float = 25.0) -> None:
         """Take no further rows, finish those in hand, and give back what is not done in time."""
-        with self._claiming:
-            self._stopping.set()
+        self._in_hand.close()
         thread, shift = self._thread, self._shift
         if thread is not None and shift is not None:
             shift.wake()
             thread.join(timeout_s)
-        for claim in list(self._working.values()):
-            self._store.ledger.release(claim)
+        self._in_hand.give_back(self._in_hand.all())
         if thread is not None and shift is not None and thread.is_alive():
             shift.cancel()
             thread.join(GOODBYE_S)
@@ -174,7 +167,9 @@ class IngestionEngine:
         except Exception as error:  # noqa: BLE001 - who waits for the work gets it
             logger.warning("the ingestion stopped: %s", _cause(error))
             self.failure = error
-            await self._give_back(shift)
+            held = self._in_hand.all()
+            await shift.end()
+            await offload(self._in_hand.give_back, held)
         finally:
             heart.cancel()
             await shift.end()
@@ -184,10 +179,10 @@ class IngestionEngine:
         work = PageWork(self._store, self._settings, self._embedders, shift.slots)
         most = self._settings.ingest_workers
         most = max(most, self._settings.fetch_at_once) if self.fetches else most
-        while not self._stopping.is_set():
+        while self._in_hand.is_open:
             wakes = self._wakes
             shift.begin()
-            if shift.has_room(most) and (claim := await offload(self._claim)) is not None:
+            if shift.has_room(most) and (claim := await self._claim()) is not None:
                 reader = None
                 if claim.content_ref is None and self._source is not None:
                     reader = await self._source()
@@ -199,29 +194,8 @@ class IngestionEngine:
             await shift.pause(IDLE_S if rest_s is None or shift.tasks else rest_s)
         await shift.finish()
 
-    def _claim(self) -> Claim | None:
-        """Take a row unless stopped; a stop waits for it, so it sees every row in hand."""
-        owner, lease_s = this_process(), self._settings.ingest_lease_s
-        with self._claiming:
-            if self._stopping.is_set():
-                return None
-            if self.fetches:
-                busy = self._busy_hosts()
-                claim = self._store.ledger.claim(
-                    owner, lease_s=lease_s, fetch=True, busy_hosts=busy
-                )
-            else:
-                claim = self._store.ledger.claim(owner, lease_s=lease_s)
-            if claim is not None:  # who lost the row may still be busy with it, hence the fence
-                self._working[claim.row_id, claim.fence] = claim
-            return claim
-
-    def _busy_hosts(self) -> list[str]:
-        """Return the hosts whose turn more pages would only wait for."""
-        in_hand = Counter(
-            _netloc(claim.url) for claim in list(self._working.values()) if not claim.content_ref
-        )
-        return [host for host, count in in_hand.items() if count >= PER_HOST]
+    async def _claim(self) -> Claim | None:
+        return await offload(self._in_hand.take, fetch=self.fetches)
 
     def _rest(self) -> float | None:
         """Return how long to wait for rows that may come back; None when there are none."""
@@ -244,7 +218,7 @@ class IngestionEngine:
         started = time.monotonic()
         try:
             with self._sink.span("ingest_document", trace=trace_of(claim)) as span:
-                span.set({"host": _netloc(claim.url), "attempt": claim.attempts})
+                span.set({"host": netloc(claim.url), "attempt": claim.attempts})
                 span.set({"is_refresh": claim.is_refresh, "is_fetched": reader is not None})
                 try:
                     span.set(await work.ingest(claim, reader))
@@ -252,14 +226,14 @@ class IngestionEngine:
                     await self._failed(claim, error, span)
                 span.set({"latency_ms": round((time.monotonic() - started) * 1000, 3)})
         finally:
-            self._working.pop((claim.row_id, claim.fence), None)
+            self._in_hand.done(claim)
 
     async def _failed(self, claim: Claim, error: Exception, span: Span) -> None:
         cause, ledger = _cause(error), self._store.ledger
         span.set({"reason": error.reason if isinstance(error, FetchError) else None})
         if has_vanished(claim, error):
             span.set({"changed": True})
-            await offload(ledger.retire, claim, cause)
+            await offload(ledger.retire, claim, cause, is_final=is_gone_for_good(error))
         elif (in_s := postponed_s(error)) is not None:
             await offload(ledger.postpone, claim, in_s, cause)
         else:
@@ -280,23 +254,9 @@ class IngestionEngine:
 
     async def _beat(self) -> None:
         """Keep the leases of all pages in hand alive."""
-        lease_s = self._settings.ingest_lease_s
         while True:
-            await asyncio.sleep(lease_s / 3)
-            await offload(self._renew, lease_s)
-
-    def _renew(self, lease_s: float) -> None:
-        with suppress(StoreError):  # the leases then run out, as if this process had died
-            for claim in list(self._working.values()):
-                self._store.ledger.renew(claim, lease_s=lease_s)
-
-    async def _give_back(self, shift: Shift) -> None:
-        in_hand = list(self._working.values())
-        await shift.end()
-        for claim in in_hand:
-            with suppress(StoreError):  # the lease then runs out
-                await offload(self._store.ledger.release, claim)
-        self._working.clear()
+            await asyncio.sleep(self._settings.ingest_lease_s / 3)
+            await offload(self._in_hand.renew)
 
 
 def engine_of(
@@ -328,10 +288,6 @@ def _cause(error: Exception) -> str:
         return told(f"{error.reason}: {error}{way_out}")
     said = str(error) if isinstance(error, CollectionSearchError) else repr(error)
     return told(said)
-
-
-def _netloc(url: str) -> str:
-    return url.partition("://")[2].partition("/")[0].partition("?")[0].lower()
 
 
 # An engine that nobody holds does no work: its thread holds it.

@@ -11,6 +11,7 @@ from ...bridge import offload
 from ...errors import ExtractionError, FetchError, IngestError
 from ...pages import NotModified, ReadPage
 from ...ports import TraceRef
+from ...ports.ledger import FAILED_BEFORE, is_revisit
 from ...records import Chunk, Document, Fetched
 from ...text import chunk_spans, plain
 from .embedders import vectors_of
@@ -28,8 +29,6 @@ logger = logging.getLogger(__name__)
 
 VANISHED: Final = frozenset({"gone", "soft_404"})
 """Reasons that say that a page is no more."""
-FAILED_BEFORE: Final = "failed_before"
-"""Where a claim's provenance has the cause if the last look at the page failed."""
 MAX_POSTPONE_S: Final = 86_400.0
 _PIECE_CHARS: Final = 1 << 18
 _GONE: Final = 410
@@ -144,13 +143,21 @@ def has_vanished(claim: Claim, error: Exception) -> bool:
     """Tell whether a page that was there before is no more.
 
     A site that says 410 means it. A 404, and what looks like one, may be a slip: what is stored
-    goes only if the look before has ended so as well.
+    goes only if the look before has ended so as well. A retired page that is asked for once more
+    stays retired, whatever the site answers, until it can be had.
     """
+    if is_revisit(claim) and _was_asked(error):
+        return True
     if not (claim.is_refresh and isinstance(error, FetchError) and error.reason in VANISHED):
         return False
-    if error.status == _GONE or claim.text_hash is None:
+    if is_gone_for_good(error) or claim.text_hash is None:
         return True
     return str(claim.provenance.get(FAILED_BEFORE)).partition(":")[0] in VANISHED
+
+
+def is_gone_for_good(error: Exception) -> bool:
+    """Tell whether the site says that the page will not come back: 410 (RFC 9110, 15.5.11)."""
+    return isinstance(error, FetchError) and error.status == _GONE
 
 
 def postponed_s(error: Exception) -> float | None:
@@ -163,6 +170,13 @@ def postponed_s(error: Exception) -> float | None:
     if error.status == _UNAVAILABLE and error.retry_in_s <= _ADAPTIVE_S:
         return None
     return min(error.retry_in_s, MAX_POSTPONE_S)
+
+
+def _was_asked(error: Exception) -> bool:
+    """Tell whether the page itself is what failed, not our own turn, store or model."""
+    if isinstance(error, FetchError):
+        return error.reason != "host_busy"
+    return isinstance(error, ExtractionError)
 
 
 def trace_of(claim: Claim) -> TraceRef | None:
