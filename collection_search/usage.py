@@ -1,7 +1,7 @@
 """What is counted beside a search: quotas, answers that need not be paid twice, and money.
 
 One Protocol per need. They are synchronous and safe for many threads and processes at once: a
-coroutine reaches them through a worker thread. All raise StoreError.
+coroutine reaches them through a worker thread, where nothing else is said. All raise StoreError.
 """
 
 from __future__ import annotations
@@ -9,15 +9,18 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from decimal import Decimal
-from typing import TYPE_CHECKING, Final, Literal, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Final, Literal, Protocol, TypeAlias, runtime_checkable
 
 from .errors import InputError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
 SpendKind = Literal["search", "chat", "embedding", "crawl"]
 SpendGroup = Literal["day", "run", "name"]
+
+Payload: TypeAlias = "bytes | Callable[[], bytes]"
+"""An answer as it is kept, or what makes it: a store calls that when it gets to it, in a thread."""
 
 MAX_COUNT: Final = 10**15
 """Requests or tokens of one entry; sums of them stay whole numbers in every database."""
@@ -50,24 +53,40 @@ class QuotaStore(Protocol):
 
 @runtime_checkable
 class AnswerCache(Protocol):
-    """Answers by tenant, kind ("search", "plan" ...) and key, never read across tenants."""
+    """Answers by tenant, kind ("search", "plan" ...) and key, never read across tenants.
 
-    def get(self, tenant_id: str, kind: str, key: str, *, max_age_s: float) -> str | None:
+    What was put is found at once by every store of this process. It may be kept a moment later,
+    at the latest by `flush`, and when the process ends; what could not be kept is in the log.
+    """
+
+    def get(self, tenant_id: str, kind: str, key: str, *, max_age_s: float) -> bytes | None:
         """Return the payload if it is younger than `max_age_s`, else None."""
         ...
 
-    def put(self, tenant_id: str, kind: str, key: str, payload: str) -> None:
+    def put(self, tenant_id: str, kind: str, key: str, payload: Payload) -> None:
         """Keep a payload in place of the one with the same key."""
         ...
 
     def get_many(
         self, tenant_id: str, kind: str, keys: Sequence[str], *, max_age_s: float
-    ) -> dict[str, str]:
+    ) -> dict[str, bytes]:
         """Return the payloads that `get` would return, by key, in one read."""
         ...
 
-    def put_many(self, tenant_id: str, kind: str, payloads: Mapping[str, str]) -> None:
-        """Keep all payloads, by key, in one transaction."""
+    def lacks(self, tenant_id: str, kind: str, keys: Sequence[str]) -> bool:
+        """Return whether none of the keys is kept; False also where that is not known.
+
+        It waits for no disk: a coroutine may call it. What another process kept in the last
+        seconds it may not know of.
+        """
+        ...
+
+    def put_many(self, tenant_id: str, kind: str, payloads: Mapping[str, Payload]) -> None:
+        """Keep all payloads, by key. It waits for no disk: a coroutine may call it."""
+        ...
+
+    def flush(self) -> None:
+        """Return when what was put before is kept, for other processes as well."""
         ...
 
     def prune(self, older_than_s: float, *, tenant_id: str | None = None) -> int:

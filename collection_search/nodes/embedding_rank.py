@@ -6,7 +6,6 @@ import asyncio
 import logging
 import math
 from dataclasses import dataclass, replace
-from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
@@ -15,7 +14,6 @@ from ..bridge import offload
 from ..calibration import begun, settled
 from ..costs import embedding_cost, tokens_in
 from ..errors import CostLimitReached, ModelError
-from ..exchanges import embedded_answer, read_embedded_answer
 from ..masking import loggable, told
 from ..records import Embedded
 from ..scoring import LEXICAL, Calibration, Judged, Page, judged, ranked
@@ -35,7 +33,6 @@ logger = logging.getLogger(__name__)
 
 INLINE: Final = 64
 """Up to so many pages, below 0.1 ms each, are judged on the event loop: a thread costs more."""
-_KIND: Final = "embedding"
 HEAD_START_S: Final = 0.001
 """The model's request leaves before the words are compared, which then costs no time."""
 
@@ -121,8 +118,8 @@ async def _known(texts: Sequence[str], embedder: Embedder, at: Stage) -> dict[st
     if not at.context.answer_cache_s() or embedding_cost(embedder.fingerprint, 1) == 0:
         return {}
     keys = {answer_key(embedder.fingerprint, text): text for text in texts}
-    found = await at.account.recalled(_KIND, list(keys), read_embedded_answer)
-    return {keys[key]: embedded.vectors for key, embedded in found.items()}
+    found = await at.account.recalled_vectors(list(keys))
+    return {keys[key]: vector for key, vector in found.items()}
 
 
 async def _measured(
@@ -190,7 +187,8 @@ async def _embedded(
         again = await _embedded(texts, known, embedder, at)
         return replace(again, input_tokens=None)
     if embedding_cost(embedder.fingerprint, 1) != 0:
-        at.account.keep(_KIND, partial(_told, embedder.fingerprint, new, vectors))
+        keys = [answer_key(embedder.fingerprint, text) for text in new]
+        at.account.keep_vectors(keys, vectors)
     if len(new) == len(texts):
         return embedded
     rows = {text: vectors[n : n + 1] for n, text in enumerate(new)} | known
@@ -199,15 +197,6 @@ async def _embedded(
 
 def _new(texts: Sequence[str], known: Mapping[str, Vectors]) -> list[str]:
     return [text for text in dict.fromkeys(texts) if text not in known]
-
-
-def _told(fingerprint: str, texts: Sequence[str], vectors: Vectors) -> dict[str, Any]:
-    """Return each text's vector as it is remembered."""
-    return {
-        answer_key(fingerprint, text): embedded_answer(Embedded(vectors[n : n + 1]))
-        for n, text in enumerate(texts)
-        if np.isfinite(vectors[n]).all()
-    }
 
 
 def _cosines(vectors: Vectors) -> list[float]:

@@ -120,7 +120,7 @@ def test_a_tenant_is_deleted(command: Invoke) -> None:
     fill("acme", *PAGES[:2])
     usage = SQLiteUsage.from_settings(process_settings())
     for tenant in ("acme", "local"):
-        usage.put(tenant, "search", "key", "answer")
+        usage.put(tenant, "search", "key", b"answer")
         usage.add([SpendEntry(tenant, "run", 1.0, "search", "brave", cost_usd=1)])
     ended = command("collections", "--tenant", "acme", "delete-tenant", "--yes")
     assert "1 collections, 2 documents" in ended.out

@@ -328,7 +328,9 @@ async def test_a_damaged_answer_is_asked_anew(settings: Settings, server: Provid
     context = SearchContext(settings=settings)
     await routed(context)
     damages = ("", "no json", "[]", "null", "7", '{"results": 7}', '{"results": [{}]}', "[" * 9999)
+    store = SQLiteUsage(settings.home / "usage.db")
     for payload in damages:
+        store.flush()
         with closing(sqlite3.connect(settings.home / "usage.db")) as database, database:
             database.execute("UPDATE answers SET payload = ?", (payload,))
         before = len(server.requests)

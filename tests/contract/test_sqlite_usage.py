@@ -55,6 +55,6 @@ def test_a_file_of_collections_is_refused(tmp_path: Path) -> None:
 def test_no_key_or_query_is_written_in_the_clear(tmp_path: Path) -> None:
     """A remembered answer is found by a hash of what was asked."""
     usage = SQLiteUsage(tmp_path / "usage.db")
-    usage.put("one", "search", "a private question", "answer")
+    usage.put("one", "search", "a private question", b"answer")
     usage.close()
     assert b"a private question" not in (tmp_path / "usage.db").read_bytes()

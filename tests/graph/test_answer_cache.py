@@ -121,7 +121,7 @@ def test_switched_off_nothing_is_looked_up_or_kept(world: PaidWorld) -> None:
         def _fail(self, *arguments: Any, **options: Any) -> Any:
             raise AssertionError("the answers were touched")
 
-        get = get_many = put = put_many = prune = _fail
+        get = get_many = lacks = put = put_many = prune = _fail
 
     usage = NoAnswers(world.home / "usage.db")
     for _ in range(2):
@@ -154,6 +154,7 @@ def test_what_this_machine_computes_is_not_remembered(world: PaidWorld) -> None:
 def test_answers_that_cannot_be_read_are_asked_for_again(world: PaidWorld) -> None:
     """A damaged file costs money, not the run."""
     world.ask()
+    SQLiteUsage(world.home / "usage.db").flush()
     with closing(sqlite3.connect(world.home / "usage.db")) as connection, connection:
         connection.execute("UPDATE answers SET payload = '{}'")
     world.forget()

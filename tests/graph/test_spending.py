@@ -92,13 +92,13 @@ def test_what_was_not_paid_again_is_booked_as_spared(world: PaidWorld) -> None:
 
 
 def test_a_run_reads_and_writes_at_one_go(world: PaidWorld) -> None:
-    """One look each for plan, searches and texts; at most one write a node, usually one."""
+    """At most one look each for plan, searches and texts, and one write a node, usually one."""
     usage = Counting(world.home / "usage.db")
     world.ask(usage_store=usage)
     rest = [call for call in usage.calls if call != "get_many"]
     assert 1 <= rest.count("add") <= 3
     assert rest.count("put_many") == 3
-    assert usage.calls.count("get_many") == 3
+    assert usage.calls.count("get_many") <= 3
 
 
 def test_a_free_run_writes_nothing(context: SearchContext) -> None:

@@ -7,6 +7,7 @@ import threading
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import pytest
 
 from collection_search import SearchContext, Settings
@@ -109,7 +110,7 @@ async def test_what_is_paid_after_the_end_is_booked_all_the_same(
         await asyncio.sleep(0.01)
         await books.clerk().settled()
     assert float(usage.run_total("local", "run").cost_usd) == 0.024
-    assert usage.get("local", "search", "late", max_age_s=60) == "1"
+    assert usage.get("local", "search", "late", max_age_s=60) == b"1"
 
 
 async def test_free_answers_are_not_booked(tmp_path: Path, usage: SQLiteUsage) -> None:
@@ -140,7 +141,7 @@ async def test_old_entries_and_answers_are_dropped_now_and_then(tmp_path: Path) 
     clock = FakeClock()
     clock.advance(-40 * 365 * DAY_S)
     before = SQLiteUsage(tmp_path / "usage.db", clock=clock.time)
-    before.put("local", "plan", "old", "1")
+    before.put("local", "plan", "old", b"1")
     before.add([SpendEntry("local", "old", clock.time(), "chat", "m")])
     before.close()
     usage = SQLiteUsage(tmp_path / "usage.db")  # by the real clock, many years later
@@ -164,7 +165,7 @@ async def test_a_run_does_not_wait_for_a_store_that_hangs(
             super().add(entries)
             written.set()
 
-        def get_many(self, *arguments: Any, **options: Any) -> dict[str, str]:
+        def get_many(self, *arguments: Any, **options: Any) -> dict[str, bytes]:
             free.wait()
             return super().get_many(*arguments, **options)
 
@@ -188,6 +189,49 @@ async def test_answers_are_read_by_key(tmp_path: Path, usage: SQLiteUsage) -> No
     assert await its.recalled("plan", ["a", "c"], list) == {"a": [1]}
     assert await its.recalled("plan", ["b"], dict) == {"b": {"ä": "\ud800"}}
     assert await its.recalled("plan", [], list) == {}
+
+
+async def test_vectors_come_back_as_they_were(tmp_path: Path, usage: SQLiteUsage) -> None:
+    """Bit by bit; one that is not finite is not remembered."""
+    its = account(tmp_path, usage)
+    rows = np.array([[1.5, -0.1], [np.nan, 1], [3, 1e-40]], dtype=np.float32)
+    its.keep_vectors(["a", "b", "c"], rows)
+    await its.close()
+    found = await its.recalled_vectors(["c", "b", "a", "missing"])
+    assert sorted(found) == ["a", "c"]
+    for key, place in (("a", 0), ("c", 2)):
+        assert found[key].dtype == np.float32
+        assert found[key].tolist() == [rows[place].tolist()]
+
+
+@pytest.mark.parametrize("damaged", [b"", b"{}", b"12345678", b"\0\0\xc0\x7f" * 3])
+async def test_vectors_that_cannot_be_read_are_not_known(
+    tmp_path: Path, usage: SQLiteUsage, damaged: bytes
+) -> None:
+    """No bytes, no whole numbers, another length or none that is finite."""
+    its = account(tmp_path, usage)
+    its.keep_vectors(["a", "b"], np.ones((2, 3), dtype=np.float32))
+    await its.close()
+    usage.put("local", "vector", "a", damaged)
+    assert "a" not in await its.recalled_vectors(["a", "b"])
+    assert list(await its.recalled_vectors(["b"])) == ["b"]
+
+
+async def test_answers_that_cannot_be_told_are_left_out(
+    tmp_path: Path, usage: SQLiteUsage, caplog: pytest.LogCaptureFixture
+) -> None:
+    """The run goes on, with a warning, and the others are kept."""
+
+    def fail() -> Any:
+        raise ValueError("no such answer")
+
+    its = account(tmp_path, usage)
+    its.keep("plan", fail)
+    its.keep("plan", lambda: {"late": fail, "fine": lambda: [2]})
+    await its.close()
+    assert await its.recalled("plan", ["late", "fine"], list) == {"fine": [2]}
+    usage.flush()
+    assert caplog.text.count("no such answer") >= 2
 
 
 def test_keys_tell_their_words_apart() -> None:

@@ -35,7 +35,7 @@ class Slow(SQLiteUsage):
 
 def page(store: SQLiteUsage, run_id: str) -> Page:
     entries = [SpendEntry("local", run_id, 0, "chat", "m", cost_usd=0.1)]
-    return Page(store, "local", entries, [], spend_days=36_000, answer_cache_s=0)
+    return Page(store, entries, spend_days=36_000, answer_cache_s=0)
 
 
 async def test_what_comes_during_a_write_is_written_together(tmp_path: Path) -> None:
@@ -92,6 +92,26 @@ async def test_a_store_that_fails_spoils_no_other(
     await its.settled()
     assert good.run_total("local", "b").requests == 1
     assert "no space left" in caplog.text
+
+
+async def test_what_is_being_written_outlives_its_loop(tmp_path: Path) -> None:
+    """The loop does not wait for it, the process does."""
+    store = Slow(tmp_path / "usage.db")
+
+    async def leaves() -> None:
+        its = Clerk()
+        its.take(page(store, "a"))
+        waiting = asyncio.ensure_future(its.settled())
+        await asyncio.to_thread(store.started.wait, 60)
+        waiting.cancel()
+
+    await asyncio.to_thread(lambda: asyncio.run(leaves()))
+    assert store.batches == []
+    store.go.set()
+    give_up = asyncio.get_running_loop().time() + 60
+    while store.run_total("local", "a").requests == 0:
+        assert asyncio.get_running_loop().time() < give_up, "nobody wrote it"
+        await asyncio.sleep(0.01)
 
 
 async def test_a_loop_has_one_clerk() -> None:

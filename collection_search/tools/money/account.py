@@ -6,24 +6,31 @@ import asyncio
 import json
 import logging
 import time
-from collections import Counter
+from collections import Counter, defaultdict
+from functools import partial
 from hashlib import blake2b
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from ...costs import RunBudget, search_cost, total_cost
 from ...errors import CollectionSearchError
 from ...usage import SpendEntry
-from .books import Page, clerk, looked_up
+from .books import Page, clerk, guarded, looked_up
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from ...context import SearchContext
     from ...contracts import WebSearchResponse
+    from ...records import Vectors
     from ...state import RunIds
-    from ...usage import SpendKind, UsageStore
+    from ...usage import Payload, SpendKind, UsageStore
 
 T = TypeVar("T")
+
+_VECTOR: Final = "vector"
+_FLOAT32: Final = "<f4"
+_FLOAT32_BYTES: Final = 4
+_NOT_KEPT: Final = "Answers cannot be written down."
 
 logger = logging.getLogger(__name__)
 _closing: set[asyncio.Task[None]] = set()
@@ -40,7 +47,8 @@ class Account:
         self._context = context
         self._ids = ids
         self._entries: list[SpendEntry] = []
-        self._answers: list[tuple[str, Callable[[], Mapping[str, str]]]] = []
+        self._answers: defaultdict[str, dict[str, Payload]] = defaultdict(dict)
+        """By kind and key."""
         self._paid: list[tuple[str, int, float | None]] = []
         self._booked = 0
         """How many of these are among the entries."""
@@ -93,30 +101,62 @@ class Account:
         self, kind: str, keys: Sequence[str], read: Callable[[Any], T]
     ) -> dict[str, T]:
         """Return the answers that are known and fresh, by key; `read` makes them out of JSON."""
+
+        def made(payloads: Mapping[str, bytes]) -> dict[str, T]:
+            return {key: read(json.loads(payload)) for key, payload in payloads.items()}
+
+        return await self._looked_up(kind, keys, made)
+
+    async def recalled_vectors(self, keys: Sequence[str]) -> dict[str, Vectors]:
+        """Return the vectors that are known and fresh, each `(1, d)` and read-only, by key."""
+        return await self._looked_up(_VECTOR, keys, _vectors_of)
+
+    async def _looked_up(
+        self, kind: str, keys: Sequence[str], made: Callable[[Mapping[str, bytes]], dict[str, T]]
+    ) -> dict[str, T]:
         max_age_s = self._context.answer_cache_s()
         if not max_age_s or not keys or (store := await self._context.usage()) is None:
             return {}
         tenant = self._context.tenant()
-
-        def get() -> dict[str, T]:
-            payloads = store.get_many(tenant, kind, keys, max_age_s=max_age_s)
-            return {key: read(json.loads(payload)) for key, payload in payloads.items()}
-
-        return await looked_up(get) or {}
+        if store.lacks(tenant, kind, keys):
+            return {}
+        get = partial(store.get_many, tenant, kind, keys, max_age_s=max_age_s)
+        return await looked_up(lambda: made(get())) or {}
 
     def keep(self, kind: str, tell: Callable[[], Mapping[str, Any]]) -> None:
-        """Remember answers for the next run; `tell` returns them as JSON has it, by key."""
-        if self._context.answer_cache_s():
-            self._answers.append((kind, tell))
+        """Remember answers for the next run; `tell` returns them by key, as JSON has them.
+
+        A function among them is called when its answer is written down or looked for.
+        """
+
+        def payloads() -> dict[str, Payload]:
+            return {key: partial(_in_json, answer) for key, answer in tell().items()}
+
+        self._keep(kind, payloads)
+
+    def keep_vectors(self, keys: Sequence[str], vectors: Vectors) -> None:
+        """Remember the rows of `(n, d)`, one per key, but for those that are not finite."""
+        self._keep(_VECTOR, partial(_vector_payloads, keys, vectors))
+
+    def _keep(self, kind: str, told: Callable[[], Mapping[str, Payload]]) -> None:
+        if self._context.answer_cache_s() and (payloads := guarded(told, _NOT_KEPT)):
+            self._answers[kind].update(payloads)
             self._hand_over_late()
 
     async def close(self, *, waits: bool = True) -> None:
-        """Hand over what is to be written down; `waits` until it is, with all that came before."""
+        """Hand over what is to be written down; `waits` until what was spent is.
+
+        That goes for all that came before, too. Answers can be found from now on.
+        """
         self._is_closed = True
         self._book()
         if self._entries or self._answers:
             store = await self._context.usage()
             if store is not None:
+                for kind in tuple(self._answers):
+                    payloads = self._answers.pop(kind)
+                    put = partial(store.put_many, self._context.tenant(), kind, payloads)
+                    guarded(put, _NOT_KEPT)
                 clerk().take(self._page(store))
         if waits:
             await clerk().settled()
@@ -138,13 +178,10 @@ class Account:
 
     def _page(self, store: UsageStore) -> Page:
         entries, self._entries = self._entries, []
-        answers, self._answers = self._answers, []
         settings = self._context.using()
         return Page(
             store,
-            self._context.tenant(),
             entries,
-            answers,
             spend_days=settings.spend_days,
             answer_cache_s=settings.answer_cache_s,
         )
@@ -164,6 +201,32 @@ def answer_key(*parts: str) -> str:
     (False, 40)
     """
     return blake2b(json.dumps(parts).encode(), digest_size=20).hexdigest()
+
+
+def _in_json(answer: Any) -> bytes:
+    return json.dumps(answer() if callable(answer) else answer).encode()
+
+
+def _vector_payloads(keys: Sequence[str], vectors: Vectors) -> dict[str, Payload]:
+    import numpy as np
+
+    rows = np.ascontiguousarray(vectors, dtype=_FLOAT32)
+    finite = np.flatnonzero(np.isfinite(rows).all(axis=1)).tolist()
+    return {keys[n]: rows[n].tobytes() for n in finite}
+
+
+def _vectors_of(payloads: Mapping[str, bytes]) -> dict[str, Vectors]:
+    """Return the vectors, none where they cannot be of one model."""
+    import numpy as np
+
+    sizes = {len(payload) for payload in payloads.values()}
+    if len(sizes) != 1 or (size := sizes.pop()) == 0 or size % _FLOAT32_BYTES:
+        return {}
+    rows = np.frombuffer(b"".join(payloads.values()), _FLOAT32).reshape(len(payloads), -1)
+    rows = rows.astype(np.float32, copy=False)
+    keys = list(payloads)
+    finite = np.flatnonzero(np.isfinite(rows).all(axis=1)).tolist()
+    return {keys[n]: rows[n : n + 1] for n in finite}
 
 
 def _sum(costs: Sequence[float | None]) -> float | None:

@@ -1,39 +1,44 @@
-"""Where accounts are written down: off the event loop, and those that come together in one go."""
+"""Where accounts are written down: off the event loop, and those that come together in one go.
+
+A run waits for its books; its answers the store keeps a moment later, by itself.
+"""
 
 from __future__ import annotations
 
 import asyncio
-import json
 import logging
 import time
 from collections import defaultdict
+from concurrent.futures import ThreadPoolExecutor
+from contextvars import copy_context
 from dataclasses import dataclass, field
 from functools import partial
-from typing import TYPE_CHECKING, Any, Final, TypeVar
+from typing import TYPE_CHECKING, Final, ParamSpec, TypeVar
 from weakref import WeakKeyDictionary
 
 import anyio.lowlevel
 
-from ...bridge import offload
 from ...masking import loggable
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Sequence
 
     from ...usage import SpendEntry, UsageStore
 
+P = ParamSpec("P")
 T = TypeVar("T")
 
 PATIENCE_S: Final = 5.0
 """A run does not wait longer for its books; they are written nevertheless."""
 SOON_S: Final = 0.5
 """So a short run writes once, and a long one loses next to nothing when its process is killed."""
+THREADS: Final = 8
+"""Of one event loop: as many as a SQLite store keeps connections open."""
 PRUNE_EVERY_S: Final = 3600.0
 _DAY_S: Final = 86_400.0
 
 logger = logging.getLogger(__name__)
 _pruned: WeakKeyDictionary[UsageStore, float] = WeakKeyDictionary()
-_reading: set[asyncio.Task[Any]] = set()
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,10 +46,7 @@ class Page:
     """What one account has to write down."""
 
     store: UsageStore
-    tenant_id: str
     entries: Sequence[SpendEntry]
-    answers: list[tuple[str, Callable[[], Mapping[str, Any]]]]
-    """Kind, and what returns the answers by key, as JSON has them."""
     spend_days: int
     answer_cache_s: float
 
@@ -65,6 +67,15 @@ class Clerk:
         self._writing: _Batch | None = None
         self._work: asyncio.Task[None] | None = None
         self._later: asyncio.TimerHandle | None = None
+        self._threads = ThreadPoolExecutor(THREADS, "books")
+
+    def hand(self, call: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> asyncio.Future[T]:
+        """Return what the blocking call will return; context variables reach it.
+
+        A thread of the clerk's takes it on in a third of the time that `offload` needs.
+        """
+        work = partial(copy_context().run, call, *args, **kwargs)
+        return asyncio.get_running_loop().run_in_executor(self._threads, work)
 
     def take(self, page: Page) -> None:
         """Take a page; it is written with the next, or after `SOON_S` seconds."""
@@ -90,8 +101,8 @@ class Clerk:
                 self._gathering, self._writing = None, batch
                 if self._later is not None:
                     self._later.cancel()
-                try:
-                    await offload(_write, batch.pages)
+                try:  # a loop that ends does not take the work away from the thread
+                    await asyncio.shield(self.hand(_write, batch.pages))
                 finally:
                     batch.done.set_result(None)
         finally:
@@ -111,11 +122,12 @@ _clerk: anyio.lowlevel.RunVar[Clerk | None] = anyio.lowlevel.RunVar("collection_
 
 async def looked_up(read: Callable[[], T]) -> T | None:
     """Return what the blocking call reads, None where it fails or takes too long."""
-    task = asyncio.ensure_future(offload(partial(_guarded, read, "Known answers cannot be read.")))
-    _reading.add(task)
-    task.add_done_callback(_reading.discard)
-    done, _ = await asyncio.wait({task}, timeout=PATIENCE_S)
-    return task.result() if done else None
+    known = clerk().hand(guarded, read, "Known answers cannot be read.")
+    try:
+        async with asyncio.timeout(PATIENCE_S):
+            return await known
+    except TimeoutError:
+        return None
 
 
 def _write(pages: Sequence[Page]) -> None:
@@ -124,20 +136,11 @@ def _write(pages: Sequence[Page]) -> None:
         by_store[page.store].append(page)
     for store, its_pages in by_store.items():
         failure = "What was spent cannot be written down."
-        _guarded(partial(_write_to, store, its_pages), failure)
-    for page in pages:  # who looks for an answer now finds it in the store alone
-        page.answers.clear()
+        guarded(partial(_write_to, store, its_pages), failure)
 
 
 def _write_to(store: UsageStore, pages: Sequence[Page]) -> None:
     store.add(entry for page in pages for entry in page.entries)
-    answers: defaultdict[tuple[str, str], dict[str, str]] = defaultdict(dict)
-    for page in pages:
-        for kind, tell in page.answers:
-            texts = {key: json.dumps(answer) for key, answer in tell().items()}
-            answers[page.tenant_id, kind].update(texts)
-    for (tenant_id, kind), texts in answers.items():
-        store.put_many(tenant_id, kind, texts)
     now, last = time.monotonic(), pages[-1]
     if now >= _pruned.get(store, now):
         _pruned[store] = now + PRUNE_EVERY_S
@@ -146,7 +149,8 @@ def _write_to(store: UsageStore, pages: Sequence[Page]) -> None:
             store.prune(last.answer_cache_s)
 
 
-def _guarded(work: Callable[[], T], failure: str) -> T | None:
+def guarded(work: Callable[[], T], failure: str) -> T | None:
+    """Return what the call returns, None where it fails, with a warning."""
     try:
         return work()
     except Exception as error:

@@ -5,7 +5,8 @@ from __future__ import annotations
 import json
 import time
 from collections import OrderedDict
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from functools import partial
 from hashlib import blake2b
 from typing import TYPE_CHECKING, Any, Final
 from weakref import WeakValueDictionary
@@ -13,7 +14,7 @@ from weakref import WeakValueDictionary
 from ...errors import InputError, InvalidUrlError
 from ...exchanges import read_search_answer, search_answer
 from ...urls import normalize_url
-from ..money.books import looked_up
+from ..money.books import guarded, looked_up
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -49,6 +50,9 @@ class SearchCache:
         keys = [key for asked in requests if (key := self.key(asked)) not in self._known]
         if not keys:
             return
+        if self.store.lacks(self.tenant_id, KIND, keys):
+            self._known.update(dict.fromkeys(keys))
+            return
 
         def look() -> dict[str, SearchAdapterResponse | None]:
             found = self.store.get_many(self.tenant_id, KIND, keys, max_age_s=self.max_age_s)
@@ -74,14 +78,10 @@ class SearchCache:
         if self.keep is not None:
             kept = _UNWRITTEN[self._place(key)] = _Kept(answer)
             _note(self._place(key))
-            self.keep(KIND, lambda: {key: _storable(kept.answer)})
+            self.keep(KIND, lambda: {key: partial(_told, kept)})
             return
-
-        def put() -> None:
-            payload = json.dumps(_storable(answer))
-            self.store.put(self.tenant_id, KIND, key, payload)
-
-        await looked_up(put)
+        put = partial(self.store.put, self.tenant_id, KIND, key)
+        guarded(partial(put, lambda: _in_json(answer)), "An answer cannot be written down.")
 
     def _place(self, key: str) -> tuple[int, str, str]:
         return id(self.store), self.tenant_id, key
@@ -113,13 +113,21 @@ def _note(place: tuple[int, str, str]) -> None:
         _PUT.popitem(last=False)
 
 
+def _told(kept: _Kept) -> dict[str, Any]:
+    return _storable(kept.answer)
+
+
+def _in_json(answer: SearchAdapterResponse) -> bytes:
+    return json.dumps(_storable(answer)).encode()
+
+
 def _storable(answer: SearchAdapterResponse) -> dict[str, Any]:
     """Return the answer without what no search looks at again.
 
     Of the raw rows the number is left, of addresses those that can be shown: others may hold a
     name and a password.
     """
-    told = search_answer(answer)
+    told = search_answer(replace(answer, raw_results=()))
     told["raw_results"] = [{}] * len(answer.raw_results or answer.results)
     told["results"] = [row for row in told["results"] if _is_shown(row.get("url"))]
     return told
@@ -132,7 +140,7 @@ def _is_shown(url: Any) -> bool:
         return False
 
 
-def _read(payload: str | None) -> SearchAdapterResponse | None:
+def _read(payload: bytes | None) -> SearchAdapterResponse | None:
     try:
         return None if payload is None else read_search_answer(json.loads(payload))
     except (InputError, ValueError):  # of an older version, or damaged: it is asked anew

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from ....text import plain
 from ....usage import SpendTotal
+from .answers import AnswerQueue
 from .database import BUSY_TIMEOUT_S, Database, Schema
 from .removal import overwrite
 
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from ....settings import Settings
-    from ....usage import SpendEntry, SpendGroup
+    from ....usage import Payload, SpendEntry, SpendGroup
 
 USAGE: Final = Schema(
     application_id=int.from_bytes(b"CSUS", "big"),
@@ -38,9 +39,10 @@ _GROUPS: Final[dict[SpendGroup, tuple[str, str, str]]] = {
 class SQLiteUsage:
     """Implements `QuotaStore`, `AnswerCache` and `SpendLedger` of `collection_search.usage`.
 
-    Many threads and processes may share the file. Its methods block: a coroutine calls them
-    through a worker thread. What it counted outlives the process; a power cut may cost the last
-    moments, in exchange for which a reservation waits for no disk.
+    Many threads and processes may share the file. Its methods block, all but `put_many` and
+    `lacks`: a coroutine calls them through a worker thread. What it counted outlives the process;
+    a power cut may cost the last moments, in exchange for which a reservation waits for no disk.
+    Answers reach the file a moment after they were put: see `AnswerQueue`.
     """
 
     def __init__(
@@ -51,13 +53,18 @@ class SQLiteUsage:
         busy_timeout_s: float = BUSY_TIMEOUT_S,
     ) -> None:
         self._database = Database(path, USAGE, busy_timeout_s=busy_timeout_s, synchronous="NORMAL")
+        self._answers = AnswerQueue.of(self._database, _PUT, _hash)
         self._clock = clock
-        self.close = self._database.close
 
     @classmethod
     def from_settings(cls, settings: Settings) -> SQLiteUsage:
         """Open `usage.db` in the data folder. Raises ConfigError or StoreError."""
         return cls(settings.prepared_home() / "usage.db")
+
+    def close(self) -> None:
+        """Write what waits, and close the connections that no call uses."""
+        self._answers.close()
+        self._database.close()
 
     def reserve(
         self, provider: str, key_id: str, *, period: str, limit: int, count: int = 1
@@ -94,38 +101,47 @@ class SQLiteUsage:
         with self._database.read() as connection:
             return _used(connection, row)
 
-    def get(self, tenant_id: str, kind: str, key: str, *, max_age_s: float) -> str | None:
+    def get(self, tenant_id: str, kind: str, key: str, *, max_age_s: float) -> bytes | None:
         """Return the payload if it is younger than `max_age_s`, else None."""
         return self.get_many(tenant_id, kind, [key], max_age_s=max_age_s).get(key)
 
     def get_many(
         self, tenant_id: str, kind: str, keys: Sequence[str], *, max_age_s: float
-    ) -> dict[str, str]:
+    ) -> dict[str, bytes]:
         """Return the payloads that `get` would return, by key, in one read."""
-        oldest, found = self._clock() - max_age_s, {}
+        oldest = self._clock() - max_age_s
+        found = self._answers.known(tenant_id, kind, keys, oldest=oldest)
+        by_hash = {_hash(key): key for key in keys if key not in found}
+        if not by_hash:
+            return found
+        hashes = list(by_hash)
         with self._database.read() as connection:
-            for key in keys:
-                row = connection.execute(_GET, (tenant_id, kind, _hash(key), oldest)).fetchone()
-                if row is not None:
-                    found[key] = str(row["payload"])
+            for start in range(0, len(hashes), _MAX_HASHES):
+                some = hashes[start : start + _MAX_HASHES]
+                marks = ", ".join("?" * len(some))
+                rows = connection.execute(f"{_GET} ({marks})", (tenant_id, kind, oldest, *some))
+                found.update({by_hash[key_hash]: payload for key_hash, payload in rows})
         return found
 
-    def put(self, tenant_id: str, kind: str, key: str, payload: str) -> None:
+    def lacks(self, tenant_id: str, kind: str, keys: Sequence[str]) -> bool:
+        """Return whether `get_many` would find nothing; False also where that is not known."""
+        return self._answers.lacks(tenant_id, kind, keys)
+
+    def put(self, tenant_id: str, kind: str, key: str, payload: Payload) -> None:
         """Keep a payload in place of the one with the same key."""
         self.put_many(tenant_id, kind, {key: payload})
 
-    def put_many(self, tenant_id: str, kind: str, payloads: Mapping[str, str]) -> None:
-        """Keep all payloads, by key, in one transaction."""
-        now = self._clock()
-        rows = [
-            (tenant_id, kind, _hash(key), plain(payload), now) for key, payload in payloads.items()
-        ]
-        if rows:
-            with self._database.write() as connection:
-                connection.executemany(_PUT, rows)
+    def put_many(self, tenant_id: str, kind: str, payloads: Mapping[str, Payload]) -> None:
+        """Take all payloads, by key; a thread writes them a moment later in one transaction."""
+        self._answers.put(tenant_id, kind, payloads, stored_at=self._clock())
+
+    def flush(self) -> None:
+        """Return when all that was put is in the file; what failed is in the log."""
+        self._answers.flush()
 
     def prune(self, older_than_s: float, *, tenant_id: str | None = None) -> int:
         """Drop the answers of that age, of one tenant or of all; return how many."""
+        self.flush()
         oldest = self._clock() - older_than_s
         if tenant_id is None:
             with self._database.write() as connection:
@@ -136,6 +152,7 @@ class SQLiteUsage:
 
     def delete_tenant(self, tenant_id: str) -> int:
         """Drop all answers of a tenant; return how many. What was spent stays in the books."""
+        self.flush()
         return self._erase("answers WHERE tenant_id = ?", tenant_id)
 
     def add(self, entries: Iterable[SpendEntry]) -> None:
@@ -191,9 +208,11 @@ class SQLiteUsage:
 _ROW: Final = "provider = :provider AND key_id = :key AND period = :period"
 
 _GET: Final = (
-    "SELECT payload FROM answers"
-    " WHERE tenant_id = ? AND kind = ? AND key_hash = ? AND stored_at > ?"
+    "SELECT key_hash, CAST(payload AS BLOB) FROM answers"
+    " WHERE tenant_id = ? AND kind = ? AND stored_at > ? AND key_hash IN"
 )
+_MAX_HASHES: Final = 500
+"""Some builds of SQLite take no more than 999 parameters."""
 _PUT: Final = """
     INSERT INTO answers (tenant_id, kind, key_hash, payload, stored_at) VALUES (?, ?, ?, ?, ?)
     ON CONFLICT (tenant_id, kind, key_hash)

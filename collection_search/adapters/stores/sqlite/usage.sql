@@ -13,7 +13,7 @@ CREATE TABLE answers (
     tenant_id TEXT NOT NULL,
     kind TEXT NOT NULL,
     key_hash BLOB NOT NULL,             -- keys hold queries, which are private and long
-    payload TEXT NOT NULL,
+    payload BLOB NOT NULL,              -- TEXT in files of before
     stored_at REAL NOT NULL,
     UNIQUE (tenant_id, kind, key_hash)
 );

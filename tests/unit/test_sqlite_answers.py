@@ -1,0 +1,204 @@
+"""Answers on their way to the file, and what is known of the file without a look at it."""
+
+from __future__ import annotations
+
+import logging
+import os
+import sqlite3
+import threading
+from contextlib import closing
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from collection_search.adapters.stores.sqlite import answers
+from collection_search.adapters.stores.sqlite.answers import AnswerQueue, KeyIndex
+from collection_search.adapters.stores.sqlite.database import Database
+from collection_search.adapters.stores.sqlite.usage import USAGE, SQLiteUsage
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+PLACE = ("one", "search")
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Iterator[SQLiteUsage]:
+    store = SQLiteUsage(tmp_path / "usage.db")
+    yield store
+    store.close()
+
+
+@pytest.fixture
+def database(tmp_path: Path) -> Database:
+    return Database(tmp_path / "usage.db", USAGE)
+
+
+def execute(folder: Path, statement: str, *values: Any) -> list[Any]:
+    with closing(sqlite3.connect(folder / "usage.db")) as connection, connection:
+        return connection.execute(statement, values).fetchall()
+
+
+def insert(folder: Path, *hashes: bytes) -> None:
+    """Write as another process would."""
+    for key_hash in hashes:
+        statement = "INSERT INTO answers VALUES (NULL, 'one', 'search', ?, x'31', 1e12)"
+        execute(folder, statement, key_hash)
+
+
+# --- what waits
+
+
+def test_a_thread_writes_it_soon(store: SQLiteUsage, tmp_path: Path) -> None:
+    """Nobody asks for it."""
+    written = threading.Event()
+
+    def made() -> bytes:
+        written.set()
+        return b"1"
+
+    store.put(*PLACE, "key", made)
+    assert written.wait(60)
+    store.flush()  # waits for the write under way
+    assert execute(tmp_path, "SELECT payload FROM answers") == [(b"1",)]
+
+
+def test_a_newer_answer_takes_its_place(store: SQLiteUsage, tmp_path: Path) -> None:
+    """Also one that comes while the older one is being written."""
+
+    def made() -> bytes:
+        store.put(*PLACE, "key", b"newer")
+        return b"older"
+
+    store.put(*PLACE, "key", made)
+    store.flush()
+    store.flush()
+    assert execute(tmp_path, "SELECT payload FROM answers") == [(b"newer",)]
+
+
+def test_a_file_that_fails_is_complained_about_once(
+    store: SQLiteUsage, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Until it is well again; what could not be written is asked for again."""
+
+    def warnings() -> int:
+        return sum(record.levelno == logging.WARNING for record in caplog.records)
+
+    execute(tmp_path, "ALTER TABLE answers RENAME TO away")
+    for key in ("a", "b"):
+        store.put(*PLACE, key, b"1")
+        store.flush()
+    assert warnings() == 1
+    execute(tmp_path, "ALTER TABLE away RENAME TO answers")
+    store.put(*PLACE, "c", b"1")
+    store.flush()
+    assert store.get_many(*PLACE, ["a", "b", "c"], max_age_s=60) == {"c": b"1"}
+    execute(tmp_path, "DROP TABLE answers")
+    store.put(*PLACE, "d", b"1")
+    store.flush()
+    assert warnings() == 2
+
+
+def test_the_queue_has_an_end(
+    store: SQLiteUsage, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    """What comes on top is dropped, and the log says so."""
+    monkeypatch.setattr(answers, "LINGER_S", 60)
+    monkeypatch.setattr(answers, "MAX_QUEUED", 3)
+    store.put_many(*PLACE, {"a": b"1", "b": b"1"})
+    store.put_many(*PLACE, {"c": b"1", "d": b"1"})
+    assert "3 answers wait" in caplog.text
+    assert sorted(store.get_many(*PLACE, ["a", "b", "c", "d"], max_age_s=60)) == ["a", "b"]
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork")
+@pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning")  # its threads are our own
+def test_a_forked_child_leaves_it_to_its_parent(store: SQLiteUsage, tmp_path: Path) -> None:
+    """It has nothing of its own yet, and can begin."""
+    store.put(*PLACE, "parent", lambda: str(os.getpid()).encode())
+    child = os.fork()
+    if child == 0:
+        has_none = not store._answers.known(*PLACE, ["parent"], oldest=0)
+        store.put(*PLACE, "child", b"1")
+        store.flush()
+        os._exit(7 if has_none else 8)
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 7
+    store.flush()
+    found = dict(execute(tmp_path, "SELECT key_hash, payload FROM answers"))
+    assert sorted(found.values()) == sorted([b"1", str(os.getpid()).encode()])
+
+
+def test_a_file_has_one_queue(tmp_path: Path, database: Database) -> None:
+    """However its path is written."""
+    (tmp_path / "sub").mkdir()
+    other = Database(tmp_path / "sub" / ".." / "usage.db", USAGE)
+    queue = AnswerQueue.of(database, "", str.encode)
+    assert AnswerQueue.of(other, "", str.encode) is queue
+
+
+def test_texts_of_an_older_file_are_read(store: SQLiteUsage, tmp_path: Path) -> None:
+    """Answers were text once."""
+    store.put(*PLACE, "key", b"1")
+    store.flush()
+    execute(tmp_path, "UPDATE answers SET payload = ?", '{"\u00e4": 1}')
+    assert store.get(*PLACE, "key", max_age_s=60) == '{"\u00e4": 1}'.encode()
+
+
+# --- what the file is known to have
+
+
+def test_only_what_was_read_can_be_lacking(database: Database, tmp_path: Path) -> None:
+    """Not before it was read; then what another process wrote is there."""
+    index = KeyIndex(database)
+    assert not index.lacks([b"a"])
+    insert(tmp_path, b"a")
+    index.read_on()
+    assert index.lacks([b"b", b"c"])
+    assert not index.lacks([b"b", b"a"])
+    insert(tmp_path, b"b")
+    index.read_on()
+    assert not index.lacks([b"b"])
+    assert index.lacks([b"c"])
+
+
+def test_what_was_read_is_soon_too_old(database: Database, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Others may have written since."""
+    index = KeyIndex(database)
+    index.read_on()
+    monkeypatch.setattr(answers, "FRESH_S", 0)
+    assert not index.lacks([b"a"])
+
+
+def test_rows_with_old_ids_are_found(
+    database: Database, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Ids are given out anew when the newest rows are gone."""
+    index = KeyIndex(database)
+    insert(tmp_path, b"a", b"b")
+    index.read_on()
+    execute(tmp_path, "DELETE FROM answers")
+    insert(tmp_path, b"c")
+    index.read_on()
+    assert not index.lacks([b"c"])
+    assert index.lacks([b"a"])
+    execute(tmp_path, "DELETE FROM answers")
+    insert(tmp_path, b"d")
+    monkeypatch.setattr(answers, "_RELOAD_S", 0)
+    index.read_on()
+    assert not index.lacks([b"d"])
+
+
+def test_of_too_many_keys_there_is_no_index(
+    database: Database, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The file is looked at for each."""
+    monkeypatch.setattr(answers, "MAX_INDEXED", 2)
+    index = KeyIndex(database)
+    insert(tmp_path, b"a", b"b")
+    index.read_on()
+    assert index.lacks([b"c"])
+    insert(tmp_path, b"c")
+    index.read_on()
+    assert not index.lacks([b"d"])
+    assert not index.is_stale  # it is not read again and again
