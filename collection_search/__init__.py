@@ -13,8 +13,6 @@ if TYPE_CHECKING:
     from .context import SearchContext
     from .contracts import (
         BusinessContext,
-        GraphInput,
-        IngestionInput,
         ScopeContext,
         SearchResult,
         ToolContext,
@@ -48,10 +46,12 @@ if TYPE_CHECKING:
     from .graphs.collection_search import CollectionSearchGraph, build_graph, graph
     from .graphs.refresh import RefreshReport, refresh
     from .graphs.universal_ingestion import UniversalIngestionGraph
+    from .inputs import GraphInput, IngestionInput
     from .options import SearchOptions
-    from .records import Passage, Ticket, TicketStatus
+    from .records import Passage
     from .service_contract import SearchRequest, SearchResponse, ServiceSearchResult
     from .settings import Settings
+    from .tickets import Ticket, TicketStatus
     from .tools.ingest import ingest, wait
     from .tools.langchain.retriever import CollectionRetriever
     from .tools.langchain.vector_store import CollectionVectorStore
@@ -72,9 +72,9 @@ _HOME = {
     "CostLimitReached": "errors",
     "ExtractionError": "errors",
     "FetchError": "errors",
-    "GraphInput": "contracts",
+    "GraphInput": "inputs",
     "IngestError": "errors",
-    "IngestionInput": "contracts",
+    "IngestionInput": "inputs",
     "InputError": "errors",
     "InvalidQueryError": "errors",
     "InvalidUrlError": "errors",
@@ -99,8 +99,8 @@ _HOME = {
     "ServiceSearchResult": "service_contract",
     "Settings": "settings",
     "StoreError": "errors",
-    "Ticket": "records",
-    "TicketStatus": "records",
+    "Ticket": "tickets",
+    "TicketStatus": "tickets",
     "ToolContext": "contracts",
     "ToolOutcome": "contracts",
     "UniversalIngestionGraph": "graphs.universal_ingestion",

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from ..context import SearchContext
-    from ..records import RowStatus, Ticket, TicketStatus
+    from ..tickets import RowStatus, Ticket, TicketStatus
 
 WAIT_S: Final = 3600.0
 

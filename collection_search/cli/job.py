@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
     from ..context import SearchContext
-    from ..records import TicketStatus
+    from ..tickets import TicketStatus
     from .failures import ExitCode
     from .screen import Screen
 

@@ -8,7 +8,7 @@ from langgraph.graph import END, START, StateGraph
 
 from ..bridge import run_blocking
 from ..context import SearchContext
-from ..contracts import GraphInput
+from ..inputs import GraphInput
 from ..nodes.auto_ingest import auto_ingest
 from ..nodes.embedding_rank import embedding_rank
 from ..nodes.generate_strategy import generate_strategy

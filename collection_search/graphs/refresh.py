@@ -20,7 +20,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
     from ..ports import Storage
-    from ..records import QuestionRecord, RowStatus, TenantScope, TicketStatus
+    from ..records import QuestionRecord, TenantScope
+    from ..tickets import RowStatus, TicketStatus
 
 _AT_ONCE: Final = 50
 """Documents that are looked at together."""

@@ -8,14 +8,14 @@ from langgraph.graph import END, START, StateGraph
 
 from ..bridge import run_blocking
 from ..context import SearchContext
-from ..contracts import IngestionInput
 from ..errors import CollectionSearchError, IngestError
+from ..inputs import IngestionInput
 from ..nodes.acquire import acquire
 from ..nodes.ingest_candidates import ingest_candidates
 from ..nodes.select_candidates import select_candidates
 from ..nodes.stage_candidates import stage_candidates
-from ..records import Ticket
 from ..state import IngestionOutput, IngestionState
+from ..tickets import Ticket
 from .faces import BothFaces, Choice, checked, unobserved
 
 if TYPE_CHECKING:
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from langgraph.graph.state import CompiledStateGraph
 
-    from ..records import IngestionItem, IngestionRequest
+    from ..tickets import IngestionItem, IngestionRequest
 
 NAME = "universal_ingestion"
 

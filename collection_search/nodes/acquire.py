@@ -18,7 +18,8 @@ from .stage import Stage, stage
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from ..contracts import IngestionInput, SearchResult, WebSearchResponse
+    from ..contracts import SearchResult, WebSearchResponse
+    from ..inputs import IngestionInput
     from ..state import (
         AcquiredPage,
         AcquireUpdate,

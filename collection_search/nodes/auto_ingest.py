@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 from ..errors import QualityThresholdError
 from ..masking import loggable, told
-from ..records import IngestionItem, IngestionRequest, QuestionRecord, TenantScope
+from ..records import QuestionRecord, TenantScope
 from ..scoring import select_for_ingestion
+from ..tickets import IngestionItem, IngestionRequest
 from ..tools.ingestion.questions import remember
 from .receipts import receipt_of, refusal_of
 from .stage import Stage, stage
@@ -16,7 +17,6 @@ from .stage import Stage, stage
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from ..records import Ticket
     from ..state import (
         Candidate,
         CollectionSearchState,
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
         Outcome,
         RankedResult,
     )
+    from ..tickets import Ticket
 
 logger = logging.getLogger(__name__)
 

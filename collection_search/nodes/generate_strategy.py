@@ -15,7 +15,7 @@ from ..tools.money.known import PLAN, plan_key
 from .stage import Stage, stage
 
 if TYPE_CHECKING:
-    from ..contracts import GraphInput
+    from ..inputs import GraphInput
     from ..ports import QueryModel, QueryPlan
     from ..state import Flag, Strategy, StrategyUpdate
 

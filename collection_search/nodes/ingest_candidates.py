@@ -8,15 +8,16 @@ from typing import TYPE_CHECKING, Any
 from ..bridge import offload
 from ..errors import CollectionSearchError
 from ..masking import loggable, told
-from ..records import IngestionRequest, QuestionRecord, TenantScope
+from ..records import QuestionRecord, TenantScope
+from ..tickets import IngestionRequest
 from ..tools.ingest import staged_items
 from ..tools.ingestion.questions import remember
 from .receipts import receipt_of, refusal_of
 from .stage import Stage, stage
 
 if TYPE_CHECKING:
-    from ..records import Ticket
     from ..state import IngestionState, StartUpdate
+    from ..tickets import Ticket
 
 logger = logging.getLogger(__name__)
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from ..records import IngestionRequest, Ticket
     from ..state import IngestionReceipt
+    from ..tickets import IngestionRequest, Ticket
 
 
 def receipt_of(

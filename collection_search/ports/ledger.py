@@ -7,15 +7,13 @@ from typing import TYPE_CHECKING, Any, Final, Protocol, runtime_checkable
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Mapping, Sequence
 
-    from ..records import (
-        Chunk,
+    from ..records import Chunk, Document, TenantScope
+    from ..tickets import (
         Claim,
         DeadLetter,
-        Document,
         Fetched,
         IngestionRequest,
         StagedSession,
-        TenantScope,
         Ticket,
         TicketStatus,
     )

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ..records import Ticket
+from ..tickets import Ticket
 
 if TYPE_CHECKING:
-    from ..records import IngestionRequest
+    from ..tickets import IngestionRequest
 
 
 class RecordingTrigger:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 from ..bridge import offload, run_blocking
 from ..context import SearchContext
 from ..errors import CollectionSearchError, IngestError, InputError
-from ..records import IngestionItem, IngestionRequest, Ticket
+from ..tickets import IngestionItem, IngestionRequest, Ticket
 from .ingestion.engine import IngestionEngine, engine_of
 from .ingestion.sites import distinct, pages_of
 from .ingestion.storage_rights import storable
@@ -19,8 +19,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from ..ports import Embedder, SpanSink, Storage
-    from ..records import StagedSession, TicketStatus
     from ..settings import Settings
+    from ..tickets import StagedSession, TicketStatus
     from .ingestion.engine import ReaderSource
 
 __all__ = [

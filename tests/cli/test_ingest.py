@@ -8,7 +8,8 @@ import pytest
 
 from collection_search.adapters.stores.sqlite import SQLiteStore
 from collection_search.context import process_settings
-from collection_search.records import IngestionItem, IngestionRequest, TenantScope
+from collection_search.records import TenantScope
+from collection_search.tickets import IngestionItem, IngestionRequest
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

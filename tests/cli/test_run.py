@@ -10,7 +10,7 @@ import typer.main
 from scripted_world import QUESTION
 
 from collection_search.cli import run as run_module
-from collection_search.contracts import GraphInput
+from collection_search.inputs import GraphInput
 from collection_search.state import CollectionSearchOutput, IngestionReceipt, RankedResult
 
 if TYPE_CHECKING:

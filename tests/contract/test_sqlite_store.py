@@ -5,13 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from collection_search.adapters.stores.sqlite import SQLiteStore
-from collection_search.records import IngestionItem, IngestionRequest
 from collection_search.testing.stores import (
     CollectionStoreContract,
     LedgerContract,
     StagingContract,
 )
 from collection_search.testing.stores.base import MINE
+from collection_search.tickets import IngestionItem, IngestionRequest
 
 if TYPE_CHECKING:
     from pathlib import Path

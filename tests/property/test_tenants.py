@@ -11,18 +11,8 @@ from hypothesis import strategies as st
 
 from collection_search.adapters.stores.sqlite import SQLiteStore
 from collection_search.pages import Validators
-from collection_search.records import (
-    Chunk,
-    Claim,
-    CollectionInfo,
-    Document,
-    Fetched,
-    IngestionItem,
-    IngestionRequest,
-    QuestionRecord,
-    TenantScope,
-    Ticket,
-)
+from collection_search.records import Chunk, CollectionInfo, Document, QuestionRecord, TenantScope
+from collection_search.tickets import Claim, Fetched, IngestionItem, IngestionRequest, Ticket
 from collection_search.tools.portable.files import export_file, import_file
 
 TENANTS = ("one", "one two", "One", "c1", 'x" OR part : c1')

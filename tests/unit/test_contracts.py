@@ -6,13 +6,13 @@ import pytest
 from pydantic import ValidationError
 
 from collection_search.contracts import (
-    GraphInput,
     ScopeContext,
     SearchResult,
     ToolOutcome,
     WebSearchInput,
     WebSearchResponse,
 )
+from collection_search.inputs import GraphInput
 
 REQUIRED = {"question": "Why?", "collection_scope": "docs", "purpose": "collection_search"}
 DEFAULTS = {

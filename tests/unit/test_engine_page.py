@@ -13,7 +13,8 @@ from collection_search import Settings
 from collection_search.adapters.stores.sqlite import SQLiteStore
 from collection_search.errors import ExtractionError, FetchError, StoreError
 from collection_search.pages import ReadPage, Validators
-from collection_search.records import Claim, IngestionItem, IngestionRequest, TenantScope
+from collection_search.records import TenantScope
+from collection_search.tickets import Claim, IngestionItem, IngestionRequest
 from collection_search.tools.ingestion.embedders import Embedders
 from collection_search.tools.ingestion.page import PageWork, has_vanished, is_gone_for_good
 

@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING
 import pytest
 
 from collection_search.adapters.stores.sqlite import SQLiteStore
-from collection_search.records import IngestionItem, IngestionRequest, TenantScope
+from collection_search.records import TenantScope
 from collection_search.testing import FakeClock
+from collection_search.tickets import IngestionItem, IngestionRequest
 from collection_search.tools.ingestion.in_hand import ClaimsInHand
 
 if TYPE_CHECKING:

@@ -12,14 +12,10 @@ from collection_search import SearchContext, Settings
 from collection_search.adapters.stores.sqlite import SQLiteStore
 from collection_search.adapters.stores.sqlite.usage import SQLiteUsage
 from collection_search.errors import StoreError
-from collection_search.records import (
-    IngestionItem,
-    IngestionRequest,
-    QuestionRecord,
-    TenantScope,
-)
+from collection_search.records import QuestionRecord, TenantScope
 from collection_search.testing.clock import FakeClock
 from collection_search.testing.stores.base import chunks, document
+from collection_search.tickets import IngestionItem, IngestionRequest
 from collection_search.tools.removal import Erased, delete_tenant, purge
 from collection_search.usage import SpendEntry
 

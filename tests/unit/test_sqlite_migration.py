@@ -13,7 +13,8 @@ import pytest
 
 from collection_search.adapters.stores.sqlite import SQLiteStore
 from collection_search.pages import Validators
-from collection_search.records import IngestionItem, IngestionRequest, TenantScope
+from collection_search.records import TenantScope
+from collection_search.tickets import IngestionItem, IngestionRequest
 
 VERSION_1 = Path(__file__).with_name("schemas") / "collections_1.sql"
 SCOPE = TenantScope("local", "docs")

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 import pytest
 
-from ...records import Chunk, Document, IngestionItem, IngestionRequest, TenantScope
+from ...records import Chunk, Document, TenantScope
+from ...tickets import IngestionItem, IngestionRequest
 from ..clock import FakeClock
 
 if TYPE_CHECKING:
@@ -15,7 +16,8 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from ...ports import Storage
-    from ...records import Claim, RowState, StoredChunk, Ticket, TicketStatus, Vectors
+    from ...records import StoredChunk, Vectors
+    from ...tickets import Claim, RowState, Ticket, TicketStatus
 
 MINE: Final = TenantScope("tenant one", "docs")
 THEIRS: Final = TenantScope("tenant two", "docs")

@@ -8,11 +8,12 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from ...pages import Validators
-from ...records import Document, Fetched, IngestionItem, IngestionRequest, TenantScope
+from ...records import Document, TenantScope
+from ...tickets import Fetched, IngestionItem, IngestionRequest
 from .base import LEASE_S, MAX_ATTEMPTS, MINE, THEIRS, StoreContract, chunks, document
 
 if TYPE_CHECKING:
-    from ...records import Claim, KnownPages, Ticket
+    from ...tickets import Claim, KnownPages, Ticket
 
 VERSION = Validators(etag='"1"', last_modified="Sat, 21 Nov 2026 00:00:00 GMT")
 KEY = "example.com/a"

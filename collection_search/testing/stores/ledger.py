@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from ...records import IngestionItem, IngestionRequest
+from ...tickets import IngestionItem, IngestionRequest
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -8,7 +8,7 @@ from ...records import Deleted, QuestionRecord, TenantScope
 from .base import LEASE_S, MINE, THEIRS, StoreContract, chunks, document
 
 if TYPE_CHECKING:
-    from ...records import Ticket
+    from ...tickets import Ticket
 
 OTHER = TenantScope(MINE.tenant_id, "other")
 DAY_S = 86_400.0

@@ -7,12 +7,13 @@ from typing import TYPE_CHECKING, Final
 
 from ...pages import Validators
 from ...ports.ledger import is_revisit
-from ...records import IngestionItem, IngestionRequest
+from ...tickets import IngestionItem, IngestionRequest
 from .base import MINE, THEIRS
 from .fetching import KEY, FetchingContract
 
 if TYPE_CHECKING:
-    from ...records import Claim, TenantScope
+    from ...records import TenantScope
+    from ...tickets import Claim
 
 DAY_S: Final = 86_400.0
 

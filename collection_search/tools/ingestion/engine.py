@@ -31,8 +31,9 @@ if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
 
     from ...ports import Embedder, PageReader, Span, SpanSink, Storage
-    from ...records import Claim, TenantScope
+    from ...records import TenantScope
     from ...settings import Settings
+    from ...tickets import Claim
 
     ReaderSource = Callable[[], Awaitable[PageReader]]
 

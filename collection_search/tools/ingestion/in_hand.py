@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from ...ports import Ledger
-    from ...records import Claim
+    from ...tickets import Claim
 
 
 class ClaimsInHand:

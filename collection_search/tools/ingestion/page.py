@@ -12,8 +12,9 @@ from ...errors import ExtractionError, FetchError, IngestError
 from ...pages import NotModified, ReadPage
 from ...ports import TraceRef
 from ...ports.ledger import FAILED_BEFORE, is_revisit
-from ...records import Chunk, Document, Fetched
+from ...records import Chunk, Document
 from ...text import chunk_spans, plain
+from ...tickets import Fetched
 from .embedders import vectors_of
 
 if TYPE_CHECKING:
@@ -21,8 +22,9 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from ...ports import PageReader, Scalar, Storage
-    from ...records import Claim, Vectors
+    from ...records import Vectors
     from ...settings import Settings
+    from ...tickets import Claim
     from .embedders import Embedders
 
 logger = logging.getLogger(__name__)

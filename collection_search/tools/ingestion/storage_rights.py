@@ -12,7 +12,7 @@ from ...errors import ConfigError
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from ...records import IngestionItem
+    from ...tickets import IngestionItem
 
 
 @functools.cache

@@ -28,8 +28,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from ...context import SearchContext
-    from ...contracts import GraphInput
     from ...costs import PriceKind
+    from ...inputs import GraphInput
 
 ROWS_PER_QUERY: Final = 10
 """Results that each query asks for at least."""

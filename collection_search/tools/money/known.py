@@ -14,7 +14,7 @@ from .account import Account, answer_key
 
 if TYPE_CHECKING:
     from ...context import SearchContext
-    from ...contracts import GraphInput
+    from ...inputs import GraphInput
     from ...ports import QueryModel
 
 PLAN: Final = "plan"

@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Final
 
 from ....errors import StoreError
 from ....ports.ledger import look_again_in_s
-from ....records import TenantScope, Ticket
+from ....records import TenantScope
 from ....text import plain
+from ....tickets import Ticket
 from .collections import collection_id, found_id
 from .documents import (
     delete_page,
@@ -50,16 +51,8 @@ from .ledger_writes import changed, gone_since, note, postponements, put_ticket,
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Sequence
 
-    from ....records import (
-        Chunk,
-        Claim,
-        DeadLetter,
-        Document,
-        Fetched,
-        IngestionRequest,
-        PageChange,
-        TicketStatus,
-    )
+    from ....records import Chunk, Document
+    from ....tickets import Claim, DeadLetter, Fetched, IngestionRequest, PageChange, TicketStatus
     from .database import Database
 
 MAX_POSTPONEMENTS: Final = 100

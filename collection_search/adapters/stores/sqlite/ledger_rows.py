@@ -8,14 +8,15 @@ from typing import TYPE_CHECKING, Any, Final
 
 from ....pages import Validators
 from ....ports.ledger import FAILED_BEFORE, PER_HOST
-from ....records import Claim, DeadLetter, RowState, RowStatus, TenantScope, TicketStatus
+from ....records import TenantScope
 from ....text import plain
+from ....tickets import Claim, DeadLetter, RowState, RowStatus, TicketStatus
 
 if TYPE_CHECKING:
     import sqlite3
     from collections.abc import Sequence
 
-    from ....records import Fetched, IngestionItem, KnownPages
+    from ....tickets import Fetched, IngestionItem, KnownPages
 
 NEEDS_FETCH: Final = "(refresh OR content_ref IS NULL)"
 IDLE: Final = f"state = CASE WHEN {NEEDS_FETCH} THEN 'to_fetch' ELSE 'waiting' END"

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     import sqlite3
     from collections.abc import Mapping, Sequence
 
-    from ....records import Claim, PageChange
+    from ....tickets import Claim, PageChange
 
 _IS_MINE: Final = "id = ? AND fence = ? AND state = 'working'"
 

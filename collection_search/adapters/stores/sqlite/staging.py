@@ -7,8 +7,8 @@ import json
 import uuid
 from typing import TYPE_CHECKING, Any, Final
 
-from ....records import StagedSession
 from ....text import plain
+from ....tickets import StagedSession
 from .documents import to_json
 
 if TYPE_CHECKING:
