@@ -75,7 +75,7 @@ def stage(name: str, *, kind: SpanKind = "span") -> Callable[[Body[StateT]], Nod
                 emit({"type": "node_failed", "node": name, "error": told(str(error))})
                 raise
             finally:
-                await account.close(waits=is_last)  # else with the next stage
+                await account.close(is_last=is_last)  # else with the next stage
             emit({"type": "node_finished", "node": name, "telemetry": facts})
             flags = [*before.get("flags", ()), *update.get("flags", ())]
             flags += ["cost_limit_reached"] if account.budget.is_reached else []

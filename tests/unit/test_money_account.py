@@ -55,13 +55,19 @@ def with_paid(its: Account, *paid: tuple[str, int, float | None]) -> Account:
     return its
 
 
+async def ended(its: Account) -> None:
+    """Close the account and wait for its books."""
+    await its.close()
+    await books.clerk().settled()
+
+
 async def test_searches_cost_what_was_paid_and_not_known(
     tmp_path: Path, usage: SQLiteUsage
 ) -> None:
     """One entry for all of them; what was known before is spared."""
     its = with_paid(account(tmp_path, usage), ("tavily", 1, 0.008), ("tavily", 1, 0.008))
     assert its.searched([searched(), searched(cached=True), searched(ok=False)]) == 0.016
-    await its.close()
+    await ended(its)
     [total] = usage.totals("local", by="name")
     assert (float(total.cost_usd), total.requests, total.cached_requests) == (0.016, 2, 1)
 
@@ -72,7 +78,7 @@ async def test_each_provider_is_booked_by_its_name(tmp_path: Path, usage: SQLite
         account(tmp_path, usage), ("tavily", 1, 0.008), ("brave", 1, 0.005), ("tavily", 1, 0.008)
     )
     assert its.searched([]) == 0.021
-    await its.close()
+    await ended(its)
     booked = {total.group: float(total.cost_usd) for total in usage.totals("local", by="name")}
     assert booked == {"tavily": 0.016, "brave": 0.005}
 
@@ -91,7 +97,7 @@ async def test_the_cost_of_searches(
     """Not known where one is not known, in the books too; what is known is booked by itself."""
     its = with_paid(account(tmp_path, usage), *(("tavily", 1, each) for each in paid))
     assert its.searched([searched(ok=False, cost=None)]) == cost
-    await its.close()
+    await ended(its)
     total = usage.run_total("local", "run")
     assert (total.requests, float(total.cost_usd), total.unpriced) == booked
 
@@ -101,7 +107,7 @@ async def test_what_is_paid_after_the_end_is_booked_all_the_same(
 ) -> None:
     """A cancelled run's search goes on where another run waits for it: once, and with its answer."""
     its = with_paid(account(tmp_path, usage), ("tavily", 1, 0.008))
-    await its.close()
+    await ended(its)
     its.paid("tavily", 2, 0.016)
     its.keep("search", lambda: {"late": 1})
     give_up = asyncio.get_running_loop().time() + 60
@@ -119,7 +125,7 @@ async def test_free_answers_are_not_booked(tmp_path: Path, usage: SQLiteUsage) -
     its.paid("searxng", 1, 0.0)
     its.searched([searched("searxng", cost=0.0), searched("searxng", cached=True)])
     its.spent("embedding", "local:x", 0.0)
-    await its.close()
+    await ended(its)
     assert usage.totals("local") == []
 
 
@@ -130,7 +136,7 @@ async def test_a_count_that_cannot_be_is_left_out(
     its = account(tmp_path, usage)
     its.spent("chat", "m", 0.1, input_tokens=10**30)
     its.spent("chat", "m", 0.2)
-    await its.close()
+    await ended(its)
     [total] = usage.totals("local", by="name")
     assert float(total.cost_usd) == 0.2
     assert "cannot be written down" in caplog.text
@@ -147,7 +153,7 @@ async def test_old_entries_and_answers_are_dropped_now_and_then(tmp_path: Path) 
     usage = SQLiteUsage(tmp_path / "usage.db")  # by the real clock, many years later
     its = account(tmp_path, usage, spend_days=3)
     its.spent("chat", "m", 0.1)
-    await its.close()
+    await ended(its)
     assert usage.get("local", "plan", "old", max_age_s=1e12) is None
     assert usage.run_total("local", "old").requests == 0
     assert usage.run_total("local", "run").requests == 1
@@ -173,7 +179,7 @@ async def test_a_run_does_not_wait_for_a_store_that_hangs(
     its = account(tmp_path, Hanging(tmp_path / "usage.db"))
     assert await its.recalled("plan", ["key"], str) == {}
     its.spent("chat", "m", 0.1)
-    await its.close()
+    await ended(its)
     assert usage.run_total("local", "run").requests == 0
     free.set()
     assert written.wait(60)
@@ -185,7 +191,7 @@ async def test_answers_are_read_by_key(tmp_path: Path, usage: SQLiteUsage) -> No
     its = account(tmp_path, usage)
     its.keep("plan", lambda: {"a": [1], "b": {"ä": "\ud800"}})
     assert await its.recalled("plan", ["a"], list) == {}  # not before it is closed
-    await its.close()
+    await ended(its)
     assert await its.recalled("plan", ["a", "c"], list) == {"a": [1]}
     assert await its.recalled("plan", ["b"], dict) == {"b": {"ä": "\ud800"}}
     assert await its.recalled("plan", [], list) == {}
@@ -196,7 +202,7 @@ async def test_vectors_come_back_as_they_were(tmp_path: Path, usage: SQLiteUsage
     its = account(tmp_path, usage)
     rows = np.array([[1.5, -0.1], [np.nan, 1], [3, 1e-40]], dtype=np.float32)
     its.keep_vectors(["a", "b", "c"], rows)
-    await its.close()
+    await ended(its)
     found = await its.recalled_vectors(["c", "b", "a", "missing"])
     assert sorted(found) == ["a", "c"]
     for key, place in (("a", 0), ("c", 2)):
@@ -211,7 +217,7 @@ async def test_vectors_that_cannot_be_read_are_not_known(
     """No bytes, no whole numbers, another length or none that is finite."""
     its = account(tmp_path, usage)
     its.keep_vectors(["a", "b"], np.ones((2, 3), dtype=np.float32))
-    await its.close()
+    await ended(its)
     usage.put("local", "vector", "a", damaged)
     assert "a" not in await its.recalled_vectors(["a", "b"])
     assert list(await its.recalled_vectors(["b"])) == ["b"]
@@ -228,7 +234,7 @@ async def test_answers_that_cannot_be_told_are_left_out(
     its = account(tmp_path, usage)
     its.keep("plan", fail)
     its.keep("plan", lambda: {"late": fail, "fine": lambda: [2]})
-    await its.close()
+    await ended(its)
     assert await its.recalled("plan", ["late", "fine"], list) == {"fine": [2]}
     usage.flush()
     assert caplog.text.count("no such answer") >= 2
@@ -273,5 +279,5 @@ def test_a_ceiling_is_an_amount(amount: float) -> None:
     """Neither debts nor infinity."""
     with pytest.raises(ValueError, match="max_cost_usd"):
         SearchContext(max_cost_usd=amount)
-    with pytest.raises(ConfigError, match="MAX_COST_USD"):
+    with pytest.raises(ConfigError, match="max_cost_usd"):
         Settings.load(max_cost_usd=amount)

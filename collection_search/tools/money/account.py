@@ -143,10 +143,10 @@ class Account:
             self._answers[kind].update(payloads)
             self._hand_over_late()
 
-    async def close(self, *, waits: bool = True) -> None:
-        """Hand over what is to be written down; `waits` until what was spent is.
+    async def close(self, *, is_last: bool = True) -> None:
+        """Hand over what is to be written down: with the `is_last` part of a run it is at once.
 
-        That goes for all that came before, too. Answers can be found from now on.
+        Nobody waits for that; see `Clerk.settled`. Answers can be found from now on.
         """
         self._is_closed = True
         self._book()
@@ -158,8 +158,8 @@ class Account:
                     put = partial(store.put_many, self._context.tenant(), kind, payloads)
                     guarded(put, _NOT_KEPT)
                 clerk().take(self._page(store))
-        if waits:
-            await clerk().settled()
+        if is_last:
+            clerk().write()
 
     def _book(self) -> None:
         """Make one entry of all searches of a provider whose cost is known, and one of others."""
@@ -173,7 +173,7 @@ class Account:
 
     def _hand_over_late(self) -> None:
         if self._is_closed:
-            _closing.add(task := asyncio.ensure_future(self.close(waits=False)))
+            _closing.add(task := asyncio.ensure_future(self.close()))
             task.add_done_callback(_closing.discard)
 
     def _page(self, store: UsageStore) -> Page:
