@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import math
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
@@ -38,6 +38,22 @@ HEAD_START_S: Final = 0.001
 
 
 @dataclass(frozen=True, slots=True)
+class Texts:
+    """The question and the candidates' texts, with what is known of them."""
+
+    all: list[str]
+    keys: Mapping[str, str] = field(default_factory=dict)
+    """What each vector is remembered by; none where vectors are not."""
+    known: dict[str, Vectors] = field(default_factory=dict)
+    """`(1, d)` of each text that was embedded before."""
+
+    @property
+    def new(self) -> list[str]:
+        """Those to embed, each once."""
+        return [text for text in dict.fromkeys(self.all) if text not in self.known]
+
+
+@dataclass(frozen=True, slots=True)
 class Measured:
     """How near the candidates lie to the question, and what it took to know."""
 
@@ -64,12 +80,13 @@ async def embedding_rank(state: CollectionSearchState, at: Stage) -> RankUpdate:
     """Return the best `max_candidates` results with their scores, best first."""
     question, candidates = state["question"], state["candidates"]
     embedder, profile = await at.context.embedder(), at.context.profile()
-    texts = [question, *(f"{c['title']}\n{c['snippet']}" for c in candidates)]
-    known = {} if embedder is None else await _known(texts, embedder, at)
-    head_start_s = HEAD_START_S if embedder and _new(texts, known) else 0.0
+    texts = await _known(
+        [question, *(f"{c['title']}\n{c['snippet']}" for c in candidates)], embedder, at
+    )
+    head_start_s = HEAD_START_S if embedder and texts.new else 0.0
     judging = asyncio.ensure_future(_judged(question, candidates, profile, after_s=head_start_s))
     try:
-        measured = await _measured(texts, known, embedder, at)
+        measured = await _measured(texts, embedder, at)
         pool = await judging
     finally:
         judging.cancel()
@@ -96,7 +113,7 @@ async def embedding_rank(state: CollectionSearchState, at: Stage) -> RankUpdate:
             "error": measured.error,
             "input_tokens": measured.input_tokens,
             "cost_usd": measured.cost_usd,
-            "cached": measured.known == len(texts),
+            "cached": measured.known == len(texts.all),
             "cached_count": measured.known,
         },
     }
@@ -113,22 +130,22 @@ async def _judged(
     return await offload(judged, question, pages, profile=profile)
 
 
-async def _known(texts: Sequence[str], embedder: Embedder, at: Stage) -> dict[str, Vectors]:
-    """Return the vectors, `(1, d)`, of the texts that were embedded before."""
-    if not at.context.answer_cache_s() or embedding_cost(embedder.fingerprint, 1) == 0:
-        return {}
-    keys = {answer_key(embedder.fingerprint, text): text for text in texts}
-    found = await at.account.recalled_vectors(list(keys))
-    return {keys[key]: vector for key, vector in found.items()}
+async def _known(texts: list[str], embedder: Embedder | None, at: Stage) -> Texts:
+    """Return the texts with the vectors of those that were embedded before."""
+    if embedder is None or not at.context.answer_cache_s():
+        return Texts(texts)
+    if embedding_cost(embedder.fingerprint, 1) == 0:
+        return Texts(texts)
+    keys = {text: answer_key(embedder.fingerprint, text) for text in texts}
+    found = await at.account.recalled_vectors(list(keys.values()))
+    return Texts(texts, keys, {text: found[key] for text, key in keys.items() if key in found})
 
 
-async def _measured(
-    texts: Sequence[str], known: dict[str, Vectors], embedder: Embedder | None, at: Stage
-) -> Measured:
+async def _measured(texts: Texts, embedder: Embedder | None, at: Stage) -> Measured:
     """Embed what is new in one request, and meanwhile the anchors at first use."""
     if embedder is None:
         return Measured()
-    new = _new(texts, known)
+    new = texts.new
     reserved = embedding_cost(embedder.fingerprint, tokens_in(new)) if new else 0.0
     try:
         at.account.budget.reserve(reserved)
@@ -136,7 +153,7 @@ async def _measured(
         return Measured(error=str(error))
     is_literal = at.context.profile() == "literal"
     scale = None if is_literal else begun(embedder, folder=at.context.using().home)
-    measured = await _compared(texts, known, embedder, at)
+    measured = await _compared(texts, embedder, at)
     tokens, cost = measured.input_tokens, measured.cost_usd
     at.account.budget.settle(reserved, cost)
     model = embedder.fingerprint.partition(":")[2] or embedder.fingerprint
@@ -150,53 +167,43 @@ async def _measured(
     return replace(measured, calibration=await settled(scale))
 
 
-async def _compared(
-    texts: Sequence[str], known: dict[str, Vectors], embedder: Embedder, at: Stage
-) -> Measured:
+async def _compared(texts: Texts, embedder: Embedder, at: Stage) -> Measured:
     """Return how near the texts lie to the first one; with the cause where nobody knows."""
-    is_free = not _new(texts, known)
+    is_free = not texts.new
     try:
-        embedded = await _embedded(texts, known, embedder, at)
+        embedded = await _embedded(texts, embedder, at)
         similarities = _cosines(embedded.vectors)
     except Exception as error:
         logger.warning("embedding failed, similarities count as 0", exc_info=loggable(error))
         cause = told(str(error)) or type(error).__name__
-        nothing = [math.nan] * (len(texts) - 1)
+        nothing = [math.nan] * (len(texts.all) - 1)
         return Measured(nothing, input_tokens=None, cost_usd=None, error=cause)
     return Measured(
         similarities,
         input_tokens=embedded.input_tokens,
         cost_usd=0.0 if is_free else embedding_cost(embedder.fingerprint, embedded.input_tokens),
-        known=sum(text in known for text in texts),
+        known=sum(text in texts.known for text in texts.all),
     )
 
 
-async def _embedded(
-    texts: Sequence[str], known: dict[str, Vectors], embedder: Embedder, at: Stage
-) -> Embedded:
+async def _embedded(texts: Texts, embedder: Embedder, at: Stage) -> Embedded:
     """Return the vectors of all texts, with what the new ones consumed."""
-    new = _new(texts, known)
+    new, known = texts.new, texts.known
     if not new:
-        return Embedded(np.concatenate([known[text] for text in texts]), input_tokens=0)
+        return Embedded(np.concatenate([known[text] for text in texts.all]), input_tokens=0)
     embedded = await embedder.embed(new)
     vectors = embedded.vectors
     if len(vectors) != len(new):
         raise ModelError(f"the embedder returned {len(vectors)} vectors for {len(new)} texts")
     if any(row.shape[1] != vectors.shape[1] for row in known.values()):
         known.clear()  # the model behind the name is another one now
-        again = await _embedded(texts, known, embedder, at)
-        return replace(again, input_tokens=None)
-    if embedding_cost(embedder.fingerprint, 1) != 0:
-        keys = [answer_key(embedder.fingerprint, text) for text in new]
-        at.account.keep_vectors(keys, vectors)
-    if len(new) == len(texts):
+        return replace(await _embedded(texts, embedder, at), input_tokens=None)
+    if texts.keys:
+        at.account.keep_vectors([texts.keys[text] for text in new], vectors)
+    if len(new) == len(texts.all):
         return embedded
     rows = {text: vectors[n : n + 1] for n, text in enumerate(new)} | known
-    return replace(embedded, vectors=np.concatenate([rows[text] for text in texts]))
-
-
-def _new(texts: Sequence[str], known: Mapping[str, Vectors]) -> list[str]:
-    return [text for text in dict.fromkeys(texts) if text not in known]
+    return replace(embedded, vectors=np.concatenate([rows[text] for text in texts.all]))
 
 
 def _cosines(vectors: Vectors) -> list[float]:

@@ -144,6 +144,8 @@ class Vendor:
 
         Domains that come first are left out where the API has no such thing.
         """
+        if options is NO_OPTIONS:
+            return options
         if not (options.restricts or self.prefers_domains):
             options = options.model_copy(update={"include_domains": ()})
         applied = self.applied(options)
