@@ -22,9 +22,13 @@ T = TypeVar("T")
 THREADS: Final = 64
 """Blocking calls of one event loop at once; the loop's own pool has as few as six threads."""
 
+COMPUTING: Final = 2
+"""Those that compute: with each further one the loop waits once more for the interpreter."""
+
 _lock = threading.Lock()
 _portal: tuple[int, asyncio.AbstractEventLoop, threading.Thread] | None = None
-_limiter: anyio.lowlevel.RunVar[anyio.CapacityLimiter] = anyio.lowlevel.RunVar("bridge_limiter")
+_waiting: anyio.lowlevel.RunVar[anyio.CapacityLimiter] = anyio.lowlevel.RunVar("bridge_waiting")
+_computing: anyio.lowlevel.RunVar[anyio.CapacityLimiter] = anyio.lowlevel.RunVar("bridge_computing")
 
 
 def run_blocking(call: Coroutine[Any, Any, T]) -> T:
@@ -58,12 +62,26 @@ async def on_portal(call: Coroutine[Any, Any, T]) -> T:
 
 async def offload(call: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
     """Return what the blocking call returns, run in a thread; context variables reach it."""
+    return await _in_thread(_waiting, THREADS, functools.partial(call, *args, **kwargs))
+
+
+async def compute(call: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
+    """Return what a call returns that computes for milliseconds, as `offload` does.
+
+    Few of them run at a time, so that the event loop gets its turns.
+    """
+    return await _in_thread(_computing, COMPUTING, functools.partial(call, *args, **kwargs))
+
+
+async def _in_thread(
+    limiters: anyio.lowlevel.RunVar[anyio.CapacityLimiter], threads: int, call: Callable[[], T]
+) -> T:
     try:
-        limiter = _limiter.get()
+        limiter = limiters.get()
     except LookupError:
-        limiter = anyio.CapacityLimiter(THREADS)
-        _limiter.set(limiter)
-    return await anyio.to_thread.run_sync(functools.partial(call, *args, **kwargs), limiter=limiter)
+        limiter = anyio.CapacityLimiter(threads)
+        limiters.set(limiter)
+    return await anyio.to_thread.run_sync(call, limiter=limiter)
 
 
 def _run_for_good(loop: asyncio.AbstractEventLoop) -> None:

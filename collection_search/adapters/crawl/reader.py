@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Final, Protocol, TypeAlias
 from urllib.parse import urlsplit
 
-from ...bridge import offload
+from ...bridge import compute
 from ...errors import FetchError, InvalidUrlError
 from ...pages import FetchedPage, NotModified, PageKind, ReadPage, Validators
 from ...urls import normalize_url
@@ -164,7 +164,7 @@ async def _hash(page: FetchedPage) -> str:
     """Return the hash of the page's bytes; that of a large one does not hold up the loop."""
     if len(page.body) <= _INLINE_BYTES:
         return page.content_hash
-    return await offload(lambda: page.content_hash)
+    return await compute(lambda: page.content_hash)
 
 
 def verdict(found: Extracted) -> FetchReason | None:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Final, Self
 import numpy as np
 from pybase64 import b64decode
 
-from ...bridge import offload
+from ...bridge import compute
 from ...errors import ConfigError, ModelError
 from ...masking import mask_text
 from ...records import Embedded
@@ -108,7 +108,7 @@ class OpenAIEmbedder:
         tokens = [answer.input_tokens for answer in answers]
         vectors = [answer.vectors for answer in answers]
         return Embedded(
-            vectors[0] if len(vectors) == 1 else await offload(np.concatenate, vectors),
+            vectors[0] if len(vectors) == 1 else await compute(np.concatenate, vectors),
             input_tokens=None if None in tokens else sum(filter(None, tokens)),
         )
 
@@ -145,7 +145,7 @@ class OpenAIEmbedder:
             body["dimensions"] = self._dimensions
         answer = await self._answer(body)
         if len(answer) > _QUICK_BYTES:
-            read = await offload(self._read, answer, len(texts))
+            read = await compute(self._read, answer, len(texts))
         else:
             read = self._read(answer, len(texts))
         self._dimension = read.vectors.shape[1]

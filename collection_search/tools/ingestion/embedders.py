@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ...bridge import offload
+from ...bridge import compute
 from ...errors import ConfigError, ModelError
 from ...resolve import remembered_embedder
 
@@ -70,7 +70,7 @@ def embedder_that_filled(
 async def vectors_of(embedder: Embedder, texts: Sequence[str]) -> Vectors:
     """Return one vector per text, `(n, d)`. Raises ModelError, also for what holds no numbers."""
     vectors = (await embedder.embed(texts)).vectors
-    if len(vectors) != len(texts) or not await offload(_are_numbers, vectors):
+    if len(vectors) != len(texts) or not await compute(_are_numbers, vectors):
         raise ModelError(
             f"{embedder.fingerprint} gave {len(vectors)} vectors for {len(texts)} texts, or some"
             " that hold no numbers. Try again, or choose another model and embed the collection"

@@ -7,7 +7,7 @@ import logging
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from ...bridge import offload
+from ...bridge import compute, offload
 from ...errors import ExtractionError, FetchError, IngestError
 from ...pages import NotModified, ReadPage
 from ...ports import TraceRef
@@ -67,7 +67,7 @@ class PageWork:
         )
         if isinstance(page, NotModified):
             return await self._unchanged(claim, _same(page, claim))
-        said = await offload(_hashed, page.text)
+        said = await compute(_hashed, page.text)
         facts = {"kind": page.kind, "chars": len(said.text), "status": page.status}
         if said.sha256 == claim.text_hash:
             return await self._unchanged(claim, _fetched(page)) | facts
@@ -105,14 +105,14 @@ class PageWork:
 
     async def _chunks(self, claim: Claim, text: str) -> list[Chunk]:
         size, overlap = self._settings.chunk_chars, self._settings.chunk_overlap_chars
-        chunks = await offload(_cut, text, size, overlap)
+        chunks = await compute(_cut, text, size, overlap)
         if not chunks:
             raise ExtractionError("The page holds no text.")
         embedder = await offload(self._embedders.of, claim.scope)
         if embedder is None:
             return chunks
         vectors = await vectors_of(embedder, [chunk.text for chunk in chunks])
-        return await offload(_with_vectors, chunks, vectors)
+        return await compute(_with_vectors, chunks, vectors)
 
 
 class _Hashed(NamedTuple):
