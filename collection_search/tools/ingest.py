@@ -6,7 +6,7 @@ import time
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
 
-from ..bridge import offload, run_blocking
+from ..bridge import compute, offload, run_blocking
 from ..context import SearchContext
 from ..errors import CollectionSearchError, IngestError, InputError
 from ..tickets import IngestionItem, IngestionRequest, Ticket
@@ -157,7 +157,7 @@ async def aingest(
     context = context or SearchContext()
     if tenant is not None:
         context = context.model_copy(update={"tenant_id": tenant})
-    addresses = distinct([urls] if isinstance(urls, str) else urls)
+    addresses = await compute(distinct, [urls] if isinstance(urls, str) else urls)
     staged = None if session is None else await _session(context, session)
     collection = collection or (staged.collection if staged else None)
     if collection is None:

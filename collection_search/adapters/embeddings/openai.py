@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from pydantic import SecretStr
 
     from ...health import Health
+    from ...records import Vectors
     from ...settings import Settings
 
 MAX_INPUTS: Final = 2_048
@@ -108,7 +109,7 @@ class OpenAIEmbedder:
         tokens = [answer.input_tokens for answer in answers]
         vectors = [answer.vectors for answer in answers]
         return Embedded(
-            vectors[0] if len(vectors) == 1 else await compute(np.concatenate, vectors),
+            vectors[0] if len(vectors) == 1 else await compute(_joined, vectors),
             input_tokens=None if None in tokens else sum(filter(None, tokens)),
         )
 
@@ -225,6 +226,16 @@ def _batches(texts: Sequence[str]) -> Iterator[list[str]]:
         batch.append(text)
         chars += len(text)
     yield batch
+
+
+def _joined(parts: Sequence[Vectors]) -> Vectors:
+    """Return all rows in one block, part by part: numpy's own way keeps the interpreter for it."""
+    whole = np.empty((sum(map(len, parts)), parts[0].shape[1]), dtype=np.float32)
+    end = 0
+    for part in parts:
+        start, end = end, end + len(part)
+        whole[start:end] = part
+    return whole
 
 
 def _rows(data: Any, count: int) -> list[Any]:
