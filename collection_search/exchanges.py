@@ -12,7 +12,7 @@ import binascii
 import math
 from collections.abc import Mapping, Sequence
 from collections.abc import Set as AbstractSet
-from dataclasses import MISSING, Field, fields, is_dataclass
+from dataclasses import MISSING, Field, fields, is_dataclass, replace
 from typing import TYPE_CHECKING, Any, Final, TypeVar, get_args
 
 from pydantic import BaseModel
@@ -90,7 +90,8 @@ def search_answer(response: Any) -> dict[str, Any]:
     if isinstance(response, SearchAdapterResponse) and _is_whole(response.status_code):
         rows: Any = response.results
         if isinstance(rows, Sequence) and not isinstance(rows, str | bytes):
-            return _fields_of(response) | {"results": [_row(row) for row in rows]}
+            told = _fields_of(replace(response, results=()))
+            return told | {"results": [_row(row) for row in rows]}
     raise InputError(
         f"{type(response).__name__} came instead of a SearchAdapterResponse with a list of"
         " results and a numeric status_code."
