@@ -145,7 +145,7 @@ def _told(status: TicketStatus, screen: Screen, *, waited: bool) -> ExitCode:
 def changes(rows: Iterable[RowStatus]) -> str:
     """Return what became of the stored pages, unless all are new.
 
-    >>> from collection_search.records import RowStatus
+    >>> from collection_search.tickets import RowStatus
     >>> page = {"url": "https://a.example/", "title": "A", "state": "stored"}
     >>> changes([RowStatus(**page, change=change) for change in ("new", "unchanged")])
     ' (1 new, 1 unchanged)'
