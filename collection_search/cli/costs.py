@@ -42,7 +42,9 @@ def costs(
     By dated list prices. What is free is not listed; answers used again cost nothing.
     """
     from ..resolve import made
+    from ..tools.money.books import clerk
 
+    clerk().flush()
     screen, context = Screen(as_json=as_json), search_context(tenant_id=tenant)
     start, whose = started(since, now=time.time()), context.tenant()
     ledger = made(context.using(), "usage", "sqlite")

@@ -85,9 +85,10 @@ class Settings(SettingsTable):
             raise ConfigError(
                 f'{PROVIDERS_VARIABLE} must hold JSON, as in \'{{"brave": {{"quota": 2000}}}}\'.'
             ) from error
-        except (TypeError, ValueError) as error:  # the file is a list or a text
+        except (TypeError, ValueError, AttributeError) as error:  # no names of settings
             raise ConfigError(
-                f"The settings file {path} must hold one setting a line, as in 'tenant: acme'."
+                f"The settings file {path} must hold one setting a line, as in 'tenant: acme';"
+                " a name that YAML reads as something else, such as 1 or on, needs quotes."
             ) from error
         refuse_unknown_providers(settings.providers, overrides)
         return settings

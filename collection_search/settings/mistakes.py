@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import os
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final
 
 from .. import registry
@@ -25,8 +26,8 @@ def problem(item: ErrorDetails, given: Mapping[str, Any]) -> str:
     """Return what is wrong with a setting, by the variable, file key or argument that sets it."""
     path = [str(part) for part in item["loc"]]
     if item["type"] == "extra_forbidden":
-        known = ProviderAccess.model_fields if len(path) > 1 else SettingsTable.model_fields
-        instead = meant(path[-1].removeprefix(PREFIX), known)
+        is_field = len(path) == 1
+        instead = meant_field(path[0]) if is_field else meant(path[-1], ProviderAccess.model_fields)
         return f"{place_of(path, given)}: there is no such setting{instead}"
     if path[0].startswith(PREFIX):  # pydantic names the variable wherever the value comes from
         path[0] = path[0].removeprefix(PREFIX).lower()
@@ -69,18 +70,43 @@ def warn_of_unknown_variables() -> None:
             _LOGGER.warning(
                 "the variable %s is none of this version and is not used%s",
                 name,
-                meant(name, [one for one in known if one.startswith(PREFIX)]),
+                meant_field(name, is_variable=True),
             )
 
 
-def meant(name: str, known: Iterable[str]) -> str:
-    """Return the nearest known name as the end of a sentence; blank where none is near.
+def meant_field(name: str, *, is_variable: bool = False) -> str:
+    """Return what `meant` does, of settings: a vendor's key is none of another vendor.
+
+    >>> meant_field("tavily_api_key"), meant_field("acme_api_key")
+    ('; did you mean providers.tavily.api_key?', '')
+    """
+    fields = {one: one for one in SettingsTable.model_fields}
+    if is_variable:
+        fields = {one: PREFIX + one.upper() for one in [*fields, "config"]}
+    name = name.upper().replace("-", "_").removeprefix(PREFIX)
+    named = vendor_part(name.replace("__", "_").removeprefix("PROVIDERS_"))
+    if named is None:
+        return meant(name, fields, fields)
+    vendor, part = named
+    places = {
+        one: f"{one}_{part}".upper() if is_variable else f"providers.{one}.{part}"
+        for one in registry.names("search")
+    }
+    end = f"_{part}"
+    places |= {one.removesuffix(end): to for one, to in fields.items() if one.endswith(end)}
+    return meant(vendor, places, places)
+
+
+def meant(name: str, known: Iterable[str], shown: Mapping[str, str] = MappingProxyType({})) -> str:
+    """Return the nearest known name, as it is to be shown, as the end of a sentence.
+
+    Blank where none is near.
 
     >>> meant("Tenannt", ["home", "tenant"]), meant("colour", ["home", "tenant"])
     ('; did you mean tenant?', '')
     """
     import difflib
 
-    names = {one.lower(): one for one in known}
+    names = {one.lower(): shown.get(one, one) for one in known}
     near = difflib.get_close_matches(name.lower().replace("-", "_"), names, n=1)
     return f"; did you mean {names[near[0]]}?" if near else ""

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from ..bridge import offload, run_blocking
 from ..errors import StoreError
 from ..records import Deleted
+from .money.books import clerk
 
 if TYPE_CHECKING:
     from ..context import SearchContext
@@ -63,6 +64,7 @@ async def _stores(context: SearchContext) -> tuple[Storage, UsageStore]:
 
 
 def _delete_tenant(store: Storage, usage: UsageStore, tenant: str) -> Erased:
+    clerk().flush()  # a run that is over may have spending on its way
     answers, spending = usage.delete_tenant(tenant), usage.forget_tenant(tenant)
     deleted = store.collections.delete_tenant(tenant)
     return Erased(**deleted.model_dump(), answers=answers, spending=spending)

@@ -46,13 +46,20 @@ class Counting(SQLiteUsage):
         return super().get_many(*arguments, **options)
 
 
+class Unindexed(Counting):
+    """Has to be looked into."""
+
+    def lacks(self, *arguments: Any, **options: Any) -> bool:
+        return False
+
+
 class Broken(SQLiteUsage):
     """Takes and gives nothing."""
 
     def _fail(self, *arguments: Any, **options: Any) -> Any:
         raise StoreError("usage.db cannot grow: the disk is full.")
 
-    add = get_many = put_many = _fail
+    add = get_many = put_many = lacks = _fail
 
 
 @pytest.fixture
@@ -101,14 +108,14 @@ def test_what_was_not_paid_again_is_booked_as_spared(world: PaidWorld) -> None:
 
 
 def test_a_run_reads_and_writes_at_one_go(world: PaidWorld) -> None:
-    """At most one look each for plan, searches and texts, and one write a node, usually one."""
-    usage = Counting(world.home / "usage.db")
+    """One look each for plan, searches and texts, and one write a node, usually one."""
+    usage = Unindexed(world.home / "usage.db")
     world.ask(usage_store=usage)
     run_blocking(settled())
     rest = [call for call in usage.calls if call != "get_many"]
     assert 1 <= rest.count("add") <= 3
     assert rest.count("put_many") == 3
-    assert usage.calls.count("get_many") <= 3
+    assert usage.calls.count("get_many") == 3
 
 
 def test_a_free_run_writes_nothing(context: SearchContext) -> None:

@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 import asyncio
+import os
+import subprocess
+import sys
 import threading
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
+import pytest
+
 from collection_search.adapters.stores.sqlite.usage import SQLiteUsage
-from collection_search.tools.money.books import Clerk, Page, clerk, looked_up
+from collection_search.tools.money.books import Clerk, Page, clerk, kept
 from collection_search.usage import SpendEntry
 
 if TYPE_CHECKING:
     from pathlib import Path
-
-    import pytest
 
 
 class Slow(SQLiteUsage):
@@ -114,22 +118,67 @@ async def test_what_is_being_written_outlives_its_loop(tmp_path: Path) -> None:
         await asyncio.sleep(0.01)
 
 
-async def test_a_loop_has_one_clerk() -> None:
-    """And another loop another one."""
-    assert clerk() is clerk()
+def test_a_page_that_nobody_asks_for_outlives_its_loop(tmp_path: Path) -> None:
+    """Its run was left after the first stage."""
+    store, its = SQLiteUsage(tmp_path / "usage.db"), Clerk()
 
-    async def other() -> Clerk:
-        return clerk()
+    async def leaves() -> None:
+        its.take(page(store, "a"))
 
-    assert await asyncio.to_thread(lambda: asyncio.run(other())) is not clerk()
+    asyncio.run(leaves())
+    its.flush()
+    assert store.run_total("local", "a").requests == 1
 
 
-async def test_looking_up_gives_up_on_errors(caplog: pytest.LogCaptureFixture) -> None:
+def test_a_page_that_nobody_asks_for_outlives_its_process(tmp_path: Path) -> None:
+    """A program that leaves its run ends after it is written down."""
+    script = f"""
+import asyncio
+from pathlib import Path
+from collection_search.adapters.stores.sqlite.usage import SQLiteUsage
+from collection_search.tools.money.books import Page, clerk
+from collection_search.usage import SpendEntry
+store = SQLiteUsage(Path({str(tmp_path / "usage.db")!r}))
+entries = [SpendEntry("local", "a", 0, "chat", "m")]
+async def leaves():
+    clerk().take(Page(store, entries, spend_days=36_000, answer_cache_s=0))
+asyncio.run(leaves())
+"""
+    subprocess.run([sys.executable, "-c", script], check=True, timeout=120)
+    assert SQLiteUsage(tmp_path / "usage.db").run_total("local", "a").requests == 1
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork")
+@pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning")  # its threads are our own
+def test_a_forked_child_has_a_clerk_of_its_own(tmp_path: Path) -> None:
+    """Whose thread is there."""
+    store, before = SQLiteUsage(tmp_path / "usage.db"), clerk()
+    before.take(page(store, "parent"))
+    child = os.fork()
+    if child == 0:
+        if clerk() is before:
+            os._exit(8)
+        clerk().take(page(store, "child"))
+        clerk().flush()
+        os._exit(7)
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 7
+    before.flush()
+    assert [total.group for total in store.totals("local", by="run")] == ["child", "parent"]
+
+
+@pytest.mark.parametrize("broken", ["lacks", "get_many"])
+async def test_looking_up_gives_up_on_errors(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture, broken: str
+) -> None:
     """What cannot be read is not known."""
 
-    def fail() -> int:
+    def fail(*arguments: Any, **options: Any) -> Any:
         raise OSError("unreadable")
 
-    assert await looked_up(fail) is None
-    assert await looked_up(lambda: 7) == 7
+    store = SQLiteUsage(tmp_path / "usage.db")
+    store.put("local", "plan", "a", b"1")
+    find = partial(kept, store, "local", "plan", ["a"], max_age_s=60, read=dict)
+    assert await find() == {"a": b"1"}
+    setattr(store, broken, fail)
+    assert await find() == (None if broken == "get_many" else {"a": b"1"})
     assert "unreadable" in caplog.text

@@ -16,12 +16,16 @@ from collection_search.records import QuestionRecord, TenantScope
 from collection_search.testing.clock import FakeClock
 from collection_search.testing.stores.base import chunks, document
 from collection_search.tickets import IngestionItem, IngestionRequest
-from collection_search.tools.removal import Erased, delete_tenant, purge
+from collection_search.tools.money.account import Account
+from collection_search.tools.money.books import clerk
+from collection_search.tools.removal import Erased, adelete_tenant, delete_tenant, purge
 from collection_search.usage import SpendEntry
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
+
+    from collection_search.state import RunIds
 
 TENANTS = ("acme", "zenith")
 SECRET = "quetzal"
@@ -77,6 +81,18 @@ def test_no_table_keeps_a_deleted_tenant(context: SearchContext, tmp_path: Path)
     assert set(rows_of(tmp_path, "acme").values()) == {0}
     assert rows_of(tmp_path, "zenith") == others
     assert delete_tenant(context) == Erased()
+
+
+async def test_spending_on_its_way_is_deleted(context: SearchContext, tmp_path: Path) -> None:
+    """The books are written after the run that they are of."""
+    ids: RunIds = {"run_id": "run", "trace_id": "trace", "invocation_id": "call"}
+    account = Account(context, ids)
+    account.spent("chat", "m", 0.1)
+    await account.close(is_last=False)  # waits long enough
+    erased = await adelete_tenant(context)
+    assert erased.spending == 2
+    await clerk().settled()
+    assert rows_of(tmp_path, "acme")["spend"] == 0
 
 
 def test_no_file_keeps_a_deleted_answer(context: SearchContext, tmp_path: Path) -> None:

@@ -90,6 +90,11 @@ def test_vendor_variables_keep_their_names(monkeypatch: pytest.MonkeyPatch) -> N
         ("langfuse_tracing: perhaps", "yaml: langfuse_tracing: Input should be"),
         ('tenant: "a\\tb"', "tenant"),
         ("[", "yaml"),
+        ("tavily_api_key: k", "no such setting; did you mean providers.tavily.api_key\\?"),
+        ("opnai_api_key: k", "no such setting; did you mean openai_api_key\\?"),
+        ("acme_api_key: k", "no such setting$"),
+        ("1: x", "yaml must hold one setting a line"),
+        ("on: x", "yaml must hold one setting a line"),
         ("- tenant", "yaml must hold one setting a line"),
         ("tenant", "yaml must hold one setting a line"),
         ("7", "yaml must hold one setting a line"),
@@ -169,6 +174,29 @@ def test_an_unknown_variable_is_warned_of_once(
     [warning] = caplog.messages
     assert warning.startswith("the variable COLLECTION_SEARCH_MODELL is none of this version")
     assert warning.endswith("; did you mean COLLECTION_SEARCH_MODEL?")
+
+
+@pytest.mark.parametrize(
+    ("variable", "meant"),
+    [
+        ("TAVILY_API_KEY", "; did you mean TAVILY_API_KEY?"),
+        ("PROVIDERS__BRAVE__API_KEY", "; did you mean BRAVE_API_KEY?"),
+        ("OPNAI_API_KEY", "; did you mean COLLECTION_SEARCH_OPENAI_API_KEY?"),
+        ("CONFIGG", "; did you mean COLLECTION_SEARCH_CONFIG?"),
+        ("GOPHER_API_KEY", "is not used"),
+    ],
+)
+def test_a_key_is_not_led_to_another_vendor(
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
+    variable: str,
+    meant: str,
+) -> None:
+    """Who follows the hint would hand it over."""
+    monkeypatch.setenv(f"COLLECTION_SEARCH_{variable}", "hunter2")
+    Settings.load()
+    [warning] = caplog.messages
+    assert warning.endswith(meant)
 
 
 def test_a_wrong_value_is_not_repeated() -> None:

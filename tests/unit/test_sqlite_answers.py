@@ -40,11 +40,11 @@ def execute(folder: Path, statement: str, *values: Any) -> list[Any]:
         return connection.execute(statement, values).fetchall()
 
 
-def insert(folder: Path, *hashes: bytes) -> None:
+def insert(folder: Path, *hashes: bytes, tenant: str = "one") -> None:
     """Write as another process would."""
     for key_hash in hashes:
-        statement = "INSERT INTO answers VALUES (NULL, 'one', 'search', ?, x'31', 1e12)"
-        execute(folder, statement, key_hash)
+        statement = "INSERT INTO answers VALUES (NULL, ?, 'search', ?, x'31', 1e12)"
+        execute(folder, statement, tenant, key_hash)
 
 
 # --- what waits
@@ -104,10 +104,16 @@ def test_the_queue_has_an_end(
     store: SQLiteUsage, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     """What comes on top is dropped, and the log says so."""
-    monkeypatch.setattr(answers, "LINGER_S", 60)
+    read = threading.Event()
+
+    def made() -> bytes:
+        read.wait(60)
+        return b"1"
+
     monkeypatch.setattr(answers, "MAX_QUEUED", 3)
-    store.put_many(*PLACE, {"a": b"1", "b": b"1"})
+    store.put_many(*PLACE, {"a": made, "b": b"1"})
     store.put_many(*PLACE, {"c": b"1", "d": b"1"})
+    read.set()
     assert "3 answers wait" in caplog.text
     assert sorted(store.get_many(*PLACE, ["a", "b", "c", "d"], max_age_s=60)) == ["a", "b"]
 
@@ -170,22 +176,21 @@ def test_what_was_read_is_soon_too_old(database: Database, monkeypatch: pytest.M
     assert not index.lacks([b"a"])
 
 
-def test_rows_with_old_ids_are_found(
+def test_rows_in_place_of_deleted_ones_are_found(
     database: Database, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Ids are given out anew when the newest rows are gone."""
+    """The newest rows are gone, and as many new ones there; what is gone is known later."""
     index = KeyIndex(database)
     insert(tmp_path, b"a", b"b")
     index.read_on()
     execute(tmp_path, "DELETE FROM answers")
-    insert(tmp_path, b"c")
+    insert(tmp_path, b"c", b"d")
     index.read_on()
     assert not index.lacks([b"c"])
-    assert index.lacks([b"a"])
-    execute(tmp_path, "DELETE FROM answers")
-    insert(tmp_path, b"d")
+    assert not index.lacks([b"d"])
     monkeypatch.setattr(answers, "_RELOAD_S", 0)
     index.read_on()
+    assert index.lacks([b"a", b"b"])
     assert not index.lacks([b"d"])
 
 
@@ -202,3 +207,27 @@ def test_of_too_many_keys_there_is_no_index(
     index.read_on()
     assert not index.lacks([b"d"])
     assert not index.is_stale  # it is not read again and again
+
+
+def test_of_too_many_rows_there_is_no_index(
+    database: Database, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Although tenants share the keys of the first ones: the last were not read."""
+    monkeypatch.setattr(answers, "MAX_INDEXED", 3)
+    for tenant in ("one", "two"):
+        insert(tmp_path, b"a", b"b", tenant=tenant)
+    insert(tmp_path, b"c")
+    index = KeyIndex(database)
+    index.read_on()
+    assert not index.lacks([b"c"])
+
+
+def test_what_this_process_keeps_is_never_lacking(store: SQLiteUsage) -> None:
+    """Neither while it waits, nor when it is written and the file not read again."""
+    store._answers._index.read_on()
+    assert store.lacks(*PLACE, ["missing"])
+    store.put(*PLACE, "key", b"1")
+    assert not store.lacks(*PLACE, ["missing", "key"])
+    store.flush()
+    assert not store.lacks(*PLACE, ["missing", "key"])
+    assert store.lacks(*PLACE, ["missing"])

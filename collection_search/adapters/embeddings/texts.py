@@ -36,7 +36,7 @@ def unit_vectors(rows: Any, *, count: int, subject: str, dimension: int | None =
     """
     try:
         vectors: Vectors = np.array(rows, dtype=np.float32)  # a copy, scaled in place
-    except (TypeError, ValueError) as error:  # of different lengths, or no numbers
+    except (TypeError, ValueError, OverflowError) as error:  # of different lengths, or no numbers
         raise unusable(subject, "vectors of different lengths or without numbers") from error
     if vectors.ndim != 2 or vectors.shape[1] == 0:  # noqa: PLR2004 - rows and columns
         raise unusable(subject, f"an array of the shape {vectors.shape} in place of vectors")

@@ -40,6 +40,16 @@ os._exit(9)
 
 
 _PUT_AND_END = 'usage.put("one", "search", "key", b"kept")'
+_PUT_IN_CHILD = """
+import multiprocessing
+if "fork" in multiprocessing.get_all_start_methods():
+    given = ("one", "search", "key", b"kept")
+    child = multiprocessing.get_context("fork").Process(target=usage.put, args=given)
+    child.start()
+    child.join()
+else:
+    usage.put("one", "search", "key", b"kept")
+"""
 
 
 class Usage(UsageStore, Protocol):
@@ -240,9 +250,10 @@ class UsageContract:
         assert self.store.get("one", "search", "key", max_age_s=9) is None
         other.close()
 
-    def test_a_process_that_ends_has_written_its_answers(self, tmp_path: Path) -> None:
+    @pytest.mark.parametrize("script", [_PUT_AND_END, _PUT_IN_CHILD], ids=["process", "child"])
+    def test_a_process_that_ends_has_written_its_answers(self, tmp_path: Path, script: str) -> None:
         """Without a word to the store."""
-        process = self._process(tmp_path, _PUT_AND_END)
+        process = self._process(tmp_path, script)
         process.communicate()
         assert process.returncode == 0
         assert self.store.get("one", "search", "key", max_age_s=1e12) == b"kept"

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 from ...costs import RunBudget, search_cost, total_cost
 from ...errors import CollectionSearchError
 from ...usage import SpendEntry
-from .books import Page, clerk, guarded, looked_up
+from .books import Page, clerk, guarded, kept
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -118,10 +118,7 @@ class Account:
         if not max_age_s or not keys or (store := await self._context.usage()) is None:
             return {}
         tenant = self._context.tenant()
-        if store.lacks(tenant, kind, keys):
-            return {}
-        get = partial(store.get_many, tenant, kind, keys, max_age_s=max_age_s)
-        return await looked_up(lambda: made(get())) or {}
+        return await kept(store, tenant, kind, keys, max_age_s=max_age_s, read=made) or {}
 
     def keep(self, kind: str, tell: Callable[[], Mapping[str, Any]]) -> None:
         """Remember answers for the next run; `tell` returns them by key, as JSON has them.

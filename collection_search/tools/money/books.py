@@ -7,25 +7,25 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import os
 import threading
 import time
 from collections import defaultdict, deque
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor, wait
+from contextlib import suppress
 from contextvars import copy_context
 from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Final, TypeVar
 from weakref import WeakKeyDictionary
 
-import anyio.lowlevel
-
 from ...masking import loggable
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Mapping, Sequence
     from concurrent.futures import Future
 
-    from ...usage import SpendEntry, UsageStore
+    from ...usage import AnswerCache, SpendEntry, UsageStore
 
 T = TypeVar("T")
 
@@ -34,11 +34,12 @@ PATIENCE_S: Final = 5.0
 SOON_S: Final = 0.5
 """So a short run writes once, and a long one loses next to nothing when its process is killed."""
 READERS: Final = 8
-"""Of one event loop: as many as a SQLite store keeps connections open."""
+"""As many as a SQLite store keeps connections open."""
 LINGER_S: Final = 0.02
 """Until then whoever asked has the answer, and runs that end together have their books together."""
 PRUNE_EVERY_S: Final = 3600.0
 _DAY_S: Final = 86_400.0
+_NOT_READ: Final = "Known answers cannot be read."
 
 logger = logging.getLogger(__name__)
 _pruned: WeakKeyDictionary[UsageStore, float] = WeakKeyDictionary()
@@ -55,12 +56,18 @@ class Page:
 
 
 class Clerk:
-    """Writes the pages of one event loop in order, those that gather meanwhile in one go."""
+    """Writes the pages of a process in order, those that gather meanwhile in one go.
+
+    Its thread has them from the beginning: they outlive their event loop, and a process that ends
+    in good order ends after them.
+    """
 
     def __init__(self) -> None:
         self._pages: deque[Page] = deque()
-        self._later: asyncio.TimerHandle | None = None
+        self._taking = threading.Lock()
+        self._is_called = False
         self._written: Future[None] | None = None
+        self._is_over = threading.Event()
         self._is_awaited = threading.Event()
         self._writer = ThreadPoolExecutor(1, "books")
         self._readers = ThreadPoolExecutor(READERS, "known-answers")
@@ -75,58 +82,79 @@ class Clerk:
 
     def take(self, page: Page) -> None:
         """Take a page; it is written with the next, or after `SOON_S` seconds."""
-        self._pages.append(page)
-        if self._later is None:
-            self._later = asyncio.get_running_loop().call_later(SOON_S, self.write)
+        with self._taking:
+            self._pages.append(page)
+            if self._is_called:
+                return
+            self._is_called = True
+            try:
+                self._written = self._writer.submit(self._write)
+            except RuntimeError:  # the interpreter is about to end
+                self.hurry()
+                self._write()
 
     def write(self) -> None:
-        """Have all that was taken written in a moment, even if the loop ends before.
+        """Have all that was taken written in a moment."""
+        if self._pages:
+            self._is_over.set()
 
-        A process that ends in good order ends after it.
-        """
-        if self._later is not None:
-            self._later.cancel()
-            self._later = None
-        if not self._pages:
-            return
-        try:
-            self._written = self._writer.submit(self._write)
-        except RuntimeError:  # the interpreter is about to end
-            self._write()
+    def hurry(self) -> None:
+        """Have it written now: somebody waits for it."""
+        if self._pages:
+            self._is_awaited.set()
+            self._is_over.set()
+
+    def flush(self) -> None:
+        """Return when all that was taken before is written, or has been warned of. Blocks."""
+        self.hurry()
+        with self._taking:
+            written = self._written
+        if written is not None:
+            wait([written])
 
     async def settled(self) -> None:
         """Wait until all that was taken before is written, but not for ever."""
-        self.write()
-        self._is_awaited.set()
+        self.hurry()
         if self._written is not None and not self._written.done():
             await asyncio.wait({asyncio.wrap_future(self._written)}, timeout=PATIENCE_S)
 
     def _write(self) -> None:
-        if self._pages:  # else another call has written them
+        if self._pages and self._is_over.wait(SOON_S):  # else another call has written them
             self._is_awaited.wait(LINGER_S)
+        self._is_over.clear()
         self._is_awaited.clear()
-        pages = [self._pages.popleft() for _ in range(len(self._pages))]
+        self._is_called = False  # what is taken from now on may come too late
         by_store: defaultdict[UsageStore, list[Page]] = defaultdict(list)
-        for page in pages:
-            by_store[page.store].append(page)
+        with suppress(IndexError):  # until there are no more
+            while True:
+                page = self._pages.popleft()
+                by_store[page.store].append(page)
         for store, its_pages in by_store.items():
             guarded(partial(_write_to, store, its_pages), "What was spent cannot be written down.")
 
 
 def clerk() -> Clerk:
-    """Return the running event loop's clerk."""
-    if (known := _clerk.get(None)) is None:
-        known = Clerk()
-        _clerk.set(known)
-    return known
+    """Return the process's clerk."""
+    return _clerk
 
 
-_clerk: anyio.lowlevel.RunVar[Clerk | None] = anyio.lowlevel.RunVar("collection_search_clerk")
+async def kept(
+    store: AnswerCache,
+    tenant_id: str,
+    kind: str,
+    keys: Sequence[str],
+    *,
+    max_age_s: float,
+    read: Callable[[Mapping[str, bytes]], T],
+) -> T | None:
+    """Return what `read` makes of the answers that are kept, by key.
 
-
-async def looked_up(read: Callable[[], T]) -> T | None:
-    """Return what the blocking call reads, None where it fails or takes too long."""
-    known = clerk().look_up(partial(guarded, read, "Known answers cannot be read."))
+    None where there are none, where they cannot be read, or where that takes too long.
+    """
+    if guarded(lambda: store.lacks(tenant_id, kind, keys), _NOT_READ):
+        return None
+    get = partial(store.get_many, tenant_id, kind, keys, max_age_s=max_age_s)
+    known = clerk().look_up(partial(guarded, lambda: read(get()), _NOT_READ))
     try:
         async with asyncio.timeout(PATIENCE_S):
             return await known
@@ -151,3 +179,15 @@ def guarded(work: Callable[[], T], failure: str) -> T | None:
     except Exception as error:
         logger.warning(failure, exc_info=loggable(error))
         return None
+
+
+_clerk = Clerk()
+
+
+def _begin_anew() -> None:
+    global _clerk  # noqa: PLW0603 - a forked child has none of the threads
+    _clerk = Clerk()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_begin_anew)

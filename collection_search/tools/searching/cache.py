@@ -14,7 +14,7 @@ from weakref import WeakValueDictionary
 from ...errors import InputError, InvalidUrlError
 from ...exchanges import read_search_answer, search_answer
 from ...urls import normalize_url
-from ..money.books import guarded, looked_up
+from ..money.books import guarded, kept
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -50,22 +50,21 @@ class SearchCache:
         keys = [key for asked in requests if (key := self.key(asked)) not in self._known]
         if not keys:
             return
-        if self.store.lacks(self.tenant_id, KIND, keys):
-            self._known.update(dict.fromkeys(keys))
-            return
 
-        def look() -> dict[str, SearchAdapterResponse | None]:
-            found = self.store.get_many(self.tenant_id, KIND, keys, max_age_s=self.max_age_s)
+        def read(found: Mapping[str, bytes]) -> dict[str, SearchAdapterResponse | None]:
             return {key: _read(found.get(key)) for key in keys}
 
-        self._known.update(await looked_up(look) or dict.fromkeys(keys))
+        known = await kept(
+            self.store, self.tenant_id, KIND, keys, max_age_s=self.max_age_s, read=read
+        )
+        self._known.update(known or dict.fromkeys(keys))
 
     async def get(self, asked: Asked) -> SearchAdapterResponse | None:
         """Return the answer to an earlier request, None where there is none that is fresh."""
         key = self.key(asked)
-        kept = _UNWRITTEN.get(self._place(key))
-        if kept is not None and time.monotonic() - kept.at < min(self.max_age_s, _SOON_S):
-            return kept.answer
+        waiting = _UNWRITTEN.get(self._place(key))
+        if waiting is not None and time.monotonic() - waiting.at < min(self.max_age_s, _SOON_S):
+            return waiting.answer
         if self._known.get(key) is None and self._place(key) in _PUT:
             self._known.pop(key, None)  # another run was answered since it was looked up
         await self.recall([asked])
@@ -76,9 +75,9 @@ class SearchCache:
         key = self.key(asked)
         self._known[key] = answer
         if self.keep is not None:
-            kept = _UNWRITTEN[self._place(key)] = _Kept(answer)
+            waiting = _UNWRITTEN[self._place(key)] = _Kept(answer)
             _note(self._place(key))
-            self.keep(KIND, lambda: {key: partial(_told, kept)})
+            self.keep(KIND, lambda: {key: partial(_told, waiting)})
             return
         put = partial(self.store.put, self.tenant_id, KIND, key)
         guarded(partial(put, lambda: _in_json(answer)), "An answer cannot be written down.")

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import atexit
 import logging
 import math
 import os
 import threading
 import time
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 from weakref import WeakValueDictionary
@@ -27,8 +27,6 @@ if TYPE_CHECKING:
 
 LINGER_S: Final = 0.05
 """Until then who asked has the answer, and what else there is to write has come."""
-_IDLE_S: Final = 30.0
-"""A thread with nothing to do ends then: to start one costs a run more than to wake it."""
 MAX_QUEUED: Final = 8_192
 """Of 1536 numbers each they take 50 MB."""
 FRESH_S: Final = 5.0
@@ -36,9 +34,9 @@ FRESH_S: Final = 5.0
 _STALE_S: Final = 1.0
 """An index of that age is read on while it is still used."""
 _RELOAD_S: Final = 300.0
-"""Row ids are given out anew when the newest rows are deleted; a row missed so is found then."""
+"""Then the index begins anew, without what has been deleted."""
 MAX_INDEXED: Final = 50_000
-"""Of more keys, which take 5 MB, there is no index until the next reload."""
+"""Of more rows, which take 5 MB, there is no index for a while."""
 
 logger = logging.getLogger(__name__)
 
@@ -75,7 +73,8 @@ class KeyIndex:
 
     def lacks(self, hashes: Iterable[bytes]) -> bool:
         """Return whether the file has none of them; False also where that is not known."""
-        return time.monotonic() - self._read_at < FRESH_S and self._hashes.isdisjoint(hashes)
+        known = self._hashes  # first: it may be another set in a moment
+        return time.monotonic() - self._read_at < FRESH_S and known.isdisjoint(hashes)
 
     def add(self, hashes: Iterable[bytes]) -> None:
         """Note what this process has written."""
@@ -84,18 +83,19 @@ class KeyIndex:
     def read_on(self) -> None:
         """Note what came since. Raises StoreError."""
         now = time.monotonic()
+        is_anew = now - self._loaded_at > _RELOAD_S
+        known, last_id = (set(), 0) if is_anew else (self._hashes, self._last_id)
         with self._database.read() as connection:
-            [last_id] = connection.execute("SELECT coalesce(max(id), 0) FROM answers").fetchone()
-            is_anew = last_id < self._last_id or now - self._loaded_at > _RELOAD_S
-            known_id = 0 if is_anew else self._last_id
-            rows = connection.execute(_KEYS, (known_id, MAX_INDEXED + 1)).fetchall()
-        known = set() if is_anew else self._hashes
-        known.update(key_hash for (key_hash,) in rows)
-        is_small = len(known) <= MAX_INDEXED
-        self._hashes, self._last_id = (known, last_id) if is_small else (set(), 0)
-        self._read_at = now if is_small else -math.inf
-        self._loaded_at = now if is_anew else self._loaded_at
-        self._due = now + (_STALE_S if is_small else _RELOAD_S)
+            rows = connection.execute(_KEYS, (last_id, MAX_INDEXED + 1)).fetchall()
+        known.update(key_hash for _, key_hash in rows)
+        if is_anew:
+            self._loaded_at = now
+        if max(len(rows), len(known)) <= MAX_INDEXED:
+            self._hashes, self._last_id = known, rows[-1][0] if rows else last_id
+            self._read_at, self._due = now, now + _STALE_S
+        else:
+            self._read_at, self._due = -math.inf, now + _RELOAD_S
+            self._hashes, self._last_id = set(), 0
 
 
 class AnswerQueue:
@@ -122,9 +122,10 @@ class AnswerQueue:
     def reset(self) -> None:
         """Begin anew with nothing: in a forked child, whose parent writes what waits."""
         self._rows: dict[Place, Queued] = {}
-        self._changed = threading.Condition(threading.Lock())
+        self._changing = threading.Lock()
         self._writing = threading.Lock()
-        self._thread: threading.Thread | None = None
+        self._writer = ThreadPoolExecutor(1, "answers")  # the process ends after it, also a child
+        self._is_due = False
         self._index = KeyIndex(self._database)
         self._is_asked = False
 
@@ -135,14 +136,14 @@ class AnswerQueue:
         rows = {
             (tenant_id, kind, key): Queued(payload, stored_at) for key, payload in payloads.items()
         }
-        with self._changed:
+        with self._changing:
             has_room = len(self._rows) + len(rows) <= MAX_QUEUED
             if has_room:
                 self._rows.update(rows)
-        if not has_room:
+        if has_room:
+            self._wake()
+        else:
             self._complain(StoreError(f"{MAX_QUEUED} answers wait for {self._database.path}."))
-        elif not self._wake():  # the process is about to end
-            self.flush()
 
     def lacks(self, tenant_id: str, kind: str, keys: Sequence[str]) -> bool:
         """Return whether none of the keys can be found; False also where that is not known."""
@@ -159,7 +160,7 @@ class AnswerQueue:
         """Return what waits and is younger than that."""
         if not self._rows:
             return {}
-        with self._changed:
+        with self._changing:
             rows = {key: self._rows.get((tenant_id, kind, key)) for key in keys}
         made = {key: row.made() for key, row in rows.items() if row and row.stored_at > oldest}
         return {key: payload for key, payload in made.items() if payload is not None}
@@ -167,7 +168,7 @@ class AnswerQueue:
     def flush(self) -> None:
         """Return when all that waits is in the file, or has been complained about."""
         with self._writing:
-            with self._changed:
+            with self._changing:
                 rows = dict(self._rows)
             try:
                 self._write(self._told(rows))
@@ -175,7 +176,7 @@ class AnswerQueue:
                 self._complain(error)
             else:
                 self._is_failing = False
-            with self._changed:
+            with self._changing:
                 for place, row in rows.items():
                     if self._rows.get(place) is row:
                         del self._rows[place]
@@ -200,30 +201,24 @@ class AnswerQueue:
             connection.executemany(self._insert, rows)
         self._index.add(key_hash for _, _, key_hash, _, _ in rows)
 
-    def _wake(self) -> bool:
-        """See to it that the thread runs; False where none can be started."""
-        with self._changed:
-            if self._thread is not None:
-                self._changed.notify()
-                return True
-            self._thread = threading.Thread(target=self._run, name="answers", daemon=True)
-            try:
-                self._thread.start()
-            except RuntimeError:
-                self._thread = None
-            return self._thread is not None
-
-    def _run(self) -> None:
-        while True:
-            with self._changed:
-                if not self._changed.wait_for(lambda: self._rows or self._is_asked, _IDLE_S):
-                    self._thread = None
-                    return
-            time.sleep(LINGER_S)
+    def _wake(self) -> None:
+        """See to it that all is done in a moment."""
+        if self._is_due:
+            return
+        self._is_due = True
+        try:
+            self._writer.submit(self._work)
+        except RuntimeError:  # the process is about to end
+            self._is_due = False
             self.flush()
-            if self._is_asked:
-                self._is_asked = False
-                self._read_on()
+
+    def _work(self) -> None:
+        time.sleep(LINGER_S)
+        self._is_due = False  # what comes from now on may be too late
+        self.flush()
+        if self._is_asked:
+            self._is_asked = False
+            self._read_on()
 
     def _read_on(self) -> None:
         try:
@@ -238,17 +233,18 @@ class AnswerQueue:
         logger.log(level, "Answers cannot be written down.", exc_info=loggable(error))
 
 
-_KEYS: Final = "SELECT key_hash FROM answers WHERE id > ? LIMIT ?"
+_KEYS: Final = "SELECT id, key_hash FROM answers WHERE id > ? ORDER BY id LIMIT ?"
 
-_lock: Final = threading.Lock()
+_lock = threading.Lock()
 _queues: Final[WeakValueDictionary[Path, AnswerQueue]] = WeakValueDictionary()
 
 
-def _each(work: Callable[[AnswerQueue], None]) -> None:
+def _begin_anew() -> None:
+    global _lock  # noqa: PLW0603 - a thread that the child lacks may hold it
+    _lock = threading.Lock()
     for queue in list(_queues.values()):
-        work(queue)
+        queue.reset()
 
 
-atexit.register(_each, AnswerQueue.flush)
 if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=lambda: _each(AnswerQueue.reset))
+    os.register_at_fork(after_in_child=_begin_anew)

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final, Literal
 
 from ....errors import StoreError
+from .forks import CALLS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -124,7 +125,7 @@ class Database:
 
     def close(self) -> None:
         """Close the connections that no call uses; the next call opens another."""
-        with self._lock:
+        with CALLS.one(), self._lock:
             _close_all(self._idle)
 
     @contextmanager
@@ -141,11 +142,12 @@ class Database:
 
     @contextmanager
     def _connection(self) -> Iterator[sqlite3.Connection]:
-        connection = self._take() or self._open()
-        try:
-            yield connection
-        finally:
-            self._give_back(connection)
+        with CALLS.one():
+            connection = self._take() or self._open()
+            try:
+                yield connection
+            finally:
+                self._give_back(connection)
 
     def _take(self) -> sqlite3.Connection | None:
         with self._lock:

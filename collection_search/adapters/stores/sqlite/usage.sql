@@ -9,7 +9,7 @@ CREATE TABLE quotas (
 ) WITHOUT ROWID;
 
 CREATE TABLE answers (
-    id INTEGER PRIMARY KEY,
+    id INTEGER PRIMARY KEY AUTOINCREMENT,   -- never given twice: what is new has a greater one
     tenant_id TEXT NOT NULL,
     kind TEXT NOT NULL,
     key_hash BLOB NOT NULL,             -- keys hold queries, which are private and long
