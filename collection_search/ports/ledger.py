@@ -46,7 +46,7 @@ def look_again_in_s(gone_for_s: float, *, is_final: bool = False) -> float:
 
 
 def is_revisit(claim: Claim) -> bool:
-    """Tell whether the page was retired and a refresh asks once whether it is back."""
+    """Tell whether the page was retired and a refresh asks whether it is back."""
     return claim.is_refresh and claim.text_hash is None and FAILED_BEFORE in claim.provenance
 
 
@@ -104,8 +104,11 @@ class Ledger(Protocol):
 
         One already stored with the same text stays so, and one that was fetched whatever text
         comes; what stays is `unchanged`. Retired ones begin anew, dead ones unless the request
-        would `keep` them. One that was fetched and comes without a text is looked at again if the
-        request would `renew` it, as by `refetch`.
+        would `keep` them; so does one that a refresh is asking for again. One that was fetched and
+        comes without a text is looked at again if the request would `renew` it, as by `refetch`.
+
+        That a page has vanished, and when, is remembered until it is stored again, whoever asks
+        for it meanwhile and however that ends.
         """
         ...
 
@@ -163,28 +166,33 @@ class Ledger(Protocol):
     def retire(self, claim: Claim, reason: str, *, is_final: bool = False) -> bool:
         """Mark the page as vanished and delete its document; False when the row was taken over.
 
-        The row keeps its provenance, and the time since when the page is gone if it `is_revisit`.
-        `look_again_in_s` says when a refresh may ask for it again.
+        The row keeps its provenance, and the time since when the page is gone if it was retired
+        before. `look_again_in_s` says when a refresh may ask for it again.
         """
         ...
 
     def retired(self, scope: TenantScope, *, due: bool = False) -> list[str]:
-        """Return the keys of the collection's retired pages, oldest row first.
+        """Return the keys of the collection's pages that are gone, oldest row first.
 
-        With `due` those alone that a refresh may ask for again by now.
+        Those that are asked for again but not yet stored are among them. With `due` those alone
+        and the retired ones that a refresh may ask for again by now.
         """
         ...
 
     def postpone(self, claim: Claim, in_s: float, reason: str) -> bool:
         """Return the row to the queue after `in_s` seconds; the attempt does not count.
 
-        False when it was buried instead, since it was postponed too often in a row, or when
-        another worker has taken it over.
+        False when it was given up instead, as by `fail`, since it was postponed too often in a
+        row, or when another worker has taken it over.
         """
         ...
 
-    def fail(self, claim: Claim, error: str, *, retry_in_s: float | None) -> None:
-        """Return the row to the queue after `retry_in_s`, or bury it when that is None."""
+    def fail(self, claim: Claim, error: str, *, retry_in_s: float | None) -> bool:
+        """Return the row to the queue after `retry_in_s`, or give it up; True when it was buried.
+
+        It is given up when `retry_in_s` is None and after the last attempt: buried, but a page
+        that was retired before is so again, and due in `LOOK_AGAIN_S`.
+        """
         ...
 
     def release(self, claim: Claim) -> None:
@@ -194,7 +202,7 @@ class Ledger(Protocol):
     def sweep(self, *, is_gone: Callable[[str], bool] = ...) -> int:
         """Return rows whose lease ran out, or whose owner `is_gone`, to the queue; count them.
 
-        Those that used up their attempts are buried.
+        Those that used up their attempts are given up, as by `fail`.
         """
         ...
 

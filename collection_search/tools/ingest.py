@@ -45,7 +45,8 @@ class LedgerTrigger:
 
     Implements `collection_search.ports.IngestionTrigger`. A new collection is bound to the
     embedder; without one it is searched by its words alone. A provider's text that may not be
-    stored is left out, and its page fetched by who has a `reader`.
+    stored is left out, and its page fetched by who has a `reader`. What is embedded goes into the
+    books of the `payer`, by default those of the settings.
     """
 
     def __init__(
@@ -57,6 +58,7 @@ class LedgerTrigger:
         reader: ReaderSource | None = None,
         sink: SpanSink | None = None,
         wake: bool = True,
+        payer: SearchContext | None = None,
     ) -> None:
         self._store = store
         self._settings = settings
@@ -64,6 +66,7 @@ class LedgerTrigger:
         self._reader = reader
         self._sink = sink
         self._wake = wake
+        self._payer = payer
 
     @classmethod
     async def of(cls, context: SearchContext, *, wake: bool = True) -> LedgerTrigger:
@@ -75,6 +78,7 @@ class LedgerTrigger:
             reader=context.page_reader if context.fetches() else None,
             sink=await context.sink(),
             wake=wake,
+            payer=context,
         )
 
     @classmethod
@@ -94,7 +98,12 @@ class LedgerTrigger:
 
     def _accept(self, request: IngestionRequest) -> Ticket:
         engine = engine_of(
-            self._store, self._settings, self._embedder, reader=self._reader, sink=self._sink
+            self._store,
+            self._settings,
+            self._embedder,
+            reader=self._reader,
+            sink=self._sink,
+            payer=self._payer,
         )
         if self._embedder is not None:
             self._store.collections.bind_embedder(request.scope, self._embedder.fingerprint)
@@ -277,6 +286,7 @@ async def engine_for(context: SearchContext) -> IngestionEngine:
         await context.embedder(),
         reader=context.page_reader if context.fetches() else None,
         sink=await context.sink(),
+        payer=context,
     )
 
 

@@ -11,6 +11,7 @@ from ..bridge import offload, run_blocking
 from ..context import SearchContext
 from ..costs import embedding_cost
 from ..errors import ModelError
+from .ingestion.embedders import account_of, embedded
 from .ingestion.engine import engine_of
 from .retrieve import refuse_unknown, scope_of
 
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
 
     from ..ports import CollectionStore, Embedder
     from ..records import PendingChunk, TenantScope, Vectors
+    from .money.account import Account
 
     Progress = Callable[[int, int], None]
 
@@ -75,19 +77,25 @@ async def areembed(
     store, embedder = await context.storage(), await context.embedder()
     await offload(refuse_unknown, store, scope)
     engine = engine_of(store, context.using())  # held: the change puts its pages back
-    engine.add_embedder(embedder)
-    return await _Change(store.collections, scope, on_progress).to(embedder)
+    engine.add_embedder(embedder, context)
+    account = account_of(context, scope, context.run_id)
+    return await _Change(store.collections, scope, on_progress, account).to(embedder)
 
 
 class _Change:
     """One change of embedder under way."""
 
     def __init__(
-        self, collections: CollectionStore, scope: TenantScope, on_progress: Progress | None
+        self,
+        collections: CollectionStore,
+        scope: TenantScope,
+        on_progress: Progress | None,
+        account: Account,
     ) -> None:
         self._collections = collections
         self._scope = scope
         self._on_progress = on_progress
+        self._account = account
         self._chunks = 0
         self._tokens: list[int | None] = []
         self._dimension: int | None = None
@@ -120,11 +128,12 @@ class _Change:
 
     async def _embedded(self, embedder: Embedder, chunks: Sequence[PendingChunk]) -> Vectors:
         try:
-            embedded = await embedder.embed([chunk.text for chunk in chunks])
+            texts = [chunk.text for chunk in chunks]
+            answer = await embedded(embedder, texts, account=self._account)
         except ModelError as error:
             raise ModelError(f"{str(error).rstrip('.')}. {_KEPT}") from error
-        self._tokens.append(embedded.input_tokens)
-        vectors = embedded.vectors
+        self._tokens.append(answer.input_tokens)
+        vectors = answer.vectors
         expected = len(chunks), self._dimension or vectors.shape[-1]
         if vectors.shape != expected or not np.isfinite(vectors).all():
             raise ModelError(

@@ -12,12 +12,12 @@ from ..errors import InputError
 from ..records import Passage, TenantScope
 from ..scoring import Page, rank
 from ..text import normalize_query
-from .ingestion.embedders import embedder_that_filled, vectors_of
+from .ingestion.embedders import account_of, embedder_that_filled, vectors_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from ..ports import Embedder, Storage
+    from ..ports import CollectionStore, Embedder, Storage
     from ..records import StoredChunk, Vectors
     from ..scoring import Calibration, Profile
 
@@ -25,6 +25,8 @@ MAX_K: Final = 100
 MAX_QUESTION_CHARS: Final = 2000
 POOL: Final = 40
 """Chunks that the store offers for the closer look, at least."""
+_MORE: Final = (1, 4, 16)
+"""How many times as many are asked for, where the same texts are stored again and again."""
 MAX_PER_DOCUMENT: Final = 3
 """Passages of one document, as long as others have something to say."""
 
@@ -39,9 +41,10 @@ def retrieve(
 ) -> list[Passage]:
     """Return at most `k` (1 to 100) passages of the collection, best first.
 
-    They are scored as search results are, 0-100, in the context's ranking profile. `provenance`
-    says where in the document the passage stands (`start`, `end`, in characters), the hash of the
-    document's text and how the document was found.
+    They are scored as search results are, 0-100, in the context's ranking profile. A text that is
+    stored under several addresses comes once. `provenance` says where in the document the passage
+    stands (`start`, `end`, in characters), the hash of the document's text and how the document
+    was found.
 
     Raises InputError for a question without words or over 2000 characters and for
     an unknown collection, ConfigError when the collection needs another embedder, StoreError, and
@@ -73,10 +76,11 @@ async def aretrieve(
     scale, profile = None, context.profile()
     if embedder is not None and profile != "literal":
         scale = begun(embedder, folder=context.using().home)
-    vector = None if embedder is None else await vectors_of(embedder, [query])
-    found = await offload(
-        store.collections.search, scope, query, vector=vector, limit=max(POOL, 5 * k)
-    )
+    vector = None
+    if embedder is not None:
+        account = account_of(context, scope, context.run_id)
+        vector = await vectors_of(embedder, [query], account=account)
+    found = await offload(_found, store.collections, scope, query, vector, k)
     if not found:
         await offload(refuse_unknown, store, scope)
         return []
@@ -122,6 +126,21 @@ def refuse_unknown(store: Storage, scope: TenantScope) -> None:
         )
 
 
+def _found(
+    collections: CollectionStore, scope: TenantScope, query: str, vector: Vectors | None, k: int
+) -> list[StoredChunk]:
+    """Return chunks for `k` passages, each text once: as the store finds it best."""
+    first: dict[tuple[str, str], StoredChunk] = {}
+    for limit in (max(POOL, 5 * k) * more for more in _MORE):
+        found = collections.search(scope, query, vector=vector, limit=limit)
+        first = {}
+        for one in found:
+            first.setdefault((one.document.content_hash, one.chunk.text), one)
+        if len(first) >= k or len(found) < limit:
+            break
+    return list(first.values())
+
+
 def _passages(
     query: str,
     found: Sequence[StoredChunk],
@@ -144,7 +163,8 @@ def _passages(
         limit=len(pages),
         calibration=calibration,
     )
-    chosen = _varied([found[one.index].document.url_key for one in scored], k)
+    documents = [found[one.index].document for one in scored]
+    chosen = _varied([one.content_hash or one.url_key for one in documents], k)
     return [
         _passage(n, found[scored[place].index], scored[place].embedding_rank_score)
         for n, place in enumerate(chosen, start=1)

@@ -14,9 +14,10 @@ from collection_search.adapters.crawl.web import WebPages
 from collection_search.adapters.stores.sqlite import SQLiteStore
 from collection_search.bridge import run_blocking
 from collection_search.contracts import ProviderSearchResult
-from collection_search.errors import InputError, SearchProviderUnavailable
+from collection_search.errors import InputError, ModelError, SearchProviderUnavailable
 from collection_search.records import TenantScope
 from collection_search.testing import ScriptedAdapter, ScriptedEmbedder
+from collection_search.tools.ingest import engine_for
 from collection_search.tools.portable.files import export_file, import_file
 from collection_search.urls import url_key
 
@@ -62,7 +63,11 @@ def calendar() -> Calendar:
 @pytest.fixture
 def living(site: LoopbackSite, calendar: Calendar, tmp_path: Path) -> Iterator[SearchContext]:
     settings = Settings(
-        home=tmp_path, fetch_allowed=site.allowed, fetch_delay_s=0, extract_processes=1
+        home=tmp_path,
+        fetch_allowed=site.allowed,
+        fetch_delay_s=0,
+        extract_processes=1,
+        ingest_max_attempts=2,
     )
     reader = CountingPages.from_settings(settings)
     settings.prepared_home()
@@ -305,6 +310,56 @@ def test_a_page_that_stays_away_costs_one_request(
     assert living.store is not None
     assert living.store.ledger.dead_letters("local") == []
     assert len(living.store.ledger.retired(TenantScope("local", "tea"))) == 1
+
+
+def test_a_page_is_not_lost_to_our_own_failures(
+    site: LoopbackSite, living: SearchContext, calendar: Calendar
+) -> None:
+    """A page that is back while the model is down stays retired, and returns a week later."""
+    assert living.store is not None
+    embedder = living.embeddings
+    assert isinstance(embedder, ScriptedEmbedder)
+    url = vanished(site, living, 404)
+    site.put("/tea/0", article("Tea 0", essay("tea number 0")))
+    embedder.errors += [ModelError("down")] * living.using().ingest_max_attempts
+    engine = run_blocking(engine_for(living))
+    buried = engine.buried
+    calendar.days = 100
+    report = refresh("tea", context=living)
+    assert (report.returned, report.failed, report.unread, report.left) == ([], [], [], [])
+    assert (engine.buried, living.store.ledger.dead_letters("local")) == (buried, [])
+    calendar.days = 108
+    assert refresh("tea", context=living).returned == [url]
+
+
+def test_a_question_that_finds_a_vanished_page_of_a_broken_site_buries_nothing(
+    site: LoopbackSite, living: SearchContext, calendar: Calendar
+) -> None:
+    """It stays retired, and a later refresh brings it back without the question."""
+    living.provider = found(site, 0)
+    given = {**INPUT, "collection_scope": "tea", "auto_ingest": True}
+    CollectionSearchGraph(living).run(given)
+    url = vanished(site, living, 410)
+    site.put("/tea/0", b"no", status=500)
+    report = refresh("tea", context=living)
+    assert (report.failed, report.unread, report.left) == ([], [], [])
+    site.put("/tea/0", article("Tea 0", essay("tea number 0")))
+    calendar.days = 8
+    assert refresh("tea", context=living, ask=False).returned == [url]
+
+
+def test_a_page_that_returns_after_a_refresh_was_cut_short_is_told(
+    site: LoopbackSite, living: SearchContext, calendar: Calendar
+) -> None:
+    """By the next one, which waits for it too."""
+    assert living.store is not None
+    scope = TenantScope("local", "tea")
+    url = vanished(site, living, 404)
+    site.put("/tea/0", article("Tea 0", essay("tea number 0")))
+    calendar.days = 8
+    living.store.ledger.refetch(scope, url_keys=living.store.ledger.retired(scope, due=True))
+    report = refresh("tea", context=living)
+    assert (report.returned, report.new, report.left) == ([url], [url], [])
 
 
 def test_a_page_that_is_gone_for_good_is_left_alone_for_long(

@@ -145,6 +145,9 @@ def test_what_says_that_a_page_is_no_more(
         "soft_404": FetchError("no", reason="soft_404", status=200),
         "empty": ExtractionError("The page holds no text."),
         "host_busy": FetchError("our own turn", reason="host_busy", retry_in_s=1),
+        "dns": FetchError("no network", reason="dns_failed"),
+        "connect": FetchError("no network", reason="connect_failed"),
+        "timeout": FetchError("no network", reason="connect_timeout"),
         "store": StoreError("locked"),
     }
     looked_at = claim(stored=stored, before=before)

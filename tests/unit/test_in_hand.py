@@ -35,14 +35,13 @@ def store(tmp_path: Path, clock: FakeClock) -> Iterator[SQLiteStore]:
     store.close()
 
 
-def test_nothing_is_taken_while_closed(store: SQLiteStore) -> None:
-    """Open again, it goes on."""
-    in_hand = ClaimsInHand(store.ledger, lease_s=LEASE_S)
+def test_nothing_is_taken_once_closed(store: SQLiteStore) -> None:
+    """By this stretch of work; the next one goes on."""
+    in_hand, after = (ClaimsInHand(store.ledger, lease_s=LEASE_S) for _ in range(2))
     in_hand.close()
     assert in_hand.take(fetch=True) is None
-    in_hand.open()
-    assert in_hand.take(fetch=True) is not None
-    assert in_hand.take(fetch=False) is None  # all of them are pages to get
+    assert after.take(fetch=True) is not None
+    assert after.take(fetch=False) is None  # all of them are pages to get
 
 
 def test_a_host_whose_pages_are_still_in_hand_is_passed_over(

@@ -423,6 +423,77 @@ def test_a_stop_gives_back_the_row_that_is_just_being_taken(
     assert status(store, ticket).stored == 0
 
 
+def test_a_start_while_the_work_is_being_stopped_begins_other_work(
+    store: SQLiteStore, settings: Settings
+) -> None:
+    """The work that ends takes nothing more, so no row stays with it; nothing is left undone."""
+    looking, look_on, take_on = (threading.Event() for _ in range(3))
+    sweep, claim = store.ledger.sweep, store.ledger.claim
+
+    def slow_sweep(**how: Any) -> int:
+        looking.set()
+        assert look_on.wait(60)
+        return sweep(**how)
+
+    def slow_claim(owner: str, *, lease_s: float) -> Any:
+        taken = claim(owner, lease_s=lease_s)
+        assert not looking.is_set() or take_on.wait(60)
+        return taken
+
+    store.ledger.sweep = slow_sweep  # type: ignore[method-assign]
+    store.ledger.claim = slow_claim  # type: ignore[method-assign]
+    embedder = SlowEmbedder()
+    store.collections.bind_embedder(SCOPE, embedder.fingerprint)
+    enqueue(store, "green tea")
+    engine = IngestionEngine(store, settings, embedder=embedder)
+    engine.start()
+    assert embedder.busy.wait(30)
+    assert looking.wait(30)
+    ticket = enqueue(store, "green tea", "black tea")
+    stopping = threading.Thread(target=engine.stop, kwargs={"timeout_s": 1})
+    stopping.start()
+    while engine._in_hand.is_open:
+        time.sleep(0.01)
+    engine.start()
+    look_on.set()
+    stopping.join(60)
+    take_on.set()
+    embedder.free.set()
+    assert engine.drain(timeout_s=20)
+    assert status(store, ticket).stored == 2
+
+
+def test_a_start_while_the_work_fails_begins_other_work(
+    store: SQLiteStore, settings: Settings
+) -> None:
+    """Nobody waits for work that has ended."""
+    failing, fail_on = threading.Event(), threading.Event()
+    release, sweep = store.ledger.release, store.ledger.sweep
+
+    def broken_sweep(**_: Any) -> int:
+        raise StoreError("broken")
+
+    def slow_release(claim: Any) -> None:
+        failing.set()
+        assert fail_on.wait(60)
+        release(claim)
+
+    embedder = SlowEmbedder()
+    store.collections.bind_embedder(SCOPE, embedder.fingerprint)
+    ticket = enqueue(store, "green tea")
+    store.ledger.sweep = broken_sweep  # type: ignore[method-assign]
+    store.ledger.release = slow_release  # type: ignore[method-assign]
+    engine = IngestionEngine(store, settings, embedder=embedder)
+    engine.start()
+    assert failing.wait(30)
+    store.ledger.sweep = sweep  # type: ignore[method-assign]
+    engine.start()
+    fail_on.set()
+    embedder.free.set()
+    assert engine.drain(timeout_s=60)
+    assert status(store, ticket).stored == 1
+
+
 def test_the_rows_of_a_dead_process_are_taken_at_once(
     store: SQLiteStore, settings: Settings
 ) -> None:

@@ -314,3 +314,44 @@ def test_a_collection_is_asked_with_the_embedder_that_it_remembers(
                 tenant="local",
                 context=plain.model_copy(update={"embeddings": "lexical"}),
             )
+
+
+def test_a_text_that_is_stored_twice_comes_once(store: SQLiteStore, context: SearchContext) -> None:
+    """A redirect leads to the same page: its copy takes no other passage's place."""
+    for name in ("asyncio", "moved", "latest"):
+        put(store, name, *TASKS)
+    put(store, "other", "Cancel a task from another task.")
+    found = retrieve("cancel a task", collection="docs", tenant="local", k=3, context=context)
+    assert {one.text for one in found} == {*TASKS[:2], "Cancel a task from another task."}
+    assert [one.n for one in found] == [1, 2, 3]
+    assert [one.score for one in found] == sorted((one.score for one in found), reverse=True)
+
+
+def test_copies_count_as_one_document(store: SQLiteStore, context: SearchContext) -> None:
+    """Else a page with copies would fill the answer, as one without them may not."""
+    variants = [f"Cancel a task: variant {n} of cancelling a task." for n in range(9)]
+    for name in ("long", "moved"):
+        put(store, name, *variants)
+    put(store, "short", "Something else, and a word about how to cancel.")
+    found = retrieve("cancel a task", collection="docs", tenant="local", k=4, context=context)
+    assert [one.url.rpartition("/")[2] == "short" for one in found] == [False] * 3 + [True]
+
+
+def test_many_copies_leave_k_filled(store: SQLiteStore, context: SearchContext) -> None:
+    """More is asked for where the store's first chunks are all of one text."""
+    for n in range(60):
+        put(store, f"copy{n}", "Cancel a task, cancel a task, cancel a task.")
+    for n in range(4):
+        put(store, f"own{n}", f"A long text, number {n}, that says once how to cancel it.")
+    found = retrieve("cancel a task", collection="docs", tenant="local", k=5, context=context)
+    assert len({one.text for one in found}) == len(found) == 5
+
+
+def test_the_same_words_of_different_documents_are_two(
+    store: SQLiteStore, context: SearchContext
+) -> None:
+    """They are two sources that say the same."""
+    put(store, "first", TASKS[0], "First.")
+    put(store, "second", TASKS[0], "Second.")
+    found = retrieve("cancel a task", collection="docs", tenant="local", context=context)
+    assert [one.text for one in found].count(TASKS[0]) == 2

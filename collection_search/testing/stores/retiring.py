@@ -5,10 +5,12 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
+import pytest
+
 from ...pages import Validators
 from ...ports.ledger import is_revisit
 from ...tickets import IngestionItem, IngestionRequest
-from .base import MINE, THEIRS
+from .base import LEASE_S, MAX_ATTEMPTS, MINE, THEIRS
 from .fetching import KEY, FetchingContract
 
 if TYPE_CHECKING:
@@ -123,6 +125,92 @@ class RetiringContract(FetchingContract):
         self._wish("a")
         assert not is_revisit(self._take())
 
+    @pytest.mark.parametrize("is_taken", [False, True])
+    def test_who_names_a_page_that_a_refresh_asks_for_gets_all_attempts(
+        self, *, is_taken: bool
+    ) -> None:
+        """Also when a worker has it already; a question that finds it leaves it as it is."""
+        self._fetched()
+        self._retired()
+        self.store.ledger.refetch(MINE)
+        self._wish("a", known="keep")
+        claim = self._take()
+        assert is_revisit(claim)
+        if not is_taken:
+            self.store.ledger.release(claim)
+        self._wish("a", known="renew")
+        named = self._take()
+        assert (is_revisit(named), named.is_refresh, named.attempts) == (False, True, 1)
+        assert not self.store.ledger.retire(claim, "gone: too late")
+        self._wish("a", known="renew")
+        assert self._store(named)
+
+    @pytest.mark.parametrize("end", ["refused", "no more attempts", "lost", "put off"])
+    @pytest.mark.parametrize("is_named", [False, True])
+    def test_a_retired_page_is_never_buried(self, *, end: str, is_named: bool) -> None:
+        """Whoever asked for it; it is left alone for a week, gone since it vanished."""
+        self._fetched()
+        self._retired()
+        self.clock.advance(100 * DAY_S)
+        ticket = self._wish("a", known="keep") if is_named else self.store.ledger.refetch(MINE)
+        assert self._changes(ticket) == [None]
+        if end == "refused":
+            assert not self.store.ledger.fail(self._take(), "no", retry_in_s=None)
+        if end == "no more attempts":
+            for _ in range(MAX_ATTEMPTS):
+                assert not self.store.ledger.fail(self._take(), "no", retry_in_s=0)
+        if end == "lost":
+            for _ in range(MAX_ATTEMPTS):
+                self._take()
+                self.clock.advance(LEASE_S)
+                assert self.store.ledger.sweep() == 1
+        if end == "put off":
+            while self.store.ledger.postpone(self._take(), 0, "no"):
+                pass
+        (row,) = self._status(ticket).rows
+        assert (row.state, row.change) == ("retired", "gone")
+        assert row.error
+        assert self.store.ledger.dead_letters(MINE.tenant_id) == []
+        assert self._days_until_due() == 7  # noqa: PLR2004
+        assert is_revisit(self._revisit())
+        self.store.ledger.sweep(is_gone=lambda _: True)
+        self.store.ledger.retire(self._take(), "gone")
+        assert self.store.collections.purge(MINE.tenant_id, 107 * DAY_S).pages == 1
+
+    def test_other_pages_that_cannot_be_had_are_buried(self) -> None:
+        """A new one, and a stored one, whose text stays."""
+        ticket = self._wish("a")
+        assert self.store.ledger.fail(self._take(), "no", retry_in_s=None)
+        assert self._state(ticket) == "dead"
+        self._fetched("b")
+        self.store.ledger.refetch(MINE, url_keys=["example.com/b"])
+        assert self.store.ledger.fail(self._take(), "no", retry_in_s=None)
+        assert self.store.ledger.retired(MINE) == []
+
+    def test_a_page_that_is_asked_for_again_is_still_gone(self) -> None:
+        """A refresh that was cut short leaves it to the next, until it is stored."""
+        self._fetched()
+        self._retired()
+        for ask in (self.store.ledger.refetch, lambda _: self._wish("a")):
+            ask(MINE)
+            assert self.store.ledger.retired(MINE) == [KEY]
+            assert self.store.ledger.retired(MINE, due=True) == [KEY]
+            assert self.store.ledger.refetch(MINE, url_keys=[KEY]).count == 1
+        self._take()
+        assert self.store.ledger.retired(MINE, due=True) == [KEY]
+        self.clock.advance(LEASE_S)
+        assert self._store(self._take())
+        assert self.store.ledger.retired(MINE) == []
+
+    def test_an_imported_page_is_not_asked_for_again(self) -> None:
+        """By a refresh of what is gone: a delivered text could only be lost."""
+        self._fetched()
+        self._retired()
+        self._put("a", "imported tea")
+        self.clock.advance(7 * DAY_S)
+        assert self.store.ledger.retired(MINE, due=True) == []
+        assert self.store.ledger.retired(MINE) == []
+
     def test_an_imported_page_is_no_retired_one(self) -> None:
         """Although its row is: a first 404 has to be told from a second one."""
         self._fetched()
@@ -160,3 +248,15 @@ class RetiringContract(FetchingContract):
         assert self.store.collections.purge(MINE.tenant_id, 61 * DAY_S).pages == 0
         assert self.store.collections.purge(MINE.tenant_id, 60 * DAY_S).pages == 1
         assert self.store.ledger.retired(MINE) == []
+
+    def test_a_question_does_not_make_a_page_vanish_anew(self) -> None:
+        """Nor does who names it: it has been gone since it vanished, and waits accordingly."""
+        self._fetched()
+        self._retired()
+        for known in ("keep", "renew", "keep"):
+            self.clock.advance(20 * DAY_S)
+            self._wish("a", known=known)
+            self.store.ledger.retire(self._take(), "gone")
+        assert self.store.collections.purge(MINE.tenant_id, 61 * DAY_S).pages == 0
+        assert self._days_until_due() == 60  # noqa: PLR2004
+        assert self.store.collections.purge(MINE.tenant_id, 120 * DAY_S).pages == 1

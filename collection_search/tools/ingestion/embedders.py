@@ -1,19 +1,23 @@
-"""Which embedder a collection needs, and whether this process has it."""
+"""Which embedder a collection needs, whether this process has it, and who pays for it."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
 from ...bridge import compute
+from ...context import SearchContext
+from ...costs import embedding_cost
 from ...errors import ConfigError, ModelError
 from ...resolve import remembered_embedder
+from ..money.account import Account
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from ...ports import CollectionStore, Embedder
-    from ...records import TenantScope, Vectors
+    from ...records import Embedded, TenantScope, Vectors
     from ...settings import Settings
+    from ...tickets import Claim
 
 
 class MissingEmbedderError(ConfigError):
@@ -27,11 +31,27 @@ class Embedders:
         self._collections = collections
         self._settings = settings
         self._known: dict[str, Embedder] = {}
+        self._payer = SearchContext(settings=settings)
+        self._payers: dict[str, SearchContext] = {}
+        """By fingerprint: a model that is replayed costs nothing, others go on costing."""
 
-    def add(self, embedder: Embedder | None) -> None:
-        """Make a model available to the collections that it filled."""
+    def add(self, embedder: Embedder | None, payer: SearchContext | None = None) -> None:
+        """Make a model available to the collections that it filled.
+
+        `payer` knows the books of what it embeds; by default they are those of the settings.
+        """
         if embedder is not None:
             self._known[embedder.fingerprint] = embedder
+        if embedder is not None and payer is not None:
+            self._payers[embedder.fingerprint] = payer
+        if payer is not None and payer.fetches():
+            self._payer = payer
+
+    def account(self, embedder: Embedder, claim: Claim) -> Account:
+        """Return the account of the page's tenant, in the name of the run that chose the page."""
+        payer = self._payers.get(embedder.fingerprint, self._payer)
+        run_id = claim.provenance.get("run_id")
+        return account_of(payer, claim.scope, str(run_id) if run_id else None)
 
     def of(self, scope: TenantScope) -> Embedder | None:
         """Return the collection's embedder, None when words suffice. Raises ConfigError."""
@@ -67,9 +87,17 @@ def embedder_that_filled(
     return embedder
 
 
-async def vectors_of(embedder: Embedder, texts: Sequence[str]) -> Vectors:
+def account_of(context: SearchContext, scope: TenantScope, run_id: str | None) -> Account:
+    """Return the account of what is embedded for the tenant; without a run, under a new id."""
+    payer = context.model_copy(update={"tenant_id": scope.tenant_id, "run_id": run_id})
+    return Account(payer, payer.ids())
+
+
+async def vectors_of(
+    embedder: Embedder, texts: Sequence[str], *, account: Account | None = None
+) -> Vectors:
     """Return one vector per text, `(n, d)`. Raises ModelError, also for what holds no numbers."""
-    vectors = (await embedder.embed(texts)).vectors
+    vectors = (await embedded(embedder, texts, account=account)).vectors
     if len(vectors) != len(texts) or not await compute(_are_numbers, vectors):
         raise ModelError(
             f"{embedder.fingerprint} gave {len(vectors)} vectors for {len(texts)} texts, or some"
@@ -77,6 +105,25 @@ async def vectors_of(embedder: Embedder, texts: Sequence[str]) -> Vectors:
             " anew."
         )
     return vectors
+
+
+async def embedded(
+    embedder: Embedder, texts: Sequence[str], *, account: Account | None
+) -> Embedded:
+    """Return or raise what the embedder does, with its cost in the account's books.
+
+    A call that failed may be on the bill: its cost is not known.
+    """
+    tokens = None
+    try:
+        answer = await embedder.embed(texts)
+        tokens = answer.input_tokens
+        return answer
+    finally:
+        if account is not None:
+            cost = embedding_cost(embedder.fingerprint, tokens)
+            account.spent("embedding", embedder.fingerprint, cost, input_tokens=tokens)
+            await account.close()
 
 
 def _are_numbers(vectors: Vectors) -> bool:

@@ -30,6 +30,7 @@ from .shift import Shift
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
 
+    from ...context import SearchContext
     from ...ports import Embedder, PageReader, Span, SpanSink, Storage
     from ...records import TenantScope
     from ...settings import Settings
@@ -86,7 +87,7 @@ class IngestionEngine:
         self._lock = threading.Lock()
         self._thread: threading.Thread | None = None
         self._shift: Shift | None = None
-        self._in_hand = ClaimsInHand(store.ledger, lease_s=settings.ingest_lease_s)
+        self._in_hand = self._nothing_in_hand()
         self._wakes = 0
         self.failure: Exception | None = None
         """Why the work stopped since the last start; its pages stay in the ledger."""
@@ -96,9 +97,9 @@ class IngestionEngine:
         """The first of them, with its cause."""
         self.add_embedder(embedder)
 
-    def add_embedder(self, embedder: Embedder | None) -> None:
-        """Make a model available to the collections that it filled."""
-        self._embedders.add(embedder)
+    def add_embedder(self, embedder: Embedder | None, payer: SearchContext | None = None) -> None:
+        """Make a model available to the collections that it filled; `payer` has its books."""
+        self._embedders.add(embedder, payer)
 
     def equip(self, *, reader: ReaderSource | None = None, sink: SpanSink | None = None) -> None:
         """Take another reader of pages, or another sink, where one is given."""
@@ -115,13 +116,19 @@ class IngestionEngine:
         return self._embedders.of(scope)
 
     def start(self) -> None:
-        """See that the work goes on; it ends by itself when everything is done."""
-        self._in_hand.open()
+        """See that the work goes on; it ends by itself when everything is done.
+
+        Work that is being stopped is not resumed: other work begins when it has ended.
+        """
         with self._lock:
             self.failure = None
             self._wakes += 1
-            if self._thread is None or not self._thread.is_alive():
-                self._thread = threading.Thread(target=self._run, name="ingest", daemon=True)
+            before = self._thread
+            if before is None or not before.is_alive() or not self._in_hand.is_open:
+                self._in_hand = self._nothing_in_hand()
+                self._thread = threading.Thread(
+                    target=self._run, args=(self._in_hand, before), name="ingest", daemon=True
+                )
                 self._thread.start()
             elif self._shift is not None:
                 self._shift.wake()
@@ -144,59 +151,65 @@ class IngestionEngine:
 
     def stop(self, *, timeout_s: float = 25.0) -> None:
         """Take no further rows, finish those in hand, and give back what is not done in time."""
-        self._in_hand.close()
-        thread, shift = self._thread, self._shift
+        with self._lock:
+            thread, shift, in_hand = self._thread, self._shift, self._in_hand
+        in_hand.close()
         if thread is not None and shift is not None:
             shift.wake()
             thread.join(timeout_s)
-        self._in_hand.give_back(self._in_hand.all())
+        in_hand.give_back(in_hand.all())
         if thread is not None and shift is not None and thread.is_alive():
             shift.cancel()
             thread.join(GOODBYE_S)
 
-    def _run(self) -> None:
-        """Work on the background loop, where hosts keep their turns from one start to the next."""
-        with suppress(CancelledError):
-            run_blocking(self._serve())
+    def _nothing_in_hand(self) -> ClaimsInHand:
+        return ClaimsInHand(self._store.ledger, lease_s=self._settings.ingest_lease_s)
 
-    async def _serve(self) -> None:
-        shift = self._shift = Shift(self._settings.ingest_workers)
-        heart = asyncio.create_task(self._beat())
+    def _run(self, in_hand: ClaimsInHand, before: threading.Thread | None) -> None:
+        """Work on the background loop, where hosts keep their turns from one start to the next."""
+        if before is not None:
+            before.join()
+        with suppress(CancelledError):
+            run_blocking(self._serve(in_hand))
+
+    async def _serve(self, in_hand: ClaimsInHand) -> None:
+        shift = self._shift = Shift(self._settings.ingest_workers, in_hand)
+        heart = asyncio.create_task(self._beat(in_hand))
         try:
             await offload(self._store.staging.prune, STAGED_FOR_S)
             await self._dispatch(shift)
         except Exception as error:  # noqa: BLE001 - who waits for the work gets it
             logger.warning("the ingestion stopped: %s", _cause(error))
             self.failure = error
-            held = self._in_hand.all()
-            await shift.end()
-            await offload(self._in_hand.give_back, held)
         finally:
             heart.cancel()
+            await offload(in_hand.close)  # from here on a start begins other work
+            held = in_hand.all()
             await shift.end()
+            await offload(in_hand.give_back, held)
 
     async def _dispatch(self, shift: Shift) -> None:
         """Hand out rows as long as there are any; end when nobody asked for more meanwhile."""
         work = PageWork(self._store, self._settings, self._embedders, shift.slots)
         most = self._settings.ingest_workers
         most = max(most, self._settings.fetch_at_once) if self.fetches else most
-        while self._in_hand.is_open:
+        while shift.in_hand.is_open:
             wakes = self._wakes
             shift.begin()
-            if shift.has_room(most) and (claim := await self._claim()) is not None:
+            claim = None
+            if shift.has_room(most):
+                claim = await offload(shift.in_hand.take, fetch=self.fetches)
+            if claim is not None:
                 reader = None
                 if claim.content_ref is None and self._source is not None:
                     reader = await self._source()
-                shift.take(self._attempt(claim, work, reader))
+                shift.take(self._attempt(claim, work, reader, shift.in_hand))
                 continue
             rest_s = await offload(self._rest)
-            if rest_s is None and not shift.tasks and self._leaves(wakes):
+            if rest_s is None and not shift.tasks and self._leaves(shift, wakes):
                 return
             await shift.pause(IDLE_S if rest_s is None or shift.tasks else rest_s)
         await shift.finish()
-
-    async def _claim(self) -> Claim | None:
-        return await offload(self._in_hand.take, fetch=self.fetches)
 
     def _rest(self) -> float | None:
         """Return how long to wait for rows that may come back; None when there are none."""
@@ -206,15 +219,17 @@ class IngestionEngine:
         pending_in_s = ledger.pending_in_s(fetch=True) if self.fetches else ledger.pending_in_s()
         return None if pending_in_s is None else min(max(pending_in_s, BUSY_S), IDLE_S)
 
-    def _leaves(self, wakes: int) -> bool:
-        """End the work, unless somebody asked for it since it looked."""
+    def _leaves(self, shift: Shift, wakes: int) -> bool:
+        """End the work, unless somebody asked for it, or stopped it, since it looked."""
         with self._lock:
-            if self._wakes != wakes:
+            if self._wakes != wakes or not shift.in_hand.is_open:
                 return False
             self._thread = None
             return True
 
-    async def _attempt(self, claim: Claim, work: PageWork, reader: PageReader | None) -> None:
+    async def _attempt(
+        self, claim: Claim, work: PageWork, reader: PageReader | None, in_hand: ClaimsInHand
+    ) -> None:
         """Ingest one page; whatever goes wrong becomes the row's cause."""
         started = time.monotonic()
         try:
@@ -227,7 +242,7 @@ class IngestionEngine:
                     await self._failed(claim, error, span)
                 span.set({"latency_ms": round((time.monotonic() - started) * 1000, 3)})
         finally:
-            self._in_hand.done(claim)
+            in_hand.done(claim)
 
     async def _failed(self, claim: Claim, error: Exception, span: Span) -> None:
         cause, ledger = _cause(error), self._store.ledger
@@ -242,22 +257,21 @@ class IngestionEngine:
             await offload(self._fail, claim, error)
 
     def _fail(self, claim: Claim, error: Exception) -> None:
-        """Leave the row to another attempt; bury it where none is left or would help."""
+        """Leave the row to another attempt; give it up where none is left or would help."""
         is_over = claim.attempts >= self._settings.ingest_max_attempts
         retry_in_s: float | None = None
         if not is_over and not _is_lasting(error):
             retry_in_s = min(MAX_BACKOFF_S, self._backoff_s * 2 ** (claim.attempts - 1))
-        self._store.ledger.fail(claim, _cause(error), retry_in_s=retry_in_s)
-        if retry_in_s is None:
+        if self._store.ledger.fail(claim, _cause(error), retry_in_s=retry_in_s):
             with self._lock:
                 self.buried += 1
                 self.burial = self.burial or f"{claim.url}: {_cause(error)}"
 
-    async def _beat(self) -> None:
+    async def _beat(self, in_hand: ClaimsInHand) -> None:
         """Keep the leases of all pages in hand alive."""
         while True:
             await asyncio.sleep(self._settings.ingest_lease_s / 3)
-            await offload(self._in_hand.renew)
+            await offload(in_hand.renew)
 
 
 def engine_of(
@@ -267,12 +281,13 @@ def engine_of(
     *,
     reader: ReaderSource | None = None,
     sink: SpanSink | None = None,
+    payer: SearchContext | None = None,
 ) -> IngestionEngine:
     """Return the process's one engine for this store, so that its work stays bounded."""
     with _engines_lock:
         engine = _engines.get(id(store)) or IngestionEngine(store, settings)
         _engines[id(store)] = engine
-    engine.add_embedder(embedder)
+    engine.add_embedder(embedder, payer)
     engine.equip(reader=reader, sink=sink)
     return engine
 

@@ -21,7 +21,8 @@ if TYPE_CHECKING:
 class ClaimsInHand:
     """Claims from being taken until they are done or given back; any thread may ask.
 
-    A lease that cannot be kept or given back runs out, as if this process had died.
+    Those of one stretch of work: once closed they stay so, and nothing is taken late. A lease that
+    cannot be kept or given back runs out, as if this process had died.
     """
 
     def __init__(self, ledger: Ledger, *, lease_s: float) -> None:
@@ -32,14 +33,11 @@ class ClaimsInHand:
         self._taking = threading.Lock()
         self._held: dict[tuple[int, int], Claim] = {}
 
-    def open(self) -> None:
-        """Take rows again."""
-        self.is_open = True
-
     def close(self) -> None:
         """Take no more; this waits for a row that is being taken, so `all` has it."""
+        self.is_open = False
         with self._taking:
-            self.is_open = False
+            return
 
     def take(self, *, fetch: bool) -> Claim | None:
         """Return a row, with `fetch` also one of a page to get. Raises StoreError."""

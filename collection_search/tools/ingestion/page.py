@@ -32,6 +32,8 @@ logger = logging.getLogger(__name__)
 VANISHED: Final = frozenset({"gone", "soft_404"})
 """Reasons that say that a page is no more."""
 MAX_POSTPONE_S: Final = 86_400.0
+_OUR_OWN: Final = frozenset({"host_busy", "dns_failed", "connect_failed", "connect_timeout"})
+"""Reasons that may be those of our own network: nobody has answered for the page."""
 _PIECE_CHARS: Final = 1 << 18
 _GONE: Final = 410
 _UNAVAILABLE: Final = 503
@@ -111,7 +113,8 @@ class PageWork:
         embedder = await offload(self._embedders.of, claim.scope)
         if embedder is None:
             return chunks
-        vectors = await vectors_of(embedder, [chunk.text for chunk in chunks])
+        account = self._embedders.account(embedder, claim)
+        vectors = await vectors_of(embedder, [chunk.text for chunk in chunks], account=account)
         return await compute(_with_vectors, chunks, vectors)
 
 
@@ -145,10 +148,10 @@ def has_vanished(claim: Claim, error: Exception) -> bool:
     """Tell whether a page that was there before is no more.
 
     A site that says 410 means it. A 404, and what looks like one, may be a slip: what is stored
-    goes only if the look before has ended so as well. A retired page that is asked for once more
-    stays retired, whatever the site answers, until it can be had.
+    goes only if the look before has ended so as well. A retired page that a refresh asks for once
+    more stays retired, whatever the site answers; our own failures are tried again, as of any page.
     """
-    if is_revisit(claim) and _was_asked(error):
+    if is_revisit(claim) and _has_answered(error):
         return True
     if not (claim.is_refresh and isinstance(error, FetchError) and error.reason in VANISHED):
         return False
@@ -174,10 +177,10 @@ def postponed_s(error: Exception) -> float | None:
     return min(error.retry_in_s, MAX_POSTPONE_S)
 
 
-def _was_asked(error: Exception) -> bool:
-    """Tell whether the page itself is what failed, not our own turn, store or model."""
+def _has_answered(error: Exception) -> bool:
+    """Tell whether the page itself is what failed, not our own turn, network, store or model."""
     if isinstance(error, FetchError):
-        return error.reason != "host_busy"
+        return error.reason not in _OUR_OWN
     return isinstance(error, ExtractionError)
 
 

@@ -9,11 +9,14 @@ if TYPE_CHECKING:
     from collections.abc import Coroutine
     from typing import Any
 
+    from .in_hand import ClaimsInHand
+
 
 class Shift:
-    """The tasks of one stretch of work, on its loop."""
+    """The tasks of one stretch of work and their claims, on its loop."""
 
-    def __init__(self, workers: int) -> None:
+    def __init__(self, workers: int, in_hand: ClaimsInHand) -> None:
+        self.in_hand = in_hand
         self.tasks: set[asyncio.Task[None]] = set()
         self.slots = asyncio.Semaphore(workers)
         self._root = asyncio.current_task()

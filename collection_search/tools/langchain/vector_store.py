@@ -13,7 +13,7 @@ from ...context import SearchContext
 from ...errors import InputError
 from ...records import Chunk
 from ...text import plain
-from ..ingestion.embedders import vectors_of
+from ..ingestion.embedders import account_of, vectors_of
 from ..retrieve import embedder_for, scope_of
 from .documents import document_of, shown, url_key_of
 
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
     from ...ports import Embedder, Storage
     from ...records import Document, Filters, StoredChunk, TenantScope, Vectors
+    from ..money.account import Account
 
 BATCH: Final = 64
 """Texts that are embedded in one request."""
@@ -78,7 +79,7 @@ class CollectionVectorStore(VectorStore):
             raise InputError("Give as many metadatas and ids as texts.")
         documents = [document_of(*one) for one in zip(keys, said, facts, strict=True)]
         store, embedder = await self._ports(binds=True)
-        vectors = await _vectors(said, embedder)
+        vectors = await _vectors(said, embedder, self._account())
         await offload(_put, store, self._scope, documents, said, vectors)
         return keys
 
@@ -142,7 +143,9 @@ class CollectionVectorStore(VectorStore):
         without vectors BM25, which compares within one answer only.
         """
         store, embedder = await self._ports()
-        vector = None if embedder is None else await vectors_of(embedder, [query])
+        vector = None
+        if embedder is not None:
+            vector = await vectors_of(embedder, [query], account=self._account())
         return await self._found(store, query, vector, k, filter)
 
     def similarity_search_with_score(
@@ -213,6 +216,9 @@ class CollectionVectorStore(VectorStore):
             await offload(store.collections.bind_embedder, self._scope, embedder.fingerprint)
         return store, await embedder_for(context, store, self._scope)
 
+    def _account(self) -> Account:
+        return account_of(self._context, self._scope, self._context.run_id)
+
     def _named(self, embedding: Embeddings) -> Any:
         if self._fingerprint is None:
             return embedding
@@ -233,14 +239,14 @@ class CollectionVectorStore(VectorStore):
         return [(shown(one.document, one.chunk), _score(one, vector)) for one in found]
 
 
-async def _vectors(texts: Sequence[str], embedder: Embedder | None) -> list[Any]:
+async def _vectors(texts: Sequence[str], embedder: Embedder | None, account: Account) -> list[Any]:
     """Return a vector per text, None for each where the collection has none."""
     if embedder is None:
         return [None] * len(texts)
     rows: list[Any] = []
     for start in range(0, len(texts), BATCH):
         part = texts[start : start + BATCH]
-        rows.extend(await vectors_of(embedder, part))
+        rows.extend(await vectors_of(embedder, part, account=account))
     return rows
 
 

@@ -24,7 +24,6 @@ from .documents import (
 from .ledger_rows import (
     ACCEPT,
     AFRESH,
-    BURIED,
     DEAD,
     DONE,
     GONE,
@@ -46,7 +45,7 @@ from .ledger_rows import (
     remembering,
     status_of,
 )
-from .ledger_writes import changed, gone_since, note, postponements, put_ticket, sweep
+from .ledger_writes import changed, give_up, gone_since, note, postponements, put_ticket, sweep
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Sequence
@@ -187,7 +186,7 @@ class SQLiteLedger:
         return True
 
     def retired(self, scope: TenantScope, *, due: bool = False) -> list[str]:
-        """Return the keys of the collection's retired pages, all or those that are due."""
+        """Return the keys of the pages that are gone, all or those that are due or asked for."""
         with self._database.read() as connection:
             collection = found_id(connection, scope)
             of = {"collection": collection, "due": due, "now": self._clock()}
@@ -196,7 +195,7 @@ class SQLiteLedger:
     def postpone(self, claim: Claim, in_s: float, reason: str) -> bool:
         """Return the row to the queue after `in_s` seconds; the attempt does not count.
 
-        False when it was buried instead, since it was postponed too often in a row, or when
+        False when it was given up instead, since it was postponed too often in a row, or when
         another worker has taken it over.
         """
         later = (
@@ -207,19 +206,20 @@ class SQLiteLedger:
             if postponements(connection, claim) < MAX_POSTPONEMENTS:
                 return changed(connection, claim, later, now + in_s, why)
             why = f"Postponed {MAX_POSTPONEMENTS} times in a row. {why}"
-            changed(connection, claim, BURIED, why, now)
+            give_up(connection, claim, why, now)
         return False
 
-    def fail(self, claim: Claim, error: str, *, retry_in_s: float | None) -> None:
-        """Return the row to the queue after `retry_in_s`, or bury it when that is None.
+    def fail(self, claim: Claim, error: str, *, retry_in_s: float | None) -> bool:
+        """Return the row to the queue after `retry_in_s`, or give it up; True when it was buried.
 
-        The last attempt buries it too.
+        It is given up when that is None and after the last attempt.
         """
-        now = self._clock()
-        if retry_in_s is None or claim.attempts >= self._max_attempts:
-            self._change(claim, BURIED, plain(error), now)
-        else:
-            self._change(claim, f"{PUT_BACK}, due = ?, error = ?", now + retry_in_s, plain(error))
+        now, why = self._clock(), plain(error)
+        with self._database.write() as connection:
+            if retry_in_s is None or claim.attempts >= self._max_attempts:
+                return give_up(connection, claim, why, now)
+            changed(connection, claim, f"{PUT_BACK}, due = ?, error = ?", now + retry_in_s, why)
+        return False
 
     def release(self, claim: Claim) -> None:
         """Give the row back untouched, so that the next worker need not wait for the lease."""
@@ -228,7 +228,7 @@ class SQLiteLedger:
     def sweep(self, *, is_gone: Callable[[str], bool] = lambda _: False) -> int:
         """Return rows whose lease ran out, or whose owner `is_gone`, to the queue; count them.
 
-        Those that used up their attempts are buried.
+        Those that used up their attempts are given up, as by `fail`.
         """
         with self._database.read() as connection:
             owners = connection.execute("SELECT DISTINCT owner FROM ledger WHERE state = 'working'")

@@ -7,7 +7,7 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING, Any, Final
 
 from ....pages import Validators
-from ....ports.ledger import FAILED_BEFORE, PER_HOST
+from ....ports.ledger import FAILED_BEFORE, LOOK_AGAIN_S, PER_HOST
 from ....records import TenantScope
 from ....text import plain
 from ....tickets import Claim, DeadLetter, RowState, RowStatus, TicketStatus
@@ -36,15 +36,21 @@ _RENEWS: Final = (
     "(:renews AND excluded.content_ref IS NULL AND state = 'stored'"
     " AND (fetched IS NOT NULL OR json_extract(provenance, '$.page_kind') IS NOT NULL))"
 )
-_GONE: Final = "state = 'retired'"
-_WAS_GONE: Final = f"({_GONE} AND excluded.content_ref IS NULL)"
-_REFRESH: Final = f"((refresh AND NOT {_TAKES_TEXT}) OR {_RENEWS} OR {_WAS_GONE})"
+_IS_WISHED: Final = "(state = 'retired' AND excluded.content_ref IS NULL)"
+_REFRESH: Final = f"((refresh AND NOT {_TAKES_TEXT}) OR {_RENEWS} OR {_IS_WISHED})"
 
 
 _HAS_DOCUMENT: Final = """EXISTS (SELECT 1 FROM documents
     WHERE documents.collection_id = ledger.collection_id AND documents.url_key = ledger.url_key)"""
 _FAILED: Final = f"(state = 'dead' AND refresh AND {_HAS_DOCUMENT})"
-_FAILED_OR_GONE: Final = f"({_FAILED} OR ({_GONE} AND NOT {_HAS_DOCUMENT}))"
+
+# What became of a page is noted until it is stored again, whatever its state is meanwhile.
+IS_GONE: Final = f"(change = 'gone' AND NOT {_HAS_DOCUMENT})"
+_FAILED_OR_GONE: Final = f"({_FAILED} OR (state = 'retired' AND {IS_GONE}))"
+_IS_REVISIT: Final = (
+    "(state IN ('to_fetch', 'working') AND refresh"
+    f" AND instr(provenance, '\"{FAILED_BEFORE}\"') AND {IS_GONE})"
+)
 
 
 def remembering(provenance: str, *, failed: str = _FAILED) -> str:
@@ -64,10 +70,11 @@ ACCEPT: Final = f"""
     ON CONFLICT (collection_id, url_key) DO UPDATE SET
         url = excluded.url, title = coalesce(nullif(excluded.title, ''), title),
         provenance = {remembering("excluded.provenance")},
-        content_ref = {_REF}, refresh = {_REFRESH}, change = NULL, {AFRESH},
+        content_ref = {_REF}, refresh = {_REFRESH}, {AFRESH},
         state = CASE WHEN {_REFRESH} OR ({_REF}) IS NULL THEN 'to_fetch' ELSE 'waiting' END
     WHERE state = 'retired' OR (state = 'dead' AND :retries) OR {_RENEWS}
        OR ({_TAKES_TEXT} AND excluded.content_ref IS NOT content_ref)
+       OR (:retries AND {_IS_REVISIT})
 """
 """A page that is known with the same text, or comes without one, stays as it is unless renewed."""
 
@@ -106,7 +113,6 @@ def next_row(*, fetch: bool) -> str:
     """
 
 
-BURIED: Final = "state = 'dead', owner = NULL, error = ?, changed_at = ?"
 DONE: Final = "state = 'stored', owner = NULL, error = NULL, refresh = 0, postponed = 0"
 RETIRED: Final = "state = 'retired', owner = NULL, due = ?, error = ?, refresh = 0, postponed = 0"
 NOTHING_STORED: Final = (
@@ -118,6 +124,20 @@ SPENT: Final = (
     "(state IN ('waiting', 'working', 'to_fetch') AND due <= :now AND attempts >= :max_attempts)"
 )
 
+
+def given_up(error: str) -> str:
+    """Return what ends the work on a page that cannot be had; `error` is an SQL expression.
+
+    The page is buried, or retired again as of when it vanished: our own failures add nothing to
+    how long it is left alone.
+    """
+    return f"""
+        state = CASE WHEN {IS_GONE} THEN 'retired' ELSE 'dead' END, owner = NULL,
+        changed_at = CASE WHEN {IS_GONE} THEN changed_at ELSE :now END,
+        due = :now + {LOOK_AGAIN_S}, error = {error}
+    """
+
+
 _ALL: Final = "collection_id = :collection"
 _THESE: Final = f"{_ALL} AND url_key IN (SELECT value FROM json_each(:keys))"
 
@@ -125,9 +145,12 @@ KEPT: Final = f"UPDATE ledger SET change = 'unchanged' WHERE {_THESE} AND state 
 """What a request says of the pages that stay as they are."""
 
 GONE: Final = f"""
-    SELECT url_key FROM ledger WHERE {_ALL} AND {_GONE} AND (NOT :due OR due <= :now) ORDER BY id
+    SELECT url_key FROM ledger
+    WHERE {_ALL} AND state IN ('retired', 'waiting', 'to_fetch', 'working') AND {IS_GONE}
+        AND (NOT :due OR state != 'retired' OR due <= :now)
+    ORDER BY id
 """
-"""Retired pages, all or those that may be asked for again."""
+"""Pages that vanished: all, or those that may be asked for again or are being asked for."""
 
 
 def adopt(*, only_these: bool) -> str:
@@ -148,7 +171,7 @@ def refetch(*, only_these: bool) -> tuple[str, str]:
     chosen = _THESE if only_these else _ALL
     return (
         f"""
-        UPDATE ledger SET state = 'to_fetch', refresh = 1, change = NULL, {AFRESH},
+        UPDATE ledger SET state = 'to_fetch', refresh = 1, {AFRESH},
             provenance = {remembering("provenance", failed=_FAILED_OR_GONE)}
         WHERE {chosen} AND (state IN ('stored', 'retired') OR (state = 'dead' AND {NEEDS_FETCH}))
         """,
@@ -268,7 +291,7 @@ def _row_status(row: sqlite3.Row) -> RowStatus:
         state=row["state"],
         attempts=row["attempts"],
         error=row["error"],
-        change=row["change"],
+        change=row["change"] if row["state"] in {"stored", "retired"} else None,
     )
 
 

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from ....ports.ledger import is_revisit
-from .ledger_rows import OVERDUE, PUT_BACK, SPENT
+from .ledger_rows import IS_GONE, OVERDUE, PUT_BACK, SPENT, given_up
 
 if TYPE_CHECKING:
     import sqlite3
@@ -46,29 +45,34 @@ def postponements(connection: sqlite3.Connection, claim: Claim) -> int:
 
 
 def gone_since(connection: sqlite3.Connection, claim: Claim, now: float) -> float:
-    """Return since when the claimed page is retired: `now` unless it was so before."""
-    if not is_revisit(claim):
-        return now
-    row = connection.execute("SELECT changed_at FROM ledger WHERE id = ?", (claim.row_id,))
+    """Return since when the claimed page is gone: `now` unless it was so before."""
+    row = connection.execute(
+        f"SELECT changed_at FROM ledger WHERE id = ? AND {IS_GONE}", (claim.row_id,)
+    )
     found = row.fetchone()
     return now if found is None else float(found["changed_at"])
 
 
+def give_up(connection: sqlite3.Connection, claim: Claim, error: str, now: float) -> bool:
+    """Bury the row, or retire it again, if it is still this worker's; tell whether it is buried."""
+    if not changed(connection, claim, "error = ?", error):
+        return False
+    row = {"id": claim.row_id, "now": now}
+    connection.execute(f"UPDATE ledger SET {given_up('error')} WHERE id = :id", row)
+    found = connection.execute("SELECT state FROM ledger WHERE id = :id", row).fetchone()
+    return bool(found["state"] == "dead")
+
+
 def sweep(connection: sqlite3.Connection, of: Mapping[str, float], gone: Sequence[str]) -> int:
-    """Put back what is overdue or of these owners, bury what is spent; return how many rows."""
+    """Put back what is overdue or of these owners, give up what is spent; return how many rows."""
     connection.executemany(
         "UPDATE ledger SET due = 0 WHERE state = 'working' AND owner = ?",
         [(owner,) for owner in gone],
     )
-    buried = connection.execute(
-        "UPDATE ledger SET state = 'dead', owner = NULL, changed_at = :now,"
-        " error = coalesce(error,"
-        " 'Every worker that took this page stopped without an answer.')"
-        f" WHERE {SPENT}",
-        of,
-    ).rowcount
+    why = "coalesce(error, 'Every worker that took this page stopped without an answer.')"
+    spent = connection.execute(f"UPDATE ledger SET {given_up(why)} WHERE {SPENT}", of).rowcount
     returned = connection.execute(f"UPDATE ledger SET {PUT_BACK} WHERE {OVERDUE}", of).rowcount
-    return buried + returned
+    return spent + returned
 
 
 def put_ticket(

@@ -78,7 +78,7 @@ CREATE TABLE IF NOT EXISTS ledger (
     provenance TEXT NOT NULL,           -- JSON
     state TEXT NOT NULL CHECK (
         state IN ('waiting', 'to_fetch', 'working', 'stored', 'dead', 'retired')),
-    due REAL NOT NULL DEFAULT 0,        -- waiting, to_fetch: not before; working: end of the lease
+    due REAL NOT NULL DEFAULT 0,        -- waiting, to_fetch, retired: not before; working: end of the lease
     owner TEXT,                         -- of a working row
     attempts INTEGER NOT NULL DEFAULT 0,
     fence INTEGER NOT NULL DEFAULT 0,   -- raised whenever the row changes hands
@@ -87,7 +87,7 @@ CREATE TABLE IF NOT EXISTS ledger (
     postponed INTEGER NOT NULL DEFAULT 0,
     fetched TEXT,                       -- JSON: the page that is stored, as it was fetched
     change TEXT,                        -- what the last work on the page made of it
-    changed_at REAL NOT NULL DEFAULT 0, -- when it was stored, buried or retired
+    changed_at REAL NOT NULL DEFAULT 0, -- when it was stored, buried or retired; kept while a gone page is asked for
     host TEXT GENERATED ALWAYS AS (lower(substr(
         replace(substr(url, instr(url, '://') + 3), '?', '/') || '/', 1,
         instr(replace(substr(url, instr(url, '://') + 3), '?', '/') || '/', '/') - 1))) STORED,
