@@ -5,19 +5,27 @@ from __future__ import annotations
 import hashlib
 import tempfile
 from pathlib import Path
+from typing import TYPE_CHECKING
 
+import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from collection_search.adapters.stores.sqlite import SQLiteStore
+from collection_search.adapters.stores.sqlite.vectors import VectorCache
 from collection_search.pages import Validators
 from collection_search.records import Chunk, CollectionInfo, Document, QuestionRecord, TenantScope
 from collection_search.tickets import Claim, Fetched, IngestionItem, IngestionRequest, Ticket
 from collection_search.tools.portable.files import export_file, import_file
 
+if TYPE_CHECKING:
+    from collection_search.records import Vectors
+
 TENANTS = ("one", "one two", "One", "c1", 'x" OR part : c1')
 SCOPES = [TenantScope(t, c) for t in TENANTS for c in ("docs", "two docs")]
 PAGES = ("a", "b", "c")
+SIZE = 8
+VECTOR = 4 * SIZE
 
 
 class World:
@@ -25,7 +33,7 @@ class World:
 
     def __init__(self, folder: str) -> None:
         self.folder = Path(folder)
-        self.store = SQLiteStore(self.folder / "collections.db")
+        self.store, self.other = self._opened(), self._opened()
         self.turns = 0
         self.expected: dict[TenantScope, dict[str, str]] = {scope: {} for scope in SCOPES}
         self.tickets: list[Ticket] = []
@@ -33,7 +41,17 @@ class World:
         self.sessions: list[tuple[TenantScope, str]] = []
         self.questions: dict[TenantScope, set[str]] = {scope: set() for scope in SCOPES}
 
+    def _opened(self) -> SQLiteStore:
+        """Open the store with room for few vectors: one document's in memory, more in a file."""
+        vectors = VectorCache(small_bytes=VECTOR, max_bytes=12 * VECTOR, max_filed_bytes=6 * VECTOR)
+        return SQLiteStore(self.folder / "collections.db", vectors=vectors)
+
+    def close(self) -> None:
+        self.store.close()
+        self.other.close()
+
     def write(self, scope: TenantScope, page: str, text: str) -> None:
+        self.store.collections.bind_embedder(scope, f"model:{SIZE}")
         self.store.collections.replace_document(scope, _document(page, text), _chunks(text))
         self.expected[scope][page] = text
 
@@ -80,6 +98,7 @@ class World:
             self._store(claim, f"{_owner(claim.scope)} fetched {self.turns}", fetched=True)
 
     def _store(self, claim: Claim, text: str, *, fetched: bool = False) -> None:
+        self.store.collections.bind_embedder(claim.scope, f"model:{SIZE}")
         page, facts = _document(claim.url_key, text), _fetched(claim.url_key) if fetched else None
         assert self.store.ledger.finish(claim, page, _chunks(text), fetched=facts)
         self.expected[claim.scope][claim.url_key] = text
@@ -148,6 +167,7 @@ class World:
                 found = self.store.collections.search(scope, question, filters=filters)
                 for one in found:
                     assert one.chunk.text == self.expected[scope][one.document.url_key]
+        self.look_near(scope, text)
         for document, _ in self.store.collections.get(scope, PAGES):
             assert document.content_hash == _hash(self.expected[scope][document.url_key])
         for letter in self.store.ledger.dead_letters(scope.tenant_id):
@@ -167,6 +187,19 @@ class World:
         for ticket in self.tickets:
             status = self.store.ledger.status(scope.tenant_id, ticket.ticket_id)
             assert status is None or ticket.tenant_id == scope.tenant_id
+
+    def look_near(self, scope: TenantScope, text: str) -> None:
+        """Search by vectors, in this process and in another: each finds all, and nothing else."""
+        here, vector = self.expected[scope], _vector(text)
+        for filters, wanted in ((None, PAGES), ({"url_key": ["a", "c"]}, ("a", "c"))):
+            for store in (self.store, self.other):
+                found = store.collections.search(
+                    scope, "", vector=vector, limit=len(PAGES), filters=filters
+                )
+                texts = {one.document.url_key: one.chunk.text for one in found}
+                assert texts == {page: here[page] for page in wanted if page in here}
+                if text in texts.values():
+                    assert found[0].chunk.text == text
 
     def _infos(self, tenant: str) -> list[CollectionInfo]:
         return self.store.collections.collections(tenant)
@@ -209,7 +242,14 @@ def _fetched(page: str) -> Fetched:
 
 
 def _chunks(text: str) -> list[Chunk]:
-    return [Chunk(0, text, 0, len(text))]
+    return [Chunk(0, text, 0, len(text), _vector(text)[0])]
+
+
+def _vector(text: str) -> Vectors:
+    """Return a unit vector that no other text has."""
+    numbers = np.frombuffer(hashlib.sha256(text.encode()).digest()[:SIZE], dtype=np.int8)
+    vector = numbers.astype(np.float32)
+    return (vector / np.linalg.norm(vector)).astype(np.float32).reshape(1, SIZE)
 
 
 STEPS = st.tuples(
@@ -247,6 +287,8 @@ def test_tenants_never_meet(steps: list[tuple[object, TenantScope, str, str]]) -
     with tempfile.TemporaryDirectory() as folder:
         world = World(folder)
         for step, scope, page, version in steps:
-            step(world, scope, page, _owner(scope) + version)
+            text = _owner(scope) + version
+            step(world, scope, page, text)
+            world.look_near(scope, text)  # so that what is kept of a collection grows stale
         world.check()
-        world.store.close()
+        world.close()

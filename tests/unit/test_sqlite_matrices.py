@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import sqlite3
 import stat
-from contextlib import closing
+from contextlib import closing, nullcontext
 from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -152,6 +153,46 @@ def test_no_file_where_none_can_be(connection: sqlite3.Connection, tmp_path: Pat
         matrix.file(connection, str(tmp_path / "gone"))
     assert matrix.filed == 0
     assert len(matrix.compared(connection, QUESTION)) == ROWS
+
+
+@pytest.mark.parametrize(
+    ("free", "fits"), [(2 * VECTORS.nbytes, True), (2 * VECTORS.nbytes - 1, False)]
+)
+def test_a_file_takes_at_most_half_of_what_is_free(
+    connection: sqlite3.Connection, tmp_path: Path, free: int, fits: bool
+) -> None:
+    """The database has to grow as well."""
+    matrix, asked = Matrix(connection, 1, 0), []
+
+    def told(folder: str) -> int:
+        asked.append(folder)
+        return free
+
+    with nullcontext() if fits else pytest.raises(OSError, match="less than twice") as caught:
+        matrix.file(connection, str(tmp_path), free=told)
+    assert asked == [str(tmp_path)]
+    assert matrix.filed == (VECTORS.nbytes if fits else 0)
+    assert caught is None or caught.value.errno == errno.ENOSPC
+
+
+@pytest.mark.skipif(not hasattr(os, "posix_fallocate"), reason="this system cannot say it early")
+def test_a_full_disk_says_so_before_anything_is_copied(
+    connection: sqlite3.Connection, tmp_path: Path
+) -> None:
+    """Not after a minute, nor when blocks that were promised are written."""
+    import resource
+
+    matrix, read = Matrix(connection, 1, 0), list[str]()
+    connection.set_trace_callback(read.append)
+    limits = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (2 * BLOCK_BYTES, limits[1]))
+    try:
+        with pytest.raises(OSError, match="File too large"):
+            matrix.file(connection, str(tmp_path))
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, limits)
+    assert read == []
+    assert matrix.filed == 0
 
 
 @given(st.sets(st.integers(0, 200)), st.integers(0, 20))

@@ -5,14 +5,17 @@ from __future__ import annotations
 import sqlite3
 import threading
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import closing, contextmanager
-from typing import TYPE_CHECKING
+from contextlib import closing, contextmanager, suppress
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
 
-from collection_search.adapters.stores.sqlite import SQLiteStore
+from collection_search.adapters.stores.sqlite import COLLECTIONS, SQLiteStore
+from collection_search.adapters.stores.sqlite.database import Database
+from collection_search.adapters.stores.sqlite.finding import find
 from collection_search.adapters.stores.sqlite.vectors import VectorCache
+from collection_search.errors import StoreError
 from collection_search.records import TenantScope
 from collection_search.testing.stores.base import axes, chunks, document
 
@@ -26,6 +29,7 @@ ROWS = 2 * 4 * 4
 """Each four float32."""
 MATRIX = FACTS + ROWS
 LOAD = "SELECT chunks.id, document_id"
+COPY = "SELECT vector FROM chunks"
 
 
 def fill(store: SQLiteStore, name: str, *numbers: int) -> None:
@@ -112,12 +116,18 @@ def test_a_changed_collection_is_read_anew(connection: sqlite3.Connection, small
     assert (len(read), cache.bytes, cache.filed_bytes) == (2, *kept)
 
 
-def test_too_large_for_the_disk(connection: sqlite3.Connection) -> None:
-    """Each search reads the vectors from the database then."""
+def test_too_large_for_the_disk(
+    connection: sqlite3.Connection, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Each search reads the vectors from the database then, and the log says why."""
     cache, read = VectorCache(small_bytes=0, max_filed_bytes=ROWS - 1), loads(connection)
     for _ in range(2):
         ask(cache, connection, "a")
     assert (len(read), cache.bytes, cache.filed_bytes) == (1, FACTS, 0)
+    (record,) = caplog.records
+    assert "slower, since no file of" in record.getMessage()
+    assert "all files together may take" in record.getMessage()
+    assert "Divide the collection" in record.getMessage()
 
 
 def test_no_room_for_a_file(
@@ -191,3 +201,115 @@ def test_searches_beside_changes(tmp_path: Path, small: int) -> None:
         for done in searches:
             assert 5 in done.result(timeout=60)
     store.close()
+
+
+@pytest.mark.parametrize(("small", "wait_s"), [(100, 30), (0, 0.5)])
+def test_collections_read_at_once_fit_too(
+    connection: sqlite3.Connection, tmp_path: Path, small: int, wait_s: float
+) -> None:
+    """Room is made among what came meanwhile; and files are made one by one, so nobody meets."""
+    size = MATRIX if small else FACTS
+    cache = VectorCache(small_bytes=small, max_bytes=2 * size, max_filed_bytes=ROWS)
+    meeting = threading.Barrier(3)
+
+    def meet(query: str) -> None:
+        if COPY in query:  # room has been made, nothing is kept yet
+            with suppress(threading.BrokenBarrierError):
+                meeting.wait(wait_s)
+
+    def search(name: str) -> None:
+        with opened(tmp_path) as mine:
+            mine.set_trace_callback(meet)
+            ask(cache, mine, name)
+
+    with ThreadPoolExecutor(3) as pool:
+        for done in [pool.submit(search, name) for name in "abc"]:
+            done.result(timeout=60)
+    assert meeting.broken == (not small)
+    assert 0 < cache.bytes <= 2 * size
+    assert cache.filed_bytes == (0 if small else ROWS)
+
+
+@pytest.mark.parametrize("small", [100, 0])
+@pytest.mark.parametrize("way", ["document", "collection", "tenant", "purge", "close"])
+def test_what_is_deleted_is_not_kept(tmp_path: Path, small: int, way: str) -> None:
+    """At once, without another search; the rest stays."""
+    cache = VectorCache(small_bytes=small)
+    store = SQLiteStore(tmp_path / "collections.db", vectors=cache)
+    mine, theirs = TenantScope("local", "a"), TenantScope("other", "a")
+    for scope in (mine, theirs):
+        store.collections.bind_embedder(scope, "model:4")
+        page = document("page", "tea")
+        store.collections.replace_document(scope, page, chunks("x", "y", vectors=axes(0, 1)))
+        assert len(store.collections.search(scope, "", vector=axes(1))) == 2
+    kept = cache.bytes, cache.filed_bytes
+    if way == "document":
+        assert store.collections.delete_document(mine, "example.com/page")
+    elif way == "collection":
+        store.collections.delete_collection(mine)
+    elif way == "tenant":
+        store.collections.delete_tenant("local")
+    elif way == "purge":
+        store.collections.purge("local", 0)
+    else:
+        store.close()
+    left = 0 if way == "close" else 1
+    assert (cache.bytes, cache.filed_bytes) == (left * kept[0] // 2, left * kept[1] // 2)
+    assert len(store.collections.search(theirs, "", vector=axes(1))) == 2
+    store.close()
+
+
+def test_what_another_process_deleted_goes_with_the_next_search(tmp_path: Path) -> None:
+    """Of whatever collection."""
+    path, cache = tmp_path / "collections.db", VectorCache()
+    store, other = SQLiteStore(path, vectors=cache), SQLiteStore(path)
+    for name in ("a", "b"):
+        fill(store, name, 0, 1)
+        assert len(store.collections.search(TenantScope("local", name), "", vector=axes(1))) == 2
+    assert cache.bytes == 2 * MATRIX
+    other.collections.delete_collection(TenantScope("local", "a"))
+    store.collections.search(TenantScope("local", "b"), "", vector=axes(1))
+    assert cache.bytes == MATRIX
+    other.close()
+    store.close()
+
+
+def test_a_search_that_began_before_a_deletion_leaves_nothing(tmp_path: Path) -> None:
+    """It still sees what was deleted, and is the last to do so."""
+    path, cache = tmp_path / "collections.db", VectorCache()
+    store = SQLiteStore(path, vectors=cache)
+    fill(store, "a", 0, 1)
+    database = Database(path, COLLECTIONS)
+    with cache.reading(database) as connection:
+        assert connection.execute("SELECT count(*) FROM chunks").fetchone()[0] == 2
+        store.collections.delete_tenant("local")
+        ask(cache, connection, "a")
+        assert cache.bytes == MATRIX
+    assert cache.bytes == 0
+    database.close()
+    store.close()
+
+
+@pytest.mark.parametrize("wrong", [float("nan"), float("inf"), 1e39])
+def test_what_is_no_number_is_refused(tmp_path: Path, wrong: float) -> None:
+    """Stored or asked for: it would stand before or behind everything."""
+    store, scope = SQLiteStore(tmp_path / "collections.db"), TenantScope("local", "a")
+    fill(store, "a", 0, 1)
+    vectors: Any = axes(0, 1).astype(np.float64)
+    vectors[1, 2] = wrong
+    with pytest.raises(StoreError, match=r"no finite number.*embedder failed"):
+        store.collections.replace_document(scope, document(), chunks("x", "y", vectors=vectors))
+    with pytest.raises(StoreError, match="no finite number"):
+        store.collections.search(scope, "tea", vector=vectors[1:])
+    assert len(store.collections.search(scope, "", vector=axes(1))) == 2
+    store.close()
+
+
+def test_no_connection_keeps_who_was_asked_for(connection: sqlite3.Connection) -> None:
+    """Idle ones would hold a byte for each chunk."""
+    found = find(
+        connection, 1, "a", axes(1), cache=VectorCache(), limit=5, filters={"host": "example.com"}
+    )
+    assert len(found) == 2
+    with pytest.raises(sqlite3.OperationalError, match="function"):
+        connection.execute("SELECT is_fit(1)")

@@ -10,6 +10,7 @@ from .collections import SQLiteCollections
 from .database import BUSY_TIMEOUT_S, Database, Schema
 from .ledger import SQLiteLedger
 from .staging import SQLiteStaging
+from .vectors import VectorCache
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -40,12 +41,19 @@ class SQLiteStore:
         max_attempts: int = 5,
         clock: Callable[[], float] = time.time,
         busy_timeout_s: float = BUSY_TIMEOUT_S,
+        vectors: VectorCache | None = None,
     ) -> None:
         database = Database(path, COLLECTIONS, busy_timeout_s=busy_timeout_s)
         self.staging = SQLiteStaging(database, clock=clock)
         self.ledger = SQLiteLedger(database, clock=clock, max_attempts=max_attempts)
-        self.collections = SQLiteCollections(database, clock=clock)
-        self.close = database.close
+        self._vectors = VectorCache() if vectors is None else vectors
+        self.collections = SQLiteCollections(database, clock=clock, vectors=self._vectors)
+        self._database = database
+
+    def close(self) -> None:
+        """Close what no call uses, and free the copies of vectors; the next call opens anew."""
+        self._vectors.forget()
+        self._database.close()
 
     @classmethod
     def from_settings(cls, settings: Settings) -> SQLiteStore:

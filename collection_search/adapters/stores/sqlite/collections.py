@@ -23,7 +23,6 @@ from .documents import (
 )
 from .filters import narrowed
 from .finding import find
-from .vectors import VectorCache
 
 if TYPE_CHECKING:
     import sqlite3
@@ -41,6 +40,7 @@ if TYPE_CHECKING:
         Vectors,
     )
     from .database import Database
+    from .vectors import VectorCache
 
 _TIMES: Final = {"first_asked_at", "last_asked_at"}
 
@@ -60,10 +60,16 @@ _INFO = """
 class SQLiteCollections:
     """The collections' content: implements `collection_search.ports.CollectionStore`."""
 
-    def __init__(self, database: Database, *, clock: Callable[[], float]) -> None:
+    def __init__(
+        self,
+        database: Database,
+        *,
+        clock: Callable[[], float],
+        vectors: VectorCache,
+    ) -> None:
         self._database = database
         self._clock = clock
-        self._vectors = VectorCache()
+        self._vectors = vectors
 
     def replace_document(
         self, scope: TenantScope, document: Document, chunks: Sequence[Chunk]
@@ -87,7 +93,7 @@ class SQLiteCollections:
         By words alone it is BM25, with a vector 0.7 z(cosine) + 0.3 z(BM25).
         """
         words = match_query(question)
-        with self._database.read() as connection:
+        with self._vectors.reading(self._database) as connection:
             collection = found_id(connection, scope)
             if collection is None:
                 narrowed(0, filters)
@@ -215,6 +221,7 @@ class SQLiteCollections:
     def _deletion(self) -> Iterator[sqlite3.Connection]:
         with self._database.write() as connection:
             yield connection
+        self._vectors.forget_deleted(self._database)
         self._database.truncate_log()
 
     def remember_question(self, scope: TenantScope, record: QuestionRecord) -> None:

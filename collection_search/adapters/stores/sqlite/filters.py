@@ -10,7 +10,6 @@ from ....errors import InputError
 from ....records import FILTER_KEYS
 
 if TYPE_CHECKING:
-    import sqlite3
     from collections.abc import Mapping
 
     from ....records import Filters
@@ -45,13 +44,6 @@ def narrowed(collection: int, filters: Filters | None) -> Narrowed | None:
     # The index holds all of these but the key, so that no document need be read.
     index = "" if "url_key" in filters else " INDEXED BY documents_by_facts"
     return Narrowed(f"SELECT id FROM documents{index} WHERE {' AND '.join(conditions)}", values)
-
-
-def fitting(connection: sqlite3.Connection, wanted: Narrowed) -> list[int]:
-    """Return the ids of the documents that fit."""
-    plain = connection.cursor()
-    plain.row_factory = None
-    return [document for (document,) in plain.execute(*wanted)]
 
 
 def _condition(key: str, value: Any) -> tuple[str, Mapping[str, Any]]:

@@ -4,20 +4,23 @@ from __future__ import annotations
 
 import heapq
 import json
+import math
 from typing import TYPE_CHECKING, Final
 
 from ....records import StoredChunk
 from .documents import chunk_of, document_of, part_of
-from .filters import fitting, narrowed
-from .vectors import fused
+from .filters import narrowed
 
 if TYPE_CHECKING:
     import sqlite3
     from collections.abc import Callable, Mapping, Sequence
 
     from ....records import Filters, Vectors
+    from .filters import Narrowed
     from .vectors import Cosines, VectorCache
 
+COSINE_WEIGHT: Final = 0.7
+"""Against 0.3 for BM25, both standardised: best of the fusions compared on seven labelled sets."""
 WORD_POOL: Final = 1000
 """Chunks whose words are compared when vectors order them too."""
 
@@ -34,7 +37,7 @@ def find(
 ) -> list[StoredChunk]:
     """Return the collection's best chunks: by BM25, with a vector 0.7 z(cosine) + 0.3 z(BM25)."""
     wanted = narrowed(collection, filters)
-    documents = None if wanted is None else fitting(connection, wanted)
+    documents = None if wanted is None else _fitting(connection, wanted)
     near = None
     if vector is not None:
         near = cache.cosines(connection, collection, vector, documents)
@@ -48,6 +51,12 @@ def find(
     chunks = _chunks(connection, collection, best)
     chunks.sort(key=lambda found: (-found.score, found.document.url_key, found.chunk.ordinal))
     return chunks[:limit]
+
+
+def _fitting(connection: sqlite3.Connection, wanted: Narrowed) -> list[int]:
+    """Return the ids of the documents that fit: one row of JSON takes half as long as many."""
+    row = connection.execute(f"SELECT json_group_array(id) FROM ({wanted.query})", wanted.values)
+    return json.loads(row.fetchone()[0])  # type: ignore[no-any-return]
 
 
 def _is_fit(
@@ -71,7 +80,7 @@ def _by_words(
     limit: int,
     is_fit: Callable[[int], int] | None,
 ) -> dict[int, float]:
-    """Return BM25 by chunk id, higher is better.
+    """Return BM25 by chunk id, higher is better, the best first.
 
     The token only narrows the search; whose chunks they are is checked on the rows. Which ones fit
     is asked before they are scored.
@@ -89,7 +98,38 @@ def _by_words(
         f" WHERE chunk_words MATCH ?{only} ORDER BY score DESC LIMIT ?",
         (f"part : {part_of(collection)} AND {{title body}} : ({words})", limit),
     )
-    return dict(rows)
+    scores = dict(rows)
+    if is_fit is not None:
+        connection.create_function("is_fit", 1, None)  # else an idle connection keeps its ids
+    return scores
+
+
+def fused(words: Mapping[int, float], near: Cosines, limit: int) -> dict[int, float]:
+    """Return 0.7 z(cosine) + 0.3 z(BM25) of the `limit` best by words and the best by vectors.
+
+    `words` is BM25, the best first. A chunk that shares no word with the question has BM25 0.
+
+    >>> import numpy as np
+    >>> from collection_search.adapters.stores.sqlite.vectors import Cosines
+    >>> fused({1: 2.0}, Cosines(np.array([1, 2, 3]), np.array([0.2, 0.8, 0.0])), limit=1)
+    {1: -0.4, 2: 0.4}
+    """
+    best = list(words)[:limit]
+    if not len(near):
+        return {chunk: words[chunk] for chunk in best}
+    pool = sorted({*best, *near.best(limit)})
+    cosines = _standardised(near.of(pool))
+    said = _standardised([words.get(chunk, 0.0) for chunk in pool])
+    return {
+        chunk: round(COSINE_WEIGHT * cosine + (1 - COSINE_WEIGHT) * bm25, 9)
+        for chunk, cosine, bm25 in zip(pool, cosines, said, strict=True)
+    }
+
+
+def _standardised(values: Sequence[float]) -> list[float]:
+    mean = math.fsum(values) / len(values)
+    spread = math.sqrt(math.fsum((value - mean) ** 2 for value in values) / len(values))
+    return [(value - mean) / spread if spread else 0.0 for value in values]
 
 
 def _chunks(

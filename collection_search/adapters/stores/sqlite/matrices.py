@@ -19,7 +19,7 @@ from ....errors import StoreError
 
 if TYPE_CHECKING:
     import sqlite3
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     import numpy as np
     from numpy.typing import NDArray
@@ -34,6 +34,11 @@ SCAN_ALL: Final = 0.25
 """Share of a matrix in memory from which on all of it is compared."""
 FREE_SHARE: Final = 0.5
 """Of the free disk that a file may take: the database has to grow as well."""
+
+
+def free_bytes(folder: str) -> int:
+    """Return what is free on the disk of a folder."""
+    return shutil.disk_usage(folder).free
 
 
 class Matrix:
@@ -69,13 +74,19 @@ class Matrix:
             self._stored(connection, first, vectors[first : first + self._step])
         self._held = vectors
 
-    def file(self, connection: sqlite3.Connection, folder: str) -> None:
+    def file(
+        self,
+        connection: sqlite3.Connection,
+        folder: str,
+        *,
+        free: Callable[[str], int] = free_bytes,
+    ) -> None:
         """Copy the vectors into a file there. Raises OSError when it does not take them."""
         import numpy as np
 
         if not hasattr(os, "preadv"):
             raise OSError(errno.ENOSYS, "this system cannot read at a place of a file")
-        if self.bytes > shutil.disk_usage(folder).free * FREE_SHARE:
+        if self.bytes > free(folder) * FREE_SHARE:
             raise OSError(errno.ENOSPC, f"less than twice {self.bytes} bytes are free")
         with ExitStack() as stack:  # nameless, for this user alone
             file = stack.enter_context(tempfile.TemporaryFile(dir=folder, buffering=0))

@@ -1,13 +1,14 @@
-"""Unit vectors as blobs, compared as one matrix per collection, and joined with the words."""
+"""Unit vectors as blobs, compared as one matrix per collection."""
 
 from __future__ import annotations
 
 import errno
-import heapq
+import json
 import logging
 import math
 import threading
 from collections import OrderedDict
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
@@ -16,15 +17,14 @@ from .matrices import Matrix
 
 if TYPE_CHECKING:
     import sqlite3
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterator, Sequence
 
     import numpy as np
     from numpy.typing import NDArray
 
     from ....records import Vectors
+    from .database import Database
 
-COSINE_WEIGHT: Final = 0.7
-"""Against 0.3 for BM25, both standardised: best of the fusions compared on seven labelled sets."""
 SMALL_BYTES: Final = 8 * 1024 * 1024
 """Of a matrix in memory: 5,000 vectors of 384. In a file they would take a third longer."""
 MAX_BYTES: Final = 64 * 1024 * 1024
@@ -34,6 +34,8 @@ MAX_FILED_BYTES: Final = 2 * 1024**3
 MAX_MATRICES: Final = 256
 LOADS: Final = 16
 """Locks, so that a matrix is read once; two collections may share one."""
+_NO_ROOM: Final = "Make room there, or set COLLECTION_SEARCH_HOME to another folder."
+_TOO_MANY: Final = "Divide the collection, or embed it anew with fewer dimensions."
 
 logger = logging.getLogger(__name__)
 
@@ -84,6 +86,8 @@ class Cosines:
 class VectorCache:
     """The matrices of the collections searched last, each valid until its collection changes.
 
+    One whose collection has changed or is gone is dropped by the next search of any collection.
+
     Those of up to `small_bytes` are in memory, `max_bytes` of them. Larger ones are in nameless
     files beside the database, `max_filed_bytes` of them; where these do not fit or cannot be, each
     search reads the vectors from the database.
@@ -100,7 +104,9 @@ class VectorCache:
         self._max_bytes = max_bytes
         self._max_filed_bytes = max_filed_bytes
         self._matrices: OrderedDict[int, Matrix] = OrderedDict()
-        self._lock = threading.Lock()
+        self._deletions = 0
+        self._lock = threading.RLock()
+        self._filing = threading.Lock()
         self._loading = [threading.Lock() for _ in range(LOADS)]
 
     @property
@@ -115,6 +121,30 @@ class VectorCache:
         with self._lock:
             return sum(matrix.filed for matrix in self._matrices.values())
 
+    def forget(self) -> None:
+        """Drop all: memory and files are free as soon as no search uses them."""
+        with self._lock:
+            self._matrices.clear()
+
+    def forget_deleted(self, database: Database) -> None:
+        """Drop what has changed; to be called when a deletion is committed."""
+        with self._lock:
+            self._deletions += 1
+        with database.read() as connection:
+            self._drop_changed(connection)
+
+    @contextmanager
+    def reading(self, database: Database) -> Iterator[sqlite3.Connection]:
+        """Open a transaction to search in; if it began before a deletion, it leaves nothing."""
+        before = self._deletions
+        try:
+            with database.read() as connection:
+                yield connection
+        finally:
+            if self._deletions != before:
+                with database.read() as connection:
+                    self._drop_changed(connection)
+
     def cosines(
         self,
         connection: sqlite3.Connection,
@@ -124,12 +154,14 @@ class VectorCache:
     ) -> Cosines:
         """Return the cosines of the collection's chunks, all or those of these documents.
 
-        Raises StoreError for a vector of another size than theirs.
+        Raises StoreError for a vector of another size than theirs, or one that is not finite.
         """
         import numpy as np
 
+        one = _finite(vector).reshape(-1)
+        self._drop_changed(connection)
         matrix = self._matrix(connection, collection)
-        ids, one = matrix.ids, np.asarray(vector, dtype=np.float32).reshape(-1)
+        ids = matrix.ids
         if len(ids) and matrix.size != one.size:
             raise StoreError(_other_size(connection, collection, one.size, matrix.size))
         if not len(ids) or (documents is not None and not documents):
@@ -165,14 +197,32 @@ class VectorCache:
         if matrix.bytes <= self._small_bytes:
             self._make_room(matrix.held + matrix.bytes, 0)
             matrix.hold(connection)
-        elif matrix.bytes <= self._max_filed_bytes:
-            self._make_room(matrix.held, matrix.bytes)
-            self._file(connection, matrix)
+            self._keep(collection, matrix)
         else:
-            self._make_room(matrix.held, 0)
-        with self._lock:
-            self._matrices[collection] = matrix
+            with self._filing:  # one by one, so that each finds the room that the others left
+                self._file(connection, matrix)
+                self._keep(collection, matrix)
         return matrix
+
+    def _keep(self, collection: int, matrix: Matrix) -> None:
+        with self._lock:
+            self._make_room(matrix.held, matrix.filed)  # others came meanwhile
+            self._matrices[collection] = matrix
+
+    def _drop_changed(self, connection: sqlite3.Connection) -> None:
+        """Drop the matrices whose collection has changed since, or is gone."""
+        with self._lock:
+            kept = list(self._matrices)
+        rows = connection.execute(
+            "SELECT id, changes FROM collections WHERE id IN (SELECT value FROM json_each(?))",
+            (json.dumps(kept),),
+        )
+        changes = {row["id"]: row["changes"] for row in rows}
+        with self._lock:
+            for collection in kept:
+                matrix = self._matrices.get(collection)
+                if matrix is not None and matrix.changes < changes.get(collection, math.inf):
+                    del self._matrices[collection]
 
     def _make_room(self, held: int, filed: int) -> None:
         """Forget what was searched longest ago, until so many bytes more are within the limits."""
@@ -188,18 +238,27 @@ class VectorCache:
 
     def _file(self, connection: sqlite3.Connection, matrix: Matrix) -> None:
         database = connection.execute("PRAGMA database_list").fetchone()["file"]
+        if matrix.bytes > self._max_filed_bytes:
+            limit = f"all files together may take {self._max_filed_bytes >> 20}"
+            _warn(matrix, database, limit, _TOO_MANY)
+            return
+        self._make_room(matrix.held, matrix.bytes)
         try:
             if not database:
                 raise FileNotFoundError(errno.ENOENT, "the database is in memory")
             matrix.file(connection, str(Path(database).parent))
         except OSError as error:
-            logger.warning(
-                "Searching by vectors is slower, since no file of %d MiB can be kept beside %s"
-                " (%s). Make room there, or set COLLECTION_SEARCH_HOME to another folder.",
-                matrix.bytes >> 20,
-                database,
-                error,
-            )
+            _warn(matrix, database, str(error), _NO_ROOM)
+
+
+def _warn(matrix: Matrix, database: str, reason: str, advice: str) -> None:
+    logger.warning(
+        "Searching by vectors is slower, since no file of %d MiB can be kept beside %s (%s). %s",
+        matrix.bytes >> 20,
+        database,
+        reason,
+        advice,
+    )
 
 
 def _other_size(connection: sqlite3.Connection, collection: int, asked: int, stored: int) -> str:
@@ -212,8 +271,22 @@ def _other_size(connection: sqlite3.Connection, collection: int, asked: int, sto
 
 
 def to_blob(vector: NDArray[np.float32] | None) -> bytes | None:
-    """Return the vector as little-endian float32."""
-    return None if vector is None else vector.astype("<f4").tobytes()
+    """Return the vector as little-endian float32. Raises StoreError when it is not finite."""
+    return None if vector is None else _finite(vector).astype("<f4").tobytes()
+
+
+def _finite(vector: NDArray[np.float32]) -> NDArray[np.float32]:
+    """Return float32: a number that this cannot hold, or that is none, would spoil every order."""
+    import numpy as np
+
+    with np.errstate(over="ignore"):  # said below
+        one = np.asarray(vector, dtype=np.float32)
+    if not np.isfinite(one).all():
+        raise StoreError(
+            "A vector holds what is no finite number (NaN or infinity): its embedder failed."
+            " Embed the text again; if it stays so, use another model."
+        )
+    return one
 
 
 def from_blob(blob: bytes | None) -> NDArray[np.float32] | None:
@@ -223,30 +296,3 @@ def from_blob(blob: bytes | None) -> NDArray[np.float32] | None:
     import numpy as np
 
     return np.frombuffer(blob, dtype="<f4")
-
-
-def fused(words: Mapping[int, float], near: Cosines, limit: int) -> dict[int, float]:
-    """Return 0.7 z(cosine) + 0.3 z(BM25) of the `limit` best by words and the best by vectors.
-
-    A chunk that shares no word with the question has BM25 0.
-
-    >>> import numpy as np
-    >>> fused({1: 2.0}, Cosines(np.array([1, 2, 3]), np.array([0.2, 0.8, 0.0])), limit=1)
-    {1: -0.4, 2: 0.4}
-    """
-    best = heapq.nlargest(limit, words, key=words.__getitem__)
-    if not len(near):
-        return {chunk: words[chunk] for chunk in best}
-    pool = sorted({*best, *near.best(limit)})
-    cosines = _standardised(near.of(pool))
-    said = _standardised([words.get(chunk, 0.0) for chunk in pool])
-    return {
-        chunk: round(COSINE_WEIGHT * cosine + (1 - COSINE_WEIGHT) * bm25, 9)
-        for chunk, cosine, bm25 in zip(pool, cosines, said, strict=True)
-    }
-
-
-def _standardised(values: Sequence[float]) -> list[float]:
-    mean = math.fsum(values) / len(values)
-    spread = math.sqrt(math.fsum((value - mean) ** 2 for value in values) / len(values))
-    return [(value - mean) / spread if spread else 0.0 for value in values]
