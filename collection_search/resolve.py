@@ -8,7 +8,7 @@ import os
 import threading
 import time
 from collections import OrderedDict
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, Literal
 
 from pydantic import SecretStr
 
@@ -19,6 +19,7 @@ from .ports.searching import provider_name
 from .resilience import ProviderGuard, Quota, guard_of, key_id
 from .resilience.periods import period_name
 from .settings import ProviderAccess
+from .settings.mistakes import meant
 
 if TYPE_CHECKING:
     from .ports import Embedder
@@ -42,8 +43,26 @@ _adapters: OrderedDict[tuple[Settings, registry.Group, str], Any] = OrderedDict(
 _lock = threading.Lock()
 
 
+async def refuse_unknown_choices(
+    settings: Settings, *fields: Literal["default_provider", "fallback_provider"]
+) -> None:
+    """Raise ConfigError for a provider that these settings name and that there is not."""
+    for field in fields:
+        vendor = (getattr(settings, field) or "").partition(":")[0]
+        if vendor and vendor not in registry.BUILTIN["search"]:
+            try:
+                await offload(class_of, "search", vendor)  # third parties' names stand in files
+            except ConfigError as error:
+                raise ConfigError(f"The setting {field} cannot be used. {error}") from error
+
+
 async def auto_provider(settings: Settings) -> tuple[str, str]:
-    """Return the search provider that `auto` stands for, and why."""
+    """Return the search provider that `auto` stands for, and why.
+
+    Raises ConfigError for a `default_provider` that there is not; one that only lacks something,
+    such as its key, is passed over.
+    """
+    await refuse_unknown_choices(settings, "default_provider")
     preferred, reason = settings.default_provider, ""
     if preferred:
         try:
@@ -97,6 +116,19 @@ def made(settings: Settings, group: registry.Group, name: str) -> Any:
         kept = _adapters.setdefault(key, adapter)
         _make_room(group)
     return kept
+
+
+def class_of(group: registry.Group, vendor: str) -> Any:
+    """Return what has the name. Raises ConfigError with all that there are, and the nearest."""
+    try:
+        return registry.load(group, vendor)
+    except ConfigError as error:
+        known = registry.names(group)
+        if vendor in known:  # it is there, and something else is wrong with it
+            raise
+        instead = meant(vendor, known).removeprefix("; d")
+        told = f" D{instead}" if instead else ""
+        raise ConfigError(f"{error}{told}") from error
 
 
 def _known(key: tuple[Settings, registry.Group, str]) -> Any:
@@ -212,7 +244,7 @@ def _built(settings: Settings, group: registry.Group, name: str) -> Any:
     if model and group in ("models", "embeddings") and vendor not in registry.names(group):
         langchain = registry.load(group, "langchain")  # it knows many vendors' packages
         return langchain.from_vendor(settings, vendor=vendor, model=model)
-    build = getattr(registry.load(group, vendor), "from_settings", None)
+    build = getattr(class_of(group, vendor), "from_settings", None)
     if build is None:
         raise ConfigError(f"{vendor!r} cannot be named: give the live object in Python.")
     if not model:

@@ -116,14 +116,22 @@ class RecordingCassette(Cassette):
             try:
                 told = _ENCODERS[kind](outcome)
             except InputError as error:
-                unusable = SearchProviderBadResponse if kind == "search" else ModelError
-                outcome = unusable(f"{by}: {error}")
+                outcome = _of_no_use(kind, f"{by}: {error}")
             else:
                 vectors = {name: told.pop(name) for name in ("vectors",) if name in told}
                 return {"answer": self._scrubber.scrubbed(told) | vectors}
         if isinstance(outcome, CancelledError):  # most likely the time was over
             outcome = TimeoutError("the call was cut off")
         return {"error": self._scrubber.scrubbed(failure(outcome))}
+
+
+def _of_no_use(kind: str, message: str) -> CollectionSearchError:
+    """Return the error of a part that is wrong itself: no provider gave it a status."""
+    if kind != "search":
+        return ModelError(message)
+    error = SearchProviderBadResponse(message)
+    error.http_status = None
+    return error
 
 
 class RecordedSearch:

@@ -7,7 +7,7 @@ import threading
 from collections import deque
 from typing import TYPE_CHECKING, Any, Final
 
-from ..errors import InputError, SearchProviderError
+from ..errors import InputError, SearchProviderError, SearchProviderInvalidQuery
 from ..exchanges import (
     read_embedded_answer,
     read_failure,
@@ -34,6 +34,10 @@ _READERS: Final[Mapping[str, Callable[[Any], Any]]] = {
     "embed": read_embedded_answer,
 }
 _SHOWN_CHARS: Final = 120
+
+
+class NotRecordedError(InputError, SearchProviderInvalidQuery):
+    """A search that the recording does not hold: nobody was asked, so nobody can send a bill."""
 
 
 class ReplayingCassette(Cassette):
@@ -96,7 +100,8 @@ class ReplayingCassette(Cassette):
             outcomes = self._outcomes.get(key)
             if outcomes is None:
                 self._missing.append(what)
-                raise InputError(
+                missing = NotRecordedError if kind == "search" else InputError
+                raise missing(
                     f"{self.path.name} holds no {what} by {by}. The question, the model or the"
                     " options differ from the recorded ones: ask as then, or record anew."
                 )

@@ -55,6 +55,19 @@ class Commands(typer.core.TyperGroup):
         """Return the sub-command, or None when there is none of that name."""
         return _command(cmd_name) if cmd_name in COMMANDS else None
 
+    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
+        """Return the sub-command with its arguments. Raises naming the nearest one."""
+        import difflib
+
+        try:
+            return super().resolve_command(ctx, args)
+        except _UsageError as error:
+            if near := difflib.get_close_matches(args[0], COMMANDS, n=1):
+                raise type(error)(
+                    f"No such command '{args[0]}'. Did you mean '{near[0]}'?"
+                ) from error
+            raise
+
 
 app = typer.Typer(cls=Commands, add_completion=False, rich_markup_mode=None)
 

@@ -47,20 +47,29 @@ def ask(
     for passage in passages if not as_json else ():
         _show(passage, screen)
     if not passages:
-        screen.fail(_why_nothing(context, collection))
+        screen.fail(_why_nothing(context, collection, tenant))
         raise typer.Exit(ExitCode.NOTHING_FOUND)
 
 
-def _why_nothing(context: SearchContext, collection: str) -> str:
+def _why_nothing(context: SearchContext, collection: str, tenant: str | None) -> str:
+    from .findings import command
+
     store = asyncio.run(context.storage()).collections
     known = (info for info in store.collections(context.tenant()) if info.collection == collection)
     info = next(known, None)
     if info is None or info.documents:
         return f"No passage of {collection!r} shares a word with the question; try others."
-    return (
-        f"{collection!r} holds no documents yet; {info.waiting} pages wait to be fetched or"
-        " ingested, 'collection-search worker' does what can be done."
-    )
+    parts = [f"{collection!r} holds no documents."]
+    if info.waiting:
+        waits = "1 page waits" if info.waiting == 1 else f"{info.waiting} pages wait"
+        parts.append(f"{waits} to be fetched or ingested: 'collection-search worker' does it.")
+    if info.failed:
+        pages = "1 page" if info.failed == 1 else f"{info.failed} pages"
+        told = command("ingest", "failed", collection=collection, tenant=tenant)
+        parts.append(f"{pages} could not be ingested: {told!r} says why.")
+    if len(parts) == 1:
+        parts.append("Ingest pages first, by 'run --auto-ingest' or 'ingest add'.")
+    return " ".join(parts)
 
 
 def _show(passage: Passage, screen: Screen) -> None:

@@ -45,11 +45,13 @@ def doctor(
     Nothing is spent without --spend, and what is not set up is not contacted.
     """
     from ..context import SearchContext
+    from ..resolve import refuse_unknown_choices
     from ..settings import Settings
     from ..tools.doctor.diagnosis import diagnose
 
     screen = Screen(as_json=as_json)
     context = SearchContext(settings=Settings.load())
+    asyncio.run(refuse_unknown_choices(context.using(), "fallback_provider"))
     found = asyncio.run(diagnose(context, provider=provider, spend=spend))
     if as_json:
         chosen = {"name": found.provider, "reason": found.reason}

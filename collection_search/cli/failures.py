@@ -37,7 +37,8 @@ class UsageError(CollectionSearchError):
     def __init__(self, error: Any) -> None:
         path = error.ctx.command_path if error.ctx else "collection-search"
         problem = error.format_message().strip().rstrip(".")
-        super().__init__(f"{problem}. See '{path} --help'.")
+        end = "" if problem.endswith("?") else "."
+        super().__init__(f"{problem}{end} See '{path} --help'.")
 
 
 class Interrupted(CollectionSearchError):  # noqa: N818 - an end, not a mistake

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import shlex
-from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any, Final
 
-from .. import registry
 from ..costs import dollars
 from ..errors import CostLimitReached
 from .failures import ExitCode
@@ -14,13 +12,10 @@ from .failures import ExitCode
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
+NOTHING_FOUND: Final = "Nothing was found. Use other words, or another source with --provider."
 _TOO_DEAR: Final = CostLimitReached.__name__
 HEADER: Final = "  #  score  similarity  heuristics  title"
 _INDENT: Final = " " * 5
-_NOT_LIVE: Final = {"offline", "langchain"}
-"""Adapters that no name in the settings makes live: the default, and the wrapper of objects."""
-_PACKAGES: Final = {"ddgs": "ddgs", "local": "fastembed"}
-"""What the extras of these names install."""
 _ANSWERS: Final = {
     "k_generate_strategy": ("plan", "plans"),
     "k_parallel_web_search": ("search", "searches"),
@@ -41,6 +36,8 @@ def searched(output: Mapping[str, Any]) -> Iterator[str]:
     embedder = output["telemetry"]["nodes"].get("k_embedding_rank", {}).get("embedder")
     if embedder == "lexical":
         yield "Similarity: lexical, from the words alone (no embedding model is set)"
+    elif embedder and _unreached(output):
+        yield f"Similarity: none, since {embedder} failed"
     elif embedder:
         yield f"Similarity: {embedder}"
     yield from _cost(output["telemetry"])
@@ -179,6 +176,19 @@ def _degraded(output: Mapping[str, Any]) -> str:
     return f"{facts['embedder']} could not embed every page: similarity counts as 0 for some"
 
 
+def _unreached(output: Mapping[str, Any]) -> str:
+    """Return why no page gets a full score, and what to do; blank unless the embedder failed."""
+    if "embedding_degraded" not in output["flags"] or _was_too_dear(output, "k_embedding_rank"):
+        return ""
+    facts = output["telemetry"]["nodes"]["k_embedding_rank"]
+    if not (error := facts.get("error")):
+        return ""
+    return (
+        f"{facts['embedder']} failed, and without similarities no page gets a full score. {error}"
+        " Run it again when the model answers, or with --embeddings lexical."
+    )
+
+
 def verdict(
     output: Mapping[str, Any], *, waited: bool, fetches: bool = True
 ) -> tuple[ExitCode, str | None]:
@@ -192,11 +202,9 @@ def verdict(
         case "search_failed":
             return ExitCode.PROVIDER_FAILED, f"The search failed. {cause}"
         case "no_candidates":
-            return ExitCode.NOTHING_FOUND, (
-                "Nothing was found. Use other words, or another source with --provider."
-            )
+            return ExitCode.NOTHING_FOUND, NOTHING_FOUND
         case "auto_ingest_failed_quality_threshold":
-            return ExitCode.NOTHING_FOUND, f"Nothing was ingested. {cause}"
+            return ExitCode.NOTHING_FOUND, f"Nothing was ingested. {_unreached(output) or cause}"
         case "auto_ingest_trigger_failed":
             return ExitCode.INGESTION_FAILED, cause
         case "auto_ingest_triggered":
@@ -212,7 +220,10 @@ def _ingestion_verdict(
         cause = receipt["error"]["message"]
         return ExitCode.INGESTION_FAILED, f"The ingestion stopped; {_WORKER} goes on. {cause}"
     if failed := status["failed"]:
-        return ExitCode.INGESTION_FAILED, f"{failed} of {receipt['count']} pages failed, see above."
+        return ExitCode.INGESTION_FAILED, (
+            f"{failed} of {receipt['count']} pages failed, see above. 'collection-search ingest"
+            " failed' lists what was given up, 'ingest retry-failed' tries it again."
+        )
     left = status["pending"] + (status["to_fetch"] if fetches else 0)
     if waited and left:
         return ExitCode.INGESTION_FAILED, f"The ingestion takes too long; {_WORKER} goes on."
@@ -246,30 +257,6 @@ def _is_searchable(status: Mapping[str, Any] | None) -> bool:
 
 def _is_waiting(status: Mapping[str, Any] | None) -> bool:
     return status is None or bool(status["pending"] or status["to_fetch"])
-
-
-def going_live(output: Mapping[str, Any]) -> Iterator[str]:
-    """Yield the settings that replace what the run did without a provider or a model."""
-    embedder = output["telemetry"]["nodes"].get("k_embedding_rank", {}).get("embedder")
-    parts: list[tuple[str, str, registry.Group, bool]] = [
-        ("PROVIDER", "searches the web", "search", output["search"]["provider"] == "offline"),
-        ("MODEL", "plans the queries", "models", output["strategy"]["model"] is None),
-        ("EMBEDDINGS", "ranks by meaning", "embeddings", embedder == "lexical"),
-    ]
-    if any(is_missing for *_, is_missing in parts):
-        yield "To go live, set in the environment, with the vendor's key (see README):"
-    for name, aim, group, is_missing in parts:
-        if is_missing:
-            yield f"  COLLECTION_SEARCH_{name:<10}  {aim} ({_available(group)})"
-
-
-def _available(group: registry.Group) -> str:
-    """Return which adapters can be used as things are, and which want an extra first."""
-    known = [one for one in registry.names(group) if one not in _NOT_LIVE]
-    wanting = [one for one in known if one in _PACKAGES and find_spec(_PACKAGES[one]) is None]
-    installed = ", ".join(one for one in known if one not in wanting) or "none"
-    extras = "".join(f"; {one} with the extra [{one}]" for one in wanting)
-    return f"installed: {installed}{extras}"
 
 
 def command(*words: str, **options: str | None) -> str:

@@ -12,7 +12,6 @@ from ..errors import CollectionSearchError
 from .failures import Interrupted
 from .findings import (
     HEADER,
-    going_live,
     ingested,
     next_steps,
     score_rows,
@@ -20,6 +19,7 @@ from .findings import (
     verdict,
     warnings,
 )
+from .live import going_live
 from .pipeline import Pipeline
 from .prepare import flushed, ready_provider
 from .stopping import terminable
@@ -96,7 +96,11 @@ class Job:
                     pipeline.show(chunk)
                 else:
                     final = chunk
-        return dict(output_of(final))
+        output: dict[str, Any] = dict(output_of(final))
+        if self.context.cassette and self.context.cassette.missing:  # nobody was asked for it
+            nothing = {"cost_usd": 0.0, "cost_complete": True}
+            output["telemetry"] = {**output["telemetry"], **nothing}
+        return output
 
     def _ingested(self) -> None:
         """Add the ticket's status, after waiting for it to settle if that is wanted.

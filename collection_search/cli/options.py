@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, Any
+import logging
+from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import typer
 
 if TYPE_CHECKING:
     from ..context import SearchContext
+    from ..settings import Settings
+
+_LOGGER: Final = logging.getLogger(__name__)
 
 Collection = Annotated[str, typer.Option("--collection", "-c", help="Name of the collection.")]
 Tenant = Annotated[
@@ -36,6 +40,7 @@ def search_context(**choices: Any) -> SearchContext:
 
     settings = Settings.load()
     settings.prepared_home()
+    _warn_of_half_a_tracing(settings)
     try:
         return SearchContext(settings=settings, **choices)
     except ValidationError as error:
@@ -43,3 +48,10 @@ def search_context(**choices: Any) -> SearchContext:
         option = str(item["loc"][0]).removesuffix("_id").replace("ranking_profile", "profile")
         problem = item["msg"].removeprefix("Value error, ")
         raise InputError(f"--{option} {item['input']!r} cannot be used: {problem}.") from error
+
+
+def _warn_of_half_a_tracing(settings: Settings) -> None:
+    has_secret = bool(settings.langfuse_secret_key) or "langfuse" in settings.stored_keys
+    if bool(settings.langfuse_public_key) != has_secret and settings.langfuse_tracing:
+        missing = "LANGFUSE_PUBLIC_KEY" if has_secret else "LANGFUSE_SECRET_KEY"
+        _LOGGER.warning("nothing is traced: %s is missing", missing)

@@ -39,12 +39,19 @@ def ready_provider(context: SearchContext, screen: Screen) -> SearchProvider:
 
     In the main thread, where Ctrl-C ends it at once: an index is built whole or not at all.
     """
-    provider = asyncio.run(context.search_provider())
+    provider = asyncio.run(_provider(context))
     prepare = getattr(provider.adapter, "prepare", None)
     if callable(prepare):
         with screen.bar("Indexing the documentation on this machine") as advance:
             prepare(advance)
     return provider
+
+
+async def _provider(context: SearchContext) -> SearchProvider:
+    from ..resolve import refuse_unknown_choices
+
+    await refuse_unknown_choices(context.using(), "default_provider", "fallback_provider")
+    return await context.search_provider()
 
 
 def agreed(

@@ -69,14 +69,13 @@ def run(
 
     Without a key or a server it searches the documentation on this machine.
     """
-    from ..text import normalize_query
     from .estimate import show_estimate
     from .job import Job
 
     screen, cassette = Screen(as_json=as_json), cassette_of(record, replay)
     job = Job(
         given={
-            "question": normalize_query(question),
+            "question": _asked(question),
             "collection_scope": collection,
             "quality_mode": quality_mode,
             "max_candidates": max_candidates,
@@ -103,3 +102,16 @@ def run(
         return
     job.run()
     raise typer.Exit(ended(cassette, job.told(), screen))
+
+
+def _asked(question: str) -> str:
+    """Return the question as it is searched. Raises InputError for one without a word."""
+    from ..errors import InvalidQueryError
+    from ..text import normalize_query
+
+    try:
+        return normalize_query(question)
+    except InvalidQueryError as error:
+        raise InvalidQueryError(
+            "The question is empty or holds search operators only; add a word to search for."
+        ) from error

@@ -9,6 +9,7 @@ import typer
 
 from .cassettes import Record, Replay, cassette_of, ended
 from .failures import ExitCode
+from .findings import NOTHING_FOUND
 from .options import AsJson, Provider, Tenant, search_context
 from .prepare import flushed, ready_provider
 from .screen import Screen
@@ -27,7 +28,7 @@ from .search_wishes import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
 
     from ..context import SearchContext
     from ..contracts import WebSearchResponse
@@ -58,7 +59,10 @@ def search(
     replay: Replay = None,
     as_json: AsJson = False,
 ) -> None:
-    """Search once, without ranking and without keeping anything."""
+    """Search once, without ranking and without a collection.
+
+    The answer is used again for an hour, unless the setting answer_cache_s says otherwise.
+    """
     from ..text import normalize_query
     from ..tools.searching.route import reason_of
 
@@ -94,7 +98,15 @@ def search(
     else:
         show_applied(applied, screen)
         _show(response, screen)
-    raise typer.Exit(ended(cassette, _judged(response, screen), screen))
+    narrowing = {
+        "--freshness": freshness,
+        "--include": restrict,
+        "--exclude": exclude,
+        "--topic": topic,
+        "--language": language,
+        "--country": country,
+    }
+    raise typer.Exit(ended(cassette, _judged(response, narrowing, screen), screen))
 
 
 async def _search(
@@ -141,12 +153,16 @@ def _show(response: WebSearchResponse, screen: Screen) -> None:
         screen.line(f"     {result.snippet}", style="dim")
 
 
-def _judged(response: WebSearchResponse, screen: Screen) -> ExitCode:
+def _judged(
+    response: WebSearchResponse, narrowing: Mapping[str, object], screen: Screen
+) -> ExitCode:
     if response.outcome.decision == "error":
         error = response.outcome.meta["error"]
         screen.fail(f"The search failed ({response.outcome.rationale}). {error['message']}")
         return ExitCode.PROVIDER_FAILED
     if not response.results:
-        screen.fail("Nothing was found. Use other words, or another source with --provider.")
+        narrowed = [flag for flag, given in narrowing.items() if given]
+        instead = f" Or leave out {', '.join(narrowed)}." if narrowed else ""
+        screen.fail(NOTHING_FOUND + instead)
         return ExitCode.NOTHING_FOUND
     return ExitCode.DONE

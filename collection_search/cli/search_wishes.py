@@ -42,6 +42,11 @@ _FLAGS: Final = {
 }
 """Where a flag is not called as the option is."""
 
+_PROBLEMS: Final = {
+    "country": "give two letters, such as DE",
+    "language": "give two letters, such as de",
+}
+
 
 def search_options(
     *,
@@ -74,7 +79,7 @@ def search_options(
     except ValidationError as error:
         item = error.errors(include_url=False)[0]
         name = str(item["loc"][0])
-        problem = item["msg"].removeprefix("Value error, ")
+        problem = _PROBLEMS.get(name) or item["msg"].removeprefix("Value error, ")
         flag = _FLAGS.get(name, f"--{name}")
         raise InputError(f"{flag} {item['input']!r} cannot be used: {problem}.") from error
     return NO_OPTIONS if wished == NO_OPTIONS else wished

@@ -16,6 +16,7 @@ from .failures import Interrupted
 from .options import search_context
 from .prepare import flushed
 from .screen import Screen
+from .tally import Tally
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -40,18 +41,22 @@ def worker(
 ) -> None:
     """Fetch and ingest what waits in the ledger, until interrupted.
 
-    With --once the exit code is 5 when pages could not be ingested.
+    Each page that cannot be ingested is named, and a sum ends each stretch of work. With --once
+    the exit code is 5 when pages could not be ingested.
     """
     from ..tools.ingest import engine_for
 
     screen, context = Screen(), search_context()
+    tally = Tally(screen)
+    context.store = tally.watching(asyncio.run(context.storage()))
     engine = asyncio.run(engine_for(context))
     before = engine.buried
     relieve_collector()
     with flushed(context), _stop_signals() as stop:
         screen.note("Ingesting what waits in the ledger. Ctrl-C ends it and loses nothing.")
-        _work(engine, stop, once=once)
+        _work(engine, stop, tally, once=once)
         engine.stop()
+        tally.tell()
     if stop.by == signal.SIGINT:
         raise Interrupted(STOPPED)
     if once and (failed := engine.buried - before):
@@ -69,9 +74,10 @@ class _Stop(threading.Event):
         self.set()
 
 
-def _work(engine: IngestionEngine, stop: _Stop, *, once: bool) -> None:
+def _work(engine: IngestionEngine, stop: _Stop, tally: Tally, *, once: bool) -> None:
     while not stop.is_set():
         if engine.drain(timeout_s=LOOK_S):
+            tally.tell()
             if once:
                 return
             stop.wait(IDLE_S)

@@ -46,6 +46,9 @@ QUOTA_USED_UP: Final = Failure(
     type="insufficient_quota",
     code="insufficient_quota",
 )
+_NO_REPLY: Final = (
+    'No reply is scripted for this double: give it one, as in OpenAIServer({"queries": ["a"]}).'
+)
 SERVER_ERROR: Final = Failure(
     500, "The server had an error while processing your request.", type="server_error"
 )
@@ -90,6 +93,10 @@ class ReceivedRequest:
 
 class OpenAIServer:
     """The server, running inside a `with` block; replies in order, the last one repeated.
+
+    A reply to the model that plans searches is `{"queries": ["first", "second", "third"]}`; without
+    any, chat fails and embeddings work. Any key is taken. Give the client `base_url` as its
+    address (`OPENAI_BASE_URL`).
 
     The vectors of its embeddings come from the words of the texts and are not of unit length;
     replies for embeddings stand in their place.
@@ -188,7 +195,7 @@ class OpenAIServer:
             if request.method in self.refuses:
                 return _refusal(request.method)
             if not self._replies:
-                return Failure(500, "No reply is scripted for this double.")
+                return Failure(500, _NO_REPLY)
             return self._in_turn("chat", self._replies)
 
     def _in_turn(self, kind: str, replies: Sequence[Reply]) -> Reply:

@@ -80,7 +80,9 @@ class ProviderServer:
     """The server, running inside a `with` block; keeps connections alive as vendors do.
 
     `dialect` is a name of `DIALECTS` or any `Dialect`. Its made-up index has pages about "asyncio"
-    (45), "sqlite" (7), "python" (230) and "markup" (1), and nothing about anything else.
+    (45), "sqlite" (7), "python" (230) and "markup" (1), and nothing about anything else. Give the
+    adapter `base_url` as its address (`TAVILY_BASE_URL` and the like) and `key` as its key; any
+    other key is refused. `fail("throttled")` and the other names of `failures` make it fail.
     """
 
     def __init__(self, dialect: str | Dialect) -> None:
@@ -98,6 +100,11 @@ class ProviderServer:
     def base_url(self) -> str:
         """Scheme, host and port, to which the vendor's documented path is appended."""
         return f"http://127.0.0.1:{self._listener.server_port}"
+
+    @property
+    def key(self) -> str:
+        """The one key that is accepted."""
+        return self.dialect.key
 
     @property
     def connections(self) -> int:

@@ -20,7 +20,7 @@ from ..contracts import (
 )
 from ..errors import ConfigError, SearchProviderError, StoreError, WebSearchError
 from ..keys import variable_of
-from ..resolve import adapter_of
+from ..resolve import adapter_of, class_of, refuse_unknown_choices
 from ..service_contract import Attempt, SearchRequest, SearchResponse, ServiceSearchResult
 from ..settings import ProviderAccess, Settings
 from ..text import normalize_query
@@ -63,10 +63,11 @@ class WebSearchService:
         self._reader = reader
 
     def initialize(self, credentials: Credentials = None, provider: str | None = None) -> bool:
-        """Return whether the provider can be used with these credentials, and use it if so.
+        """Return False for credentials that cannot be used, else use the provider from now on.
 
-        Their form is checked, and at the provider itself where that is free. Raises ConfigError
-        for a provider that there is not. Blocks.
+        Their form is checked, and at the provider itself where that is free; one that cannot be
+        reached has not refused them. After False all is as before. Raises ConfigError for a
+        provider that there is not. Blocks.
         """
         return run_blocking(self.ainitialize(credentials, provider))
 
@@ -74,10 +75,8 @@ class WebSearchService:
         self, credentials: Credentials = None, provider: str | None = None
     ) -> bool:
         """Return the same as `initialize`."""
-        from .. import registry
-
         name = provider or self._settings.default_provider or FIRST_PROVIDER
-        await offload(registry.load, "search", name)
+        await offload(class_of, "search", name.partition(":")[0])
         try:
             settings = _with(self._settings, name, credentials)
             adapter = await adapter_of(settings, "search", name)
@@ -129,6 +128,7 @@ class WebSearchService:
     async def _route(
         self, context: SearchContext, options: SearchOptions, account: Account
     ) -> SearchRoute:
+        await refuse_unknown_choices(self._settings, "default_provider", "fallback_provider")
         return await search_route(
             context,
             max_results=options.max_results or 1,

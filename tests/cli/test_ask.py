@@ -71,4 +71,20 @@ def test_a_collection_without_documents_says_so(command: Invoke) -> None:
     store.close()
     ended = command("ask", "What is asyncio?", "--collection", "web")
     assert ended.code == 3
-    assert "holds no documents yet; 1 pages wait" in ended.complaints[0]
+    assert "holds no documents. 1 page waits" in ended.complaints[0]
+
+
+def test_a_collection_whose_pages_failed_says_so(run: Invoke, command: Invoke) -> None:
+    """No worker helps them: the command that tells why is named, and nothing else."""
+    import sqlite3
+
+    from collection_search.context import process_settings
+
+    run("--auto-ingest", "--no-wait", "--top-k", "2")
+    with sqlite3.connect(process_settings().collections_path) as database:
+        database.execute("DELETE FROM staged")
+    database.close()
+    command("worker", "--once")
+    (complaint,) = command("ask", QUESTION, "--collection", "py").complaints
+    assert "2 pages could not be ingested: 'collection-search ingest failed --" in complaint
+    assert "worker" not in complaint

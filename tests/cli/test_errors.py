@@ -60,6 +60,7 @@ def test_a_number_out_of_range(command: Invoke, option: str, value: str) -> None
     ("options", "says"),
     [
         (("--provider", "nix"), "no search adapter called 'nix'. Known: "),
+        (("--provider", "tavilly"), "Did you mean tavily?"),
         (("--provider", "keyless"), "KEYLESS_API_KEY is not set"),
         (("--model", "gpt-4o-mini"), "provider:model, for example openai:gpt-4o-mini. Known: "),
         (("--embeddings", "ada"), "example openai:text-embedding-3-small; or lexical"),
@@ -76,6 +77,30 @@ def test_a_number_out_of_range(command: Invoke, option: str, value: str) -> None
 def test_a_choice_that_cannot_be(command: Invoke, options: tuple[str, str], says: str) -> None:
     """Unknown names and missing keys are told before anything is searched."""
     one_sentence(command(*RUN, *options, "--json"), says=says)
+
+
+@pytest.mark.parametrize("name", ["DEFAULT_PROVIDER", "FALLBACK_PROVIDER"])
+@pytest.mark.parametrize("start", [("search", QUESTION), RUN], ids=["search", "run"])
+def test_a_provider_of_the_settings_that_there_is_not(
+    command: Invoke, monkeypatch: pytest.MonkeyPatch, name: str, start: tuple[str, ...]
+) -> None:
+    """It is an error even where another one could be taken; the nearest name is told."""
+    monkeypatch.setenv(f"COLLECTION_SEARCH_{name}", "bravee")
+    ended = command(*start, "--json")
+    one_sentence(ended, says=f"The setting {name.lower()} cannot be used. ")
+    assert "Did you mean brave?" in ended.err
+
+
+def test_a_command_that_there_is_not(command: Invoke) -> None:
+    """The nearest one is told."""
+    (complaint,) = command("colections").complaints
+    assert "No such command 'colections'. Did you mean 'collections'? See" in complaint
+
+
+def test_half_a_tracing_is_told(command: Invoke, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The key that is missing is named."""
+    monkeypatch.setenv("LANGFUSE_PUBLIC_KEY", "pk-1")
+    assert "LANGFUSE_SECRET_KEY is missing" in command("collections").err
 
 
 def test_a_model_without_a_key(command: Invoke) -> None:

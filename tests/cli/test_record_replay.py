@@ -77,6 +77,16 @@ def test_another_question_is_a_wrong_input(run: Invoke, again: Invoke, tape: str
     assert "record anew" in complaint
 
 
+def test_what_is_not_recorded_costs_nothing(run: Invoke, again: Invoke, tape: str) -> None:
+    """Nobody was asked, so nothing is spent, and nothing is unknown."""
+    run(*RECORDED, "--record", tape)
+    ended = again("--json", question="How do I cook soup?")
+    assert ended.code == 2
+    telemetry = ended.json["telemetry"]
+    assert (telemetry["cost_usd"], telemetry["cost_complete"]) == (0.0, True)
+    assert "Cost" not in again(question="How do I cook soup?").out
+
+
 def test_one_search_is_recorded_and_replayed(command: Invoke, tape: str) -> None:
     """The sub-command `search` has both options; its JSON says what was replayed."""
     live = command("search", "asyncio", "--provider", "scripted", "--record", tape, "--json")

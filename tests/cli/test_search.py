@@ -104,3 +104,21 @@ def test_a_wrong_option_is_named(command: Invoke, flags: tuple[str, ...], named:
     assert ended.code == 2
     assert named in ended.complaints[0]
     assert len(ended.complaints) == 1
+
+
+def test_what_narrowed_a_search_that_found_nothing_is_told(command: Invoke) -> None:
+    """Leaving it out may help more than other words."""
+    wishes = ("--freshness", "month", "--language", "de")
+    ended = command("search", "asyncio", "--provider", "empty", *wishes)
+    assert ended.code == 3
+    assert ended.complaints[0].endswith("Or leave out --freshness, --language.")
+    assert "leave out" not in command("search", "asyncio", "--provider", "empty").err
+
+
+def test_a_country_is_two_letters(command: Invoke) -> None:
+    """The sentence says what is wanted."""
+    ended = command("search", "asyncio", "--country", "germany")
+    assert ended.code == 2
+    assert ended.complaints[0].endswith(
+        "--country 'germany' cannot be used: give two letters, such as DE."
+    )

@@ -28,6 +28,13 @@ def test_every_tenants_pages_are_ingested(run: Invoke, command: Invoke) -> None:
         assert "py                  2" in command("collections", "--tenant", tenant).out
 
 
+def test_what_was_done_is_told(run: Invoke, command: Invoke) -> None:
+    """A sum ends the work."""
+    run("--auto-ingest", "--no-wait", "--top-k", "2")
+    assert "2 pages: 2 new.\n" in command("worker", "--once").err
+    assert "new" not in command("worker", "--once").err
+
+
 def test_pages_that_failed_are_5(run: Invoke, command: Invoke) -> None:
     """How many could not be ingested and why the first; what failed earlier is not told again."""
     run("--auto-ingest", "--no-wait", "--top-k", "2")
@@ -40,6 +47,8 @@ def test_pages_that_failed_are_5(run: Invoke, command: Invoke) -> None:
     assert "Pages that could not be ingested: 2. https://docs.example.com/asyncio/" in complaint
     assert "no longer staged" in complaint
     assert "Nothing is left" not in ended.err
+    assert ended.err.count("warning: py: https://docs.example.com/") == 2
+    assert "2 pages: 2 failed.\n" in ended.err
     assert command("worker", "--once").code == 0
 
 

@@ -19,10 +19,12 @@ from collection_search.contracts import SearchAdapterResponse
 from collection_search.errors import (
     InputError,
     ModelError,
+    SearchProviderError,
     SearchProviderQuotaExceeded,
 )
 from collection_search.options import SearchOptions
 from collection_search.ports import BaseSearchAdapter, Embedder, QueryModel, QueryPlan
+from collection_search.resilience.guard import MAY_BE_BILLED
 from collection_search.testing import (
     FakeClock,
     ScriptedAdapter,
@@ -382,7 +384,7 @@ def test_an_answer_of_another_form_plays_as_the_worker_judged_it(path: Path) -> 
         error = response.outcome.meta["error"]
         told.append((response.outcome.rationale, error["kind"], error["http_status"]))
         assert "dict" in error["message"]
-    assert told == [("provider_bad_response", "SearchProviderBadResponse", 502)] * 2
+    assert told == [("provider_bad_response", "SearchProviderBadResponse", None)] * 2
 
 
 class Hanging(ScriptedAdapter):
@@ -484,8 +486,10 @@ async def test_what_is_not_there_is_named(path: Path) -> None:
     model, embedder = replay.model(None), replay.embedder(None)
     assert model is not None
     assert embedder is not None
-    with pytest.raises(InputError, match="no search for 'a' with max_results 5 by mine"):
+    with pytest.raises(InputError, match="no search for 'a' with max_results 5 by mine") as caught:
         search(replay, "a")
+    assert isinstance(caught.value, SearchProviderError)
+    assert caught.value.code not in MAY_BE_BILLED
     with pytest.raises(InputError, match=r"no plan of 3 queries for 'b \[email\]' and 'p' by m"):
         await model.plan("b jane@example.com", purpose="p", count=3)
     with pytest.raises(InputError, match="no vectors of 2 texts, the first 'c' by scripted:64"):

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from collection_search.cli import findings
+from collection_search.cli import live
 from collection_search.cli.findings import (
     command,
     ingested,
@@ -160,10 +160,29 @@ def test_what_lacks_its_extra_is_not_installed(monkeypatch: pytest.MonkeyPatch) 
         "search": {"provider": "offline"},
         "strategy": {"model": "openai:x"},
     }
-    monkeypatch.setattr(findings, "find_spec", lambda _: None)
-    _, provider, embeddings = findings.going_live(output)
+    monkeypatch.setattr(live, "find_spec", lambda _: None)
+    _, provider, embeddings = live.going_live(output)
     assert "; ddgs with the extra [ddgs])" in provider
     assert "ddgs," not in provider
     assert embeddings.endswith("(installed: openai; local with the extra [local])")
-    monkeypatch.setattr(findings, "find_spec", lambda _: object())
-    assert list(findings.going_live(output))[2].endswith("(installed: local, openai)")
+    monkeypatch.setattr(live, "find_spec", lambda _: object())
+    assert list(live.going_live(output))[2].endswith("(installed: local, openai)")
+    assert not list(live.going_live(output | {"search": {"provider": "tavily"}}))
+
+
+def test_an_embedder_out_of_reach_is_the_cause() -> None:
+    """Nothing can reach a threshold then: no other words would help."""
+    facts = {"embedder": "openai:m", "error": "It cannot be reached."}
+    ended = output("auto_ingest_failed_quality_threshold") | {
+        "flags": ["embedding_degraded"],
+        "telemetry": {"nodes": {"k_embedding_rank": facts}},
+    }
+    ended["ingestion"] = {"error": {"message": "Ask more precisely."}}
+    code, sentence = verdict(ended, waited=True)
+    assert code == 3
+    assert sentence is not None
+    assert "openai:m failed" in sentence
+    assert "It cannot be reached." in sentence
+    assert "precisely" not in sentence
+    facts |= {"error": None}
+    assert verdict(ended, waited=True)[1] == "Nothing was ingested. Ask more precisely."

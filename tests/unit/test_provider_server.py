@@ -548,3 +548,11 @@ def test_what_a_request_asks_for():
         "wikipedia": ProviderRequest("GET", "/", {"srlimit": "7"}, {}),
     }
     assert {DIALECTS[name]().rows_asked(request) for name, request in size.items()} == {7}
+
+
+@pytest.mark.parametrize("name", DIALECTS)
+def test_failures_are_short_to_look_at(name: str) -> None:
+    """Whatever is sent: a person prints them all."""
+    failures = ProviderServer(name).failures
+    assert max(len(repr(failure)) for failure in failures.values()) < 400
+    assert repr(Reply(500, b"x" * 7, mishap="cut")) == "Reply(500, 7 bytes, mishap='cut')"

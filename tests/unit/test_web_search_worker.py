@@ -391,6 +391,10 @@ def test_a_wrong_type_is_a_bad_response(search, answer):
     outcome = search(Careless()).outcome
     assert outcome.rationale == "provider_bad_response"
     assert "Careless returned" in outcome.meta["error"]["message"]
+    assert (
+        "SearchAdapterResponse(results=[...], status_code=200)" in outcome.meta["error"]["message"]
+    )
+    assert outcome.meta["error"]["http_status"] is None  # nobody sent one
 
 
 def test_secrets_are_masked_in_messages_spans_and_logs(search, spans, caplog):

@@ -51,9 +51,9 @@ class ProviderRequest:
     """The JSON value of a POST."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class Reply:
-    """One answer, or what happens in place of it."""
+    """One answer, or what happens in place of it: `Reply.of_json(value)`, `Reply.of_text(...)`."""
 
     status: int
     body: bytes = b""
@@ -63,6 +63,12 @@ class Reply:
     """Blanks that are sent before the body; no memory holds them."""
     shows_request: bool = False
     """The request's address and headers follow the body, as on many error pages."""
+
+    def __repr__(self) -> str:
+        """Return the status and sizes: a body may be as long as an answer that breaks a client."""
+        parts = [str(self.status), f"{self.padding + len(self.body)} bytes"]
+        parts += [f"mishap={self.mishap!r}"] if self.mishap else []
+        return f"Reply({', '.join(parts)})"
 
     @classmethod
     def of_json(cls, value: Any, status: int = 200, **headers: str) -> Reply:
