@@ -22,6 +22,12 @@ Provider = Annotated[
     str | None,
     typer.Option("--provider", help="Search provider; auto takes the first usable one."),
 ]
+MaxCost = Annotated[
+    float | None,
+    typer.Option(
+        "--max-cost", min=0, metavar="USD", help="Ceiling of what it may cost, in dollars."
+    ),
+]
 UnaskedPaid = Annotated[bool, typer.Option("--yes", help="Do not ask before an embedder is paid.")]
 AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON object and nothing else.")]
 

@@ -8,7 +8,8 @@ import typer
 
 from .add import working
 from .failures import ExitCode
-from .options import AsJson, Provider, Tenant, search_context
+from .findings import cost_line
+from .options import AsJson, MaxCost, Provider, Tenant, search_context
 from .prepare import ready_provider
 from .screen import Screen
 from .stored import Name, found
@@ -26,11 +27,13 @@ def refresh(
         bool, typer.Option("--no-search", help="Look at the known pages only: it costs nothing.")
     ] = False,
     provider: Provider = None,
+    max_cost: MaxCost = None,
     tenant: Tenant = None,
     as_json: AsJson = False,
 ) -> None:
     """Ask a collection's questions again and look at its pages again."""
-    context, screen = search_context(tenant_id=tenant, provider=provider), Screen(as_json=as_json)
+    screen = Screen(as_json=as_json)
+    context = search_context(tenant_id=tenant, provider=provider, max_cost_usd=max_cost)
     found(name, context)
     with working(context):
         if not no_search:
@@ -42,7 +45,7 @@ def refresh(
     if as_json:
         screen.json(report.model_dump())
     else:
-        for line in lines(report):
+        for line in lines(report, limit=None if no_search else context.cost_limit()):
             screen.line(line)
     for page in [*report.failed, *report.unread]:
         screen.warn(f"{page.url}: {page.error}")
@@ -52,7 +55,7 @@ def refresh(
     raise typer.Exit(_code(report))
 
 
-def lines(report: RefreshReport) -> Iterator[str]:
+def lines(report: RefreshReport, *, limit: float | None = None) -> Iterator[str]:
     """Yield the report for people.
 
     >>> from collection_search.graphs.refresh import RefreshReport
@@ -76,6 +79,9 @@ def lines(report: RefreshReport) -> Iterator[str]:
         yield f"{'returned' if url in report.returned else 'new':<8} {url}"
     for kind in ("changed", "gone"):
         yield from (f"{kind:<8} {url}" for url in getattr(report, kind))
+    if providers := sorted({asked.provider for asked in report.questions if asked.provider}):
+        yield f"Searched: {', '.join(providers)}"
+    yield from cost_line(report.cost_usd, limit=limit, is_complete=report.cost_complete, spared=[])
 
 
 _KINDS = ("new", "changed", "unchanged", "gone")

@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from .cassettes import Record, Replay, cassette_of, ended
-from .options import AsJson, Collection, Provider, Tenant, search_context
+from .options import AsJson, Collection, MaxCost, Provider, Tenant, search_context
 from .screen import Screen
 
 app = typer.Typer(add_completion=False, rich_markup_mode=None)
@@ -54,10 +54,7 @@ def run(
     no_wait: Annotated[
         bool, typer.Option("--no-wait", help="Leave the ingestion to 'collection-search worker'.")
     ] = False,
-    max_cost: Annotated[
-        float | None,
-        typer.Option(min=0, metavar="USD", help="Ceiling of what the run may cost, in dollars."),
-    ] = None,
+    max_cost: MaxCost = None,
     estimate: Annotated[
         bool, typer.Option("--estimate", help="Tell what the run would cost, and end.")
     ] = False,

@@ -5,12 +5,14 @@ from __future__ import annotations
 import time
 from typing import TYPE_CHECKING, Any, Final
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, computed_field
 
 from ..bridge import offload, run_blocking
 from ..context import SearchContext
+from ..costs import total_cost
 from ..errors import CollectionSearchError, InputError
 from ..masking import told
+from ..resolve import remembered_embedder
 from ..tools.ingest import engine_for, wait
 from ..tools.retrieve import scope_of
 from .collection_search import CollectionSearchGraph
@@ -37,6 +39,10 @@ class AskedAgain(BaseModel):
     outcome: str
     """The graph's, or `failed`."""
     error: str | None = None
+    provider: str | None = None
+    cost_usd: float = 0.0
+    """As far as it is known."""
+    cost_complete: bool = True
 
 
 class FailedPage(BaseModel):
@@ -69,6 +75,18 @@ class RefreshReport(BaseModel):
     left: list[str] = Field(default_factory=list)
     """Pages that were not done in time; workers go on with them."""
 
+    @computed_field  # type: ignore[prop-decorator]
+    @property
+    def cost_usd(self) -> float:
+        """What asking the questions cost, as far as it is known."""
+        return total_cost(asked.cost_usd for asked in self.questions)
+
+    @computed_field  # type: ignore[prop-decorator]
+    @property
+    def cost_complete(self) -> bool:
+        """Whether all of it is known."""
+        return all(asked.cost_complete for asked in self.questions)
+
 
 def refresh(
     collection: str,
@@ -85,7 +103,9 @@ def refresh(
     then; every stored page that was fetched is looked at again, by a conditional request where its
     site knows such; pages that vanished leave the collection, are asked for once more after 7 days
     and then ever more seldom, at last every 180 days, and come back as `returned`; pages that were
-    given up before they were stored are left alone. `on_progress` gets how many pages are done, of
+    given up before they were stored are left alone. The context's ceiling of cost is for all
+    questions together; they are ranked with the embedder that filled the collection, unless the
+    context names another. `on_progress` gets how many pages are done, of
     how many. Works inside a running event loop too, which it blocks: see `arefresh`.
 
     Raises InputError for a collection that is not there, ConfigError, StoreError. A question or
@@ -125,8 +145,9 @@ async def arefresh(
     tickets = [(await offload(store.ledger.refetch, scope, url_keys=keys)).ticket_id]
     engine.start()
     asked: list[AskedAgain] = []
+    ranking = await _as_filled(store, scope, context) if ask else context
     for record in await offload(store.collections.questions, scope) if ask else ():
-        again, ticket = await _asked(record, context, collection)
+        again, ticket = await _asked(record, _within(ranking, asked), collection)
         asked.append(again)
         tickets += [ticket] if ticket else []
     rows = await offload(_settled, tickets, context, timeout_s, on_progress)
@@ -162,6 +183,27 @@ def _fetched(store: Storage, scope: TenantScope, keys: Sequence[str]) -> list[st
     ]
 
 
+async def _as_filled(store: Storage, scope: TenantScope, context: SearchContext) -> SearchContext:
+    """Return the context with the embedder that the collection remembers, if it names none."""
+    if context.embeddings is not None:
+        return context
+    infos = await offload(store.collections.collections, scope.tenant_id)
+    filled = {info.collection: info.embedder for info in infos}.get(scope.collection)
+    if filled is None:
+        return context
+    embedder = await offload(remembered_embedder, context.using(), filled)
+    return context.model_copy(update={"embeddings": embedder}) if embedder else context
+
+
+def _within(context: SearchContext, asked: Sequence[AskedAgain]) -> SearchContext:
+    """Return the context with what is left of its ceiling."""
+    limit = context.cost_limit()
+    if limit is None:
+        return context
+    spent = total_cost(one.cost_usd for one in asked)
+    return context.model_copy(update={"max_cost_usd": max(0.0, limit - spent)})
+
+
 async def _asked(
     record: QuestionRecord, context: SearchContext, collection: str
 ) -> tuple[AskedAgain, str | None]:
@@ -176,7 +218,15 @@ async def _asked(
     receipt = output["ingestion"] or {}
     failures = [*(output["search"] or {}).get("errors", ()), receipt.get("error")]
     why = next((failure["message"] for failure in failures if failure), None)
-    asked = AskedAgain(question=record.question, outcome=output["outcome"], error=why)
+    telemetry = output["telemetry"] or {}
+    asked = AskedAgain(
+        question=record.question,
+        outcome=output["outcome"],
+        error=why,
+        provider=(output["search"] or {}).get("provider"),
+        cost_usd=telemetry.get("cost_usd", 0.0),
+        cost_complete=telemetry.get("cost_complete", True),
+    )
     return asked, receipt.get("ticket")
 
 
