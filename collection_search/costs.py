@@ -177,7 +177,7 @@ class RunBudget:
                 raise CostLimitReached(
                     f"The ceiling of {dollars(self._limit)} does not allow a call of about"
                     f" {dollars(float(f'{price:.2g}'))} after {dollars(self._spent)}:"
-                    " raise max_cost_usd."
+                    " raise max_cost_usd, in the command --max-cost."
                 )
             self._spent += price
 

@@ -243,7 +243,14 @@ class CostLimitReached(CollectionSearchError, RuntimeError):  # noqa: N818 - an 
 
 
 class ModelError(CollectionSearchError, RuntimeError):
-    """A chat or embedding model failed or answered with something unusable."""
+    """A chat or embedding model failed or answered with something unusable.
+
+    `may_be_billed` is False where no answer was made: the key was refused, nobody was there.
+    """
+
+    def __init__(self, message: str = "", *, may_be_billed: bool = True) -> None:
+        super().__init__(message)
+        self.may_be_billed = may_be_billed
 
 
 class StoreError(CollectionSearchError, RuntimeError):

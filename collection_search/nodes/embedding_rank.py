@@ -177,7 +177,8 @@ async def _compared(texts: Texts, embedder: Embedder, at: Stage) -> Measured:
         logger.warning("embedding failed, similarities count as 0", exc_info=loggable(error))
         cause = told(str(error)) or type(error).__name__
         nothing = [math.nan] * (len(texts.all) - 1)
-        return Measured(nothing, input_tokens=None, cost_usd=None, error=cause)
+        cost = None if getattr(error, "may_be_billed", True) else 0.0
+        return Measured(nothing, input_tokens=None, cost_usd=cost, error=cause)
     return Measured(
         similarities,
         input_tokens=embedded.input_tokens,

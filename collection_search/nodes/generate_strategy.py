@@ -91,8 +91,9 @@ def _failed(
     kind = type(error).__name__
     message = told(str(error)) or kind
     at.span.fail(kind, message)
-    cost = 0.0 if isinstance(error, CostLimitReached) else None
-    if cost is None:
+    is_refused = isinstance(error, CostLimitReached)
+    cost = 0.0 if is_refused or not getattr(error, "may_be_billed", True) else None
+    if not is_refused:
         logger.warning("query planning failed: deterministic queries", exc_info=loggable(error))
     at.account.spent("chat", model, cost)
     facts = {"model": model, "error": message, "cost_usd": cost}

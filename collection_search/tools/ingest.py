@@ -310,7 +310,7 @@ def _status(store: Storage, tenant_id: str, ticket_id: str) -> TicketStatus:
     status = store.ledger.status(tenant_id, ticket_id)
     if status is None:
         raise InputError(
-            f"There is no ticket {ticket_id} of tenant {tenant_id}: its collection was deleted,"
-            " or it is in another database."
+            f"There is no ticket {ticket_id} of tenant {tenant_id}: it is another tenant's, its"
+            " collection was deleted, or it is in another database."
         )
     return status

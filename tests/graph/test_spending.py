@@ -155,6 +155,14 @@ def test_a_model_that_fails_may_have_cost_something(context: SearchContext) -> N
     assert (total.kind, total.group, total.unpriced) == ("chat", "gpt-4o-mini", 1)
 
 
+def test_models_that_cannot_be_reached_cost_nothing(world: PaidWorld) -> None:
+    """Nothing was worked on: the run's cost is known, and only the searches are in the books."""
+    result = world.ask(settings={"openai_base_url": "http://127.0.0.1:9/v1"})
+    assert result["flags"] == ["strategy_fallback", "embedding_degraded"]
+    assert result["telemetry"]["cost_complete"]
+    assert [row[0] for row in booked(world)] == ["search"]
+
+
 def test_what_was_spent_before_an_error_is_booked(world: PaidWorld) -> None:
     """The search was paid for although the ranking could not even begin."""
     with pytest.raises(ConfigError):

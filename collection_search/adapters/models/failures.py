@@ -59,7 +59,7 @@ def model_error(
         cause = cause.rpartition("cannot be reached: ")[2]
     what = _SENTENCES[kind].format(where=remedies, timeout_s=timeout_s, cause=cause)
     answer = f" (HTTP {status})" if status else ""
-    return ModelError(f"{subject}{answer} {what}")
+    return ModelError(f"{subject}{answer} {what}", may_be_billed=kind not in _UNBILLED)
 
 
 def status_of(error: Exception) -> int | None:
@@ -87,6 +87,10 @@ _SENTENCES: Final[dict[Kind, str]] = {
     "other": "failed: {cause}.",
 }
 
+_UNBILLED: Final[frozenset[Kind]] = frozenset(
+    {"key", "model", "throttled", "quota", "address", "elsewhere", "down"}
+)
+"""Nothing was worked on, as with search providers that fail so."""
 _OF_FORM: Final = (ValueError, LookupError, TypeError)
 _NO_MONEY: Final = re.compile(
     r"insufficient[_ ](?:quota|balance|funds|credits?)|credit balance|out of credits", re.IGNORECASE

@@ -112,11 +112,15 @@ async def embedded(
 ) -> Embedded:
     """Return or raise what the embedder does, with its cost in the account's books.
 
-    A call that failed may be on the bill: its cost is not known.
+    A call that failed may be on the bill: its cost is not known, unless the error says otherwise.
     """
-    tokens = None
+    tokens: int | None = None
     try:
         answer = await embedder.embed(texts)
+    except ModelError as error:
+        tokens = None if error.may_be_billed else 0
+        raise
+    else:
         tokens = answer.input_tokens
         return answer
     finally:

@@ -300,7 +300,7 @@ def _is_lasting(error: Exception) -> bool:
 
 def _cause(error: Exception) -> str:
     if isinstance(error, FetchError):
-        way_out = _ALLOWED if error.reason == "blocked_address" else ""
+        way_out = _ALLOWED if error.reason in {"blocked_address", "blocked_host"} else ""
         return told(f"{error.reason}: {error}{way_out}")
     said = str(error) if isinstance(error, CollectionSearchError) else repr(error)
     return told(said)
