@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 
 from ...errors import ModelError
+from ...text import plain
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -23,7 +24,7 @@ def sound(texts: Sequence[str]) -> list[str]:
     >>> sound(["a task", "", "x" * 9_000])[:2], len(sound(["x" * 9_000])[0])
     (['a task', ' '], 8000)
     """
-    return [text[:MAX_CHARS].encode(errors="replace").decode() or " " for text in texts]
+    return [plain(text[:MAX_CHARS]) or " " for text in texts]
 
 
 def unit_vectors(rows: Any, *, count: int, subject: str, dimension: int | None = None) -> Vectors:
