@@ -9,12 +9,12 @@ from langgraph.graph import END, START, StateGraph
 from ..bridge import run_blocking
 from ..context import SearchContext
 from ..errors import CollectionSearchError, IngestError
+from ..ingestion_state import IngestionOutput, IngestionState
 from ..inputs import IngestionInput
 from ..nodes.acquire import acquire
 from ..nodes.ingest_candidates import ingest_candidates
 from ..nodes.select_candidates import select_candidates
 from ..nodes.stage_candidates import stage_candidates
-from ..state import IngestionOutput, IngestionState
 from ..tickets import Ticket
 from .faces import BothFaces, Choice, checked, unobserved
 

@@ -19,14 +19,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from ..contracts import SearchResult, WebSearchResponse
+    from ..ingestion_state import AcquiredPage, AcquireUpdate, IngestionFlag, IngestionOutcome
     from ..inputs import IngestionInput
-    from ..state import (
-        AcquiredPage,
-        AcquireUpdate,
-        IngestionFlag,
-        IngestionOutcome,
-        SearchReport,
-    )
+    from ..state import SearchReport
 
 logger = logging.getLogger(__name__)
 

@@ -16,7 +16,7 @@ from .receipts import receipt_of, refusal_of
 from .stage import Stage, stage
 
 if TYPE_CHECKING:
-    from ..state import IngestionState, StartUpdate
+    from ..ingestion_state import IngestionState, StartUpdate
     from ..tickets import Ticket
 
 logger = logging.getLogger(__name__)

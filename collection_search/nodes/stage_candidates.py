@@ -9,7 +9,7 @@ from ..records import TenantScope
 from .stage import Stage, stage
 
 if TYPE_CHECKING:
-    from ..state import IngestionOutcome, IngestionState, StageUpdate
+    from ..ingestion_state import IngestionOutcome, IngestionState, StageUpdate
 
 
 @stage("k_stage")

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from collection_search import Settings
-    from collection_search.state import IngestionOutput
+    from collection_search.ingestion_state import IngestionOutput
 
 SEARCH = {"source": "search", "query": "asyncio timeout", "collection_scope": "docs"}
 LISTED = {
