@@ -33,8 +33,8 @@ class DroppedPage(TypedDict):
     reason: Literal["snippet_too_short", "beyond_max_results"]
 
 
-class IngestionState(TypedDict):
-    """Everything that the universal ingestion graph knows while it runs."""
+class IngestionWish(TypedDict):
+    """The validated input."""
 
     source: Literal["search", "preselected"] | None
     mode: Literal["acquire_only", "acquire_and_ingest"]
@@ -43,6 +43,10 @@ class IngestionState(TypedDict):
     max_results: int
     min_snippet_chars: int
     selection: Literal["top_k", "all"]
+
+
+class IngestionState(IngestionWish):
+    """Everything that the universal ingestion graph knows while it runs."""
 
     ids: RunIds
     search: SearchReport | None
@@ -69,16 +73,9 @@ class IngestionOutput(TypedDict):
     telemetry: Telemetry
 
 
-class AcquireUpdate(TypedDict):
+class AcquireUpdate(IngestionWish):
     """`k_acquire`: the validated input, the pages, and a clean slate for the rest."""
 
-    source: Literal["search", "preselected"] | None
-    mode: Literal["acquire_only", "acquire_and_ingest"]
-    collection_scope: str
-    query: str | None
-    max_results: int
-    min_snippet_chars: int
-    selection: Literal["top_k", "all"]
     search: SearchReport | None
     candidates: list[AcquiredPage]
     dropped: list[DroppedPage]

@@ -24,13 +24,12 @@ def going_live(output: Mapping[str, Any]) -> Iterator[str]:
     if output["search"]["provider"] != "offline":
         return
     embedder = output["telemetry"]["nodes"].get("k_embedding_rank", {}).get("embedder")
+    yield "To go live, set in the environment, with the vendor's key (see README):"
     parts: list[tuple[str, str, registry.Group, bool]] = [
-        ("PROVIDER", "searches the web", "search", output["search"]["provider"] == "offline"),
+        ("PROVIDER", "searches the web", "search", True),
         ("MODEL", "plans the queries", "models", output["strategy"]["model"] is None),
         ("EMBEDDINGS", "ranks by meaning", "embeddings", embedder == "lexical"),
     ]
-    if any(is_missing for *_, is_missing in parts):
-        yield "To go live, set in the environment, with the vendor's key (see README):"
     for name, aim, group, is_missing in parts:
         if is_missing:
             yield f"  COLLECTION_SEARCH_{name:<10}  {aim} ({_available(group)})"

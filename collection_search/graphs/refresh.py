@@ -187,8 +187,7 @@ async def _as_filled(store: Storage, scope: TenantScope, context: SearchContext)
     """Return the context with the embedder that the collection remembers, if it names none."""
     if context.embeddings is not None:
         return context
-    infos = await offload(store.collections.collections, scope.tenant_id)
-    filled = {info.collection: info.embedder for info in infos}.get(scope.collection)
+    filled = await offload(store.collections.embedder, scope)
     if filled is None:
         return context
     embedder = await offload(remembered_embedder, context.using(), filled)
