@@ -21,11 +21,11 @@ import numpy as np
 from fit_scoring import DENSE_RIDGE, RELEVANT_SHARE, Samples, fit_dense, measured, medians
 from pools import load_off_topic, load_sets
 
-from collection_search.anchors import anchors
-from collection_search.evaluation import REFUSED_BELOW, SERVED_AT, table
-from collection_search.heuristics import judge
-from collection_search.lexicon import words
-from collection_search.scoring import EMBEDDING_SHARE, HEURISTIC_SHARE, Page
+from collection_search.ranking.anchors import anchors
+from collection_search.ranking.heuristics import judge
+from collection_search.ranking.lexicon import words
+from collection_search.ranking.metrics import REFUSED_BELOW, SERVED_AT, table
+from collection_search.ranking.scoring import EMBEDDING_SHARE, HEURISTIC_SHARE, Page
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from fit_scoring import Array
     from pools import Pool
 
-    from collection_search.scoring import Calibration
+    from collection_search.ranking.scoring import Calibration
 
 STEP: Final = 0.03
 """How far the medians of anchors may lie from those of pools."""

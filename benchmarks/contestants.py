@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from environment import keep_to_cores
 
-from collection_search.collector import relieve_collector
+from collection_search.runtime.gc import relieve_collector
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Awaitable, Callable, Mapping

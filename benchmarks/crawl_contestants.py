@@ -21,14 +21,14 @@ from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any, Final
 
 import aiohttp
+from collection_search.adapters.crawl.extract.formats.formats import extract
+from collection_search.adapters.crawl.extract.formats.pool import Extraction
+from collection_search.adapters.crawl.fetch.fetcher.fetcher import FetchPolicy, SafeFetcher
 from crawl_site import BIG, mixed_page, page, urls
 from crawl_stalls import stalls
 
-from collection_search.adapters.crawl.extract import extract
-from collection_search.adapters.crawl.extraction import Extraction
-from collection_search.adapters.crawl.fetch import FetchPolicy, SafeFetcher
 from collection_search.adapters.crawl.reader import PageReader
-from collection_search.collector import relieve_collector
+from collection_search.runtime.gc import relieve_collector
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Sequence
@@ -188,7 +188,7 @@ class Engine(Both):
     def _ingested(self, count: int) -> int:
         from collection_search import SearchContext, Settings
         from collection_search.adapters.stores.sqlite import SQLiteStore
-        from collection_search.bridge import run_blocking
+        from collection_search.runtime.concurrency import run_blocking
         from collection_search.tools.ingest import engine_for, ingest
 
         with TemporaryDirectory() as home:

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Final
 import world
 from environment import keep_to_cores
 
-from collection_search.testing.hostile_site.documents import pdf
+from collection_search.testing.hostile_site.file_types import pdf
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -9,7 +9,7 @@ from contextlib import asynccontextmanager, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from collection_search.bridge import on_portal
+from collection_search.runtime.concurrency import on_portal
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable, Iterator

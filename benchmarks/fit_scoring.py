@@ -1,4 +1,4 @@
-"""Fit the calibrations of `collection_search.scoring`: python benchmarks/fit_scoring.py POOLS.
+"""Fit the calibrations of `ranking.scoring`: python benchmarks/fit_scoring.py POOLS.
 
 Prints the two lines that the module holds. The logistic is fitted inside the whole score, so that
 the score itself, not only its embedding side, speaks of the probability of relevance.
@@ -17,9 +17,9 @@ import numpy as np
 from numpy.typing import NDArray
 from pools import Pool, load_off_topic, load_sets
 
-from collection_search.heuristics import judge
-from collection_search.scoring import EMBEDDING_SHARE, Calibration
-from collection_search.similarity import LexicalSimilarity
+from collection_search.ranking.heuristics import judge
+from collection_search.ranking.scoring import EMBEDDING_SHARE, Calibration
+from collection_search.ranking.similarity import LexicalSimilarity
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -23,26 +23,26 @@ from datetime import date
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import urlsplit
 
+from collection_search.contracts.search.options import NO_OPTIONS, SearchOptions
+from collection_search.contracts.search.prices import usd
+from collection_search.contracts.search.search import SearchAdapterResponse
 from langchain_core.documents import Document
 from langchain_core.messages import ToolMessage
 
-from collection_search import registry
 from collection_search.adapters.http import HttpRequest, HttpResponse
 from collection_search.adapters.search.ddgs import DdgsSearch
 from collection_search.adapters.search.google import GoogleSearchAdapter
 from collection_search.adapters.search.langchain_shapes import UnknownShapeError, rows_of
-from collection_search.contracts import SearchAdapterResponse
-from collection_search.costs import usd
+from collection_search.cassette.codec import search_answer
 from collection_search.errors import SearchProviderBadResponse, SearchProviderError
-from collection_search.exchanges import search_answer
-from collection_search.options import NO_OPTIONS, SearchOptions
+from collection_search.settings import registry
 from collection_search.testing.provider_server import DIALECTS
 from collection_search.testing.providers.google import ENGINE_ID
-from collection_search.testing.providers.pages import found as pages
+from collection_search.testing.providers.sample_index import found as pages
 from collection_search.testing.providers.wire import KEY, ProviderRequest
-from collection_search.tools.searching.answers import checked
-from collection_search.tools.searching.attempts import cost_of
-from collection_search.tools.searching.rows import valid_results
+from collection_search.tools.search.attempts import cost_of
+from collection_search.tools.search.normalize import valid_results
+from collection_search.tools.search.responses import checked
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

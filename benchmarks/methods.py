@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, TypeAlias
 import numpy as np
 from fit_scoring import RELEVANT_SHARE, Array, Samples, fit_dense, fit_lexical, measured, minimised
 
-from collection_search.evaluation import Method, by_bm25, by_cosine, by_score
+from collection_search.ranking.metrics import Method, by_bm25, by_cosine, by_score
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from collection_search.evaluation import PAIRINGS, Pool, derangement
-from collection_search.scoring import Page
+from collection_search.ranking.metrics import PAIRINGS, Pool, derangement
+from collection_search.ranking.scoring import Page
 
 if TYPE_CHECKING:
     from pathlib import Path

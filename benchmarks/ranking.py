@@ -18,7 +18,7 @@ from fit_scoring import Array, medians
 from methods import PerSet, compared
 from pools import Pool, cut, load_off_topic, load_sets
 
-from collection_search.evaluation import (
+from collection_search.ranking.metrics import (
     PAIRINGS,
     Gate,
     best,
@@ -28,7 +28,7 @@ from collection_search.evaluation import (
     table,
     trade_off,
 )
-from collection_search.scoring import DENSE, LEXICAL, forget_judged
+from collection_search.ranking.scoring import DENSE, LEXICAL, forget_judged
 from collection_search.tools.evaluation.report import PACKAGES
 
 if TYPE_CHECKING:

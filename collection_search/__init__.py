@@ -7,11 +7,18 @@ nor Langfuse.
 from __future__ import annotations
 
 import importlib
+import sys
+import warnings
+from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from .context import SearchContext
-    from .contracts import (
+    from .contracts.collection import Passage
+    from .contracts.ingestion import Ticket, TicketStatus
+    from .contracts.inputs import GraphInput, IngestionInput
+    from .contracts.options import SearchOptions
+    from .contracts.search import (
         BusinessContext,
         ScopeContext,
         SearchResult,
@@ -20,6 +27,7 @@ if TYPE_CHECKING:
         WebSearchInput,
         WebSearchResponse,
     )
+    from .contracts.service import SearchRequest, SearchResponse, ServiceSearchResult
     from .errors import (
         CollectionSearchError,
         ConfigError,
@@ -46,12 +54,8 @@ if TYPE_CHECKING:
     from .graphs.collection_search import CollectionSearchGraph, build_graph, graph
     from .graphs.refresh import RefreshReport, refresh
     from .graphs.universal_ingestion import UniversalIngestionGraph
-    from .inputs import GraphInput, IngestionInput
-    from .options import SearchOptions
-    from .records import Passage
-    from .service_contract import SearchRequest, SearchResponse, ServiceSearchResult
+    from .runtime.gc import relieve_collector
     from .settings import Settings
-    from .tickets import Ticket, TicketStatus
     from .tools.ingest import ingest, wait
     from .tools.langchain.retriever import CollectionRetriever
     from .tools.langchain.vector_store import CollectionVectorStore
@@ -63,7 +67,7 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 
 _HOME = {
-    "BusinessContext": "contracts",
+    "BusinessContext": "contracts.search",
     "CollectionRetriever": "tools.langchain.retriever",
     "CollectionSearchError": "errors",
     "CollectionSearchGraph": "graphs.collection_search",
@@ -72,20 +76,20 @@ _HOME = {
     "CostLimitReached": "errors",
     "ExtractionError": "errors",
     "FetchError": "errors",
-    "GraphInput": "inputs",
+    "GraphInput": "contracts.inputs",
     "IngestError": "errors",
-    "IngestionInput": "inputs",
+    "IngestionInput": "contracts.inputs",
     "InputError": "errors",
     "InvalidQueryError": "errors",
     "InvalidUrlError": "errors",
     "MissingExtraError": "errors",
     "ModelError": "errors",
-    "Passage": "records",
+    "Passage": "contracts.collection",
     "QualityThresholdError": "errors",
     "RefreshReport": "graphs.refresh",
-    "ScopeContext": "contracts",
+    "ScopeContext": "contracts.search",
     "SearchContext": "context",
-    "SearchOptions": "options",
+    "SearchOptions": "contracts.options",
     "SearchProviderAuthenticationFailed": "errors",
     "SearchProviderBadResponse": "errors",
     "SearchProviderError": "errors",
@@ -93,20 +97,20 @@ _HOME = {
     "SearchProviderQuotaExceeded": "errors",
     "SearchProviderTimeout": "errors",
     "SearchProviderUnavailable": "errors",
-    "SearchRequest": "service_contract",
-    "SearchResponse": "service_contract",
-    "SearchResult": "contracts",
-    "ServiceSearchResult": "service_contract",
+    "SearchRequest": "contracts.service",
+    "SearchResponse": "contracts.service",
+    "SearchResult": "contracts.search",
+    "ServiceSearchResult": "contracts.service",
     "Settings": "settings",
     "StoreError": "errors",
-    "Ticket": "tickets",
-    "TicketStatus": "tickets",
-    "ToolContext": "contracts",
-    "ToolOutcome": "contracts",
+    "Ticket": "contracts.ingestion",
+    "TicketStatus": "contracts.ingestion",
+    "ToolContext": "contracts.search",
+    "ToolOutcome": "contracts.search",
     "UniversalIngestionGraph": "graphs.universal_ingestion",
     "WebSearchError": "errors",
-    "WebSearchInput": "contracts",
-    "WebSearchResponse": "contracts",
+    "WebSearchInput": "contracts.search",
+    "WebSearchResponse": "contracts.search",
     "WebSearchService": "tools.service",
     "WebSearchWorker": "tools.web_search",
     "build_graph": "graphs.collection_search",
@@ -114,6 +118,7 @@ _HOME = {
     "ingest": "tools.ingest",
     "reembed": "tools.reembed",
     "refresh": "graphs.refresh",
+    "relieve_collector": "runtime.gc",
     "retrieve": "tools.retrieve",
     "wait": "tools.ingest",
 }
@@ -170,6 +175,7 @@ __all__ = [
     "ingest",
     "reembed",
     "refresh",
+    "relieve_collector",
     "retrieve",
     "wait",
 ]
@@ -184,3 +190,23 @@ def __getattr__(name: str) -> Any:
 
 def __dir__() -> list[str]:
     return sorted({*globals(), *__all__})
+
+
+class _MovedModule(ModuleType):
+    """A module under its former path: it works as before, and warns."""
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__"):
+            raise AttributeError(name)
+        home = _MOVED[self.__name__.rpartition(".")[2]]
+        warnings.warn(
+            f"{self.__name__} is now {__name__}.{home}; import {name} from {__name__}.",
+            DeprecationWarning,
+            stacklevel=2,
+        )
+        return getattr(importlib.import_module(f".{home}", __name__), name)
+
+
+_MOVED = {"collector": "runtime.gc"}
+for _name in _MOVED:
+    globals()[_name] = sys.modules[f"{__name__}.{_name}"] = _MovedModule(f"{__name__}.{_name}")

@@ -15,10 +15,8 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 from pydantic import BaseModel, ConfigDict, Field, InstanceOf, field_validator
 from pydantic.json_schema import SkipJsonSchema
 
-from . import registry
-from .bridge import offload
 from .cassette import Cassette
-from .contracts import BusinessContext, Identifier, Name, ScopeContext, ToolContext
+from .contracts.search import BusinessContext, Identifier, Name, ScopeContext, ToolContext
 from .errors import ConfigError, StoreError
 from .ports import (
     BaseSearchAdapter,
@@ -30,8 +28,12 @@ from .ports import (
     Storage,
     TraceRef,
 )
-from .ports.searching import provider_name
-from .resolve import (
+from .ports.search import provider_name
+from .ports.usage import UsageStore
+from .runtime.concurrency import offload
+from .runtime.spans import NULL_SINK, GuardedSink
+from .settings import Settings, registry
+from .settings.resolve import (
     access_of,
     adapter_of,
     auto_provider,
@@ -40,13 +42,10 @@ from .resolve import (
     provider_guard,
     traced,
 )
-from .settings import Settings
-from .spans import NULL_SINK, GuardedSink
-from .usage import UsageStore
 
 if TYPE_CHECKING:
+    from .contracts.state import RunIds
     from .resilience import ProviderGuard
-    from .state import RunIds
 
 _LOGGER = logging.getLogger(__name__)
 

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 pytest.register_assert_rewrite(
     "collection_search.testing.embedder_contract",
     "collection_search.testing.http_search",
-    "collection_search.testing.search",
+    "collection_search.testing.search_adapter",
     "collection_search.testing.stores",
 )
 

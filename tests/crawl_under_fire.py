@@ -12,8 +12,9 @@ from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from collection_search.contracts.search.collection import TenantScope
+
 from collection_search.adapters.stores.sqlite import SQLiteStore
-from collection_search.records import TenantScope
 
 if TYPE_CHECKING:
     from types import TracebackType

@@ -5,15 +5,15 @@ from __future__ import annotations
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, Any
 
-from collection_search.spans import NULL_SINK
-from collection_search.tools.money.account import Account
-from collection_search.tools.searching.route import search_route
+from collection_search.runtime.spans import NULL_SINK
+from collection_search.tools.search.route import search_route
+from collection_search.tools.spending.account import Account
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
 
     from collection_search import SearchContext
-    from collection_search.tools.searching.route import SearchRoute
+    from collection_search.tools.search.route import SearchRoute
 
 
 @asynccontextmanager

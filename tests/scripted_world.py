@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from collection_search.contracts import ProviderSearchResult
+from collection_search.contracts.search.search import ProviderSearchResult
 
 QUESTION = "How do I cancel an asyncio task after a timeout?"
 INPUT: dict[str, Any] = {

@@ -12,11 +12,11 @@ from asyncio import CancelledError
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Final
 
-from ..bridge import offload
 from ..errors import CollectionSearchError, InputError, ModelError, SearchProviderBadResponse
-from ..exchanges import embedded_answer, failure, plain, plan_answer, search_answer
-from ..ports.searching import provider_name
+from ..ports.search import provider_name
+from ..runtime.concurrency import offload
 from . import Cassette, tape
+from .codec import embedded_answer, failure, plain, plan_answer, search_answer
 from .requests import embed_request, keywords_of, plan_request, search_request
 from .scrubbing import Scrubber
 
@@ -24,8 +24,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
     from pathlib import Path
 
+    from ..contracts.collection import Embedded
     from ..ports import Embedder, QueryModel, QueryPlan
-    from ..records import Embedded
 
 logger = logging.getLogger(__name__)
 
@@ -256,7 +256,7 @@ class RecordedEmbedder:
     async def _measured(self, texts: Sequence[str]) -> None:
         if not self._cassette.needs_scale(self.fingerprint):
             return
-        from ..calibration import anchor_texts, calibration_of
+        from ..ranking.calibration import anchor_texts, calibration_of
 
         anchors = await offload(anchor_texts)
         if list(texts[:1]) == anchors[:1]:  # the run asks for them itself

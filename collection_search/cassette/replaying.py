@@ -8,15 +8,15 @@ from collections import deque
 from typing import TYPE_CHECKING, Any, Final
 
 from ..errors import InputError, SearchProviderError, SearchProviderInvalidQuery
-from ..exchanges import (
+from ..ports.search import provider_name
+from ..text.redaction import told
+from . import Cassette, tape
+from .codec import (
     read_embedded_answer,
     read_failure,
     read_plan_answer,
     read_search_answer,
 )
-from ..masking import told
-from ..ports.searching import provider_name
-from . import Cassette, tape
 from .requests import KEYWORDS, embed_request, plan_request, search_request
 from .scrubbing import Scrubber
 
@@ -24,9 +24,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
     from pathlib import Path
 
-    from ..contracts import SearchAdapterResponse
+    from ..contracts.collection import Embedded
+    from ..contracts.search import SearchAdapterResponse
     from ..ports import Embedder, QueryModel, QueryPlan
-    from ..records import Embedded
 
 _READERS: Final[Mapping[str, Callable[[Any], Any]]] = {
     "search": read_search_answer,

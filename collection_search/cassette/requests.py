@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 from typing import TYPE_CHECKING, Any, Final
 
-from ..exchanges import plain
+from .codec import plain
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

@@ -13,7 +13,7 @@ from urllib.parse import quote, quote_plus, unquote, urlsplit
 
 from pydantic import SecretBytes, SecretStr
 
-from ..masking import SECRET, mask, mask_text
+from ..text.redaction import SECRET, mask, mask_text
 
 _SHORTEST: Final = 4
 """What is shorter is no secret, and stands in every second word."""

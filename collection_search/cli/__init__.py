@@ -17,8 +17,8 @@ import typer.core
 
 from .. import __version__
 from ..errors import CollectionSearchError
-from .failures import ExitCode, Interrupted, UsageError, report
-from .logs import terminal_logging, verbose
+from .shared.error_output import ExitCode, Interrupted, UsageError, report
+from .shared.logging_setup import terminal_logging, verbose
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -9,17 +9,17 @@ from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import typer
 
-from .failures import ExitCode, Interrupted
-from .options import AsJson, Tenant, search_context
-from .prepare import flushed
-from .screen import Screen
-from .stopping import terminable
+from .shared.context_options import AsJson, Tenant, search_context
+from .shared.error_output import ExitCode, Interrupted
+from .shared.preparation import flushed
+from .shared.signals import terminable
+from .shared.terminal import Screen
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from ..context import SearchContext
-    from ..tickets import RowStatus, Ticket, TicketStatus
+    from ..contracts.ingestion import RowStatus, Ticket, TicketStatus
 
 WAIT_S: Final = 3600.0
 
@@ -121,7 +121,7 @@ def _settled(
 
 
 def _told(status: TicketStatus, screen: Screen, *, waited: bool) -> ExitCode:
-    from .findings import queued
+    from .shared.run_summary import queued
 
     left = status.left(fetch=True)
     if screen.as_json:
@@ -145,7 +145,7 @@ def _told(status: TicketStatus, screen: Screen, *, waited: bool) -> ExitCode:
 def changes(rows: Iterable[RowStatus]) -> str:
     """Return what became of the stored pages, unless all are new.
 
-    >>> from collection_search.tickets import RowStatus
+    >>> from collection_search.contracts.ingestion import RowStatus
     >>> page = {"url": "https://a.example/", "title": "A", "state": "stored"}
     >>> changes([RowStatus(**page, change=change) for change in ("new", "unchanged")])
     ' (1 new, 1 unchanged)'

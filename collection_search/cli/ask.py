@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from .failures import ExitCode
-from .options import AsJson, Collection, Tenant, search_context
-from .screen import Screen
+from .shared.context_options import AsJson, Collection, Tenant, search_context
+from .shared.error_output import ExitCode
+from .shared.terminal import Screen
 
 if TYPE_CHECKING:
     from ..context import SearchContext
-    from ..records import Passage
+    from ..contracts.collection import Passage
 
 app = typer.Typer(add_completion=False, rich_markup_mode=None)
 
@@ -52,7 +52,7 @@ def ask(
 
 
 def _why_nothing(context: SearchContext, collection: str, tenant: str | None) -> str:
-    from .findings import command
+    from .shared.run_summary import command
 
     store = asyncio.run(context.storage()).collections
     known = (info for info in store.collections(context.tenant()) if info.collection == collection)

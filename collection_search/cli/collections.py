@@ -10,17 +10,17 @@ import typer
 import typer.core
 
 from ..errors import InputError
-from .options import AsJson, Tenant, UnaskedPaid, search_context
-from .portable import export, import_
-from .prepare import agreed
+from .collections_files import export, import_
+from .collections_removal import delete, delete_tenant, purge
 from .refresh import refresh
-from .removal import delete, delete_tenant, purge
-from .screen import Screen
-from .stored import Name, found, stored, tell_empty
+from .shared.context_options import AsJson, Tenant, UnaskedPaid, search_context
+from .shared.preparation import agreed
+from .shared.stored_collections import Name, found, stored, tell_empty
+from .shared.terminal import Screen
 
 if TYPE_CHECKING:
     from ..context import SearchContext
-    from ..records import CollectionInfo
+    from ..contracts.collection import CollectionInfo
 
 app = typer.Typer(add_completion=False, rich_markup_mode=None, invoke_without_command=True)
 
@@ -110,7 +110,7 @@ def _remind(
     Most are found again by what the collection remembers of them; one of another name is not, and
     a run compares results by the embedder that the settings name.
     """
-    from ..resolve import remembered_embedder
+    from ..settings.resolve import remembered_embedder
 
     settings = context.using()
     if fingerprint is None or chosen in {None, settings.embeddings}:
@@ -144,7 +144,7 @@ def _list(tenant: str | None, *, as_json: bool) -> None:
 def table(infos: list[CollectionInfo]) -> list[str]:
     """Return the collections as aligned lines under a header.
 
-    >>> from collection_search.records import CollectionInfo
+    >>> from collection_search.contracts.collection import CollectionInfo
     >>> for line in table([CollectionInfo(collection="py", documents=3, chunks=41)]):
     ...     print(line)
     collection  documents  chunks  waiting  failed  embedder

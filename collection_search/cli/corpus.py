@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
 
-from .options import AsJson  # noqa: TC001 - typer reads the annotations
-from .screen import Screen
+from .shared.context_options import AsJson  # noqa: TC001 - typer reads the annotations
+from .shared.terminal import Screen
 
 if TYPE_CHECKING:
     from ..adapters.corpus.corpus import Corpus

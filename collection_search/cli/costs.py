@@ -9,15 +9,15 @@ from typing import TYPE_CHECKING, Annotated, Any, Final, Literal
 
 import typer
 
-from ..costs import dollars
+from ..contracts.prices import dollars
 from ..errors import InputError
-from .options import AsJson, Tenant, search_context
-from .screen import Screen
+from .shared.context_options import AsJson, Tenant, search_context
+from .shared.terminal import Screen
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from ..usage import SpendTotal
+    from ..ports.usage import SpendTotal
 
 app = typer.Typer(add_completion=False, rich_markup_mode=None)
 
@@ -41,8 +41,8 @@ def costs(
 
     By dated list prices. What is free is not listed; answers used again cost nothing.
     """
-    from ..resolve import made
-    from ..tools.money.books import clerk
+    from ..settings.resolve import made
+    from ..tools.spending.writer import clerk
 
     clerk().flush()
     screen, context = Screen(as_json=as_json), search_context(tenant_id=tenant)
@@ -82,7 +82,7 @@ def rows(totals: Sequence[SpendTotal], *, timed: bool = False) -> Iterator[str]:
     """Yield a line for each total, `timed` with its beginning in UTC, and one for their sum.
 
     >>> from decimal import Decimal
-    >>> from collection_search.usage import SpendTotal
+    >>> from collection_search.ports.usage import SpendTotal
     >>> one = SpendTotal("tavily", kind="search", requests=4, cost_usd=Decimal("0.032"))
     >>> two = SpendTotal("mojeek", kind="search", requests=1, unpriced=1, cached_requests=2)
     >>> for line in rows([one, two]):

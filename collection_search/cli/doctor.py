@@ -8,15 +8,15 @@ from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
 
-from .failures import ExitCode
-from .options import AsJson  # noqa: TC001 - typer reads the annotations
-from .screen import Screen, printable
+from .shared.context_options import AsJson  # noqa: TC001 - typer reads the annotations
+from .shared.error_output import ExitCode
+from .shared.terminal import Screen, printable
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from ..tools.doctor.diagnosis import Diagnosis
-    from ..tools.doctor.findings import Finding
+    from ..tools.doctor.diagnosis_report import Finding
 
 _STYLES: Final = {"ok": "green", "failed": "red", "unchecked": "yellow", "off": "dim"}
 _STATES: Final = {
@@ -45,8 +45,8 @@ def doctor(
     Nothing is spent without --spend, and what is not set up is not contacted.
     """
     from ..context import SearchContext
-    from ..resolve import refuse_unknown_choices
     from ..settings import Settings
+    from ..settings.resolve import refuse_unknown_choices
     from ..tools.doctor.diagnosis import diagnose
 
     screen = Screen(as_json=as_json)

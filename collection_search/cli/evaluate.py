@@ -10,14 +10,14 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from ..errors import InputError
-from .options import AsJson, UnaskedPaid, search_context
-from .prepare import agreed
-from .screen import Screen
+from .shared.context_options import AsJson, UnaskedPaid, search_context
+from .shared.preparation import agreed
+from .shared.terminal import Screen
 
 if TYPE_CHECKING:
     from ..ports import Embedder
     from ..tools.evaluation.beir import Dataset
-    from ..tools.evaluation.evaluate import Model
+    from ..tools.evaluation.evaluation import Model
     from ..tools.evaluation.pools import Corpus
 
 app = typer.Typer(add_completion=False, rich_markup_mode=None)
@@ -89,7 +89,7 @@ def _indexed(dataset: Dataset, screen: Screen) -> Corpus:
 
 
 def _measured(corpus: Corpus, embedder: Embedder, home: Path, screen: Screen) -> Model:
-    from ..tools.evaluation.evaluate import measured
+    from ..tools.evaluation.evaluation import measured
 
     with screen.bar("Embedding") as advance:
         model = asyncio.run(measured(corpus, embedder, folder=home, progress=advance))
@@ -101,7 +101,7 @@ def _measured(corpus: Corpus, embedder: Embedder, home: Path, screen: Screen) ->
 def _judge(corpus: Corpus, model: Model | None, screen: Screen, report: Path | None) -> None:
     from dataclasses import asdict
 
-    from ..tools.evaluation.evaluate import evaluated
+    from ..tools.evaluation.evaluation import evaluated
     from ..tools.evaluation.report import Environment, markdown
 
     with screen.bar("Ranking") as advance:

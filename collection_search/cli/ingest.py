@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from .add import add
-from .options import AsJson, Tenant, search_context
-from .screen import Screen
-from .stored import found
+from .shared.context_options import AsJson, Tenant, search_context
+from .shared.stored_collections import found
+from .shared.terminal import Screen
 
 if TYPE_CHECKING:
     from ..context import SearchContext

@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from .options import AsJson  # noqa: TC001 - typer reads the annotations
-from .screen import Screen
+from .shared.context_options import AsJson  # noqa: TC001 - typer reads the annotations
+from .shared.terminal import Screen
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from ..settings import Settings
-    from ..tools.held_keys import HeldKey
+    from ..settings.key_sources import HeldKey
 
 Provider = Annotated[
     str,
@@ -35,8 +35,8 @@ def keys(context: typer.Context) -> None:
 def set_(context: typer.Context, provider: Provider) -> None:
     """Keep a key in the system keyring. It is asked for, or read from a pipe."""
     from ..errors import InputError
-    from ..keys import entry_of, store_key
     from ..settings import Settings
+    from ..settings.keyring import entry_of, store_key
 
     name = _known(provider)
     if context.args:
@@ -61,8 +61,8 @@ def list_(*, as_json: AsJson = False) -> None:
 @app.command()
 def remove(provider: Provider) -> None:
     """Remove a key from the system keyring."""
-    from ..keys import remove_key
     from ..settings import Settings
+    from ..settings.keyring import remove_key
 
     name, settings, screen = _known(provider), Settings.load(), Screen()
     if remove_key(settings.prepared_home(), name):
@@ -75,7 +75,7 @@ def remove(provider: Provider) -> None:
 def _known(provider: str) -> str:
     """Return the name as it is kept. Raises InputError; the text given may be a key: not shown."""
     from ..errors import InputError
-    from ..tools.held_keys import key_names
+    from ..settings.key_sources import key_names
 
     name = provider.strip().lower()
     if name not in (known := key_names()):
@@ -107,7 +107,7 @@ def _asked_for(name: str) -> str:
 
 def _warn_of_others(settings: Settings, name: str, screen: Screen) -> None:
     """Say where else the key is: that one is taken before the keyring's."""
-    from ..tools.held_keys import given_key, held_key
+    from ..settings.key_sources import given_key, held_key
 
     if given_key(settings, name) is not None and (held := held_key(settings, name)):
         screen.warn(f"{name} has a key from {held.where} too, which is taken before the keyring's.")
@@ -115,7 +115,7 @@ def _warn_of_others(settings: Settings, name: str, screen: Screen) -> None:
 
 def _list(*, as_json: bool) -> None:
     from ..settings import Settings
-    from ..tools.held_keys import held_key, key_names
+    from ..settings.key_sources import held_key, key_names
 
     settings, screen = Settings.load(), Screen(as_json=as_json)
     held = [key for name in key_names() if (key := held_key(settings, name))]
@@ -134,8 +134,8 @@ def _list(*, as_json: bool) -> None:
 def _rows(settings: Settings, held: list[HeldKey]) -> Iterator[dict[str, Any]]:
     """Give each key's name, source and last characters, or why the keyring does not give it."""
     from ..errors import ConfigError
-    from ..keys import read_key
-    from ..tools.held_keys import ending, given_key
+    from ..settings.key_sources import ending, given_key
+    from ..settings.keyring import read_key
 
     for name, source, _ in held:
         last, problem = "", None

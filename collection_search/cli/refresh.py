@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from .add import working
-from .failures import ExitCode
-from .findings import cost_line
-from .options import AsJson, MaxCost, Provider, Tenant, search_context
-from .prepare import ready_provider
-from .screen import Screen
-from .stored import Name, found
+from .shared.context_options import AsJson, MaxCost, Provider, Tenant, search_context
+from .shared.error_output import ExitCode
+from .shared.preparation import ready_provider
+from .shared.run_summary import cost_line
+from .shared.stored_collections import Name, found
+from .shared.terminal import Screen
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -6,9 +6,9 @@ from typing import Annotated
 
 import typer
 
-from .cassettes import Record, Replay, cassette_of, ended
-from .options import AsJson, Collection, MaxCost, Provider, Tenant, search_context
-from .screen import Screen
+from .shared.cassette_options import Record, Replay, cassette_of, ended
+from .shared.context_options import AsJson, Collection, MaxCost, Provider, Tenant, search_context
+from .shared.terminal import Screen
 
 app = typer.Typer(add_completion=False, rich_markup_mode=None)
 
@@ -67,7 +67,7 @@ def run(
     Without a key or a server it searches the documentation on this machine.
     """
     from .estimate import show_estimate
-    from .job import Job
+    from .shared.run_job import Job
 
     screen, cassette = Screen(as_json=as_json), cassette_of(record, replay)
     job = Job(
@@ -104,7 +104,7 @@ def run(
 def _asked(question: str) -> str:
     """Return the question as it is searched. Raises InputError for one without a word."""
     from ..errors import InvalidQueryError
-    from ..text import normalize_query
+    from ..text.clean import normalize_query
 
     try:
         return normalize_query(question)

@@ -7,13 +7,12 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from .cassettes import Record, Replay, cassette_of, ended
-from .failures import ExitCode
-from .findings import NOTHING_FOUND
-from .options import AsJson, Provider, Tenant, search_context
-from .prepare import flushed, ready_provider
-from .screen import Screen
-from .search_wishes import (
+from .shared.cassette_options import Record, Replay, cassette_of, ended
+from .shared.context_options import AsJson, Provider, Tenant, search_context
+from .shared.error_output import ExitCode
+from .shared.preparation import flushed, ready_provider
+from .shared.run_summary import NOTHING_FOUND
+from .shared.search_options import (
     Content,
     Country,
     Deep,
@@ -26,13 +25,14 @@ from .search_wishes import (
     search_options,
     show_applied,
 )
+from .shared.terminal import Screen
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from ..context import SearchContext
-    from ..contracts import WebSearchResponse
-    from ..options import SearchOptions
+    from ..contracts.options import SearchOptions
+    from ..contracts.search import WebSearchResponse
 
 app = typer.Typer(add_completion=False, rich_markup_mode=None)
 
@@ -63,8 +63,8 @@ def search(
 
     The answer is used again for an hour, unless the setting answer_cache_s says otherwise.
     """
-    from ..text import normalize_query
-    from ..tools.searching.route import reason_of
+    from ..text.clean import normalize_query
+    from ..tools.search.route import reason_of
 
     screen = Screen(as_json=as_json)
     cassette = cassette_of(record, replay)
@@ -113,8 +113,8 @@ async def _search(
     query: str, context: SearchContext, max_results: int, options: SearchOptions
 ) -> tuple[WebSearchResponse, float | None]:
     """Return how it ended, and what all its requests cost; None where that is not known."""
-    from ..tools.money.account import Account
-    from ..tools.searching.route import search_route
+    from ..tools.search.route import search_route
+    from ..tools.spending.account import Account
 
     ids, sink = context.ids(), await context.sink()
     account = Account(context, ids)
@@ -130,7 +130,7 @@ async def _search(
 
 
 def _cost(response: WebSearchResponse, cost: float | None, context: SearchContext) -> Iterator[str]:
-    from .findings import cost_line
+    from .shared.run_summary import cost_line
 
     spared = ["1 search"] if response.outcome.meta.get("cached") else []
     limit, is_complete = context.cost_limit(), cost is not None

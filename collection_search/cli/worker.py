@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
 
-from ..collector import relieve_collector
 from ..errors import IngestError
-from .failures import Interrupted
-from .options import search_context
-from .prepare import flushed
-from .screen import Screen
-from .tally import Tally
+from ..runtime.gc import relieve_collector
+from .shared.context_options import search_context
+from .shared.error_output import Interrupted
+from .shared.preparation import flushed
+from .shared.terminal import Screen
+from .shared.worker_progress import Tally
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -6,15 +6,15 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from langgraph.graph import END, START, StateGraph
 
-from ..bridge import run_blocking
 from ..context import SearchContext
-from ..inputs import GraphInput
+from ..contracts.inputs import GraphInput
+from ..contracts.state import CollectionSearchOutput, CollectionSearchState
 from ..nodes.auto_ingest import auto_ingest
 from ..nodes.embedding_rank import embedding_rank
 from ..nodes.generate_strategy import generate_strategy
 from ..nodes.parallel_web_search import parallel_web_search
-from ..state import CollectionSearchOutput, CollectionSearchState
-from .faces import BothFaces, Choice, checked, unobserved
+from ..runtime.concurrency import run_blocking
+from .runnables import BothFaces, Choice, checked, unobserved
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Mapping, Sequence

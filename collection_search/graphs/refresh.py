@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, Any, Final
 
 from pydantic import BaseModel, ConfigDict, Field, computed_field
 
-from ..bridge import offload, run_blocking
 from ..context import SearchContext
-from ..costs import total_cost
+from ..contracts.prices import total_cost
 from ..errors import CollectionSearchError, InputError
-from ..masking import told
-from ..resolve import remembered_embedder
+from ..runtime.concurrency import offload, run_blocking
+from ..settings.resolve import remembered_embedder
+from ..text.redaction import told
 from ..tools.ingest import engine_for, wait
 from ..tools.retrieve import scope_of
 from .collection_search import CollectionSearchGraph
@@ -21,9 +21,9 @@ from .universal_ingestion import UniversalIngestionGraph
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
+    from ..contracts.collection import QuestionRecord, TenantScope
+    from ..contracts.ingestion import RowStatus, TicketStatus
     from ..ports import Storage
-    from ..records import QuestionRecord, TenantScope
-    from ..tickets import RowStatus, TicketStatus
 
 _AT_ONCE: Final = 50
 """Documents that are looked at together."""

@@ -6,24 +6,24 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from langgraph.graph import END, START, StateGraph
 
-from ..bridge import run_blocking
 from ..context import SearchContext
+from ..contracts.ingestion import Ticket
+from ..contracts.ingestion_state import IngestionOutput, IngestionState
+from ..contracts.inputs import IngestionInput
 from ..errors import CollectionSearchError, IngestError
-from ..ingestion_state import IngestionOutput, IngestionState
-from ..inputs import IngestionInput
 from ..nodes.acquire import acquire
 from ..nodes.ingest_candidates import ingest_candidates
 from ..nodes.select_candidates import select_candidates
 from ..nodes.stage_candidates import stage_candidates
-from ..tickets import Ticket
-from .faces import BothFaces, Choice, checked, unobserved
+from ..runtime.concurrency import run_blocking
+from .runnables import BothFaces, Choice, checked, unobserved
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from langgraph.graph.state import CompiledStateGraph
 
-    from ..tickets import IngestionItem, IngestionRequest
+    from ..contracts.ingestion import IngestionItem, IngestionRequest
 
 NAME = "universal_ingestion"
 

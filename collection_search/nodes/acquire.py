@@ -6,22 +6,27 @@ import json
 import logging
 from typing import TYPE_CHECKING, Any, Final
 
-from ..bridge import offload
 from ..errors import InputError
-from ..masking import captured_query, loggable
+from ..runtime.concurrency import offload
+from ..text.redaction import captured_query, loggable
+from ..text.urls import url_key
 from ..tools.ingestion.storage_rights import may_store
-from ..tools.searching.route import search_route
-from ..urls import url_key
+from ..tools.search.route import search_route
 from .searches import search_report
 from .stage import Stage, stage
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from ..contracts import SearchResult, WebSearchResponse
-    from ..ingestion_state import AcquiredPage, AcquireUpdate, IngestionFlag, IngestionOutcome
-    from ..inputs import IngestionInput
-    from ..state import SearchReport
+    from ..contracts.ingestion_state import (
+        AcquiredPage,
+        AcquireUpdate,
+        IngestionFlag,
+        IngestionOutcome,
+    )
+    from ..contracts.inputs import IngestionInput
+    from ..contracts.search import SearchResult, WebSearchResponse
+    from ..contracts.state import SearchReport
 
 logger = logging.getLogger(__name__)
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 import logging
 from typing import TYPE_CHECKING, Any
 
+from ..contracts.collection import QuestionRecord, TenantScope
+from ..contracts.ingestion import IngestionItem, IngestionRequest
 from ..errors import QualityThresholdError
-from ..masking import loggable, told
-from ..records import QuestionRecord, TenantScope
-from ..scoring import select_for_ingestion
-from ..tickets import IngestionItem, IngestionRequest
+from ..ranking.scoring import select_for_ingestion
+from ..text.redaction import loggable, told
 from ..tools.ingestion.questions import remember
 from .receipts import receipt_of, refusal_of
 from .stage import Stage, stage
@@ -17,14 +17,14 @@ from .stage import Stage, stage
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from ..state import (
+    from ..contracts.ingestion import Ticket
+    from ..contracts.state import (
         Candidate,
         CollectionSearchState,
         IngestUpdate,
         Outcome,
         RankedResult,
     )
-    from ..tickets import Ticket
 
 logger = logging.getLogger(__name__)
 

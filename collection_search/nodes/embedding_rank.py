@@ -10,24 +10,24 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from ..bridge import offload
-from ..calibration import begun, settled
-from ..costs import embedding_cost, tokens_in
+from ..contracts.collection import Embedded
+from ..contracts.prices import embedding_cost, tokens_in
 from ..errors import CostLimitReached, ModelError
-from ..masking import loggable, told
-from ..records import Embedded
-from ..scoring import LEXICAL, Calibration, Judged, Page, judged, ranked
-from ..tools.money.account import answer_key
+from ..ranking.calibration import begun, settled
+from ..ranking.scoring import LEXICAL, Calibration, Judged, Page, judged, ranked
+from ..runtime.concurrency import offload
+from ..text.redaction import loggable, told
+from ..tools.spending.account import answer_key
 from .stage import Stage, stage
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from ..context import Profile
+    from ..contracts.collection import Vectors
+    from ..contracts.state import Candidate, CollectionSearchState, Flag, RankedResult, RankUpdate
     from ..ports import Embedder
-    from ..records import Vectors
-    from ..scoring import Scored
-    from ..state import Candidate, CollectionSearchState, Flag, RankedResult, RankUpdate
+    from ..ranking.scoring import Scored
 
 logger = logging.getLogger(__name__)
 

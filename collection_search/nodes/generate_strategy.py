@@ -5,19 +5,19 @@ from __future__ import annotations
 import logging
 from typing import TYPE_CHECKING, Any
 
-from ..costs import chat_cost, plan_tokens, tokens_in
+from ..cassette.codec import plan_answer, read_plan_answer
+from ..contracts.prices import chat_cost, plan_tokens, tokens_in
 from ..errors import CostLimitReached
-from ..exchanges import plan_answer, read_plan_answer
-from ..masking import captured_query, loggable, told
-from ..prompts import strategy_messages
-from ..strategy import MAX_QUERIES, MIN_QUERIES, complete_queries, fallback_queries
-from ..tools.money.known import PLAN, plan_key
+from ..planning.fallback import MAX_QUERIES, MIN_QUERIES, complete_queries, fallback_queries
+from ..planning.prompts import strategy_messages
+from ..text.redaction import captured_query, loggable, told
+from ..tools.spending.plan_cache import PLAN, plan_key
 from .stage import Stage, stage
 
 if TYPE_CHECKING:
-    from ..inputs import GraphInput
+    from ..contracts.inputs import GraphInput
+    from ..contracts.state import Flag, Strategy, StrategyUpdate
     from ..ports import QueryModel, QueryPlan
-    from ..state import Flag, Strategy, StrategyUpdate
 
 logger = logging.getLogger(__name__)
 

@@ -5,19 +5,19 @@ from __future__ import annotations
 import logging
 from typing import TYPE_CHECKING, Any
 
-from ..bridge import offload
+from ..contracts.collection import QuestionRecord, TenantScope
+from ..contracts.ingestion import IngestionRequest
 from ..errors import CollectionSearchError
-from ..masking import loggable, told
-from ..records import QuestionRecord, TenantScope
-from ..tickets import IngestionRequest
+from ..runtime.concurrency import offload
+from ..text.redaction import loggable, told
 from ..tools.ingest import staged_items
 from ..tools.ingestion.questions import remember
 from .receipts import receipt_of, refusal_of
 from .stage import Stage, stage
 
 if TYPE_CHECKING:
-    from ..ingestion_state import IngestionState, StartUpdate
-    from ..tickets import Ticket
+    from ..contracts.ingestion import Ticket
+    from ..contracts.ingestion_state import IngestionState, StartUpdate
 
 logger = logging.getLogger(__name__)
 

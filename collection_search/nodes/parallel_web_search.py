@@ -8,20 +8,20 @@ import math
 from itertools import zip_longest
 from typing import TYPE_CHECKING
 
-from ..bridge import offload
+from ..contracts.options import SearchOptions
 from ..errors import CostLimitReached
-from ..masking import captured_query, loggable
-from ..options import SearchOptions
-from ..tools.searching.route import SearchRoute, search_route
-from ..urls import url_key
+from ..runtime.concurrency import offload
+from ..text.redaction import captured_query, loggable
+from ..text.urls import url_key
+from ..tools.search.route import SearchRoute, search_route
 from .searches import query_report, search_report
 from .stage import Stage, stage
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from ..contracts import SearchResult, WebSearchResponse
-    from ..state import (
+    from ..contracts.search import SearchResult, WebSearchResponse
+    from ..contracts.state import (
         Candidate,
         CollectionSearchState,
         Flag,

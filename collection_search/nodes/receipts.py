@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from ..state import IngestionReceipt
-    from ..tickets import IngestionRequest, Ticket
+    from ..contracts.ingestion import IngestionRequest, Ticket
+    from ..contracts.state import IngestionReceipt
 
 
 def receipt_of(

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ..tools.searching.route import reason_of
+from ..tools.search.route import reason_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from ..contracts import WebSearchResponse
-    from ..state import QueryReport, SearchFailure, SearchReport
+    from ..contracts.search import WebSearchResponse
+    from ..contracts.state import QueryReport, SearchFailure, SearchReport
 
 
 def search_report(

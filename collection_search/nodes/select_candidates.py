@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from .stage import Stage, stage
 
 if TYPE_CHECKING:
-    from ..ingestion_state import AcquiredPage, DroppedPage, IngestionState, SelectUpdate
+    from ..contracts.ingestion_state import AcquiredPage, DroppedPage, IngestionState, SelectUpdate
 
 
 @stage("k_select")

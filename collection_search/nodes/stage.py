@@ -9,16 +9,16 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from ..context import SearchContext
-from ..costs import total_cost
-from ..masking import told
-from ..tools.money.account import Account
+from ..contracts.prices import total_cost
+from ..text.redaction import told
+from ..tools.spending.account import Account
 
 if TYPE_CHECKING:
     from langgraph.runtime import Runtime
 
-    from ..costs import RunBudget
+    from ..contracts.prices import RunBudget
+    from ..contracts.state import RunIds, Telemetry
     from ..ports import Scalar, Span, SpanKind, SpanSink
-    from ..state import RunIds, Telemetry
 
 StateT = TypeVar("StateT")
 Update = Mapping[str, Any]

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ..bridge import offload
-from ..records import TenantScope
+from ..contracts.collection import TenantScope
+from ..runtime.concurrency import offload
 from .stage import Stage, stage
 
 if TYPE_CHECKING:
-    from ..ingestion_state import IngestionOutcome, IngestionState, StageUpdate
+    from ..contracts.ingestion_state import IngestionOutcome, IngestionState, StageUpdate
 
 
 @stage("k_stage")

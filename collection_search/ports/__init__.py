@@ -6,9 +6,8 @@ from several threads: a coroutine reaches them through a worker thread.
 
 from .collections import CollectionStore, Storage
 from .ledger import IngestionTrigger, Ledger, StagingStore
-from .observing import Scalar, Span, SpanKind, SpanSink, TraceRef
-from .reading import PageReader, SiteReader
-from .searching import (
+from .pages import PageReader, SiteReader
+from .search import (
     BaseSearchAdapter,
     Embedder,
     QueryModel,
@@ -16,6 +15,7 @@ from .searching import (
     SearchAdapter,
     SupportsOptions,
 )
+from .tracing import Scalar, Span, SpanKind, SpanSink, TraceRef
 
 __all__ = [
     "BaseSearchAdapter",

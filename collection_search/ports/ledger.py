@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any, Final, Protocol, runtime_checkable
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Mapping, Sequence
 
-    from ..records import Chunk, Document, TenantScope
-    from ..tickets import (
+    from ..contracts.collection import Chunk, Document, TenantScope
+    from ..contracts.ingestion import (
         Claim,
         DeadLetter,
         Fetched,

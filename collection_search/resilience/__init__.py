@@ -4,8 +4,8 @@ State machines without I/O, safe to share between threads; time is injected. `Pr
 them, and `guard_of` keeps one per provider and key for the whole process.
 """
 
-from .guard import Permit, ProviderGuard, Quota
+from .guards import guard_of, key_id
+from .provider_limits import Permit, ProviderGuard, Quota
 from .single_flight import SingleFlight
-from .table import guard_of, key_id
 
 __all__ = ["Permit", "ProviderGuard", "Quota", "SingleFlight", "guard_of", "key_id"]

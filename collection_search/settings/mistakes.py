@@ -7,8 +7,8 @@ import os
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final
 
-from .. import registry
 from ..errors import ConfigError
+from . import registry
 from .sources import CONFIG_VARIABLE, place_of, variables_of, vendor_part
 from .table import PREFIX, ProviderAccess, SettingsTable
 

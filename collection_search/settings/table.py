@@ -9,7 +9,7 @@ import platformdirs
 from pydantic import AliasChoices, BaseModel, BeforeValidator, ConfigDict, Field, SecretStr
 from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 
-from ..contracts import Name
+from ..contracts.search import Name
 
 PREFIX: Final = "COLLECTION_SEARCH_"
 

@@ -18,8 +18,14 @@ if TYPE_CHECKING:
     from .openai_server import OpenAIServer
     from .otlp import OtlpServer
     from .provider_server import ProviderServer
-    from .search import ReceivedQuery, ScriptedAdapter, SearchAdapterContract, example_context, rows
-    from .service import MockWebSearchService, service_error, service_results
+    from .search_adapter import (
+        ReceivedQuery,
+        ScriptedAdapter,
+        SearchAdapterContract,
+        example_context,
+        rows,
+    )
+    from .search_service import MockWebSearchService, service_error, service_results
     from .stores import CollectionStoreContract, LedgerContract, StagingContract, UsageContract
     from .tracing import RecordingSink
 

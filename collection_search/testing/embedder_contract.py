@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
+from ..contracts.collection import Embedded
 from ..errors import ModelError
 from ..ports import Embedder
-from ..records import Embedded
 
 if TYPE_CHECKING:
-    from ..records import Vectors
+    from ..contracts.collection import Vectors
 
 TEXTS: Final = [
     "How do I cancel an asyncio task?",

@@ -6,7 +6,7 @@ import hashlib
 import re
 from typing import TYPE_CHECKING
 
-from ..records import Embedded
+from ..contracts.collection import Embedded
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ..tickets import Ticket
+from ..contracts.ingestion import Ticket
 
 if TYPE_CHECKING:
-    from ..tickets import IngestionRequest
+    from ..contracts.ingestion import IngestionRequest
 
 
 class RecordingTrigger:

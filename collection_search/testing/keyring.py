@@ -8,7 +8,7 @@ import keyring
 from keyring.backend import KeyringBackend
 from keyring.errors import PasswordDeleteError
 
-from .. import keys
+from ..settings import keyring as keys
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -16,6 +16,7 @@ from urllib.parse import parse_qsl, urlsplit
 
 from .providers.brave import Brave
 from .providers.exa import Exa
+from .providers.faults import gateway_failures, misbehaviours
 from .providers.google import Google
 from .providers.kagi import Kagi
 from .providers.linkup import Linkup
@@ -25,7 +26,6 @@ from .providers.searxng import Searxng
 from .providers.serpapi import SerpApi
 from .providers.serper import Serper
 from .providers.tavily import Tavily
-from .providers.trouble import gateway_failures, misbehaviours
 from .providers.wikipedia import Wikipedia
 from .providers.wire import Dialect, ProviderFailure, ProviderRequest, Reply
 

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 from pydantic import ValidationError
 
+from ..contracts.service import SearchRequest
 from ..errors import InputError, WebSearchError
-from ..service_contract import SearchRequest
 from .search_texts import arrow_reply
 
 if TYPE_CHECKING:

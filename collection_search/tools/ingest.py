@@ -6,10 +6,10 @@ import time
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
 
-from ..bridge import compute, offload, run_blocking
 from ..context import SearchContext
+from ..contracts.ingestion import IngestionItem, IngestionRequest, Ticket
 from ..errors import CollectionSearchError, IngestError, InputError
-from ..tickets import IngestionItem, IngestionRequest, Ticket
+from ..runtime.concurrency import compute, offload, run_blocking
 from .ingestion.engine import IngestionEngine, engine_of
 from .ingestion.sites import distinct, pages_of
 from .ingestion.storage_rights import storable
@@ -18,9 +18,9 @@ from .retrieve import scope_of
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
+    from ..contracts.ingestion import StagedSession, TicketStatus
     from ..ports import Embedder, SpanSink, Storage
     from ..settings import Settings
-    from ..tickets import StagedSession, TicketStatus
     from .ingestion.engine import ReaderSource
 
 __all__ = [

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
+from ..contracts.service import MAX_SERVICE_RESULTS
 from ..errors import WebSearchError
-from ..service_contract import MAX_SERVICE_RESULTS
 from .search_texts import injected
 
 if TYPE_CHECKING:

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from ..bridge import offload, run_blocking
 from ..context import SearchContext
-from ..costs import embedding_cost
+from ..contracts.prices import embedding_cost
 from ..errors import ModelError
+from ..runtime.concurrency import offload, run_blocking
 from .ingestion.embedders import account_of, embedded
 from .ingestion.engine import engine_of
 from .retrieve import refuse_unknown, scope_of
@@ -18,9 +18,9 @@ from .retrieve import refuse_unknown, scope_of
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
+    from ..contracts.collection import PendingChunk, TenantScope, Vectors
     from ..ports import CollectionStore, Embedder
-    from ..records import PendingChunk, TenantScope, Vectors
-    from .money.account import Account
+    from .spending.account import Account
 
     Progress = Callable[[int, int], None]
 

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ..bridge import offload, run_blocking
+from ..contracts.collection import Deleted
 from ..errors import StoreError
-from ..records import Deleted
-from .money.books import clerk
+from ..runtime.concurrency import offload, run_blocking
+from .spending.writer import clerk
 
 if TYPE_CHECKING:
     from ..context import SearchContext
     from ..ports import Storage
-    from ..usage import UsageStore
+    from ..ports.usage import UsageStore
 
 
 class Erased(Deleted):

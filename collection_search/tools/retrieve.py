@@ -5,21 +5,21 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING, Final
 
-from ..bridge import offload, run_blocking
-from ..calibration import begun, settled
 from ..context import SearchContext
+from ..contracts.collection import Passage, TenantScope
 from ..errors import InputError
-from ..records import Passage, TenantScope
-from ..scoring import Page, rank
-from ..text import normalize_query
+from ..ranking.calibration import begun, settled
+from ..ranking.scoring import Page, rank
+from ..runtime.concurrency import offload, run_blocking
+from ..text.clean import normalize_query
 from .ingestion.embedders import account_of, embedder_that_filled, vectors_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from ..contracts.collection import StoredChunk, Vectors
     from ..ports import CollectionStore, Embedder, Storage
-    from ..records import StoredChunk, Vectors
-    from ..scoring import Calibration, Profile
+    from ..ranking.scoring import Calibration, Profile
 
 MAX_K: Final = 100
 MAX_QUESTION_CHARS: Final = 2000

@@ -9,11 +9,11 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Final
 
-from ..text import excerpt, plain
-from ..urls import host_of
+from ..text.clean import excerpt, plain
+from ..text.urls import host_of
 
 if TYPE_CHECKING:
-    from ..service_contract import SearchResponse, ServiceSearchResult
+    from ..contracts.service import SearchResponse, ServiceSearchResult
 
 COMPACT_TOKENS: Final = 100
 """Of one result in the compact format, at most."""
@@ -41,7 +41,7 @@ _OURS = re.compile(
 def compact(response: SearchResponse, *, tokens: int = COMPACT_TOKENS) -> str:
     """Return one line a result; `tokens` is the most that one takes.
 
-    >>> from collection_search.service_contract import SearchResponse, ServiceSearchResult
+    >>> from collection_search.contracts.service import SearchResponse, ServiceSearchResult
     >>> page = ServiceSearchResult(title="Tasks", url="https://a.org/t", snippet="How to cancel.")
     >>> print(compact(SearchResponse(results=[page], query="q", response_time_ms=9, provider="p")))
     [Web Search: "q"]

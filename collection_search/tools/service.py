@@ -9,30 +9,30 @@ from typing import TYPE_CHECKING, Any, Final
 
 from pydantic import SecretStr, ValidationError
 
-from ..bridge import offload, run_blocking
 from ..context import SearchContext
-from ..contracts import (
+from ..contracts.search import (
     BusinessContext,
     ScopeContext,
     ToolContext,
     WebSearchInput,
     WebSearchResponse,
 )
+from ..contracts.service import Attempt, SearchRequest, SearchResponse, ServiceSearchResult
 from ..errors import ConfigError, SearchProviderError, StoreError, WebSearchError
-from ..keys import variable_of
-from ..resolve import adapter_of, class_of, refuse_unknown_choices
-from ..service_contract import Attempt, SearchRequest, SearchResponse, ServiceSearchResult
+from ..runtime.concurrency import offload, run_blocking
 from ..settings import ProviderAccess, Settings
-from ..text import normalize_query
-from .money.account import Account
-from .searching.route import SearchRoute, search_route
+from ..settings.keyring import variable_of
+from ..settings.resolve import adapter_of, class_of, refuse_unknown_choices
+from ..text.clean import normalize_query
+from .search.route import SearchRoute, search_route
+from .spending.account import Account
 
 if TYPE_CHECKING:
-    from ..contracts import SearchResult
+    from ..contracts.options import SearchOptions
+    from ..contracts.search import SearchResult
+    from ..contracts.state import RunIds
     from ..errors import ErrorCode
-    from ..options import SearchOptions
     from ..ports import PageReader
-    from ..state import RunIds
 
 FIRST_PROVIDER: Final = "tavily"
 """Used unless another one is asked for or set as `default_provider`."""

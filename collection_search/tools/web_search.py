@@ -13,7 +13,8 @@ from contextlib import suppress
 from itertools import islice
 from typing import TYPE_CHECKING, Any, Final
 
-from ..contracts import (
+from ..contracts.options import NO_OPTIONS, SearchOptions, utc_today
+from ..contracts.search import (
     BusinessContext,
     ProviderSearchResult,
     RawSearchResult,
@@ -37,29 +38,28 @@ from ..errors import (
     SearchProviderTimeout,
     SearchProviderUnavailable,
 )
-from ..masking import loggable, mask
-from ..options import NO_OPTIONS, SearchOptions, utc_today
 from ..ports import BaseSearchAdapter, SearchAdapter, SpanSink, SupportsOptions, TraceRef
-from ..ports.searching import provider_name
-from ..text import plain
-from .searching.answers import whole_number
-from .searching.arguments import clean, complete, seconds, whole
-from .searching.attempts import Attempts, OutOfTimeError, Rules, price_of
-from .searching.calls import Asked, AwaitingCaller, BlockingCaller, Caller, finished
-from .searching.contents import wants_texts, with_texts
-from .searching.options import fitting, settled
-from .searching.report import Failure, SearchReport
-from .searching.retry import RetrySchedule
-from .searching.rows import valid_results, without_duplicates
+from ..ports.search import provider_name
+from ..text.clean import plain
+from ..text.redaction import loggable, mask
+from .search.arguments import clean, complete, seconds, whole
+from .search.attempts import Attempts, OutOfTimeError, Rules, price_of
+from .search.callers import Asked, AwaitingCaller, BlockingCaller, Caller, finished
+from .search.normalize import valid_results, without_duplicates
+from .search.option_filter import fitting, settled
+from .search.page_texts import wants_texts, with_texts
+from .search.responses import whole_number
+from .search.retry import RetrySchedule
+from .search.telemetry import Failure, SearchReport
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Mapping, Sequence
     from datetime import date
 
-    from ..costs import RunBudget
+    from ..contracts.prices import RunBudget
     from ..ports import PageReader
-    from ..resilience.guard import ProviderGuard
-    from .searching.cache import SearchCache
+    from ..resilience.provider_limits import ProviderGuard
+    from .search.cache import SearchCache
 
 __all__ = [
     "BaseSearchAdapter",
@@ -173,7 +173,7 @@ class WebSearchWorker:
         options: SearchOptions | None = None,
     ) -> WebSearchResponse:
         """Return the same as `run`; cancelling it cancels the adapter's coroutine."""
-        from ..bridge import offload
+        from ..runtime.concurrency import offload
 
         sink = await offload(_default_sink) if self._spans is None else self._spans
         return await self._run(query, complete(context), options, self._awaiting, sink)

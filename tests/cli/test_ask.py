@@ -60,10 +60,11 @@ def test_another_tenants_collection_does_not_exist(command: Invoke) -> None:
 
 def test_a_collection_without_documents_says_so(command: Invoke) -> None:
     """Other words would not help: its pages wait to be fetched."""
+    from collection_search.contracts.search.collection import TenantScope
+    from collection_search.contracts.search.ingestion import IngestionItem, IngestionRequest
+
     from collection_search import Settings
     from collection_search.adapters.stores.sqlite import SQLiteStore
-    from collection_search.records import TenantScope
-    from collection_search.tickets import IngestionItem, IngestionRequest
 
     store = SQLiteStore.from_settings(Settings.load())
     page = IngestionItem("https://example.com/1", "example.com/1", "Page")

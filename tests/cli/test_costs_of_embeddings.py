@@ -8,7 +8,7 @@ import pytest
 
 from collection_search.context import process_settings
 from collection_search.testing import OpenAIServer
-from collection_search.tools.money.books import clerk
+from collection_search.tools.spending.writer import clerk
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

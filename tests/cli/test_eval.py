@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 import pytest
 from labelled_data import JUDGEMENTS, PAGES, write_dataset
 
-from collection_search.cli.prepare import agreed
-from collection_search.cli.screen import Screen
+from collection_search.cli.shared.preparation import agreed
+from collection_search.cli.shared.terminal import Screen
 from collection_search.testing import OpenAIServer
 
 if TYPE_CHECKING:

@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import pytest
+from collection_search.contracts.search.collection import TenantScope
+from collection_search.contracts.search.ingestion import IngestionItem, IngestionRequest
 
 from collection_search.adapters.stores.sqlite import SQLiteStore
 from collection_search.context import process_settings
-from collection_search.records import TenantScope
-from collection_search.tickets import IngestionItem, IngestionRequest
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING
 import keyring.errors
 import pytest
 
-from collection_search import keys
 from collection_search.settings import Settings
+from collection_search.settings import keyring as keys
 from collection_search.testing.keyring import MemoryKeyring
 
 if TYPE_CHECKING:

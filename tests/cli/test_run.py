@@ -7,11 +7,15 @@ from typing import TYPE_CHECKING
 
 import pytest
 import typer.main
+from collection_search.contracts.search.inputs import GraphInput
+from collection_search.contracts.search.state import (
+    CollectionSearchOutput,
+    IngestionReceipt,
+    RankedResult,
+)
 from scripted_world import QUESTION
 
 from collection_search.cli import run as run_module
-from collection_search.inputs import GraphInput
-from collection_search.state import CollectionSearchOutput, IngestionReceipt, RankedResult
 
 if TYPE_CHECKING:
     from command_line import Invoke

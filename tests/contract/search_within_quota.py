@@ -8,11 +8,11 @@ from pathlib import Path
 from typing import Any
 
 from collection_search import SearchContext, Settings, WebSearchError, WebSearchService
-from collection_search.bridge import run_blocking
-from collection_search.spans import NULL_SINK
+from collection_search.runtime.concurrency import run_blocking
+from collection_search.runtime.spans import NULL_SINK
 from collection_search.testing import example_context
-from collection_search.tools.money.account import Account
-from collection_search.tools.searching.route import search_route
+from collection_search.tools.search.route import search_route
+from collection_search.tools.spending.account import Account
 
 PATIENCE_S = 120.0
 

@@ -19,7 +19,7 @@ from collection_search.adapters.search.wikipedia import WikipediaSearch
 from collection_search.testing import HttpSearchAdapterContract, ProviderServer
 from collection_search.testing.providers.brave import MONTHLY_LEFT
 from collection_search.testing.providers.google import ENGINE_ID
-from collection_search.testing.providers.pages import TODAY, found
+from collection_search.testing.providers.sample_index import TODAY, found
 
 
 class TestTavily(HttpSearchAdapterContract):

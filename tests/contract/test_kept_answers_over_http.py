@@ -10,6 +10,7 @@ from contextlib import closing
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from collection_search.contracts.search.options import SearchOptions
 from routes import opened
 from scripted_world import INPUT
 
@@ -22,8 +23,7 @@ from collection_search import (
 )
 from collection_search.adapters.stores.sqlite.usage import SQLiteUsage
 from collection_search.errors import CostLimitReached, StoreError
-from collection_search.options import SearchOptions
-from collection_search.spans import NULL_SINK
+from collection_search.runtime.spans import NULL_SINK
 from collection_search.testing import (
     FakeClock,
     ProviderServer,
@@ -33,8 +33,8 @@ from collection_search.testing import (
     rows,
 )
 from collection_search.testing.providers.wire import KEY
-from collection_search.tools.searching.cache import SearchCache
-from collection_search.tools.searching.calls import Asked
+from collection_search.tools.search.cache import SearchCache
+from collection_search.tools.search.callers import Asked
 from collection_search.tools.web_search import WebSearchWorker
 
 if TYPE_CHECKING:
@@ -393,7 +393,7 @@ def test_a_locked_file_never_fails_a_search(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """Another program holds it: the answer comes all the same, before the lock is gone."""
-    monkeypatch.setattr("collection_search.tools.money.books.PATIENCE_S", 0.05)
+    monkeypatch.setattr("collection_search.tools.spending.writer.PATIENCE_S", 0.05)
     search = found_by(settings, face)
     search("asyncio")
     with closing(sqlite3.connect(settings.home / "usage.db", isolation_level=None)) as holder:

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 import pytest
 
 from collection_search.adapters.corpus.corpus import Corpus
-from collection_search.adapters.corpus.page import Page, Source
+from collection_search.adapters.corpus.entry import Page, Source
 from collection_search.adapters.search.offline import OfflineSearch
 from collection_search.settings import Settings
-from collection_search.testing.search import SearchAdapterContract
+from collection_search.testing.search_adapter import SearchAdapterContract
 
 if TYPE_CHECKING:
     from pathlib import Path

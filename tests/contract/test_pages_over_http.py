@@ -12,7 +12,7 @@ from collection_search import WebSearchWorker
 from collection_search.adapters.search.brave import BraveSearch
 from collection_search.adapters.stores.sqlite.usage import SQLiteUsage
 from collection_search.resilience import ProviderGuard, Quota
-from collection_search.spans import NULL_SINK
+from collection_search.runtime.spans import NULL_SINK
 from collection_search.testing import ProviderServer, example_context
 from collection_search.testing.providers.brave import Brave
 from collection_search.testing.providers.wire import KEY
@@ -21,7 +21,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-    from collection_search.contracts import WebSearchResponse
+    from collection_search.contracts.search.search import WebSearchResponse
+
     from collection_search.testing.providers.wire import ProviderRequest, Reply
 
 FACES: Final = ("run", "arun")

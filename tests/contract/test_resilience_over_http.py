@@ -22,10 +22,10 @@ from collection_search import (
     WebSearchWorker,
 )
 from collection_search.adapters.search.tavily import TavilySearch
-from collection_search.bridge import run_blocking
 from collection_search.resilience import ProviderGuard
-from collection_search.resolve import made
-from collection_search.spans import NULL_SINK
+from collection_search.runtime.concurrency import run_blocking
+from collection_search.runtime.spans import NULL_SINK
+from collection_search.settings.resolve import made
 from collection_search.testing import FakeClock, ProviderServer, example_context
 from collection_search.testing.provider_server import DIALECTS
 from collection_search.testing.providers.google import ENGINE_ID
@@ -36,7 +36,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from pathlib import Path
 
-    from collection_search.contracts import SearchAdapterResponse, WebSearchResponse
+    from collection_search.contracts.search.search import SearchAdapterResponse, WebSearchResponse
+
     from collection_search.testing.providers.wire import ProviderRequest, Reply
 
 PATIENCE_S: Final = 60.0

@@ -15,18 +15,19 @@ from collection_search.adapters.http import HttpResponse
 from collection_search.adapters.search.searxng import SearxngSearch
 from collection_search.adapters.stores.sqlite.usage import SQLiteUsage
 from collection_search.errors import SearchProviderTimeout
-from collection_search.spans import NULL_SINK
+from collection_search.runtime.spans import NULL_SINK
 from collection_search.testing import ProviderServer, ScriptedAdapter, example_context, rows
 from collection_search.testing.providers.brave import Brave
 from collection_search.testing.providers.google import ENGINE_ID
 from collection_search.testing.providers.wire import KEY
-from collection_search.tools.money.books import clerk
-from collection_search.tools.searching.cache import SearchCache
+from collection_search.tools.search.cache import SearchCache
+from collection_search.tools.spending.writer import clerk
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from collection_search.contracts import SearchAdapterResponse
+    from collection_search.contracts.search.search import SearchAdapterResponse
+
     from collection_search.testing.providers.wire import ProviderRequest, Reply
 
 CALL: dict[str, Any] = {"query": "asyncio", "context": example_context()}

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from collection_search.contracts.search.ingestion import IngestionItem, IngestionRequest
+
 from collection_search.adapters.stores.sqlite import SQLiteStore
 from collection_search.testing.stores import (
     CollectionStoreContract,
     LedgerContract,
     StagingContract,
 )
-from collection_search.testing.stores.base import MINE
-from collection_search.tickets import IngestionItem, IngestionRequest
+from collection_search.testing.stores.suite import MINE
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -10,9 +10,9 @@ import pytest
 
 from collection_search.adapters.stores.sqlite.usage import SQLiteUsage
 from collection_search.errors import StoreError
+from collection_search.ports.usage import AnswerCache, QuotaStore, SpendLedger
 from collection_search.settings import Settings
 from collection_search.testing.stores.usage import UsageContract
-from collection_search.usage import AnswerCache, QuotaStore, SpendLedger
 
 if TYPE_CHECKING:
     from collections.abc import Callable

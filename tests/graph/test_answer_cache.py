@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from collection_search.records import Embedded
+    from collection_search.contracts.search.collection import Embedded
 
 PLAN = ["asyncio cancel", "asyncio timeout", "asyncio wait_for"]
 

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from collection_search.contracts.search.collection import Embedded
 from pydantic import ValidationError
 from scripted_world import INPUT, QUESTION, fair_pages, good_pages, poor_pages
 
@@ -20,7 +21,6 @@ from collection_search.errors import (
     SearchProviderTimeout,
     SearchProviderUnavailable,
 )
-from collection_search.records import Embedded
 from collection_search.testing import (
     RecordingSink,
     RecordingTrigger,

@@ -9,14 +9,15 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pytest
 from blockbuster import blockbuster_ctx
+from collection_search.contracts.search.collection import Embedded
 from scripted_world import INPUT, QUESTION, fair_pages, good_pages, poor_pages
 
-from collection_search import CollectionSearchGraph, Settings, calibration
-from collection_search.anchors import anchors
-from collection_search.calibration import anchor_texts
+from collection_search import CollectionSearchGraph, Settings
 from collection_search.errors import ModelError
 from collection_search.nodes import embedding_rank
-from collection_search.records import Embedded
+from collection_search.ranking import calibration
+from collection_search.ranking.anchors import anchors
+from collection_search.ranking.calibration import anchor_texts
 from collection_search.testing import ScriptedAdapter, ScriptedEmbedder
 
 if TYPE_CHECKING:
@@ -152,7 +153,7 @@ def test_without_a_scale_words_are_compared(
     assert scores(result) == scores(lexical)
     assert "embedding_degraded" in result["flags"]
     [record] = [record for record in caplog.records if record.levelname == "WARNING"]
-    assert record.name == "collection_search.calibration"
+    assert record.name == "collection_search.ranking.calibration"
     assert cause in caplog.text
     for row in result["results"]:
         assert row["explanation"]["scale"] == "lexical"

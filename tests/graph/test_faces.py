@@ -5,11 +5,11 @@ from __future__ import annotations
 import asyncio
 from typing import TYPE_CHECKING, Any
 
+from collection_search.contracts.search.search import SearchAdapterResponse
 from langchain_core.callbacks import AsyncCallbackHandler
 
-from collection_search.contracts import SearchAdapterResponse
 from collection_search.graphs.collection_search import CollectionSearchGraph, graph
-from collection_search.testing.search import rows
+from collection_search.testing.search_adapter import rows
 
 if TYPE_CHECKING:
     from collection_search import SearchContext

@@ -9,11 +9,11 @@ from typing import Any
 
 import numpy as np
 import pytest
+from collection_search.contracts.search.collection import Embedded
 from scripted_world import INPUT, good_pages
 
 from collection_search import CollectionSearchGraph, SearchContext, Settings
 from collection_search.errors import ModelError, SearchProviderTimeout, SearchProviderUnavailable
-from collection_search.records import Embedded
 from collection_search.testing import (
     RecordingSink,
     RecordingTrigger,

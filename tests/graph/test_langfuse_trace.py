@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from scripted_world import INPUT, QUESTION, good_pages
 
 from collection_search import CollectionSearchGraph, SearchContext, Settings
-from collection_search.bridge import run_blocking
+from collection_search.runtime.concurrency import run_blocking
 from collection_search.testing import OtlpServer, RecordingTrigger, ScriptedAdapter
 
 if TYPE_CHECKING:
@@ -64,7 +64,7 @@ def test_without_keys_langfuse_is_never_imported(tmp_path: Path) -> None:
     code = f"""
 import sys
 from collection_search import CollectionSearchGraph, SearchContext, Settings
-from collection_search.bridge import run_blocking
+from collection_search.runtime.concurrency import run_blocking
 from collection_search.testing import ScriptedAdapter, rows
 context = SearchContext(provider=ScriptedAdapter(rows(5)), settings=Settings(home={str(tmp_path)!r}))
 outcome = CollectionSearchGraph(context).run({{

@@ -6,20 +6,20 @@ import time
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from collection_search.contracts.search.collection import TenantScope
+from collection_search.contracts.search.search import ProviderSearchResult
+from collection_search.text.clean.urls import url_key
 from loopback_site import LoopbackSite, article, essay
 from scripted_world import INPUT
 
 from collection_search import CollectionSearchGraph, SearchContext, Settings, ingest, refresh, wait
 from collection_search.adapters.crawl.web import WebPages
 from collection_search.adapters.stores.sqlite import SQLiteStore
-from collection_search.bridge import run_blocking
-from collection_search.contracts import ProviderSearchResult
 from collection_search.errors import InputError, ModelError, SearchProviderUnavailable
-from collection_search.records import TenantScope
+from collection_search.runtime.concurrency import run_blocking
 from collection_search.testing import ScriptedAdapter, ScriptedEmbedder
 from collection_search.tools.ingest import engine_for
 from collection_search.tools.portable.files import export_file, import_file
-from collection_search.urls import url_key
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from collection_search.contracts.search.collection import QuestionRecord, TenantScope
 from paid_world import SEARCH_USD, PaidWorld
 
 from collection_search import refresh
-from collection_search.bridge import run_blocking
-from collection_search.records import QuestionRecord, TenantScope
+from collection_search.runtime.concurrency import run_blocking
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

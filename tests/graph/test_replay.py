@@ -10,9 +10,9 @@ from blockbuster import blockbuster_ctx
 from scripted_world import INPUT, QUESTION, good_pages
 
 from collection_search import CollectionSearchGraph, SearchContext, Settings
-from collection_search.calibration import anchor_texts
 from collection_search.cassette import Cassette
 from collection_search.errors import InputError, ModelError, SearchProviderQuotaExceeded
+from collection_search.ranking.calibration import anchor_texts
 from collection_search.testing import (
     OpenAIServer,
     ProviderServer,

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from collection_search.contracts.search.prices import search_cost
+from collection_search.contracts.search.search import SearchAdapterResponse
 from scripted_world import good_pages
 
 from collection_search import CollectionSearchGraph, SearchContext
-from collection_search.contracts import SearchAdapterResponse
-from collection_search.costs import search_cost
 from collection_search.errors import SearchProviderBadResponse, SearchProviderInvalidQuery
 from collection_search.testing import ScriptedAdapter
 
 if TYPE_CHECKING:
-    from collection_search.testing.search import Answer
+    from collection_search.testing.search_adapter import Answer
 
 
 def cost(context: SearchContext, *answers: Answer, provider: str = "brave") -> Any:

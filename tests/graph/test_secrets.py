@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any, Final, Self
 from urllib.parse import quote
 
 import pytest
+from collection_search.contracts.search.options import NO_OPTIONS
 from langgraph.checkpoint.sqlite.aio import AsyncSqliteSaver
 from planted_secrets import SECRETS, VENDORS, chain, files_of, leaks, quoted
 from scripted_world import INPUT, QUESTION
@@ -31,12 +32,11 @@ from collection_search import (
     WebSearchWorker,
     build_graph,
 )
-from collection_search.bridge import run_blocking
 from collection_search.cassette import Cassette
 from collection_search.cli import main
 from collection_search.errors import CollectionSearchError
-from collection_search.options import NO_OPTIONS
-from collection_search.resolve import made
+from collection_search.runtime.concurrency import run_blocking
+from collection_search.settings.resolve import made
 from collection_search.testing import (
     FakeClock,
     OpenAIServer,
@@ -50,7 +50,7 @@ from collection_search.testing.keyring import MemoryKeyring
 from collection_search.testing.openai_server import Failure, Raw
 from collection_search.testing.provider_server import DIALECTS
 from collection_search.testing.providers.google import ENGINE_ID
-from collection_search.testing.providers.pages import found
+from collection_search.testing.providers.sample_index import found
 from collection_search.testing.providers.wire import Reply
 
 if TYPE_CHECKING:

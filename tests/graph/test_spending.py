@@ -13,11 +13,11 @@ from scripted_world import good_pages
 
 from collection_search import CollectionSearchGraph, SearchContext
 from collection_search.adapters.stores.sqlite.usage import SQLiteUsage
-from collection_search.bridge import run_blocking
 from collection_search.cassette import Cassette
 from collection_search.errors import ConfigError, ModelError, StoreError
+from collection_search.runtime.concurrency import run_blocking
 from collection_search.testing import ScriptedAdapter, ScriptedQueryModel
-from collection_search.tools.money.books import clerk
+from collection_search.tools.spending.writer import clerk
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

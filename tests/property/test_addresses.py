@@ -6,11 +6,11 @@ from contextlib import suppress
 from ipaddress import IPv4Address, IPv4Network, IPv6Address, ip_address
 
 import pytest
+from collection_search.adapters.crawl.fetch.fetcher.public_hosts import is_public, judged_host
+from collection_search.adapters.crawl.fetch.fetcher.url_rules import Gate
 from hypothesis import given
 from hypothesis import strategies as st
 
-from collection_search.adapters.crawl.addresses import Gate
-from collection_search.adapters.crawl.hosts import is_public, judged_host
 from collection_search.errors import FetchError
 
 PRIVATE = [

@@ -7,13 +7,13 @@ from contextlib import suppress
 from typing import Any
 
 import numpy as np
+from collection_search.contracts.search.collection import Embedded
+from collection_search.contracts.search.search import ProviderSearchResult, SearchAdapterResponse
 from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import array_shapes, arrays
 
-from collection_search.contracts import ProviderSearchResult, SearchAdapterResponse
-from collection_search.errors import InputError
-from collection_search.exchanges import (
+from collection_search.cassette.codec import (
     embedded_answer,
     plain,
     plan_answer,
@@ -23,8 +23,8 @@ from collection_search.exchanges import (
     read_search_answer,
     search_answer,
 )
+from collection_search.errors import InputError
 from collection_search.ports import QueryPlan
-from collection_search.records import Embedded
 
 texts = st.text(max_size=20)
 json_values = st.recursive(

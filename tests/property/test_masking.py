@@ -1,7 +1,6 @@
+from collection_search.text.clean.redaction import mask, mask_text
 from hypothesis import given
 from hypothesis import strategies as st
-
-from collection_search.masking import mask, mask_text
 
 SECRETS = st.sampled_from(
     [

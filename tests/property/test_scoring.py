@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from collection_search.errors import QualityThresholdError
-from collection_search.lexicon import index_text, match_query, question_terms, words
-from collection_search.scoring import Page, rank, select_for_ingestion
+from collection_search.ranking.lexicon import index_text, match_query, question_terms, words
+from collection_search.ranking.scoring import Page, rank, select_for_ingestion
 
 WORDS = st.sampled_from(
     ["task", "asyncio", "Haus", "Häuser", "the", "die", "C++", "Tesla", "42", "cancelled", "x"]

@@ -9,8 +9,8 @@ from benchmark_modules import benchmark
 from hypothesis import given
 from hypothesis import strategies as st
 
-from collection_search import registry
 from collection_search.adapters.http import HttpResponse
+from collection_search.settings import registry
 from collection_search.testing.provider_server import DIALECTS
 
 fuzz = benchmark("fuzz_parsers")

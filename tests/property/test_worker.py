@@ -5,10 +5,11 @@ import json
 import logging
 from typing import Any
 
+from collection_search.contracts.search.search import SearchAdapterResponse
+from collection_search.text.clean.urls import normalize_url, url_key
 from hypothesis import given
 from hypothesis import strategies as st
 
-from collection_search.contracts import SearchAdapterResponse
 from collection_search.errors import (
     RETRYABLE_CODES,
     SearchProviderBadResponse,
@@ -18,10 +19,9 @@ from collection_search.errors import (
     SearchProviderUnavailable,
 )
 from collection_search.testing import FakeClock, RecordingSink, ScriptedAdapter, example_context
-from collection_search.tools.searching.retry import MAX_BACKOFF_S, RetrySchedule
-from collection_search.tools.searching.rows import valid_results, without_duplicates
+from collection_search.tools.search.normalize import valid_results, without_duplicates
+from collection_search.tools.search.retry import MAX_BACKOFF_S, RetrySchedule
 from collection_search.tools.web_search import WebSearchWorker
-from collection_search.urls import normalize_url, url_key
 
 SILENT = logging.getLogger("silent")
 SILENT.disabled = True

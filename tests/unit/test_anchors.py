@@ -6,9 +6,9 @@ import statistics
 
 import pytest
 
-from collection_search.anchors import LANGUAGES, anchors
-from collection_search.lexicon import language_of
-from collection_search.similarity import LexicalSimilarity
+from collection_search.ranking.anchors import LANGUAGES, anchors
+from collection_search.ranking.lexicon import language_of
+from collection_search.ranking.similarity import LexicalSimilarity
 
 
 @pytest.mark.parametrize("language", LANGUAGES)

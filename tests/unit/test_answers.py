@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from collection_search.adapters.models.answers import NoJsonError, queries_of
+from collection_search.adapters.models.plan_parsing import NoJsonError, queries_of
 
 ANSWER = json.dumps({"queries": ["asyncio cancel"]})
 ENDLESS = 2_000_000

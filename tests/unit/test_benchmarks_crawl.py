@@ -9,8 +9,7 @@ from typing import Any
 import aiohttp
 import pytest
 from benchmark_modules import benchmark
-
-from collection_search.adapters.crawl.extract import extract
+from collection_search.adapters.crawl.extract.formats.formats import extract
 
 crawl, crawl_site = benchmark("crawl"), benchmark("crawl_site")
 contestants, stalls = benchmark("crawl_contestants"), benchmark("crawl_stalls").stalls

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from benchmark_modules import benchmark
 
-from collection_search.evaluation import Gate
+from collection_search.ranking.metrics import Gate
 
 ranking = benchmark("ranking")
 NAMES = ("lexical, default", "lexical, literal", "dense, default", "dense, literal", "BM25")

@@ -9,7 +9,7 @@ import threading
 
 import pytest
 
-from collection_search.bridge import offload, on_portal, run_blocking
+from collection_search.runtime.concurrency import offload, on_portal, run_blocking
 
 VALUE: contextvars.ContextVar[str] = contextvars.ContextVar("value", default="unset")
 

@@ -9,9 +9,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
+from collection_search.contracts.search.collection import Embedded
 
-from collection_search import calibration
-from collection_search.calibration import (
+from collection_search.errors import ModelError
+from collection_search.ranking import calibration
+from collection_search.ranking.calibration import (
     Medians,
     anchor_texts,
     begun,
@@ -19,16 +21,14 @@ from collection_search.calibration import (
     medians_of,
     settled,
 )
-from collection_search.errors import ModelError
-from collection_search.records import Embedded
-from collection_search.scoring import DENSE, LEXICAL
+from collection_search.ranking.scoring import DENSE, LEXICAL
 from collection_search.testing import FakeClock, ScriptedEmbedder
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from pathlib import Path
 
-    from collection_search.records import Vectors
+    from collection_search.contracts.search.collection import Vectors
 
 
 @pytest.fixture(autouse=True)

@@ -12,19 +12,19 @@ import threading
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from collection_search.contracts.search.options import SearchOptions
+from collection_search.contracts.search.search import SearchAdapterResponse
 
 from collection_search import Settings
 from collection_search.cassette import Cassette
-from collection_search.contracts import SearchAdapterResponse
 from collection_search.errors import (
     InputError,
     ModelError,
     SearchProviderError,
     SearchProviderQuotaExceeded,
 )
-from collection_search.options import SearchOptions
 from collection_search.ports import BaseSearchAdapter, Embedder, QueryModel, QueryPlan
-from collection_search.resilience.guard import MAY_BE_BILLED
+from collection_search.resilience.provider_limits import MAY_BE_BILLED
 from collection_search.testing import (
     FakeClock,
     ScriptedAdapter,

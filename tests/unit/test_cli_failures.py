@@ -7,7 +7,7 @@ import json
 import pytest
 
 from collection_search import errors
-from collection_search.cli.failures import Interrupted, exit_code, report
+from collection_search.cli.shared.error_output import Interrupted, exit_code, report
 
 
 @pytest.mark.parametrize(

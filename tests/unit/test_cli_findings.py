@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from collection_search.cli import live
-from collection_search.cli.findings import (
+from collection_search.cli.shared import live_hint as live
+from collection_search.cli.shared.run_summary import (
     command,
     ingested,
     next_steps,

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 from scripted_world import INPUT, good_pages
 
 from collection_search import SearchContext
-from collection_search.cli.job import Job
-from collection_search.cli.screen import Screen
+from collection_search.cli.shared.run_job import Job
+from collection_search.cli.shared.terminal import Screen
 from collection_search.errors import IngestError, StoreError
 from collection_search.testing import RecordingTrigger, ScriptedAdapter
 

@@ -6,7 +6,7 @@ import logging
 
 import pytest
 
-from collection_search.cli.logs import terminal_logging, verbose
+from collection_search.cli.shared.logging_setup import terminal_logging, verbose
 
 
 def test_our_own_warnings_are_one_line_each(capsys: pytest.CaptureFixture[str]) -> None:
@@ -24,7 +24,7 @@ def test_our_own_warnings_are_one_line_each(capsys: pytest.CaptureFixture[str]) 
         ("collection_search.tools.web_search", logging.INFO),
         ("collection_search.tools.web_search", logging.ERROR),
         ("collection_search.nodes.auto_ingest", logging.WARNING),
-        ("collection_search.adapters.search.http_search", logging.WARNING),
+        ("collection_search.adapters.search.http.adapter", logging.WARNING),
     ],
 )
 def test_the_rest_is_silent(name: str, level: int, capsys: pytest.CaptureFixture[str]) -> None:

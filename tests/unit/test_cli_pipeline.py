@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from collection_search.cli.pipeline import Pipeline, node_line
-from collection_search.cli.screen import Screen
+from collection_search.cli.shared.pipeline_view import Pipeline, node_line
+from collection_search.cli.shared.terminal import Screen
 
 
 @pytest.mark.parametrize(

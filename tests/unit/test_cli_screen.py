@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from collection_search.cli.screen import Screen
+from collection_search.cli.shared.terminal import Screen
 
 ESCAPE = "\x1b]0;title\x07 and \x1b[2J"
 

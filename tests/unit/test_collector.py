@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import gc
 
-from collection_search.collector import THRESHOLD, relieve_collector
+from collection_search.runtime.gc import THRESHOLD, relieve_collector
 
 
 def test_what_lives_is_not_looked_at_again() -> None:

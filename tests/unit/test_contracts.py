@@ -3,16 +3,15 @@
 from typing import Any
 
 import pytest
-from pydantic import ValidationError
-
-from collection_search.contracts import (
+from collection_search.contracts.search.inputs import GraphInput
+from collection_search.contracts.search.search import (
     ScopeContext,
     SearchResult,
     ToolOutcome,
     WebSearchInput,
     WebSearchResponse,
 )
-from collection_search.inputs import GraphInput
+from pydantic import ValidationError
 
 REQUIRED = {"question": "Why?", "collection_scope": "docs", "purpose": "collection_search"}
 DEFAULTS = {

@@ -9,7 +9,7 @@ import pytest
 from typer.testing import CliRunner
 
 from collection_search.adapters.corpus.corpus import Corpus
-from collection_search.adapters.corpus.page import Source
+from collection_search.adapters.corpus.entry import Source
 from collection_search.cli.corpus import app
 from collection_search.errors import InputError
 from collection_search.settings import Settings

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from collection_search.adapters.corpus.corpus import Corpus, running_python
-from collection_search.adapters.corpus.page import Page, Source
+from collection_search.adapters.corpus.entry import Page, Source
 from collection_search.errors import ConfigError, InputError, StoreError
 from collection_search.settings import Settings
 
@@ -29,7 +29,7 @@ STUCK_BUILD = """
 import sys, time
 from pathlib import Path
 from collection_search.adapters.corpus.corpus import Corpus
-from collection_search.adapters.corpus.page import Page, Source
+from collection_search.adapters.corpus.entry import Page, Source
 from collection_search.settings import Settings
 
 def stuck():

@@ -6,6 +6,7 @@ import os
 from pathlib import Path
 
 import pytest
+from collection_search.text.clean.urls import normalize_url
 
 from collection_search.adapters.corpus.folder import (
     base_address,
@@ -14,7 +15,6 @@ from collection_search.adapters.corpus.folder import (
     read_folder,
 )
 from collection_search.errors import InputError
-from collection_search.urls import normalize_url
 
 BASE = "https://notes.corpus.invalid/"
 

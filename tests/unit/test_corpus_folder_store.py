@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from collection_search.adapters.corpus.entry import Page
 from collection_search.adapters.corpus.folder_store import Folder, FolderStore
-from collection_search.adapters.corpus.page import Page
 from collection_search.errors import StoreError
 
 NOTES = Path("/docs/notes")

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from collection_search.adapters.corpus.entry import Page
 from collection_search.adapters.corpus.index import (
     DAMAGE,
     Hit,
@@ -14,7 +15,6 @@ from collection_search.adapters.corpus.index import (
     search_index,
     write_index,
 )
-from collection_search.adapters.corpus.page import Page
 from collection_search.adapters.corpus.snippet import best_excerpt
 
 if TYPE_CHECKING:

@@ -11,7 +11,7 @@ from collection_search.adapters.corpus.packages import installed, package_reader
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from collection_search.adapters.corpus.page import Page
+    from collection_search.adapters.corpus.entry import Page
 
 
 def install(

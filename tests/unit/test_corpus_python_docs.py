@@ -12,13 +12,13 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import pytest
 
+from collection_search.adapters.corpus.docs_page_map import listed_pages
 from collection_search.adapters.corpus.docstrings import documentation
 from collection_search.adapters.corpus.introspection import extension_documentation
-from collection_search.adapters.corpus.pages import listed_pages
 from collection_search.adapters.corpus.python_docs import SITE, python_readers
 
 if TYPE_CHECKING:
-    from collection_search.adapters.corpus.page import Page
+    from collection_search.adapters.corpus.entry import Page
 
 UNDOCUMENTED = frozenset(
     [

@@ -5,8 +5,7 @@ from __future__ import annotations
 import datetime as dt
 
 import pytest
-
-from collection_search.costs import (
+from collection_search.contracts.search.prices import (
     PRICES,
     RunBudget,
     chat_cost,
@@ -18,6 +17,7 @@ from collection_search.costs import (
     tokens_in,
     total_cost,
 )
+
 from collection_search.errors import CostLimitReached, InputError
 
 

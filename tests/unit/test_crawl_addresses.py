@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import pytest
+from collection_search.adapters.crawl.fetch.fetcher.public_hosts import judged_host
+from collection_search.adapters.crawl.fetch.fetcher.url_rules import Gate
 
-from collection_search.adapters.crawl.addresses import Gate
-from collection_search.adapters.crawl.hosts import judged_host
 from collection_search.errors import ConfigError, FetchError
 
 GATE = Gate()

@@ -5,8 +5,12 @@ from __future__ import annotations
 import codecs
 
 import pytest
-
-from collection_search.adapters.crawl.charset import CHARSETS, as_utf8, decoded, known_charset
+from collection_search.adapters.crawl.extract.formats.charset import (
+    CHARSETS,
+    as_utf8,
+    decoded,
+    known_charset,
+)
 
 GERMAN = "Der Graureiher steht über dem Flüßchen und wartet, bis die Strömung nachläßt."
 KANJI = "アオサギが浅瀬で待つ"

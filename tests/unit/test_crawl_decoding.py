@@ -10,8 +10,12 @@ import zlib
 from collections import deque
 
 import pytest
+from collection_search.adapters.crawl.fetch.fetcher.decompression import (
+    PIECE_BYTES,
+    Decoder,
+    encoding_of,
+)
 
-from collection_search.adapters.crawl.decoding import PIECE_BYTES, Decoder, encoding_of
 from collection_search.errors import FetchError
 
 packed = functools.partial(gzip.compress, mtime=0)

@@ -10,10 +10,10 @@ from typing import Any
 import aiohttp
 import pytest
 from aiohttp.abc import AbstractResolver, ResolveResult
+from collection_search.adapters.crawl.fetch.fetcher.connector import JudgedConnector, SystemResolver
+from collection_search.adapters.crawl.fetch.fetcher.url_rules import Gate
 from small_site import PAGE, SmallSite, answer
 
-from collection_search.adapters.crawl.addresses import Gate
-from collection_search.adapters.crawl.dial import JudgedConnector, SystemResolver
 from collection_search.errors import FetchError
 
 

@@ -16,12 +16,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
+from collection_search.adapters.crawl.extract.formats.deadline_watch import Watch
+from collection_search.adapters.crawl.extract.formats.pool import Extraction
+from collection_search.adapters.crawl.extract.formats.process import ExtractionProcess, Limits
 
-from collection_search.adapters.crawl.extraction import Extraction
-from collection_search.adapters.crawl.extraction_process import ExtractionProcess, Limits
-from collection_search.adapters.crawl.watch import Watch
 from collection_search.errors import FetchError
-from collection_search.testing.hostile_site.documents import pdf, stacked_bomb
+from collection_search.testing.hostile_site.file_types import pdf, stacked_bomb
 from collection_search.testing.hostile_site.replies import MARKER, PAGE
 
 if TYPE_CHECKING:
@@ -236,7 +236,7 @@ async def test_processes_end_with_the_object() -> None:
 
 PROGRAM = """
 import asyncio, os, sys
-from collection_search.adapters.crawl.extraction import Extraction
+from collection_search.adapters.crawl.extract.pool import Extraction
 from collection_search.testing.hostile_site.replies import PAGE
 
 LONG = b'<html>' + b'<p>x' * 50_000
@@ -301,7 +301,7 @@ async def test_no_secret_of_the_environment_reaches_a_process(
 
 async def test_importing_it_loads_no_parser() -> None:
     names = "[name for name in sys.modules if name.split('.')[0] in {'lxml', 'trafilatura'}]"
-    program = "import json, sys, collection_search.adapters.crawl.extraction;"
+    program = "import json, sys, collection_search.adapters.crawl.extract.pool;"
     done = await asyncio.create_subprocess_exec(
         sys.executable, "-c", f"{program} print(json.dumps({names}))", stdout=subprocess.PIPE
     )

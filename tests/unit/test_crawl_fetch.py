@@ -12,11 +12,11 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 from aiohttp.abc import AbstractResolver, ResolveResult
+from collection_search.adapters.crawl.fetch.fetcher.fetcher import FetchPolicy, SafeFetcher
+from collection_search.contracts.search.page import FetchedPage, NotModified, Validators
 from small_site import NOTHING, PAGE, SmallSite, answer, moved
 
-from collection_search.adapters.crawl.fetch import FetchPolicy, SafeFetcher
 from collection_search.errors import ConfigError, FetchError
-from collection_search.pages import FetchedPage, NotModified, Validators
 from collection_search.testing import FakeClock
 
 if TYPE_CHECKING:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import asyncio
 
 import pytest
+from collection_search.adapters.crawl.fetch.fetcher.host_throttle import HostTurns, Manners, Turns
 
-from collection_search.adapters.crawl.politeness import HostTurns, Manners, Turns
 from collection_search.errors import FetchError
 from collection_search.testing import FakeClock
 

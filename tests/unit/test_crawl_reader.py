@@ -7,12 +7,12 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import pytest
+from collection_search.adapters.crawl.extract.formats.formats import Extracted, extract
+from collection_search.contracts.search.page import FetchedPage, NotModified, PageKind, Validators
 
-from collection_search.adapters.crawl.extract import Extracted, extract
 from collection_search.adapters.crawl.reader import PageReader, ReadPage, verdict
 from collection_search.errors import FetchError
-from collection_search.pages import FetchedPage, NotModified, PageKind, Validators
-from collection_search.testing.hostile_site.documents import pdf
+from collection_search.testing.hostile_site.file_types import pdf
 from collection_search.testing.hostile_site.replies import MARKER, PAGE, article
 
 URL = "https://birds.example.org/herons"

@@ -5,14 +5,14 @@ from __future__ import annotations
 import asyncio
 
 import pytest
-
-from collection_search.adapters.crawl.robots import (
+from collection_search.adapters.crawl.fetch.fetcher.robots import (
     RobotsCache,
     Rules,
     product_token,
     read_rules,
     rules_of,
 )
+
 from collection_search.errors import FetchError
 from collection_search.testing import FakeClock
 

@@ -13,10 +13,10 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import TYPE_CHECKING
 
 import pytest
+from collection_search.adapters.crawl.fetch.fetcher.fetcher import FetchPolicy, SafeFetcher
 
-from collection_search.adapters.crawl.fetch import FetchPolicy, SafeFetcher
-from collection_search.adapters.crawl.sessions import PerLoop, Sockets
-from collection_search.bridge import run_blocking
+from collection_search.adapters.per_loop import PerLoop, Sockets
+from collection_search.runtime.concurrency import run_blocking
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -107,8 +107,8 @@ def test_two_loops_at_once(fetcher, address):
 
 def test_a_process_ends_in_silence(address):
     script = f"""
-        from collection_search.adapters.crawl.fetch import FetchPolicy, SafeFetcher
-        from collection_search.bridge import run_blocking
+        from collection_search.adapters.crawl.fetch.fetcher import FetchPolicy, SafeFetcher
+        from collection_search.runtime.concurrency import run_blocking
 
         fetcher = SafeFetcher(FetchPolicy(allowed_addresses=frozenset({{{address!r}}}), robots=False))
         print(run_blocking(fetcher.fetch("http://{address}/")).body.decode())

@@ -6,6 +6,7 @@ import gzip
 from typing import TYPE_CHECKING
 
 import pytest
+from collection_search.contracts.search.page import FetchedPage, NotModified, Validators
 
 from collection_search.adapters.crawl.site import (
     MAX_SITEMAPS,
@@ -16,10 +17,9 @@ from collection_search.adapters.crawl.site import (
     sitemap_urls,
 )
 from collection_search.errors import FetchError, InvalidUrlError
-from collection_search.pages import FetchedPage, NotModified, Validators
 
 if TYPE_CHECKING:
-    from collection_search.pages import PageKind
+    from collection_search.contracts.search.page import PageKind
 
 START = "https://example.com/"
 

@@ -6,8 +6,7 @@ import functools
 import gzip
 
 import pytest
-
-from collection_search.adapters.crawl.sniffing import charset_in, sniff_page
+from collection_search.adapters.crawl.fetch.fetcher.sniffing import charset_in, sniff_page
 
 packed = functools.partial(gzip.compress, mtime=0)
 

@@ -6,6 +6,7 @@ import importlib.util
 from typing import Any
 
 import pytest
+from collection_search.contracts.search.options import SearchOptions
 
 from collection_search.adapters.search.ddgs import DdgsSearch
 from collection_search.errors import (
@@ -17,7 +18,6 @@ from collection_search.errors import (
     SearchProviderTimeout,
     SearchProviderUnavailable,
 )
-from collection_search.options import SearchOptions
 from collection_search.settings import Settings
 from collection_search.testing import SearchAdapterContract
 

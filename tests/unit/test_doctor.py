@@ -12,21 +12,22 @@ from urllib.parse import quote
 import keyring.errors
 import pytest
 
-from collection_search import SearchContext, Settings, keys
-from collection_search.registry import BUILTIN
+from collection_search import SearchContext, Settings
+from collection_search.settings import keyring as keys
+from collection_search.settings.registry import BUILTIN
 from collection_search.testing import OpenAIServer, OtlpServer, ProviderServer
 from collection_search.testing.keyring import MemoryKeyring
 from collection_search.testing.openai_server import Failure, Raw
 from collection_search.testing.provider_server import DIALECTS
 from collection_search.testing.providers.wire import KEY, Reply
 from collection_search.tools.doctor.diagnosis import Diagnosis, diagnose
-from collection_search.tools.money.books import clerk
+from collection_search.tools.spending.writer import clerk
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from collection_search.tools.doctor.findings import Finding
+    from collection_search.tools.doctor.diagnosis_report import Finding
 
 WRONG = "another-key-than-that-0123456789"
 FREE = {"tavily", "serpapi", "searxng", "wikipedia"}

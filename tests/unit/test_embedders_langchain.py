@@ -10,10 +10,10 @@ import pytest
 from langchain_core.embeddings import DeterministicFakeEmbedding, Embeddings
 from langchain_openai import AzureOpenAIEmbeddings, OpenAIEmbeddings
 
-from collection_search import registry
 from collection_search.adapters.embeddings.langchain import LangChainEmbedder
 from collection_search.errors import ConfigError, ModelError
 from collection_search.ports import Embedder
+from collection_search.settings import registry
 
 TEXTS = ["cancel a task", "read a file"]
 KEY = "sk-proj-Aa1Bb2Cc3Dd4Ee5Ff6Gg7Hh8Ii9Jj0"

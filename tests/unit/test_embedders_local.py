@@ -11,10 +11,9 @@ import numpy as np
 import pytest
 from tiny_model import DIMENSION, write_json, write_model
 
-from collection_search import registry
 from collection_search.adapters.embeddings.local import BATCH, LocalEmbedder
 from collection_search.errors import ConfigError, MissingExtraError, ModelError
-from collection_search.settings import Settings
+from collection_search.settings import Settings, registry
 
 if TYPE_CHECKING:
     from pathlib import Path

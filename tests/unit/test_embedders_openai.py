@@ -15,14 +15,13 @@ import pytest
 from planning import KEY
 from pydantic import SecretStr
 
-from collection_search import registry
 from collection_search.adapters.embeddings.openai import (
     MAX_BATCH_CHARS,
     MAX_INPUTS,
     OpenAIEmbedder,
 )
 from collection_search.errors import ConfigError, ModelError
-from collection_search.settings import Settings
+from collection_search.settings import Settings, registry
 from collection_search.testing.openai_server import (
     KEY_REFUSED,
     MODEL_UNKNOWN,

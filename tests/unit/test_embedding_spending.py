@@ -6,30 +6,30 @@ import asyncio
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from collection_search.contracts.search.collection import TenantScope
+from collection_search.contracts.search.ingestion import IngestionItem, IngestionRequest
+from collection_search.contracts.search.prices import embedding_cost, total_cost
 
 from collection_search import Settings
 from collection_search.adapters.stores.sqlite import SQLiteStore
 from collection_search.adapters.stores.sqlite.usage import SQLiteUsage
 from collection_search.cassette import Cassette
 from collection_search.context import SearchContext
-from collection_search.costs import embedding_cost, total_cost
 from collection_search.errors import ModelError, StoreError
-from collection_search.records import TenantScope
 from collection_search.testing import ScriptedEmbedder
-from collection_search.testing.stores.base import chunks, document
-from collection_search.tickets import IngestionItem, IngestionRequest
+from collection_search.testing.stores.suite import chunks, document
 from collection_search.tools import reembed as module
 from collection_search.tools.ingest import IngestionEngine, LedgerTrigger, wait
 from collection_search.tools.langchain.vector_store import CollectionVectorStore
-from collection_search.tools.money.books import clerk
 from collection_search.tools.reembed import reembed
 from collection_search.tools.retrieve import retrieve
+from collection_search.tools.spending.writer import clerk
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
     from pathlib import Path
 
-    from collection_search.usage import SpendEntry
+    from collection_search.ports.usage import SpendEntry
 
 SCOPE = TenantScope("acme", "docs")
 NAME = "openai:text-embedding-3-small"

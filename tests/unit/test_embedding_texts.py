@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from collection_search.adapters.embeddings.texts import unit_vectors
+from collection_search.adapters.embeddings.batches import unit_vectors
 from collection_search.errors import ModelError
 
 

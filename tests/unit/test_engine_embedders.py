@@ -6,11 +6,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
+from collection_search.contracts.search.collection import Embedded, TenantScope
 
 from collection_search import Settings
 from collection_search.adapters.stores.sqlite import SQLiteStore
 from collection_search.errors import ModelError
-from collection_search.records import Embedded, TenantScope
 from collection_search.testing.embeddings import ScriptedEmbedder
 from collection_search.tools.ingestion.embedders import (
     Embedders,

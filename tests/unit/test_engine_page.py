@@ -8,15 +8,15 @@ import threading
 from typing import TYPE_CHECKING, Any, Self
 
 import pytest
+from collection_search.contracts.search.collection import TenantScope
+from collection_search.contracts.search.ingestion import Claim, IngestionItem, IngestionRequest
+from collection_search.contracts.search.page import ReadPage, Validators
 
 from collection_search import Settings
 from collection_search.adapters.stores.sqlite import SQLiteStore
 from collection_search.errors import ExtractionError, FetchError, StoreError
-from collection_search.pages import ReadPage, Validators
-from collection_search.records import TenantScope
-from collection_search.tickets import Claim, IngestionItem, IngestionRequest
 from collection_search.tools.ingestion.embedders import Embedders
-from collection_search.tools.ingestion.page import PageWork, has_vanished, is_gone_for_good
+from collection_search.tools.ingestion.pipeline import PageWork, has_vanished, is_gone_for_good
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -7,16 +7,16 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from collection_search.contracts.search.prices import embedding_cost
 from labelled_data import JUDGEMENTS, write_dataset
 
 from collection_search.adapters.stores.sqlite import SQLiteStore
-from collection_search.calibration import calibration_of
-from collection_search.costs import embedding_cost
-from collection_search.evaluation import Interval
-from collection_search.scoring import DENSE, LEXICAL
+from collection_search.ranking.calibration import calibration_of
+from collection_search.ranking.metrics import Interval
+from collection_search.ranking.scoring import DENSE, LEXICAL
 from collection_search.testing import ScriptedEmbedder
 from collection_search.tools.evaluation.beir import load
-from collection_search.tools.evaluation.evaluate import (
+from collection_search.tools.evaluation.evaluation import (
     Evaluation,
     Figures,
     Model,

@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
+from collection_search.contracts.search.collection import Embedded
 from labelled_data import JUDGEMENTS, write_dataset
 
 from collection_search.adapters.stores.sqlite import SQLiteStore
 from collection_search.errors import InputError, ModelError
-from collection_search.records import Embedded
-from collection_search.scoring import Page
+from collection_search.ranking.scoring import Page
 from collection_search.testing import ScriptedEmbedder
 from collection_search.tools.evaluation.beir import Dataset, Question, load
 from collection_search.tools.evaluation.pools import (

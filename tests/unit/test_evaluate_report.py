@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from collection_search.evaluation import Interval
-from collection_search.scoring import DENSE, LEXICAL
-from collection_search.tools.evaluation.evaluate import Difference, Evaluation, Figures
+from collection_search.ranking.metrics import Interval
+from collection_search.ranking.scoring import DENSE, LEXICAL
+from collection_search.tools.evaluation.evaluation import Difference, Evaluation, Figures
 from collection_search.tools.evaluation.report import Environment, markdown
 
 HALF = Interval(0.5, 0.4, 0.6)

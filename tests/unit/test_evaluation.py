@@ -7,7 +7,7 @@ import math
 import numpy as np
 import pytest
 
-from collection_search.evaluation import (
+from collection_search.ranking.metrics import (
     Gate,
     Interval,
     Pool,
@@ -24,7 +24,7 @@ from collection_search.evaluation import (
     table,
     trade_off,
 )
-from collection_search.scoring import DENSE, LEXICAL, Page, rank
+from collection_search.ranking.scoring import DENSE, LEXICAL, Page, rank
 
 QUESTION = "How do I cancel a task?"
 PAGES = [

@@ -10,16 +10,11 @@ from typing import Any
 
 import numpy as np
 import pytest
+from collection_search.contracts.search.collection import Embedded
+from collection_search.contracts.search.search import ProviderSearchResult, SearchAdapterResponse
 
 from collection_search import errors
-from collection_search.contracts import ProviderSearchResult, SearchAdapterResponse
-from collection_search.errors import (
-    InputError,
-    ModelError,
-    SearchProviderError,
-    SearchProviderQuotaExceeded,
-)
-from collection_search.exchanges import (
+from collection_search.cassette.codec import (
     embedded_answer,
     failure,
     plain,
@@ -30,8 +25,13 @@ from collection_search.exchanges import (
     read_search_answer,
     search_answer,
 )
+from collection_search.errors import (
+    InputError,
+    ModelError,
+    SearchProviderError,
+    SearchProviderQuotaExceeded,
+)
 from collection_search.ports import QueryPlan
-from collection_search.records import Embedded
 from collection_search.testing import rows
 from collection_search.tools.web_search import WebSearchWorker
 

@@ -5,9 +5,8 @@ from __future__ import annotations
 import time
 
 import pytest
-
-from collection_search.adapters.crawl.charset import decoded
-from collection_search.adapters.crawl.extract import (
+from collection_search.adapters.crawl.extract.formats.charset import decoded
+from collection_search.adapters.crawl.extract.formats.formats import (
     PDF_BYTES,
     PDF_PAGES,
     TEXT_BYTES,
@@ -16,9 +15,10 @@ from collection_search.adapters.crawl.extract import (
     extract,
     sniff,
 )
-from collection_search.adapters.crawl.markup import markdown_text, rst_text
+from collection_search.adapters.crawl.extract.formats.markup import markdown_text, rst_text
+
 from collection_search.errors import ExtractionError
-from collection_search.testing.hostile_site.documents import pdf as hostile_pdf
+from collection_search.testing.hostile_site.file_types import pdf as hostile_pdf
 from collection_search.testing.hostile_site.replies import MARKER
 
 ARTICLE = """<!doctype html>

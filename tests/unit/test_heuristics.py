@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from collection_search.heuristics import (
+from collection_search.ranking.heuristics import (
     Page,
     PageWords,
     judge,

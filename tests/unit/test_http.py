@@ -19,7 +19,7 @@ import pytest
 
 from collection_search.adapters import http
 from collection_search.adapters.http import HttpError, HttpRequest, HttpResponse, joined, send
-from collection_search.bridge import run_blocking
+from collection_search.runtime.concurrency import run_blocking
 from collection_search.testing import ProviderServer
 from collection_search.testing.providers.wire import KEY, Reply
 
@@ -209,7 +209,7 @@ def test_a_process_ends_in_silence(server):
     """The loop behind synchronous calls never ends, but its session does."""
     script = f"""
         from collection_search.adapters.http import HttpRequest, send
-        from collection_search.bridge import run_blocking
+        from collection_search.runtime.concurrency import run_blocking
 
         call = send(HttpRequest("GET", {server.base_url!r}), timeout_s=30)
         print(run_blocking(call).status)

@@ -5,12 +5,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import pytest
+from collection_search.contracts.search.collection import TenantScope
+from collection_search.contracts.search.ingestion import IngestionItem, IngestionRequest
 
 from collection_search.adapters.stores.sqlite import SQLiteStore
-from collection_search.records import TenantScope
 from collection_search.testing import FakeClock
-from collection_search.tickets import IngestionItem, IngestionRequest
-from collection_search.tools.ingestion.in_hand import ClaimsInHand
+from collection_search.tools.ingestion.leases import ClaimsInHand
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

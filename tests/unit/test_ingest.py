@@ -12,14 +12,14 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from collection_search.contracts.search.collection import Embedded, TenantScope
+from collection_search.contracts.search.ingestion import IngestionItem, IngestionRequest, Ticket
 
 from collection_search import Settings
 from collection_search.adapters.stores.sqlite import SQLiteStore
 from collection_search.context import SearchContext
 from collection_search.errors import IngestError, InputError, ModelError, StoreError
-from collection_search.records import Embedded, TenantScope
 from collection_search.testing.embeddings import ScriptedEmbedder
-from collection_search.tickets import IngestionItem, IngestionRequest, Ticket
 from collection_search.tools.ingest import LedgerTrigger, wait
 from collection_search.tools.ingestion.engine import IngestionEngine, engine_of
 from collection_search.tools.ingestion.ownership import is_gone
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
     from pathlib import Path
 
-    from collection_search.tickets import TicketStatus
+    from collection_search.contracts.search.ingestion import TicketStatus
 
 SCOPE = TenantScope("local", "docs")
 

@@ -8,18 +8,18 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from collection_search.contracts.search.collection import TenantScope
+from collection_search.contracts.search.ingestion import IngestionItem, IngestionRequest
+from collection_search.contracts.search.page import NotModified, ReadPage, Validators
 from loopback_site import LoopbackSite, article, essay
 
 from collection_search import SearchContext, Settings, retrieve
 from collection_search.adapters.crawl.web import WebPages
 from collection_search.adapters.stores.sqlite import SQLiteStore
-from collection_search.bridge import run_blocking
 from collection_search.errors import FetchError, InputError, InvalidUrlError
-from collection_search.pages import NotModified, ReadPage, Validators
 from collection_search.ports.ledger import PER_HOST
-from collection_search.records import TenantScope
+from collection_search.runtime.concurrency import run_blocking
 from collection_search.testing import RecordingSink, ScriptedEmbedder
-from collection_search.tickets import IngestionItem, IngestionRequest
 from collection_search.tools.ingest import engine_for, ingest, wait
 from collection_search.tools.ingestion.engine import IngestionEngine
 
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from collection_search.tickets import RowStatus, Ticket
+    from collection_search.contracts.search.ingestion import RowStatus, Ticket
 
 SCOPE = TenantScope("local", "docs")
 TEA = article("Green tea", essay("green tea"))

@@ -13,10 +13,11 @@ import keyring.errors
 import pytest
 from keyring.backends import null
 
-from collection_search import SearchContext, keys
+from collection_search import SearchContext
 from collection_search.errors import ConfigError, MissingExtraError
-from collection_search.resolve import auto_provider, made, traced
 from collection_search.settings import Settings
+from collection_search.settings import keyring as keys
+from collection_search.settings.resolve import auto_provider, made, traced
 from collection_search.testing import ProviderServer
 from collection_search.testing.keyring import MemoryKeyring
 from collection_search.testing.providers.wire import KEY as SERVERS_KEY

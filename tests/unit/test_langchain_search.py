@@ -7,6 +7,7 @@ import json
 from typing import Any
 
 import pytest
+from collection_search.contracts.search.options import SearchOptions
 from langchain_core.documents import Document
 from langchain_core.retrievers import BaseRetriever
 from langchain_core.tools import BaseTool, StructuredTool, Tool, ToolException, tool
@@ -21,10 +22,9 @@ from collection_search.errors import (
     SearchProviderTimeout,
     SearchProviderUnavailable,
 )
-from collection_search.options import SearchOptions
-from collection_search.resolve import made
+from collection_search.runtime.spans import NULL_SINK
 from collection_search.settings import Settings
-from collection_search.spans import NULL_SINK
+from collection_search.settings.resolve import made
 from collection_search.testing import SearchAdapterContract, example_context
 from collection_search.tools.web_search import WebSearchWorker
 

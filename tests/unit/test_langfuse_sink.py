@@ -19,8 +19,8 @@ from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanE
 
 from collection_search.adapters.tracing.langfuse import LangfuseSink
 from collection_search.ports import TraceRef
+from collection_search.runtime.spans import NULL_SINK, GuardedSink
 from collection_search.settings import Settings
-from collection_search.spans import NULL_SINK, GuardedSink
 from collection_search.testing.otlp import OtlpServer
 
 TRACE = TraceRef("trace-a1b2c3", session_id="case-7", tenant_id="acme")

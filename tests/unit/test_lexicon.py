@@ -9,8 +9,8 @@ from subprocess import run
 
 import pytest
 
-from collection_search.languages import english, german
-from collection_search.lexicon import (
+from collection_search.ranking.languages import english, german
+from collection_search.ranking.lexicon import (
     LANGUAGES,
     index_text,
     language_of,
@@ -165,5 +165,5 @@ def test_word_lists_are_tidy():
 
 def test_stemmer_is_loaded_at_first_use():
     """Importing the module loads no stemmer."""
-    code = "import sys, collection_search.lexicon; sys.exit('Stemmer' in sys.modules)"
+    code = "import sys, collection_search.ranking.lexicon; sys.exit('Stemmer' in sys.modules)"
     assert run([sys.executable, "-c", code], check=False).returncode == 0

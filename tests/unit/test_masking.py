@@ -1,8 +1,7 @@
 import time
 
 import pytest
-
-from collection_search.masking import captured_query, loggable, mask, mask_text, told
+from collection_search.text.clean.redaction import captured_query, loggable, mask, mask_text, told
 
 SECRETS = {
     "OpenAI": "sk-proj-abcDEF123456_xyz",

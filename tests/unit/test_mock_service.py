@@ -8,13 +8,14 @@ import socket
 from typing import TYPE_CHECKING, get_args
 
 import pytest
+from collection_search.contracts.search.options import SearchOptions
+from collection_search.contracts.search.service import SearchRequest, SearchResponse
 
-from collection_search import Settings, registry
+from collection_search import Settings
 from collection_search.errors import ConfigError, ErrorCode, WebSearchError
-from collection_search.options import SearchOptions
-from collection_search.service_contract import SearchRequest, SearchResponse
+from collection_search.settings import registry
 from collection_search.testing import FakeClock
-from collection_search.testing.service import (
+from collection_search.testing.search_service import (
     MockWebSearchService,
     service_error,
     service_results,

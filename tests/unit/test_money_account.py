@@ -9,21 +9,21 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
+from collection_search.contracts.search.search import ToolOutcome, WebSearchResponse
 
 from collection_search import SearchContext, Settings
 from collection_search.adapters.stores.sqlite.usage import SQLiteUsage
 from collection_search.cassette import Cassette
-from collection_search.contracts import ToolOutcome, WebSearchResponse
 from collection_search.errors import ConfigError
+from collection_search.ports.usage import SpendEntry
 from collection_search.testing import FakeClock
-from collection_search.tools.money import books
-from collection_search.tools.money.account import Account, answer_key
-from collection_search.usage import SpendEntry
+from collection_search.tools.spending import writer as books
+from collection_search.tools.spending.account import Account, answer_key
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from collection_search.state import RunIds
+    from collection_search.contracts.search.state import RunIds
 
 IDS: RunIds = {"run_id": "run", "trace_id": "trace", "invocation_id": "call"}
 DAY_S = 86_400

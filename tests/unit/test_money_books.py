@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from collection_search.adapters.stores.sqlite.usage import SQLiteUsage
-from collection_search.tools.money.books import Clerk, Page, clerk, kept
-from collection_search.usage import SpendEntry
+from collection_search.ports.usage import SpendEntry
+from collection_search.tools.spending.writer import Clerk, Page, clerk, kept
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -136,8 +136,8 @@ def test_a_page_that_nobody_asks_for_outlives_its_process(tmp_path: Path) -> Non
 import asyncio
 from pathlib import Path
 from collection_search.adapters.stores.sqlite.usage import SQLiteUsage
-from collection_search.tools.money.books import Page, clerk
-from collection_search.usage import SpendEntry
+from collection_search.tools.spending.writer import Page, clerk
+from collection_search.ports.usage import SpendEntry
 store = SQLiteUsage(Path({str(tmp_path / "usage.db")!r}))
 entries = [SpendEntry("local", "a", 0, "chat", "m")]
 async def leaves():

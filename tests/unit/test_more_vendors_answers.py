@@ -7,6 +7,7 @@ from datetime import date
 from typing import Any
 
 import pytest
+from collection_search.contracts.search.search import ProviderSearchResult
 
 from collection_search.adapters.http import HttpResponse
 from collection_search.adapters.search.exa import ExaSearch
@@ -16,7 +17,6 @@ from collection_search.adapters.search.mojeek import MojeekSearch
 from collection_search.adapters.search.perplexity import PerplexitySearch
 from collection_search.adapters.search.serpapi import SerpApiSearch
 from collection_search.adapters.search.serper import SerperSearch
-from collection_search.contracts import ProviderSearchResult
 from collection_search.errors import SearchProviderBadResponse
 
 TODAY = date(2026, 11, 21)

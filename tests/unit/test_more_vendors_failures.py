@@ -22,7 +22,7 @@ from collection_search.adapters.search.serper import SerperSearch
 from collection_search.errors import SearchProviderError, SearchProviderQuotaExceeded
 
 if TYPE_CHECKING:
-    from collection_search.adapters.search.vendor import Vendor
+    from collection_search.adapters.search.http.vendor import Vendor
 
 KEY = "open-sesame/4+tests"
 SERPER = SerperSearch(api_key=KEY)

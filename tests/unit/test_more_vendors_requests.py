@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import pytest
+from collection_search.contracts.search.prices import search_cost
 
-from collection_search import registry
 from collection_search.adapters.http import HttpRequest
 from collection_search.adapters.search.exa import ExaSearch
 from collection_search.adapters.search.kagi import KagiSearch
@@ -15,17 +15,16 @@ from collection_search.adapters.search.mojeek import MojeekSearch
 from collection_search.adapters.search.perplexity import PerplexitySearch
 from collection_search.adapters.search.serpapi import SerpApiSearch
 from collection_search.adapters.search.serper import SerperSearch
-from collection_search.costs import search_cost
 from collection_search.errors import ConfigError
-from collection_search.resolve import made
-from collection_search.settings import Settings
+from collection_search.settings import Settings, registry
+from collection_search.settings.resolve import made
 from collection_search.testing import ProviderServer
 from collection_search.testing.providers.wire import Reply
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from collection_search.adapters.search.http_search import HttpSearch
+    from collection_search.adapters.search.http.adapter import HttpSearch
 
 PATIENCE_S = 60.0
 VENDORS: dict[str, type[HttpSearch]] = {

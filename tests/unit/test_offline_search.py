@@ -9,17 +9,16 @@ from urllib.parse import urlsplit
 import pytest
 from offline_questions import QUESTIONS
 
-from collection_search import registry
 from collection_search.adapters.corpus.python_docs import SITE
 from collection_search.adapters.search.offline import OfflineSearch
 from collection_search.errors import ConfigError, SearchProviderUnavailable
-from collection_search.settings import Settings
+from collection_search.settings import Settings, registry
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
-    from collection_search.contracts import ProviderSearchResult
+    from collection_search.contracts.search.search import ProviderSearchResult
 
 CANCEL = "How do I cancel an asyncio task after a timeout?"
 

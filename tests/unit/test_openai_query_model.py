@@ -16,10 +16,9 @@ from planning import ANSWER, FENCED, KEY, METHODS, QUERIES, failure, plan
 from pydantic import SecretStr
 from typing_extensions import TypedDict
 
-from collection_search import registry
 from collection_search.adapters.models.openai import OpenAIQueryModel
 from collection_search.errors import ConfigError, ModelError
-from collection_search.settings import Settings
+from collection_search.settings import Settings, registry
 from collection_search.testing.openai_server import (
     KEY_REFUSED,
     MODEL_UNKNOWN,

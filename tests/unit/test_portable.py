@@ -7,13 +7,13 @@ import sys
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from collection_search.contracts.search.collection import Chunk, Document, TenantScope, digest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from collection_search.adapters.stores.sqlite import SQLiteStore
 from collection_search.errors import ConfigError, InputError, MissingExtraError
-from collection_search.records import Chunk, Document, TenantScope, digest
-from collection_search.testing.stores.base import axes, chunks, document
+from collection_search.testing.stores.suite import axes, chunks, document
 from collection_search.tools.portable.files import export_file, export_lines, import_file
 
 if TYPE_CHECKING:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from collection_search.testing.provider_server import DIALECTS
-from collection_search.testing.providers.pages import found
+from collection_search.testing.providers.sample_index import found
 from collection_search.testing.providers.wire import KEY, ProviderRequest
 
 if TYPE_CHECKING:

@@ -14,9 +14,9 @@ import pytest
 from collection_search.testing import ProviderServer
 from collection_search.testing.provider_server import DIALECTS
 from collection_search.testing.providers.brave import MONTHLY_LEFT
+from collection_search.testing.providers.faults import BOMB_BYTES
 from collection_search.testing.providers.google import ENGINE_ID
-from collection_search.testing.providers.pages import found
-from collection_search.testing.providers.trouble import BOMB_BYTES
+from collection_search.testing.providers.sample_index import found
 from collection_search.testing.providers.wire import KEY, ProviderRequest, Reply
 
 if TYPE_CHECKING:

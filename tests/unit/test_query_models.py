@@ -11,13 +11,13 @@ import pytest
 from langchain_openai import ChatOpenAI
 from planning import ANSWER, FENCED, KEY, METHODS, QUERIES, failure, plan
 
-from collection_search import registry
 from collection_search.adapters.models.langchain import LangChainQueryModel
-from collection_search.adapters.models.memory import Memory
+from collection_search.adapters.models.object_memo import Memory
 from collection_search.adapters.models.openai import OpenAIQueryModel
 from collection_search.errors import ModelError
+from collection_search.planning.prompts import strategy_messages
 from collection_search.ports import QueryModel
-from collection_search.prompts import strategy_messages
+from collection_search.settings import registry
 from collection_search.testing.models import ScriptedChatModel, ScriptedQueryModel
 from collection_search.testing.openai_server import (
     KEY_REFUSED,

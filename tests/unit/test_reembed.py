@@ -8,15 +8,15 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
+from collection_search.contracts.search.collection import Embedded, TenantScope
+from collection_search.contracts.search.ingestion import IngestionItem, IngestionRequest
 
 from collection_search import Settings
 from collection_search.adapters.stores.sqlite import SQLiteStore
 from collection_search.context import SearchContext
 from collection_search.errors import ConfigError, InputError, ModelError, StoreError
-from collection_search.records import Embedded, TenantScope
 from collection_search.testing import ScriptedEmbedder
-from collection_search.testing.stores.base import chunks, document
-from collection_search.tickets import IngestionItem, IngestionRequest
+from collection_search.testing.stores.suite import chunks, document
 from collection_search.tools import reembed as module
 from collection_search.tools.ingestion.engine import engine_of
 from collection_search.tools.reembed import Reembedded, areembed, reembed

@@ -7,25 +7,25 @@ from contextlib import closing
 from typing import TYPE_CHECKING
 
 import pytest
+from collection_search.contracts.search.collection import QuestionRecord, TenantScope
+from collection_search.contracts.search.ingestion import IngestionItem, IngestionRequest
 
 from collection_search import SearchContext, Settings
 from collection_search.adapters.stores.sqlite import SQLiteStore
 from collection_search.adapters.stores.sqlite.usage import SQLiteUsage
 from collection_search.errors import StoreError
-from collection_search.records import QuestionRecord, TenantScope
+from collection_search.ports.usage import SpendEntry
 from collection_search.testing.clock import FakeClock
-from collection_search.testing.stores.base import chunks, document
-from collection_search.tickets import IngestionItem, IngestionRequest
-from collection_search.tools.money.account import Account
-from collection_search.tools.money.books import clerk
+from collection_search.testing.stores.suite import chunks, document
 from collection_search.tools.removal import Erased, adelete_tenant, delete_tenant, purge
-from collection_search.usage import SpendEntry
+from collection_search.tools.spending.account import Account
+from collection_search.tools.spending.writer import clerk
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from collection_search.state import RunIds
+    from collection_search.contracts.search.state import RunIds
 
 TENANTS = ("acme", "zenith")
 SECRET = "quetzal"

@@ -18,8 +18,7 @@ from collection_search.errors import (
     SearchProviderUnavailable,
     StoreError,
 )
-from collection_search.resilience import ProviderGuard, Quota, guard_of, key_id
-from collection_search.resilience import table as guards
+from collection_search.resilience import ProviderGuard, Quota, guard_of, guards, key_id
 from collection_search.testing import FakeClock
 
 if TYPE_CHECKING:

@@ -13,8 +13,8 @@ import pytest
 from collection_search import SearchContext
 from collection_search.context import process_settings
 from collection_search.errors import ConfigError, MissingExtraError, WebSearchError
-from collection_search.resolve import adapter_of, auto_provider, made
 from collection_search.settings import Settings
+from collection_search.settings.resolve import adapter_of, auto_provider, made
 from collection_search.testing import ProviderServer
 from collection_search.testing.providers.wire import KEY
 from collection_search.tools.service import WebSearchService
@@ -22,7 +22,7 @@ from collection_search.tools.service import WebSearchService
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from collection_search.registry import Group
+    from collection_search.settings.registry import Group
 
 KEYS = {"TAVILY_API_KEY": "tvly-x", "BRAVE_API_KEY": "BSA-x", "SEARXNG_URL": "http://localhost:1"}
 
@@ -103,7 +103,7 @@ def test_threads_that_come_at_once_share_one_adapter() -> None:
 
 def test_old_adapters_make_room() -> None:
     """A process with ever new settings keeps a bounded number of adapters."""
-    from collection_search import resolve
+    from collection_search.settings import resolve
 
     for n in range(resolve.MAX_ADAPTERS + 5):
         made(Settings(tenant=f"tenant-{n}"), "search", "wikipedia")
@@ -112,7 +112,7 @@ def test_old_adapters_make_room() -> None:
 
 def test_the_longest_unused_adapter_goes_and_databases_stay() -> None:
     """Keys that users bring do not push out the store, nor what was asked for just now."""
-    from collection_search import resolve
+    from collection_search.settings import resolve
 
     settings = Settings(tenant="stays")
     store = made(settings, "stores", "sqlite")
@@ -125,7 +125,7 @@ def test_the_longest_unused_adapter_goes_and_databases_stay() -> None:
 
 
 THIRD_PARTY = """
-from collection_search.contracts import ProviderSearchResult, SearchAdapterResponse
+from collection_search.contracts.search import ProviderSearchResult, SearchAdapterResponse
 from collection_search.errors import SearchProviderUnavailable
 
 class Acme:

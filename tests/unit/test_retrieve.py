@@ -7,18 +7,18 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
+from collection_search.contracts.search.collection import Embedded, TenantScope
 
 from collection_search import Settings
 from collection_search.adapters.embeddings.openai import OpenAIEmbedder
 from collection_search.adapters.stores.sqlite import SQLiteStore
-from collection_search.calibration import anchor_texts
 from collection_search.context import SearchContext
 from collection_search.errors import ConfigError, InputError, InvalidQueryError, ModelError
-from collection_search.records import Embedded, TenantScope
-from collection_search.scoring import Page, rank
+from collection_search.ranking.calibration import anchor_texts
+from collection_search.ranking.scoring import Page, rank
 from collection_search.testing.embeddings import ScriptedEmbedder
 from collection_search.testing.openai_server import OpenAIServer
-from collection_search.testing.stores.base import chunks, document
+from collection_search.testing.stores.suite import chunks, document
 from collection_search.tools.retrieve import aretrieve, retrieve
 
 if TYPE_CHECKING:

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 from collection_search.errors import QualityThresholdError
-from collection_search.heuristics import judge
-from collection_search.scoring import (
+from collection_search.ranking.heuristics import judge
+from collection_search.ranking.scoring import (
     DENSE,
     LEXICAL,
     Calibration,
@@ -18,7 +18,7 @@ from collection_search.scoring import (
     rank,
     select_for_ingestion,
 )
-from collection_search.similarity import LexicalSimilarity
+from collection_search.ranking.similarity import LexicalSimilarity
 
 DOCUMENTATION = """
 asyncio-task | Coroutines and Tasks | asyncio.timeout() limits the time spent waiting: on timeout the running task is cancelled and TimeoutError is raised.

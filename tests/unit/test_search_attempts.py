@@ -9,9 +9,9 @@ from contextlib import suppress
 from typing import Any
 
 import pytest
+from collection_search.contracts.search.prices import RunBudget
+from collection_search.contracts.search.search import SearchAdapterResponse
 
-from collection_search.contracts import SearchAdapterResponse
-from collection_search.costs import RunBudget
 from collection_search.errors import (
     SearchProviderBadResponse,
     SearchProviderError,
@@ -20,9 +20,9 @@ from collection_search.errors import (
     SearchProviderUnavailable,
 )
 from collection_search.resilience import ProviderGuard, Quota
-from collection_search.spans import NULL_SINK
+from collection_search.runtime.spans import NULL_SINK
 from collection_search.testing import FakeClock, ScriptedAdapter, example_context, rows
-from collection_search.tools.searching.attempts import cost_of
+from collection_search.tools.search.attempts import cost_of
 from collection_search.tools.web_search import WebSearchWorker
 
 CALL: dict[str, Any] = {"query": "asyncio", "context": example_context()}

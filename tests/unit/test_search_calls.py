@@ -7,12 +7,12 @@ from contextvars import ContextVar
 from typing import Any
 
 import pytest
+from collection_search.contracts.search.search import SearchAdapterResponse
 
-from collection_search.contracts import SearchAdapterResponse
 from collection_search.errors import InputError
-from collection_search.ports.searching import provider_name
+from collection_search.ports.search import provider_name
 from collection_search.testing import RecordingSink, example_context, rows
-from collection_search.tools.searching.calls import Asked, Dialect, finished
+from collection_search.tools.search.callers import Asked, Dialect, finished
 from collection_search.tools.web_search import WebSearchWorker
 
 CONTEXT = example_context()

@@ -7,16 +7,16 @@ from datetime import UTC, date, datetime, timedelta
 from typing import Any
 
 import pytest
+from collection_search.contracts.search.options import SearchOptions, in_domains, utc_today
+from collection_search.contracts.search.search import SearchResult
+from collection_search.text.clean.urls import host_of
 from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
 from collection_search.adapters.search.wikipedia import WikipediaSearch
-from collection_search.contracts import SearchResult
-from collection_search.options import SearchOptions, in_domains, utc_today
-from collection_search.tools.searching.options import fitting, settled
+from collection_search.tools.search.option_filter import fitting, settled
 from collection_search.tools.web_search import WebSearchWorker
-from collection_search.urls import host_of
 
 TODAY = date(2026, 11, 21)
 

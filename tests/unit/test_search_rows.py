@@ -5,9 +5,9 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from collection_search.contracts.search.search import ProviderSearchResult, SearchResult
 
-from collection_search.contracts import ProviderSearchResult, SearchResult
-from collection_search.tools.searching.rows import valid_results, without_duplicates
+from collection_search.tools.search.normalize import valid_results, without_duplicates
 
 GOOD: dict[str, Any] = {"url": "https://example.com/a", "title": "T", "snippet": "S"}
 

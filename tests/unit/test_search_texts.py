@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from collection_search.contracts.search.service import SearchResponse, ServiceSearchResult
 from hypothesis import given
 from hypothesis import strategies as st
 
-from collection_search.service_contract import SearchResponse, ServiceSearchResult
 from collection_search.tools.search_texts import arrow_reply, compact, foreign, full, injected
 
 PAGE = {

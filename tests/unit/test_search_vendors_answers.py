@@ -7,17 +7,17 @@ from datetime import date
 from typing import Any
 
 import pytest
+from collection_search.contracts.search.search import ProviderSearchResult
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from collection_search.adapters.http import HttpResponse
 from collection_search.adapters.search.brave import BraveSearch
 from collection_search.adapters.search.google import GoogleSearchAdapter
-from collection_search.adapters.search.reading import published, share
+from collection_search.adapters.search.http.json_values import published, share
 from collection_search.adapters.search.searxng import SearxngSearch
 from collection_search.adapters.search.tavily import TavilySearch
 from collection_search.adapters.search.wikipedia import WikipediaSearch
-from collection_search.contracts import ProviderSearchResult
 from collection_search.errors import SearchProviderBadResponse, SearchProviderUnavailable
 
 TODAY = date(2026, 11, 21)

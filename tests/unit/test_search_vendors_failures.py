@@ -15,9 +15,9 @@ from hypothesis import strategies as st
 from collection_search.adapters.http import HttpResponse
 from collection_search.adapters.search.brave import BraveSearch
 from collection_search.adapters.search.google import GoogleSearchAdapter
+from collection_search.adapters.search.http.retry_after import LONGEST_WAIT_S, retry_after_s
 from collection_search.adapters.search.searxng import SearxngSearch
 from collection_search.adapters.search.tavily import TavilySearch
-from collection_search.adapters.search.waiting import LONGEST_WAIT_S, retry_after_s
 from collection_search.adapters.search.wikipedia import WikipediaSearch
 from collection_search.errors import (
     SearchProviderAuthenticationFailed,
@@ -30,7 +30,7 @@ from collection_search.errors import (
 )
 
 if TYPE_CHECKING:
-    from collection_search.adapters.search.vendor import Vendor
+    from collection_search.adapters.search.http.vendor import Vendor
 
 KEY = "open-sesame/4+tests"
 TAVILY = TavilySearch(api_key=KEY)

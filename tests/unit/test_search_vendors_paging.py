@@ -8,17 +8,18 @@ from datetime import date
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from collection_search.contracts.search.options import NO_OPTIONS, SearchOptions
+from collection_search.contracts.search.search import ProviderSearchResult
 
 from collection_search.adapters.http import HttpRequest, joined
 from collection_search.adapters.search.brave import BraveSearch
 from collection_search.adapters.search.google import GoogleSearchAdapter
-from collection_search.adapters.search.http_search import HttpSearch, ResultPage
-from collection_search.adapters.search.queries import cut_query
-from collection_search.adapters.search.reading import text
+from collection_search.adapters.search.http.adapter import HttpSearch, ResultPage
+from collection_search.adapters.search.http.json_values import text
+from collection_search.adapters.search.http.query_limits import cut_query
 from collection_search.adapters.search.searxng import SearxngSearch
 from collection_search.adapters.search.tavily import TavilySearch
 from collection_search.adapters.search.wikipedia import WikipediaSearch
-from collection_search.contracts import ProviderSearchResult
 from collection_search.errors import (
     InputError,
     SearchProviderBadResponse,
@@ -27,7 +28,6 @@ from collection_search.errors import (
     SearchProviderTimeout,
     SearchProviderUnavailable,
 )
-from collection_search.options import NO_OPTIONS, SearchOptions
 from collection_search.testing import ProviderServer
 from collection_search.testing.providers.google import ENGINE_ID
 from collection_search.testing.providers.wire import Reply

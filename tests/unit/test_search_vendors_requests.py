@@ -5,18 +5,17 @@ from __future__ import annotations
 import pytest
 from pydantic import SecretStr
 
-from collection_search import registry
 from collection_search.adapters.http import HttpRequest
 from collection_search.adapters.search.brave import BraveSearch
 from collection_search.adapters.search.google import GoogleSearchAdapter
-from collection_search.adapters.search.http_search import HttpSearch
+from collection_search.adapters.search.http.adapter import HttpSearch
 from collection_search.adapters.search.searxng import SearxngSearch, without_commands
 from collection_search.adapters.search.tavily import TavilySearch
 from collection_search.adapters.search.wikipedia import WikipediaSearch
 from collection_search.errors import ConfigError, InputError
 from collection_search.ports import BaseSearchAdapter
-from collection_search.resolve import made
-from collection_search.settings import Settings
+from collection_search.settings import Settings, registry
+from collection_search.settings.resolve import made
 
 VARIABLES = {
     "tavily": {"TAVILY_API_KEY": "tvly-key"},

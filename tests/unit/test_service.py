@@ -12,11 +12,13 @@ from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from collection_search.contracts.search.options import SearchOptions
+from collection_search.contracts.search.prices import priced_on, search_cost
+from collection_search.contracts.search.service import SearchRequest
 
 from collection_search import SearchContext
 from collection_search.adapters.search.brave import BraveSearch
 from collection_search.adapters.search.tavily import TavilySearch
-from collection_search.costs import priced_on, search_cost
 from collection_search.errors import (
     ConfigError,
     FetchError,
@@ -25,22 +27,20 @@ from collection_search.errors import (
     SearchProviderUnavailable,
     WebSearchError,
 )
-from collection_search.options import SearchOptions
-from collection_search.service_contract import SearchRequest
+from collection_search.runtime.spans import NULL_SINK
 from collection_search.settings import ProviderAccess, Settings
-from collection_search.spans import NULL_SINK
 from collection_search.testing import FakeClock, OpenAIServer, ProviderServer, example_context
 from collection_search.testing.providers.wire import KEY
-from collection_search.tools.money.account import Account
-from collection_search.tools.searching.route import search_route
+from collection_search.tools.search.route import search_route
 from collection_search.tools.service import WebSearchService
+from collection_search.tools.spending.account import Account
 from collection_search.tools.web_search import WebSearchWorker
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from collection_search.contracts import SearchAdapterResponse
+    from collection_search.contracts.search.search import SearchAdapterResponse
 
 
 @pytest.fixture

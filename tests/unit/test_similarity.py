@@ -10,8 +10,8 @@ from subprocess import run
 
 import pytest
 
-from collection_search.lexicon import words
-from collection_search.similarity import LexicalSimilarity
+from collection_search.ranking.lexicon import words
+from collection_search.ranking.similarity import LexicalSimilarity
 
 TEXTS = [
     "How to cancel an asyncio task after a timeout",
@@ -82,7 +82,7 @@ def test_words_instead_of_texts():
 def test_processes_agree():
     """Cosines are the same to the last bit in every process, however Python hashes strings."""
     code = (
-        "from collection_search.similarity import LexicalSimilarity as S;"
+        "from collection_search.ranking.similarity import LexicalSimilarity as S;"
         f"print(S().similarities('cancel a banana task', {TEXTS!r}))"
     )
     told = {

@@ -10,7 +10,7 @@ import anyio.to_thread
 import pytest
 
 from collection_search.ports import SpanSink, TraceRef
-from collection_search.spans import NULL_SINK, NULL_SPAN, GuardedSink, NullSink
+from collection_search.runtime.spans import NULL_SINK, NULL_SPAN, GuardedSink, NullSink
 from collection_search.testing.tracing import RecordingSink
 
 USAGE = {"model": "m", "input_tokens": 3, "output_tokens": None, "cost_usd": 0.1}
@@ -83,7 +83,7 @@ def test_nothing_of_a_vendor_is_imported_while_tracing_is_off():
     code = (
         "import sys\n"
         "from collection_search.context import default_sink\n"
-        "from collection_search.spans import NULL_SINK\n"
+        "from collection_search.runtime.spans import NULL_SINK\n"
         "assert default_sink() is NULL_SINK\n"
         "with default_sink().span('a') as span: span.set({'n': 1})\n"
         "print([n for n in sys.modules if n.split('.')[0] in ('langfuse', 'opentelemetry')])"

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from collection_search.adapters.stores.sqlite import answers
-from collection_search.adapters.stores.sqlite.answers import AnswerQueue, KeyIndex
+from collection_search.adapters.stores.sqlite import answer_cache as answers
+from collection_search.adapters.stores.sqlite.answer_cache import AnswerQueue, KeyIndex
 from collection_search.adapters.stores.sqlite.database import Database
 from collection_search.adapters.stores.sqlite.usage import USAGE, SQLiteUsage
 

@@ -13,14 +13,14 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
+from collection_search.contracts.search.collection import TenantScope
 from hypothesis import given
 from hypothesis import strategies as st
 
 from collection_search.adapters.stores.sqlite import SQLiteStore
-from collection_search.adapters.stores.sqlite.matrices import BLOCK_BYTES, Matrix, pieces_of
+from collection_search.adapters.stores.sqlite.vector_scan import BLOCK_BYTES, Matrix, pieces_of
 from collection_search.errors import StoreError
-from collection_search.records import TenantScope
-from collection_search.testing.stores.base import chunks, document
+from collection_search.testing.stores.suite import chunks, document
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

@@ -10,11 +10,11 @@ from typing import Any
 
 import numpy as np
 import pytest
+from collection_search.contracts.search.collection import TenantScope
+from collection_search.contracts.search.ingestion import IngestionItem, IngestionRequest
+from collection_search.contracts.search.page import Validators
 
 from collection_search.adapters.stores.sqlite import SQLiteStore
-from collection_search.pages import Validators
-from collection_search.records import TenantScope
-from collection_search.tickets import IngestionItem, IngestionRequest
 
 VERSION_1 = Path(__file__).with_name("schemas") / "collections_1.sql"
 SCOPE = TenantScope("local", "docs")

@@ -5,11 +5,16 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import pytest
+from collection_search.contracts.search.collection import (
+    Chunk,
+    Document,
+    QuestionRecord,
+    TenantScope,
+)
 
 from collection_search.adapters.stores.sqlite import SQLiteStore
-from collection_search.records import Chunk, Document, QuestionRecord, TenantScope
 from collection_search.testing.clock import FakeClock
-from collection_search.testing.stores.base import chunks, document
+from collection_search.testing.stores.suite import chunks, document
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -10,14 +10,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
+from collection_search.contracts.search.collection import TenantScope
 
 from collection_search.adapters.stores.sqlite import COLLECTIONS, SQLiteStore
+from collection_search.adapters.stores.sqlite.chunk_search import find
 from collection_search.adapters.stores.sqlite.database import Database
-from collection_search.adapters.stores.sqlite.finding import find
-from collection_search.adapters.stores.sqlite.vectors import VectorCache
+from collection_search.adapters.stores.sqlite.vector_cache import VectorCache
 from collection_search.errors import StoreError
-from collection_search.records import TenantScope
-from collection_search.testing.stores.base import axes, chunks, document
+from collection_search.testing.stores.suite import axes, chunks, document
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from collection_search.strategy import complete_queries, fallback_queries
+from collection_search.planning.fallback import complete_queries, fallback_queries
 
 QUESTION = "How do I cancel an asyncio task after a timeout?"
 

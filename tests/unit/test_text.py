@@ -5,9 +5,9 @@ import time
 import unicodedata
 
 import pytest
+from collection_search.text.clean.clean import chunk_spans, clean_snippet, excerpt, normalize_query
 
 from collection_search.errors import InvalidQueryError
-from collection_search.text import chunk_spans, clean_snippet, excerpt, normalize_query
 
 EVERY_CHARACTER = "".join(map(chr, range(sys.maxunicode + 1)))
 

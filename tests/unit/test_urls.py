@@ -2,9 +2,9 @@
 import time
 
 import pytest
+from collection_search.text.clean.urls import is_pdf, normalize_url, url_key
 
 from collection_search.errors import InvalidUrlError
-from collection_search.urls import is_pdf, normalize_url, url_key
 
 SITE = "https://example.com"
 

@@ -6,21 +6,21 @@ from datetime import date
 from typing import Any
 
 import pytest
+from collection_search.contracts.search.options import NO_OPTIONS, SearchOptions
 
 from collection_search.adapters.search.brave import BraveSearch
 from collection_search.adapters.search.exa import ExaSearch
 from collection_search.adapters.search.google import GoogleSearchAdapter
+from collection_search.adapters.search.http.query_limits import fitted
 from collection_search.adapters.search.kagi import KagiSearch
 from collection_search.adapters.search.linkup import LinkupSearch
 from collection_search.adapters.search.mojeek import MojeekSearch
 from collection_search.adapters.search.perplexity import PerplexitySearch
-from collection_search.adapters.search.queries import fitted
 from collection_search.adapters.search.searxng import SearxngSearch
 from collection_search.adapters.search.serpapi import SerpApiSearch
 from collection_search.adapters.search.serper import SerperSearch
 from collection_search.adapters.search.tavily import TavilySearch
 from collection_search.adapters.search.wikipedia import WikipediaSearch
-from collection_search.options import NO_OPTIONS, SearchOptions
 from collection_search.testing import ProviderServer
 
 TODAY = date(2026, 11, 21)

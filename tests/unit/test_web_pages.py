@@ -13,9 +13,9 @@ from small_site import Asked, SmallSite, answer
 from collection_search import Settings
 from collection_search.adapters.crawl import web
 from collection_search.adapters.crawl.web import WebPages, policy_of, user_agent
-from collection_search.bridge import run_blocking
 from collection_search.errors import ConfigError, InputError
 from collection_search.ports import PageReader, SiteReader
+from collection_search.runtime.concurrency import run_blocking
 from collection_search.tools.ingestion.sites import distinct, pages_of
 
 if TYPE_CHECKING:

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from typing import Any
 
 import pytest
+from collection_search.contracts.search.search import BusinessContext, ScopeContext
 
-from collection_search.contracts import BusinessContext, ScopeContext
 from collection_search.errors import InputError
 from collection_search.testing import RecordingSink, ScriptedAdapter, example_context
 from collection_search.tools import web_search

@@ -7,12 +7,12 @@ from http import HTTPStatus
 from typing import Any
 
 import pytest
-
-from collection_search.contracts import (
+from collection_search.contracts.search.search import (
     ProviderSearchResult,
     SearchAdapterResponse,
     WebSearchInput,
 )
+
 from collection_search.errors import (
     ConfigError,
     InputError,

@@ -13,19 +13,20 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Final
 
 from ...errors import ConfigError, InputError, StoreError
-from ..crawl.extract import KINDS
-from . import index, packages, pages, python_docs
+from ..crawl.extract.formats import KINDS
+from . import docs_page_map as pages
+from . import index, packages, python_docs
+from .entry import Source
 from .folder import base_address, checked_name, folder_name, read_folder
 from .folder_store import Folder, FolderStore
-from .page import Source
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from pathlib import Path
 
     from ...settings import Settings
+    from .entry import Page, Progress, Reader
     from .index import Hit
-    from .page import Page, Progress, Reader
 
 READING: Final = 1
 """Raise it when texts are read in another way: indexes are then rebuilt."""

@@ -10,14 +10,14 @@ from typing import TYPE_CHECKING
 from urllib.parse import quote
 
 from ...errors import ExtractionError, InputError, InvalidUrlError
-from ...urls import normalize_url
-from ..crawl.extract import KINDS, PDF_BYTES, extract
-from .page import Page
+from ...text.urls import normalize_url
+from ..crawl.extract.formats import KINDS, PDF_BYTES, extract
+from .entry import Page
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from .page import Progress
+    from .entry import Progress
 
 _NAME = re.compile(r"[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?")
 

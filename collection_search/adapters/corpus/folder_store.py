@@ -15,9 +15,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from ...errors import StoreError
-from ...text import plain
+from ...text.clean import plain
+from .entry import Page
 from .index import read_only
-from .page import Page
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

@@ -13,15 +13,15 @@ from contextlib import closing
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from ...lexicon import index_text, match_query
-from ...text import chunk_spans, plain
+from ...ranking.lexicon import index_text, match_query
+from ...text.clean import chunk_spans, plain
 from .snippet import best_excerpt
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
     from pathlib import Path
 
-    from .page import Page
+    from .entry import Page
 
 VERSION: Final = 1
 """Raise it when the layout below or the way of indexing changes: indexes are then rebuilt."""

@@ -13,10 +13,10 @@ from typing import TYPE_CHECKING, Final
 from urllib.parse import urlsplit
 
 from ...errors import InvalidUrlError
-from ...urls import normalize_url
-from ..crawl.markup import markdown_text, rst_text
+from ...text.urls import normalize_url
+from ..crawl.extract.markup import markdown_text, rst_text
 from .docstrings import documentation
-from .page import Page, Reader
+from .entry import Page, Reader
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

@@ -9,10 +9,10 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
+from .docs_page_map import ListedPage, listed_pages
 from .docstrings import documentation
+from .entry import Page, Reader
 from .introspection import blocks, extension_documentation
-from .page import Page, Reader
-from .pages import ListedPage, listed_pages
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator

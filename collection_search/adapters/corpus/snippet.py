@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from ...lexicon import stems
-from ...text import chunk_spans, excerpt
+from ...ranking.lexicon import stems
+from ...text.clean import chunk_spans, excerpt
 
 _CHARS = 240
 

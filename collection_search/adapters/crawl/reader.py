@@ -7,16 +7,16 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Final, Protocol, TypeAlias
 from urllib.parse import urlsplit
 
-from ...bridge import compute
+from ...contracts.page import FetchedPage, NotModified, PageKind, ReadPage, Validators
 from ...errors import FetchError, InvalidUrlError
-from ...pages import FetchedPage, NotModified, PageKind, ReadPage, Validators
-from ...urls import normalize_url
+from ...runtime.concurrency import compute
+from ...text.urls import normalize_url
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Mapping
 
     from ...errors import FetchReason
-    from .extract import Extracted
+    from .extract.formats import Extracted
 
 __all__ = ["Fetcher", "PageReader", "Parser", "ReadPage", "TextSource", "verdict"]
 
@@ -170,7 +170,7 @@ async def _hash(page: FetchedPage) -> str:
 def verdict(found: Extracted) -> FetchReason | None:
     """Return why an HTML page is not worth keeping, or None.
 
-    >>> from collection_search.adapters.crawl.extract import Extracted
+    >>> from collection_search.adapters.crawl.extract.formats import Extracted
     >>> verdict(Extracted("Page not found", "Sorry! Try our search."))
     'soft_404'
     >>> verdict(Extracted("Herons", "They wade. Subscribe to continue reading."))

@@ -14,16 +14,16 @@ from html import unescape
 from typing import TYPE_CHECKING, Final, Protocol
 from urllib.parse import urljoin, urlsplit
 
+from ...contracts.page import FetchedPage
 from ...errors import FetchError, InvalidUrlError
-from ...pages import FetchedPage
-from ...urls import normalize_url, url_key
-from .charset import decoded
-from .decoding import Decoder
+from ...text.urls import normalize_url, url_key
+from .extract.charset import decoded
+from .fetch.decompression import Decoder
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Iterator
 
-    from ...pages import NotModified, PageKind, Validators
+    from ...contracts.page import NotModified, PageKind, Validators
 
 SITEMAP_KINDS: Final[frozenset[PageKind]] = frozenset({"xml", "gzip", "text"})
 SITEMAP_BYTES: Final = 20_000_000

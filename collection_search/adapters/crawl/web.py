@@ -9,14 +9,14 @@ from contextlib import aclosing
 from typing import TYPE_CHECKING, Final
 from urllib.parse import urlsplit
 
-from ...bridge import on_portal
 from ...errors import ConfigError, FetchError
-from ...urls import normalize_url, url_key
+from ...runtime.concurrency import on_portal
+from ...text.urls import normalize_url, url_key
 from ..http import USER_AGENT
-from .charset import decoded
-from .extraction import Extraction
-from .fetch import SafeFetcher
-from .policy import FetchPolicy
+from .extract.charset import decoded
+from .extract.pool import Extraction
+from .fetch.fetcher import SafeFetcher
+from .fetch.policy import FetchPolicy
 from .reader import PageReader
 from .site import crawl_site, links_in, site_of, sitemap_urls
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Callable, Mapping
     from typing import Self
 
-    from ...pages import FetchedPage, NotModified, PageKind, ReadPage, Validators
+    from ...contracts.page import FetchedPage, NotModified, PageKind, ReadPage, Validators
     from ...settings import Settings
     from .reader import Parser
 

@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING, Any, Final, Self
 
 import anyio.to_thread
 
+from ...contracts.collection import Embedded
 from ...errors import ConfigError, ModelError
-from ...records import Embedded
-from ..models.failures import Remedies, model_error
-from ..models.memory import Memory
+from ..models.error_mapping import Remedies, model_error
+from ..models.object_memo import Memory
 from ..models.vendors import EMBEDDINGS, vendor_model
+from .batches import no_vectors, sound, unit_vectors
 from .fingerprint import fingerprint_of
-from .texts import no_vectors, sound, unit_vectors
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

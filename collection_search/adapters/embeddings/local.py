@@ -14,12 +14,12 @@ import anyio
 import anyio.lowlevel
 import anyio.to_thread
 
-from ...bridge import offload
+from ...contracts.collection import Embedded
 from ...errors import ConfigError, MissingExtraError, ModelError
-from ...masking import told
-from ...records import Embedded
+from ...runtime.concurrency import offload
+from ...text.redaction import told
+from .batches import no_vectors, sound, unit_vectors
 from .model_folder import ModelFolder, model_folder
-from .texts import no_vectors, sound, unit_vectors
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

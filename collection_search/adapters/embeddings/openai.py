@@ -9,22 +9,22 @@ from typing import TYPE_CHECKING, Any, Final, Self
 import numpy as np
 from pybase64 import b64decode
 
-from ...bridge import compute
+from ...contracts.collection import Embedded
 from ...errors import ConfigError, ModelError
-from ...masking import mask_text
-from ...records import Embedded
-from ..models.check import checked
+from ...runtime.concurrency import compute
+from ...text.redaction import mask_text
 from ..models.endpoint import Endpoint, EndpointError, clean_key, token_count
-from ..models.failures import Remedies, model_error
-from .texts import no_vectors, sound, unit_vectors, unusable
+from ..models.error_mapping import Remedies, model_error
+from ..models.health_check import checked
+from .batches import no_vectors, sound, unit_vectors, unusable
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from pydantic import SecretStr
 
-    from ...health import Health
-    from ...records import Vectors
+    from ...contracts.collection import Vectors
+    from ...contracts.health import Health
     from ...settings import Settings
 
 MAX_INPUTS: Final = 2_048

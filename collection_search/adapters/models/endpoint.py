@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import quote, unquote, urlsplit
 
 from ...errors import ConfigError
-from ...masking import SECRET, told
+from ...text.redaction import SECRET, told
 from ..http import MAX_ANSWER_BYTES, HttpRequest, joined, json_value, send
-from .methods import Tokens
+from .output_methods import Tokens
 
 if TYPE_CHECKING:
     from pydantic import SecretStr

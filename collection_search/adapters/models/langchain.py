@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING, Any, Final, Self
 from pydantic import ValidationError
 
 from ...errors import ConfigError
+from ...planning.prompts import SearchQueries, strategy_messages
 from ...ports import QueryPlan
-from ...prompts import SearchQueries, strategy_messages
-from .answers import queries_of
 from .endpoint import tokens_of
-from .failures import Remedies, model_error, status_of
-from .memory import Memory
-from .methods import WEAKER, Method, Tokens, refuses_method
+from .error_mapping import Remedies, model_error, status_of
+from .object_memo import Memory
+from .output_methods import WEAKER, Method, Tokens, refuses_method
+from .plan_parsing import queries_of
 from .vendors import CHAT, vendor_model
 
 if TYPE_CHECKING:

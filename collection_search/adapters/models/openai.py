@@ -9,19 +9,19 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final, Self
 
 from ...errors import ConfigError
-from ...masking import mask_text
+from ...planning.prompts import SearchQueries, strategy_messages
 from ...ports import QueryPlan
-from ...prompts import SearchQueries, strategy_messages
-from .answers import NoJsonError, queries_of
-from .check import checked
+from ...text.redaction import mask_text
 from .endpoint import Endpoint, EndpointError, clean_key, tokens_of
-from .failures import Declined, Remedies, model_error
-from .methods import REFUSAL_STATUS, WEAKER, Method, Tokens, refuses_method
+from .error_mapping import Declined, Remedies, model_error
+from .health_check import checked
+from .output_methods import REFUSAL_STATUS, WEAKER, Method, Tokens, refuses_method
+from .plan_parsing import NoJsonError, queries_of
 
 if TYPE_CHECKING:
     from pydantic import SecretStr
 
-    from ...health import Health
+    from ...contracts.health import Health
     from ...settings import Settings
 
 _ROLES: Final = {"system": "system", "human": "user"}

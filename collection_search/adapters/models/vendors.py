@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
 from ...errors import ConfigError, MissingExtraError
-from ...masking import told
+from ...text.redaction import told
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -5,14 +5,14 @@ from __future__ import annotations
 from http import HTTPStatus
 from typing import TYPE_CHECKING, Any, ClassVar, Final
 
-from ...contracts import ProviderSearchResult
-from ...options import NO_OPTIONS, SearchOptions
+from ...contracts.options import NO_OPTIONS, SearchOptions
+from ...contracts.search import ProviderSearchResult
 from ..http import HttpRequest, joined
-from .failures import FailureRules, Refusal
-from .http_search import HttpSearch, ResultPage
-from .places import codes
-from .reading import at, published, text
-from .waiting import numbers
+from .http.adapter import HttpSearch, ResultPage
+from .http.error_mapping import FailureRules, Refusal
+from .http.json_values import at, published, text
+from .http.regions import codes
+from .http.retry_after import numbers
 
 if TYPE_CHECKING:
     from ...errors import ErrorCode

@@ -7,7 +7,8 @@ import importlib.util
 import math
 from typing import TYPE_CHECKING, Any, ClassVar, Final
 
-from ...contracts import ProviderSearchResult, SearchAdapterResponse
+from ...contracts.options import NO_OPTIONS, Applied, OptionName, SearchOptions
+from ...contracts.search import ProviderSearchResult, SearchAdapterResponse
 from ...errors import (
     InputError,
     MissingExtraError,
@@ -17,12 +18,11 @@ from ...errors import (
     SearchProviderTimeout,
     SearchProviderUnavailable,
 )
-from ...masking import told
-from ...options import NO_OPTIONS, Applied, OptionName, SearchOptions
-from ...text import plain
-from .failures import MAX_TEXT_CHARS
-from .queries import fitted
-from .reading import text
+from ...text.clean import plain
+from ...text.redaction import told
+from .http.error_mapping import MAX_TEXT_CHARS
+from .http.json_values import text
+from .http.query_limits import fitted
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, ClassVar, Final
 
-from ...contracts import ProviderSearchResult
-from ...options import NO_OPTIONS, SearchOptions
-from ...text import excerpt
+from ...contracts.options import NO_OPTIONS, SearchOptions
+from ...contracts.search import ProviderSearchResult
+from ...text.clean import excerpt
 from ..http import HttpRequest, joined
-from .http_search import HttpSearch, ResultPage
-from .reading import at, published, share, text
+from .http.adapter import HttpSearch, ResultPage
+from .http.json_values import at, published, share, text
 
 if TYPE_CHECKING:
     from ..http import HttpResponse

@@ -6,14 +6,14 @@ import re
 from datetime import date
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from ...contracts import ProviderSearchResult
+from ...contracts.options import NO_OPTIONS, SearchOptions
+from ...contracts.search import ProviderSearchResult
 from ...errors import ConfigError
-from ...options import NO_OPTIONS, SearchOptions
 from ..http import HttpRequest, joined
-from .failures import FailureRules, Refusal
-from .http_search import HttpSearch, ResultPage
-from .places import codes
-from .reading import at, text
+from .http.adapter import HttpSearch, ResultPage
+from .http.error_mapping import FailureRules, Refusal
+from .http.json_values import at, text
+from .http.regions import codes
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -21,8 +21,8 @@ if TYPE_CHECKING:
 
     from pydantic import SecretStr
 
+    from ...contracts.options import Applied, OptionName
     from ...errors import ErrorCode
-    from ...options import Applied, OptionName
     from ...settings import Settings
     from ..http import HttpResponse
 

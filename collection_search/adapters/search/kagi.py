@@ -5,14 +5,14 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, ClassVar, Final
 
-from ...contracts import ProviderSearchResult
-from ...costs import dollars, usd
-from ...options import NO_OPTIONS, SearchOptions
+from ...contracts.options import NO_OPTIONS, SearchOptions
+from ...contracts.prices import dollars, usd
+from ...contracts.search import ProviderSearchResult
 from ..http import HttpRequest, joined
-from .failures import FailureRules, Refusal
-from .http_search import HttpSearch, ResultPage
-from .queries import day_beside
-from .reading import at, published, text
+from .http.adapter import HttpSearch, ResultPage
+from .http.error_mapping import FailureRules, Refusal
+from .http.json_values import at, published, text
+from .http.query_limits import day_beside
 
 if TYPE_CHECKING:
     from ..http import HttpResponse

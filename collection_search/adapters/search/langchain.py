@@ -5,8 +5,7 @@ from __future__ import annotations
 import asyncio
 from typing import TYPE_CHECKING, Any, Final
 
-from ...bridge import run_blocking
-from ...contracts import SearchAdapterResponse
+from ...contracts.search import SearchAdapterResponse
 from ...errors import (
     BY_CODE,
     BY_STATUS,
@@ -17,8 +16,9 @@ from ...errors import (
     SearchProviderTimeout,
     SearchProviderUnavailable,
 )
-from ...masking import told
-from .failures import MAX_TEXT_CHARS
+from ...runtime.concurrency import run_blocking
+from ...text.redaction import told
+from .http.error_mapping import MAX_TEXT_CHARS
 from .langchain_shapes import UnknownShapeError, rows_of
 
 if TYPE_CHECKING:

@@ -7,9 +7,9 @@ import re
 from itertools import zip_longest
 from typing import TYPE_CHECKING, Any, Final
 
-from ...contracts import ProviderSearchResult, RawSearchResult
-from ...text import excerpt
-from .reading import share, text
+from ...contracts.search import ProviderSearchResult, RawSearchResult
+from ...text.clean import excerpt
+from .http.json_values import share, text
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

@@ -5,16 +5,16 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from ...contracts import ProviderSearchResult
-from ...options import NO_OPTIONS, SearchOptions
+from ...contracts.options import NO_OPTIONS, SearchOptions
+from ...contracts.search import ProviderSearchResult
 from ..http import HttpRequest, joined
-from .failures import FailureRules, Refusal
-from .http_search import HttpSearch, ResultPage
-from .queries import day_beside
-from .reading import at, text
+from .http.adapter import HttpSearch, ResultPage
+from .http.error_mapping import FailureRules, Refusal
+from .http.json_values import at, text
+from .http.query_limits import day_beside
 
 if TYPE_CHECKING:
-    from ...options import Applied, OptionName
+    from ...contracts.options import Applied, OptionName
     from ..http import HttpResponse
 
 

@@ -6,14 +6,14 @@ import sqlite3
 from typing import TYPE_CHECKING, Final
 from urllib.parse import urlsplit
 
-from ...contracts import ProviderSearchResult, SearchAdapterResponse
+from ...contracts.search import ProviderSearchResult, SearchAdapterResponse
 from ...errors import SearchProviderUnavailable, StoreError
 from ..corpus.corpus import Corpus
 
 if TYPE_CHECKING:
     from ...settings import Settings
+    from ..corpus.entry import Progress
     from ..corpus.index import Hit
-    from ..corpus.page import Progress
 
 _OK: Final = 200
 

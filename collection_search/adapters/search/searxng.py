@@ -6,15 +6,15 @@ import re
 from http import HTTPStatus
 from typing import TYPE_CHECKING, Any, ClassVar, Final
 
-from ...contracts import ProviderSearchResult
+from ...contracts.health import Health
+from ...contracts.options import NO_OPTIONS, SearchOptions
+from ...contracts.search import ProviderSearchResult
 from ...errors import SearchProviderUnavailable
-from ...health import Health
-from ...masking import told
-from ...options import NO_OPTIONS, SearchOptions
+from ...text.redaction import told
 from ..http import HttpRequest, joined
-from .failures import MAX_TEXT_CHARS, FailureRules
-from .http_search import HttpSearch, ResultPage
-from .reading import at, json_of, published, text
+from .http.adapter import HttpSearch, ResultPage
+from .http.error_mapping import MAX_TEXT_CHARS, FailureRules
+from .http.json_values import at, json_of, published, text
 
 if TYPE_CHECKING:
     from ..http import HttpResponse

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from ...contracts import ProviderSearchResult
-from ...health import Health
-from ...options import NO_OPTIONS, SearchOptions
+from ...contracts.health import Health
+from ...contracts.options import NO_OPTIONS, SearchOptions
+from ...contracts.search import ProviderSearchResult
 from ..http import HttpRequest, joined
-from .check import whole
-from .failures import FailureRules
-from .http_search import HttpSearch, ResultPage
-from .reading import at, published, text
+from .http.adapter import HttpSearch, ResultPage
+from .http.error_mapping import FailureRules
+from .http.health_check import whole
+from .http.json_values import at, published, text
 
 if TYPE_CHECKING:
     from ..http import HttpResponse

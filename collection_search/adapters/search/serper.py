@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from ...contracts import ProviderSearchResult
-from ...options import NO_OPTIONS, SearchOptions
+from ...contracts.options import NO_OPTIONS, SearchOptions
+from ...contracts.search import ProviderSearchResult
 from ..http import HttpRequest, joined
-from .failures import FailureRules
-from .http_search import HttpSearch, ResultPage
-from .reading import published, text
+from .http.adapter import HttpSearch, ResultPage
+from .http.error_mapping import FailureRules
+from .http.json_values import published, text
 
 if TYPE_CHECKING:
     from ..http import HttpResponse

@@ -5,19 +5,19 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from ...contracts import ProviderSearchResult
-from ...health import Health
-from ...options import NO_OPTIONS, SearchOptions
+from ...contracts.health import Health
+from ...contracts.options import NO_OPTIONS, SearchOptions
+from ...contracts.search import ProviderSearchResult
 from ..http import HttpRequest, joined
-from .check import unused
-from .failures import FailureRules, Refusal
-from .http_search import HttpSearch, ResultPage
-from .places import TAVILY_COUNTRIES
-from .reading import published, share, text
+from .http.adapter import HttpSearch, ResultPage
+from .http.error_mapping import FailureRules, Refusal
+from .http.health_check import unused
+from .http.json_values import published, share, text
+from .http.regions import TAVILY_COUNTRIES
 
 if TYPE_CHECKING:
+    from ...contracts.options import Applied, OptionName
     from ...errors import ErrorCode
-    from ...options import Applied, OptionName
     from ..http import HttpResponse
 
 

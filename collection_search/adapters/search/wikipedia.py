@@ -7,23 +7,23 @@ from copy import copy
 from typing import TYPE_CHECKING, Any, ClassVar, Final
 from urllib.parse import quote
 
-from ...contracts import ProviderSearchResult
+from ...contracts.health import Health
+from ...contracts.options import NO_OPTIONS, SearchOptions
+from ...contracts.search import ProviderSearchResult
 from ...errors import ConfigError
-from ...health import Health
-from ...options import NO_OPTIONS, SearchOptions
-from ...text import plain
+from ...text.clean import plain
 from ..http import HttpRequest, joined
-from .failures import FailureRules
-from .http_search import HttpSearch, ResultPage
-from .reading import at, published, text
+from .http.adapter import HttpSearch, ResultPage
+from .http.error_mapping import FailureRules
+from .http.json_values import at, published, text
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
     from datetime import date
     from typing import Self
 
-    from ...contracts import SearchAdapterResponse
-    from ...options import Applied, OptionName
+    from ...contracts.options import Applied, OptionName
+    from ...contracts.search import SearchAdapterResponse
     from ...settings import Settings
     from ..http import HttpResponse
 

@@ -21,18 +21,18 @@ from opentelemetry.sdk.trace import TracerProvider
 from opentelemetry.sdk.trace.sampling import TraceIdRatioBased
 from opentelemetry.trace import get_current_span
 
-from ...bridge import offload
-from ...masking import mask, mask_text, told
-from ...spans import NULL_SINK, GuardedSink
-from ...text import plain
-from .check import checked
+from ...runtime.concurrency import offload
+from ...runtime.spans import NULL_SINK, GuardedSink
+from ...text.clean import plain
+from ...text.redaction import mask, mask_text, told
+from .health_check import checked
 from .quiet_exporter import QuietExporter
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from types import TracebackType
 
-    from ...health import Health
+    from ...contracts.health import Health
     from ...ports import Scalar, SpanKind, SpanSink, TraceRef
     from ...settings import Settings
 

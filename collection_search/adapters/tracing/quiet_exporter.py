@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from opentelemetry.exporter.otlp.proto.http import trace_exporter
 from opentelemetry.sdk.trace.export import SpanExportResult
 
-from ...masking import mask_text
+from ...text.redaction import mask_text
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -4,7 +4,11 @@ from __future__ import annotations
 
 from functools import cache
 
-from . import answers, bombs, delays, documents, redirects, robots, texts
+from . import bombs, delays, redirects
+from . import charsets_and_markup as texts
+from . import file_types as documents
+from . import robots_files as robots
+from . import statuses as answers
 from .case import Case, Outcome
 from .resolver import ScriptedResolver
 from .server import HostileSite

@@ -10,7 +10,7 @@ from .replies import MARKER, Reply
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from ...pages import FetchReason
+    from ...contracts.page import FetchReason
 
 Outcome: TypeAlias = "FetchReason | Literal['read', 'not_modified']"
 

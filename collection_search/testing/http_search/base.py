@@ -8,16 +8,16 @@ from urllib.parse import quote, unquote, urlsplit
 
 import pytest
 
+from ...text.urls import normalize_url
 from ...tools.web_search import WebSearchWorker
-from ...urls import normalize_url
-from ..providers.pages import found
-from ..providers.trouble import RETRY_AFTER, gateway_failures
-from ..search import SearchAdapterContract, example_context
+from ..providers.faults import RETRY_AFTER, gateway_failures
+from ..providers.sample_index import found
+from ..search_adapter import SearchAdapterContract, example_context
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from ...contracts import ProviderSearchResult, SearchAdapterResponse, WebSearchResponse
+    from ...contracts.search import ProviderSearchResult, SearchAdapterResponse, WebSearchResponse
     from ...ports import BaseSearchAdapter
     from ..clock import FakeClock
     from ..provider_server import ProviderServer

@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from ..providers.pages import found
+from ..providers.sample_index import found
 from .base import HttpContract
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from ...contracts import SearchAdapterResponse
+    from ...contracts.search import SearchAdapterResponse
 
 
 class ConnectionContract(HttpContract):

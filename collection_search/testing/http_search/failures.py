@@ -12,12 +12,12 @@ import pytest
 
 from ...errors import SearchProviderError
 from ..clock import FakeClock
-from ..providers.trouble import ENDLESS, RETRY_AFTER
+from ..providers.faults import ENDLESS, RETRY_AFTER
 from ..tracing import RecordingSink
 from .base import IMPATIENCE_S, PATIENCE_S, HttpContract
 
 if TYPE_CHECKING:
-    from ..providers.trouble import RetryAfterForm
+    from ..providers.faults import RetryAfterForm
     from ..providers.wire import ExpectedError
 
 _DEADLINE_MS: Final = 60_000

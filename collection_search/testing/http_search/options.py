@@ -7,15 +7,15 @@ from typing import TYPE_CHECKING, Any, Final
 
 import pytest
 
-from ...options import MAX_DOMAINS, NO_OPTIONS, SearchOptions, in_domains
-from ..providers.pages import TODAY, found
+from ...contracts.options import MAX_DOMAINS, NO_OPTIONS, SearchOptions, in_domains
+from ..providers.sample_index import TODAY, found
 from .base import PATIENCE_S, HttpContract
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from ...contracts import SearchAdapterResponse
-    from ...options import OptionName
+    from ...contracts.options import OptionName
+    from ...contracts.search import SearchAdapterResponse
 
 _ODD_SITE: Final = "docs.example.org"
 _EVEN_SITE: Final = "blog.example.com"

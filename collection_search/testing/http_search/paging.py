@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from ..providers.pages import found
+from ..providers.sample_index import found
 from .base import HttpContract
 
 

@@ -10,7 +10,7 @@ import pytest
 
 from ...errors import SearchProviderBadResponse, SearchProviderError
 from ...tools.web_search import WebSearchWorker
-from ..providers.pages import found
+from ..providers.sample_index import found
 from ..providers.wire import Reply
 from .base import HttpContract
 

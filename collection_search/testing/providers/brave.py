@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any, ClassVar, Final
 
+from ...contracts.options import SearchOptions
 from ...errors import SearchProviderAuthenticationFailed
-from ...options import SearchOptions
-from .pages import Page, found, marked
+from .sample_index import Page, found, marked
 from .wire import (
     Dialect,
     ExpectedError,

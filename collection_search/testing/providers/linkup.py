@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any, ClassVar, Final
 
-from ...options import SearchOptions
-from .pages import Page, found
+from ...contracts.options import SearchOptions
+from .sample_index import Page, found
 from .wire import (
     Dialect,
     ProviderFailure,

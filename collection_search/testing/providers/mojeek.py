@@ -6,8 +6,8 @@ import re
 from datetime import date, timedelta
 from typing import TYPE_CHECKING, Any, ClassVar, Final
 
-from ...options import SearchOptions
-from .pages import Page, found, marked
+from ...contracts.options import SearchOptions
+from .sample_index import Page, found, marked
 from .wire import (
     Dialect,
     ProviderFailure,

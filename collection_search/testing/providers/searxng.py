@@ -6,8 +6,8 @@ import re
 from typing import TYPE_CHECKING, Any, ClassVar, Final
 from urllib.parse import urlsplit
 
-from ...options import SearchOptions
-from .pages import Page, found
+from ...contracts.options import SearchOptions
+from .sample_index import Page, found
 from .wire import (
     Dialect,
     ProviderFailure,

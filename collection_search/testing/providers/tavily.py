@@ -6,8 +6,8 @@ import re
 from email.utils import format_datetime
 from typing import TYPE_CHECKING, Any, ClassVar, Final
 
-from ...options import MAX_DOMAINS, SearchOptions
-from .pages import Page, found
+from ...contracts.options import MAX_DOMAINS, SearchOptions
+from .sample_index import Page, found
 from .wire import (
     Dialect,
     ProviderFailure,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, ClassVar, Final
 from urllib.parse import quote
 
-from .pages import Page, found, marked
+from .sample_index import Page, found, marked
 from .wire import (
     Dialect,
     ProviderFailure,

@@ -9,6 +9,7 @@ from abc import ABC, abstractmethod
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, ClassVar, Final, Literal, TypeAlias
 
+from ...contracts.options import NO_OPTIONS, SearchOptions
 from ...errors import (
     ErrorCode,
     SearchProviderAuthenticationFailed,
@@ -19,12 +20,11 @@ from ...errors import (
     SearchProviderTimeout,
     SearchProviderUnavailable,
 )
-from ...options import NO_OPTIONS, SearchOptions
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from .pages import Page
+    from .sample_index import Page
 
 KEY: Final = "open-sesame/4+tests"
 """The key that the doubles accept: of no form that a mask knows, and quoted in an address."""

@@ -7,17 +7,17 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from ...contracts.collection import QuestionRecord, TenantScope, digest
 from ...errors import ConfigError, StoreError
-from ...records import QuestionRecord, TenantScope, digest
 
 if TYPE_CHECKING:
     from pathlib import Path
 
 
-from .base import LEASE_S, MINE, THEIRS, axes, chunks, document
-from .narrowing import NarrowingContract
+from .collection_filters import NarrowingContract
 from .reembedding import ReembeddingContract
 from .removal import RemovalContract
+from .suite import LEASE_S, MINE, THEIRS, axes, chunks, document
 
 
 class CollectionStoreContract(ReembeddingContract, RemovalContract, NarrowingContract):

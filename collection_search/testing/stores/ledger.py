@@ -7,15 +7,15 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from ...tickets import IngestionItem, IngestionRequest
+from ...contracts.ingestion import IngestionItem, IngestionRequest
 
 if TYPE_CHECKING:
     from pathlib import Path
 
 
-from .base import LEASE_S, MAX_ATTEMPTS, MINE, THEIRS
-from .refreshing import RefreshingContract
-from .retiring import RetiringContract
+from .ledger_refreshing import RefreshingContract
+from .ledger_retiring import RetiringContract
+from .suite import LEASE_S, MAX_ATTEMPTS, MINE, THEIRS
 
 
 class LedgerContract(RefreshingContract, RetiringContract):

@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from ...errors import StoreError
-from .base import MINE, THEIRS, StoreContract, axes, chunks, document
+from .suite import MINE, THEIRS, StoreContract, axes, chunks, document
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from ...records import TenantScope
+    from ...contracts.collection import TenantScope
 
 OLD = "old:4"
 NEW = "new:4"

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ...records import Deleted, QuestionRecord, TenantScope
-from .base import LEASE_S, MINE, THEIRS, StoreContract, chunks, document
+from ...contracts.collection import Deleted, QuestionRecord, TenantScope
+from .suite import LEASE_S, MINE, THEIRS, StoreContract, chunks, document
 
 if TYPE_CHECKING:
-    from ...tickets import Ticket
+    from ...contracts.ingestion import Ticket
 
 OTHER = TenantScope(MINE.tenant_id, "other")
 DAY_S = 86_400.0

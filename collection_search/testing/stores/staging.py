@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from ...records import TenantScope
-from .base import MINE, THEIRS, StoreContract
+from ...contracts.collection import TenantScope
+from .suite import MINE, THEIRS, StoreContract
 
 
 class StagingContract(StoreContract):

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from ...errors import InputError
-from ...usage import SpendTotal
-from .answers import AnswerContract
+from ...ports.usage import SpendTotal
+from .answer_cache import AnswerContract
 from .quotas import QuotaContract
 from .usage_base import DAY_S
 

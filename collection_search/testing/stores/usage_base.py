@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final, Protocol
 
 import pytest
 
-from ...usage import SpendEntry, UsageStore
+from ...ports.usage import SpendEntry, UsageStore
 from ..clock import FakeClock
 
 if TYPE_CHECKING:

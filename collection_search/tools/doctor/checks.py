@@ -7,18 +7,18 @@ from dataclasses import replace
 from http import HTTPStatus
 from typing import TYPE_CHECKING, Any, Final
 
-from ...bridge import offload
-from ...costs import chat_cost, embedding_cost, priced_on
+from ...contracts.prices import chat_cost, embedding_cost, priced_on
 from ...errors import ModelError
-from ...registry import load
-from ...resolve import adapter_of, traced
+from ...runtime.concurrency import offload
 from ...settings import PREFIX
-from ..held_keys import held_key
-from .findings import Finding, KeyState, Price, failed, settled
+from ...settings.key_sources import held_key
+from ...settings.registry import load
+from ...settings.resolve import adapter_of, traced
+from .diagnosis_report import Finding, KeyState, Price, failed, settled
 
 if TYPE_CHECKING:
-    from ...registry import Group
     from ...settings import Settings
+    from ...settings.registry import Group
 
 _MILLION: Final = 1_000_000
 _REFUSED: Final = {HTTPStatus.UNAUTHORIZED, HTTPStatus.FORBIDDEN}

@@ -9,18 +9,18 @@ import asyncio
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
-from ... import registry
 from ...errors import InputError
-from ...resolve import auto_provider
+from ...settings import registry
+from ...settings.resolve import auto_provider
 from .checks import check_embedder, check_model, check_store, check_tracing
-from .searching import Spender, check_provider
+from .search_checks import Spender, check_provider
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from ...context import SearchContext
     from ...settings import Settings
-    from .findings import Finding
+    from .diagnosis_report import Finding
 
 LIMIT_S: Final = 5.0
 """How long each part has to answer."""

@@ -9,18 +9,18 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
+from ...contracts.collection import Chunk, Document, TenantScope
 from ...errors import InputError, ModelError
-from ...evaluation import PAIRINGS, Pool, derangement
-from ...heuristics import Page
-from ...records import Chunk, Document, TenantScope
-from ...text import excerpt
+from ...ranking.heuristics import Page
+from ...ranking.metrics import PAIRINGS, Pool, derangement
+from ...text.clean import excerpt
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
     from typing import TypeAlias
 
+    from ...contracts.collection import Vectors
     from ...ports import CollectionStore, Embedder
-    from ...records import Vectors
     from .beir import Dataset
 
     Progress: TypeAlias = Callable[[int, int], None]

@@ -10,14 +10,14 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Final
 
-from ...evaluation import REFUSED_BELOW, SERVED_AT, table
+from ...ranking.metrics import REFUSED_BELOW, SERVED_AT, table
 from .pools import POOL_SIZE, SNIPPET_CHARS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from ...evaluation import Interval
-    from .evaluate import Evaluation, Figures
+    from ...ranking.metrics import Interval
+    from .evaluation import Evaluation, Figures
 
 PACKAGES: Final = ("collection-search", "numpy", "PyStemmer")
 """What a ranking's figures may depend on."""

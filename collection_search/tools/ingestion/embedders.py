@@ -4,20 +4,20 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ...bridge import compute
 from ...context import SearchContext
-from ...costs import embedding_cost
+from ...contracts.prices import embedding_cost
 from ...errors import ConfigError, ModelError
-from ...resolve import remembered_embedder
-from ..money.account import Account
+from ...runtime.concurrency import compute
+from ...settings.resolve import remembered_embedder
+from ..spending.account import Account
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
+    from ...contracts.collection import Embedded, TenantScope, Vectors
+    from ...contracts.ingestion import Claim
     from ...ports import CollectionStore, Embedder
-    from ...records import Embedded, TenantScope, Vectors
     from ...settings import Settings
-    from ...tickets import Claim
 
 
 class MissingEmbedderError(ConfigError):

@@ -11,7 +11,6 @@ from concurrent.futures import CancelledError
 from contextlib import suppress
 from typing import TYPE_CHECKING, Final
 
-from ...bridge import offload, run_blocking
 from ...errors import (
     CollectionSearchError,
     ConfigError,
@@ -19,22 +18,23 @@ from ...errors import (
     FetchError,
     IngestError,
 )
-from ...masking import told
-from ...spans import NULL_SINK
+from ...runtime.concurrency import offload, run_blocking
+from ...runtime.spans import NULL_SINK
+from ...text.redaction import told
 from .embedders import Embedders, MissingEmbedderError
-from .in_hand import ClaimsInHand, netloc
+from .leases import ClaimsInHand, netloc
 from .ownership import is_gone
-from .page import PageWork, has_vanished, is_gone_for_good, postponed_s, trace_of
-from .shift import Shift
+from .pipeline import PageWork, has_vanished, is_gone_for_good, postponed_s, trace_of
+from .task_group import Shift
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
 
     from ...context import SearchContext
+    from ...contracts.collection import TenantScope
+    from ...contracts.ingestion import Claim
     from ...ports import Embedder, PageReader, Span, SpanSink, Storage
-    from ...records import TenantScope
     from ...settings import Settings
-    from ...tickets import Claim
 
     ReaderSource = Callable[[], Awaitable[PageReader]]
 

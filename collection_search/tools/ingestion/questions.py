@@ -5,12 +5,12 @@ from __future__ import annotations
 import logging
 from typing import TYPE_CHECKING
 
-from ...bridge import offload
-from ...masking import loggable
+from ...runtime.concurrency import offload
+from ...text.redaction import loggable
 
 if TYPE_CHECKING:
     from ...context import SearchContext
-    from ...records import QuestionRecord, TenantScope
+    from ...contracts.collection import QuestionRecord, TenantScope
 
 logger = logging.getLogger(__name__)
 

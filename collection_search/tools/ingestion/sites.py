@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from ...errors import ConfigError, InputError, InvalidUrlError
-from ...masking import told
 from ...ports import SiteReader
-from ...urls import normalize_url, url_key
+from ...text.redaction import told
+from ...text.urls import normalize_url, url_key
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping

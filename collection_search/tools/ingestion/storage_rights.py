@@ -6,13 +6,13 @@ import functools
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from ... import registry
 from ...errors import ConfigError
+from ...settings import registry
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from ...tickets import IngestionItem
+    from ...contracts.ingestion import IngestionItem
 
 
 @functools.cache

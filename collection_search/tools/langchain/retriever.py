@@ -8,8 +8,8 @@ from langchain_core.documents import Document
 from langchain_core.retrievers import BaseRetriever
 from pydantic import ConfigDict, Field
 
-from ...bridge import run_blocking
 from ...context import SearchContext  # noqa: TC001 - pydantic reads the annotations
+from ...runtime.concurrency import run_blocking
 from ..retrieve import aretrieve
 
 if TYPE_CHECKING:
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
         CallbackManagerForRetrieverRun,
     )
 
-    from ...records import Passage
+    from ...contracts.collection import Passage
 
 
 class CollectionRetriever(BaseRetriever):

@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 from langchain_core.vectorstores import VectorStore
 
-from ...bridge import offload, run_blocking
 from ...context import SearchContext
+from ...contracts.collection import Chunk
 from ...errors import InputError
-from ...records import Chunk
-from ...text import plain
+from ...runtime.concurrency import offload, run_blocking
+from ...text.clean import plain
 from ..ingestion.embedders import account_of, vectors_of
 from ..retrieve import embedder_for, scope_of
-from .documents import document_of, shown, url_key_of
+from .document_mapping import document_of, shown, url_key_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -24,9 +24,9 @@ if TYPE_CHECKING:
     from langchain_core.documents import Document as LangChainDocument
     from langchain_core.embeddings import Embeddings
 
+    from ...contracts.collection import Document, Filters, StoredChunk, TenantScope, Vectors
     from ...ports import Embedder, Storage
-    from ...records import Document, Filters, StoredChunk, TenantScope, Vectors
-    from ..money.account import Account
+    from ..spending.account import Account
 
 BATCH: Final = 64
 """Texts that are embedded in one request."""
@@ -37,8 +37,8 @@ class CollectionVectorStore(VectorStore):
 
     With `embedding`, any LangChain `Embeddings`, the collection is bound to it when it is empty;
     without, the settings' embedder is used, or words alone. Pages that were ingested are found as
-    well: their ids are `url_key#chunk`. Filters are those of the store, see
-    `collection_search.records.FILTER_KEYS`. Raises ConfigError for another embedder than the one
+    well: their ids are `url_key#chunk`. Filters are those of the store, see `FILTER_KEYS` of
+    `collection_search.contracts.collection`. Raises ConfigError for another embedder than the one
     that filled the collection, InputError for metadata that is not JSON, StoreError, ModelError.
     """
 
@@ -222,7 +222,7 @@ class CollectionVectorStore(VectorStore):
     def _named(self, embedding: Embeddings) -> Any:
         if self._fingerprint is None:
             return embedding
-        from ...registry import load
+        from ...settings.registry import load
 
         return load("embeddings", "langchain")(
             embedding,

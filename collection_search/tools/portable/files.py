@@ -8,14 +8,14 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple
 
 from ...errors import InputError
-from .rows import Checker
+from .validation import Checker
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from pathlib import Path
 
+    from ...contracts.collection import TenantScope
     from ...ports import CollectionStore
-    from ...records import TenantScope
 
     Progress = Callable[[int, int], None]
 

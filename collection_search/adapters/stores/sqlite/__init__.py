@@ -10,7 +10,7 @@ from .collections import SQLiteCollections
 from .database import BUSY_TIMEOUT_S, Database, Schema
 from .ledger import SQLiteLedger
 from .staging import SQLiteStaging
-from .vectors import VectorCache
+from .vector_cache import VectorCache
 
 if TYPE_CHECKING:
     from collections.abc import Callable

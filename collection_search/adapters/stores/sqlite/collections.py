@@ -6,11 +6,12 @@ import json
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Final
 
+from ....contracts.collection import CollectionInfo, QuestionRecord, StoredDocument
 from ....errors import ConfigError, StoreError
-from ....lexicon import match_query
-from ....records import CollectionInfo, QuestionRecord, StoredDocument
-from ....text import plain
+from ....ranking.lexicon import match_query
+from ....text.clean import plain
 from . import reembedding, removal
+from .chunk_search import find
 from .documents import (
     COLUMNS,
     chunks_of,
@@ -22,13 +23,12 @@ from .documents import (
     to_json,
 )
 from .filters import narrowed
-from .finding import find
 
 if TYPE_CHECKING:
     import sqlite3
     from collections.abc import Callable, Iterator, Sequence
 
-    from ....records import (
+    from ....contracts.collection import (
         Chunk,
         Deleted,
         Document,
@@ -40,7 +40,7 @@ if TYPE_CHECKING:
         Vectors,
     )
     from .database import Database
-    from .vectors import VectorCache
+    from .vector_cache import VectorCache
 
 _TIMES: Final = {"first_asked_at", "last_asked_at"}
 

@@ -9,17 +9,17 @@ from datetime import UTC, datetime
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
+from ....contracts.collection import Chunk, Document, digest
 from ....errors import StoreError
-from ....lexicon import index_text
-from ....records import Chunk, Document, digest
-from ....text import plain
-from .vectors import from_blob, to_blob
+from ....ranking.lexicon import index_text
+from ....text.clean import plain
+from .vector_cache import from_blob, to_blob
 
 if TYPE_CHECKING:
     import sqlite3
     from collections.abc import Sequence
 
-    from ....tickets import Fetched
+    from ....contracts.ingestion import Fetched
 
 RUN_IDS: Final = frozenset(
     {"invocation_id", "ingestion_run_id", "run_id", "ticket_id", "trace_id", "worker_call_id"}

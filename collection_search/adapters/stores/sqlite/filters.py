@@ -6,13 +6,13 @@ import json
 from datetime import date
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
+from ....contracts.collection import FILTER_KEYS
 from ....errors import InputError
-from ....records import FILTER_KEYS
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from ....records import Filters
+    from ....contracts.collection import Filters
 
 _ONE_OF: Final = ("host", "provider", "source", "url_key")
 

@@ -7,11 +7,11 @@ import uuid
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
+from ....contracts.collection import TenantScope
+from ....contracts.ingestion import Ticket
 from ....errors import StoreError
 from ....ports.ledger import look_again_in_s
-from ....records import TenantScope
-from ....text import plain
-from ....tickets import Ticket
+from ....text.clean import plain
 from .collections import collection_id, found_id
 from .documents import (
     delete_page,
@@ -21,7 +21,7 @@ from .documents import (
     rows_of,
     text_hash_of,
 )
-from .ledger_rows import (
+from .ledger_queries import (
     ACCEPT,
     AFRESH,
     DEAD,
@@ -50,8 +50,15 @@ from .ledger_writes import changed, give_up, gone_since, note, postponements, pu
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Sequence
 
-    from ....records import Chunk, Document
-    from ....tickets import Claim, DeadLetter, Fetched, IngestionRequest, PageChange, TicketStatus
+    from ....contracts.collection import Chunk, Document
+    from ....contracts.ingestion import (
+        Claim,
+        DeadLetter,
+        Fetched,
+        IngestionRequest,
+        PageChange,
+        TicketStatus,
+    )
     from .database import Database
 
 MAX_POSTPONEMENTS: Final = 100

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from .ledger_rows import IS_GONE, OVERDUE, PUT_BACK, SPENT, given_up
+from .ledger_queries import IS_GONE, OVERDUE, PUT_BACK, SPENT, given_up
 
 if TYPE_CHECKING:
     import sqlite3
     from collections.abc import Mapping, Sequence
 
-    from ....tickets import Claim, PageChange
+    from ....contracts.ingestion import Claim, PageChange
 
 _IS_MINE: Final = "id = ? AND fence = ? AND state = 'working'"
 

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
-from ....records import PendingChunk, PendingVectors
+from ....contracts.collection import PendingChunk, PendingVectors
 from .documents import mark_changed
-from .ledger_rows import PUT_BACK
-from .vectors import to_blob
+from .ledger_queries import PUT_BACK
+from .vector_cache import to_blob
 
 if TYPE_CHECKING:
     import sqlite3
     from collections.abc import Mapping, Sequence
 
-    from ....records import Vectors
+    from ....contracts.collection import Vectors
 
 # Made on first use, so that a database of an earlier version needs no migration.
 _TABLE: Final = """

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
-from ....records import Deleted
+from ....contracts.collection import Deleted
 from .documents import delete_page
 from .staging import NEEDED
 
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     import sqlite3
     from collections.abc import Iterable, Mapping
 
-    from ....records import TenantScope
+    from ....contracts.collection import TenantScope
 
 _MINE: Final = "collection_id IN (SELECT id FROM collections WHERE tenant_id = :tenant)"
 _CANDIDATES: Final = "session_candidates JOIN sessions ON sessions.id = session_id"

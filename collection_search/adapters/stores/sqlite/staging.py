@@ -7,15 +7,15 @@ import json
 import uuid
 from typing import TYPE_CHECKING, Any, Final
 
-from ....text import plain
-from ....tickets import StagedSession
+from ....contracts.ingestion import StagedSession
+from ....text.clean import plain
 from .documents import to_json
 
 if TYPE_CHECKING:
     import sqlite3
     from collections.abc import Callable, Mapping, Sequence
 
-    from ....records import TenantScope
+    from ....contracts.collection import TenantScope
     from .database import Database
 
 

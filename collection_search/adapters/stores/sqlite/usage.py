@@ -9,9 +9,9 @@ from decimal import Decimal
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from ....text import plain
-from ....usage import SpendTotal
-from .answers import AnswerQueue
+from ....ports.usage import SpendTotal
+from ....text.clean import plain
+from .answer_cache import AnswerQueue
 from .database import BUSY_TIMEOUT_S, Database, Schema
 from .removal import overwrite
 
@@ -19,8 +19,8 @@ if TYPE_CHECKING:
     import sqlite3
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
+    from ....ports.usage import Payload, SpendEntry, SpendGroup
     from ....settings import Settings
-    from ....usage import Payload, SpendEntry, SpendGroup
 
 USAGE: Final = Schema(
     application_id=int.from_bytes(b"CSUS", "big"),
@@ -37,7 +37,7 @@ _GROUPS: Final[dict[SpendGroup, tuple[str, str, str]]] = {
 
 
 class SQLiteUsage:
-    """Implements `QuotaStore`, `AnswerCache` and `SpendLedger` of `collection_search.usage`.
+    """Implements `QuotaStore`, `AnswerCache` and `SpendLedger` of `collection_search.ports.usage`.
 
     Many threads and processes may share the file. Its methods block, all but `put_many` and
     `lacks`: a coroutine calls them through a worker thread. What it counted outlives the process;

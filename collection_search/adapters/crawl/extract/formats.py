@@ -1,0 +1,215 @@
+"""Title and text of a document, from its bytes: HTML, PDF, Markdown, reStructuredText, plain text.
+
+The limits below keep honest documents within bounds. Parsers of HTML and PDF can be made to hang:
+what comes from strangers belongs into a process that can be killed.
+"""
+
+from __future__ import annotations
+
+import re
+import threading
+from contextlib import closing
+from dataclasses import dataclass
+from pathlib import PurePath
+from typing import TYPE_CHECKING, Any, Final, Literal
+from urllib.parse import urlsplit
+
+from ....errors import ExtractionError
+from ....text.clean import plain
+from .charset import as_utf8, decoded
+from .markup import markdown_text, rst_text
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+Kind = Literal["html", "pdf", "markdown", "rst", "text"]
+
+KINDS: Final[dict[str, Kind]] = {
+    ".html": "html",
+    ".htm": "html",
+    ".md": "markdown",
+    ".markdown": "markdown",
+    ".rst": "rst",
+    ".txt": "text",
+    ".pdf": "pdf",
+}
+"""Kind of a file by its suffix, in small letters."""
+
+TEXT_BYTES: Final = 10_000_000
+PDF_BYTES: Final = 30_000_000
+PDF_PAGES: Final = 2_000
+"""Further pages of a PDF are not read, nor is its text beyond `TEXT_BYTES` characters."""
+
+TAGS: Final = 600_000
+"""A page with more angle brackets is refused."""
+ATTRIBUTES: Final = 2_000
+"""A page with more in one tag is refused: parsers compare each with all others."""
+
+_SHORT_TEXT: Final = 100
+_TITLE_CHARS: Final = 200
+_HTML = re.compile(
+    rb"(?:\xef\xbb\xbf)?\s*(?:<\?xml[^>]*>\s*)?<(?:!doctype\s+)?html\b", re.IGNORECASE
+)
+_QUOTED = re.compile(r"""=\s*+(?:"[^"]*"|'[^']*')""")
+_ENDLESS_TAG = re.compile(rf"<[a-zA-Z](?:[^<>\s/]*+[\s/]++){{{ATTRIBUTES}}}")
+_NOT_FREE = re.compile(r""""isAccessibleForFree"\s*:\s*"?false\b""", re.IGNORECASE)
+_CONTROLS = re.compile("[\x00-\x08\x0e-\x1f\x7f]")
+_ATTRIBUTES_ERROR: Final = "The page has a tag with thousands of attributes."
+_PDFIUM: Final = threading.Lock()  # the library is not safe to use from two threads
+
+
+@dataclass(frozen=True, slots=True)
+class Extracted:
+    """What a document says."""
+
+    title: str
+    """Empty when the document names none."""
+    text: str
+    canonical_url: str | None = None
+    """The http(s) address that an HTML page gives as its own."""
+    not_free: bool = False
+    """The page's own data say that its text is not free to read."""
+    asks_password: bool = False
+    """The page has a field for a password."""
+
+
+class EmptyDocumentError(ExtractionError):
+    """The document is sound and holds no text."""
+
+
+def sniff(data: bytes, name: str = "") -> Kind:
+    """Return what the bytes are; the name's suffix decides only between kinds of plain text.
+
+    Raises ExtractionError for binary data that is no PDF.
+
+    >>> sniff(b"%PDF-1.7", "paper.txt"), sniff(b"# Title", "read.md"), sniff(b"<!doctype html>")
+    ('pdf', 'markdown', 'html')
+    """
+    head = as_utf8(data[:1024])
+    if b"%PDF-" in head and not _HTML.match(head):  # a page may speak of the mark
+        return "pdf"
+    if b"\0" in head:
+        raise ExtractionError("The file is neither text nor PDF.")
+    by_name = KINDS.get(PurePath(name).suffix.lower(), "text")
+    if _HTML.match(head):
+        return "html"
+    return "text" if by_name == "pdf" else by_name
+
+
+def extract(data: bytes, name: str = "", charset: str | None = None) -> Extracted:
+    r"""Return the document's title and text; `charset` is what its server named, if any.
+
+    Raises ExtractionError when it is too large, damaged or protected, EmptyDocumentError when it
+    holds no text; a retry with the same bytes fails again.
+
+    >>> extract(b"# Greetings\n\nHello, *world*.", "hello.md").text
+    'Greetings\n\nHello, world.'
+    """
+    kind = sniff(data, name)
+    limit = PDF_BYTES if kind == "pdf" else TEXT_BYTES
+    if len(data) > limit:
+        raise ExtractionError(f"The document is larger than {limit // 1_000_000} MB.")
+    if kind == "pdf":
+        found = _from_pdf(data)
+    else:
+        text = decoded(data, charset)
+        found = _from_html(text) if kind == "html" and text.strip() else _from_text(text, kind)
+    if not found.text.strip():
+        raise EmptyDocumentError("The document holds no text.")
+    return found
+
+
+def _from_text(text: str, kind: Kind) -> Extracted:
+    text = plain(_CONTROLS.sub("", text))
+    if kind == "markdown":
+        text = markdown_text(text)
+    elif kind == "rst":
+        text = rst_text(text)
+    lines = (line.strip() for line in text.splitlines())
+    first = next((line for line in lines if any(map(str.isalnum, line))), "")
+    return Extracted(first if len(first) <= _TITLE_CHARS else "", text.strip())
+
+
+def _from_html(page: str) -> Extracted:
+    import trafilatura
+
+    if page.count("<") > TAGS:
+        raise ExtractionError(f"The page has more than {TAGS:,} tags.")
+    if _ENDLESS_TAG.search(_QUOTED.sub("= ", page)):
+        raise ExtractionError(_ATTRIBUTES_ERROR)
+    tree = trafilatura.load_html(page)
+    if tree is None:
+        raise ExtractionError("The page cannot be read as HTML.")
+    if tree.xpath(
+        f"boolean(//*[count(@*) > {ATTRIBUTES}])"
+    ):  # in a form that the mark above missed
+        raise ExtractionError(_ATTRIBUTES_ERROR)
+    title, canonical_url = _html_title(tree), _canonical_url(tree)
+    asks_password = bool(tree.xpath("boolean(//input[@type='password'])"))
+    text = trafilatura.extract(tree, fast=True, include_comments=False) or ""
+    if len(text) < _SHORT_TEXT:  # no article in it, such as a list of links
+        text = max(text, trafilatura.html2txt(tree), key=len)
+    return Extracted(
+        plain(title),
+        plain(text.replace("\N{PILCROW SIGN}", "")),
+        canonical_url,
+        not_free=_NOT_FREE.search(page) is not None,
+        asks_password=asks_password,
+    )
+
+
+def _html_title(tree: Any) -> str:
+    titles = (" ".join(node.itertext()) for tag in ("title", "h1") for node in tree.iter(tag))
+    return next((" ".join(title.split()) for title in titles if title.strip()), "")
+
+
+def _canonical_url(tree: Any) -> str | None:
+    for link in tree.iter("link"):
+        address = (link.get("href") or "").strip()
+        if "canonical" in (link.get("rel") or "").lower().split() and _is_web_address(address):
+            return address
+    return None
+
+
+def _is_web_address(text: str) -> bool:
+    try:
+        parts = urlsplit(text)
+    except ValueError:
+        return False
+    return parts.scheme in {"http", "https"} and bool(parts.hostname)
+
+
+def _from_pdf(data: bytes) -> Extracted:
+    import pypdfium2
+
+    try:
+        with _PDFIUM, pypdfium2.PdfDocument(data) as document:
+            title = _pdf_title(document)
+            text = "\n\n".join(_pdf_pages(document))
+    except pypdfium2.PdfiumError as error:
+        raise ExtractionError(f"The PDF cannot be read: {error}") from error
+    return Extracted(plain(title), plain(text.replace("\r\n", "\n").strip()))
+
+
+def _pdf_pages(document: Any) -> Iterator[str]:
+    room = TEXT_BYTES
+    for number in range(min(len(document), PDF_PAGES)):
+        text = _pdf_page(document, number)
+        yield text[:room]
+        room -= len(text)
+        if room <= 0:
+            return
+
+
+def _pdf_title(document: Any) -> str:
+    try:
+        title: str = document.get_metadata_value("Title").strip()
+    except UnicodeDecodeError:  # half a character at its end, for instance
+        return ""
+    return title
+
+
+def _pdf_page(document: Any, number: int) -> str:
+    with closing(document[number]) as page, closing(page.get_textpage()) as textpage:
+        text: str = textpage.get_text_range()
+    return text

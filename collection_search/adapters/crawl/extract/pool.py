@@ -1,0 +1,200 @@
+"""Text of strangers' documents, read in processes that are limited and can be killed.
+
+A document can make its parser hang or swell; it then costs one worker process, never the program.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import queue
+import threading
+import time
+import weakref
+from collections import deque
+from concurrent.futures import CancelledError, Future
+from contextlib import suppress
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Final
+
+from .deadline_watch import Watch
+from .process import ExtractionProcess, Limits, stopped
+
+if TYPE_CHECKING:
+    from .formats import Extracted
+
+MOST_WORKERS: Final = 4
+_JOIN_S: Final = 10.0
+_TOGETHER: Final = 8
+_HELD_S: Final = 0.1
+"""How many outcomes are given out at once while others wait, and about how long the first waits."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Job:
+    body: bytes = field(repr=False)
+    name: str
+    charset: str | None
+    future: Future[Extracted]
+
+
+class Extraction:
+    """Reads documents in up to `workers` processes (default: one per core, at most 4).
+
+    They start with the first document, are replaced when one dies, and end with `close`, with this
+    object or with the program. Any number of event loops and threads may share one `Extraction`.
+    """
+
+    def __init__(self, *, workers: int | None = None, limits: Limits | None = None) -> None:
+        self._size = workers or min(MOST_WORKERS, _cores())
+        self._limits = limits or Limits()
+        self._crew: _Crew | None = None
+        self._at_end: weakref.finalize[[], Extraction] | None = None
+        self._lock = threading.Lock()
+
+    async def extract(self, body: bytes, *, name: str, charset: str | None = None) -> Extracted:
+        """Return title and text of a document; the suffix of `name` tells kinds of text apart.
+
+        Raises FetchError with the reason `empty`, `extraction_failed` or `extraction_killed`; a
+        retry helps only if the error says so.
+        """
+        job = _Job(body, name, charset, Future())
+        self._current_crew().submit(job)
+        return await asyncio.wrap_future(job.future)
+
+    def close(self) -> None:
+        """End the processes; documents that are being read fail as `extraction_killed`.
+
+        The next document starts new ones.
+        """
+        with self._lock:
+            crew, self._crew = self._crew, None
+            if self._at_end is not None:
+                self._at_end.detach()
+        if crew is not None:
+            crew.close()
+
+    async def aclose(self) -> None:
+        """Do the same without blocking the loop."""
+        await asyncio.to_thread(self.close)
+
+    def _current_crew(self) -> _Crew:
+        with self._lock:
+            if self._crew is None or self._crew.pid != os.getpid():  # a fork has no threads
+                self._crew = _Crew(self._size, self._limits)
+                self._at_end = weakref.finalize(self, self._crew.close)
+            return self._crew
+
+
+class _Crew:
+    """Threads that wait for jobs, each with a process of its own."""
+
+    def __init__(self, size: int, limits: Limits) -> None:
+        self.pid = os.getpid()
+        self._size = size
+        self._limits = limits
+        self._jobs: queue.SimpleQueue[_Job | None] = queue.SimpleQueue()
+        self._lock = threading.Lock()
+        self._open = 0
+        """Jobs that wait or run."""
+        self._threads: list[threading.Thread] = []
+        self._workers: list[ExtractionProcess] = []
+        self._watch = Watch()
+        self._closed = False
+
+    def submit(self, job: _Job) -> None:
+        with self._lock:
+            if self._closed:
+                raise stopped()
+            if self._open >= len(self._threads) < self._size:
+                self._hire()
+            self._open += 1
+            self._jobs.put(job)
+
+    def close(self) -> None:
+        if self.pid != os.getpid():  # threads and processes are the parent's
+            return
+        with self._lock:
+            self._closed = True
+        with suppress(queue.Empty):
+            while True:
+                if job := self._jobs.get_nowait():
+                    _settle(job.future, stopped())
+        for _ in self._threads:
+            self._jobs.put(None)
+        for worker in self._workers:
+            worker.stop()
+        for thread in self._threads:
+            if thread is not threading.current_thread():
+                thread.join(_JOIN_S)
+        self._watch.stop()
+
+    def _hire(self) -> None:
+        worker = ExtractionProcess(self._limits, self._watch)
+        thread = threading.Thread(
+            target=self._serve, args=(worker,), name="extraction", daemon=True
+        )
+        thread.start()
+        self._workers.append(worker)
+        self._threads.append(thread)
+
+    def _serve(self, worker: ExtractionProcess) -> None:
+        done = _Done()
+        while (job := self._jobs.get()) is not None:
+            if job.future.set_running_or_notify_cancel():
+                with self._watch.over(done.settle, _HELD_S):
+                    done.add(job.future, _outcome(worker, job))
+            with self._lock:
+                self._open -= 1
+            del job
+            if self._jobs.empty() or done.is_due:
+                done.settle()
+        done.settle()
+        worker.stop()
+
+
+class _Done:
+    """Outcomes that are given out a few at a time.
+
+    While more documents wait, waking the event loop for each would cost it and the process more
+    than its work: what both need has left the processor's caches.
+    """
+
+    def __init__(self) -> None:
+        self._outcomes: deque[tuple[Future[Extracted], Extracted | BaseException]] = deque()
+        self._since = 0.0
+
+    @property
+    def is_due(self) -> bool:
+        return len(self._outcomes) >= _TOGETHER or time.monotonic() - self._since >= _HELD_S
+
+    def add(self, future: Future[Extracted], outcome: Extracted | BaseException) -> None:
+        if not self._outcomes:
+            self._since = time.monotonic()
+        self._outcomes.append((future, outcome))
+
+    def settle(self) -> None:
+        with suppress(IndexError):  # nothing is left; two threads may settle at once
+            while True:
+                _settle(*self._outcomes.popleft())
+
+
+def _outcome(worker: ExtractionProcess, job: _Job) -> Extracted | BaseException:
+    try:
+        return worker.read(job.body, job.name, job.charset)
+    except BaseException as error:  # noqa: BLE001 - belongs to whoever asked
+        return error
+
+
+def _settle(future: Future[Extracted], outcome: Extracted | BaseException) -> None:
+    with suppress(CancelledError):
+        if isinstance(outcome, BaseException):
+            future.set_exception(outcome)
+        else:
+            future.set_result(outcome)
+
+
+def _cores() -> int:
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1

@@ -1,0 +1,183 @@
+"""One process that reads strangers' documents: started, asked, limited, replaced."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import threading
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO, TYPE_CHECKING, Any, Final
+
+from ....errors import FetchError
+from .formats import Extracted
+from .worker import PIPE_BYTES, read_frame, write_frame
+
+if TYPE_CHECKING:
+    from .deadline_watch import Watch
+
+_START_S: Final = 120.0
+"""A process that is not ready by then never will be."""
+_EXIT_S: Final = 5.0
+"""For a process that has closed its pipes; one that is late or stopped was killed already."""
+_KEPT: Final = ("PATH", "SYSTEMROOT", "LANG", "LC_ALL", "LC_CTYPE", "TMPDIR", "LD_LIBRARY_PATH")
+"""What a worker sees of the environment: no key, no proxy, no setting."""
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """What reading one document may take. Memory and CPU are not limited on every system."""
+
+    cpu_s: float = 10.0
+    wall_s: float = 15.0
+    memory_mib: int = 512
+
+
+class ExtractionProcess:
+    """One process, started when it is needed; used by one thread, stopped by any."""
+
+    def __init__(self, limits: Limits, watch: Watch) -> None:
+        self._limits = limits
+        self._watch = watch
+        self._process: subprocess.Popen[bytes] | None = None
+        self._stopped = False
+        self._late = False
+        self._lock = threading.Lock()
+
+    def read(self, body: bytes, name: str, charset: str | None) -> Extracted:
+        """Return what the process answers. Raises FetchError."""
+        limits = self._limits
+        process = self._running()
+        head = {
+            "name": name,
+            "charset": charset,
+            "cpu_s": limits.cpu_s,
+            "wall_s": limits.wall_s + 1.0,  # in case that this program is no more
+        }
+        answer = self._exchange(process, head, body, limits.wall_s)
+        if answer is None:
+            raise self._died(process)
+        told, text = answer
+        if told["tired"]:
+            self._end(process)
+        if reason := told.get("reason"):
+            raise FetchError(told["message"], reason=reason, retryable=False)
+        return Extracted(text=text.decode(), **told["found"])
+
+    def stop(self) -> None:
+        """End the process now and start no other."""
+        with self._lock:
+            self._stopped = True
+            process = self._process
+        if process is not None:
+            self._end(process)
+
+    def _running(self) -> subprocess.Popen[bytes]:
+        with self._lock:
+            if self._stopped:
+                raise stopped()
+            process = self._process
+            if process is not None and process.poll() is None:
+                return process
+            try:
+                process = self._process = _start(self._limits)
+            except OSError as error:
+                raise _not_started(str(error)) from error
+        if self._exchange(process, None, b"", _START_S) is None:
+            self._end(process)
+            raise self._not_ready(process)
+        return process
+
+    def _not_ready(self, process: subprocess.Popen[bytes]) -> FetchError:
+        return stopped() if self._stopped else _not_started(f"exit code {process.returncode}")
+
+    def _exchange(
+        self,
+        process: subprocess.Popen[bytes],
+        head: dict[str, Any] | None,
+        body: bytes,
+        limit_s: float,
+    ) -> tuple[dict[str, Any], bytes] | None:
+        """Return the answer, or None when the process died or was killed after `limit_s`."""
+        self._late = False
+        with self._watch.over(self._kill_late, limit_s):
+            try:
+                if head is not None:
+                    write_frame(_pipe(process.stdin), head, body)
+                return read_frame(_pipe(process.stdout))
+            except (OSError, ValueError):  # it died while it was written to; the pipe was closed
+                return None
+
+    def _kill_late(self) -> None:
+        self._late = True
+        if self._process is not None:
+            self._process.kill()
+
+    def _died(self, process: subprocess.Popen[bytes]) -> FetchError:
+        with suppress(subprocess.TimeoutExpired):  # how it ends by itself tells why
+            process.wait(_EXIT_S)
+        self._end(process)
+        code = process.returncode
+        if self._stopped:
+            return stopped()
+        limits = self._limits
+        from_outside = not self._late and code in {-signal.SIGTERM, -9}
+        if self._late or code == -getattr(signal, "SIGXCPU", 0):
+            why = f"took longer than {limits.cpu_s:g} s of CPU or {limits.wall_s:g} s in all"
+        else:
+            why = f"ended its process (exit code {code}), likely over {limits.memory_mib} MiB"
+        return FetchError(
+            f"Reading the document {why}.", reason="extraction_killed", retryable=from_outside
+        )
+
+    def _end(self, process: subprocess.Popen[bytes]) -> None:
+        """Kill the process, wait for it and close the pipes; safe to repeat."""
+        process.kill()
+        process.wait()
+        with self._lock:
+            if self._process is process:
+                self._process = None
+        for pipe in (process.stdin, process.stdout):
+            with suppress(OSError, ValueError):  # what could not be sent any more
+                _pipe(pipe).close()
+
+
+def _start(limits: Limits) -> subprocess.Popen[bytes]:
+    environment = {name: os.environ[name] for name in _KEPT if name in os.environ}
+    root = Path(__file__).parents[len(__name__.split(".")) - 1]
+    paths = [str(root), *(path for path in sys.path if path)]
+    return subprocess.Popen(  # noqa: S603 - our own module
+        [sys.executable, "-P", "-m", f"{__package__}.extraction_worker", str(limits.memory_mib)],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        bufsize=PIPE_BYTES,
+        env={**environment, "PYTHONPATH": os.pathsep.join(paths), "PYTHONUTF8": "1"},
+        creationflags=getattr(subprocess, "CREATE_NO_WINDOW", 0),
+    )
+
+
+def _pipe(pipe: IO[bytes] | None) -> IO[bytes]:
+    if pipe is None:
+        raise ValueError("the process has no such pipe")
+    return pipe
+
+
+def stopped() -> FetchError:
+    """Return the error of a document whose reading was broken off from here."""
+    return FetchError(
+        "Reading the document was stopped; read it again.",
+        reason="extraction_killed",
+        retryable=True,
+    )
+
+
+def _not_started(why: str) -> FetchError:
+    return FetchError(
+        f"No process could be started to read documents: {why}. Free memory or processes.",
+        reason="extraction_killed",
+        retryable=True,
+    )

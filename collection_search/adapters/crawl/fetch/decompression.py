@@ -1,0 +1,131 @@
+"""The bytes of an answer without their content encoding, in bounded pieces."""
+
+from __future__ import annotations
+
+import zlib
+from typing import TYPE_CHECKING, Final, Literal
+
+from ....errors import FetchError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+Encoding = Literal["identity", "gzip", "deflate"]
+
+ACCEPTED: Final = "gzip, deflate"
+"""What a request offers."""
+PIECE_BYTES: Final = 1 << 16
+_RATIO_FREE_BYTES: Final = 1_000_000
+_MAX_MEMBERS: Final = 2_000
+_GZIP_MAGIC: Final = b"\x1f\x8b"
+_ENCODINGS: Final[dict[str, Encoding]] = {
+    "gzip": "gzip",
+    "x-gzip": "gzip",
+    "deflate": "deflate",
+}
+
+
+def encoding_of(headers: Iterable[str]) -> Encoding:
+    """Return the one content encoding that the headers name.
+
+    Raises FetchError (`bad_encoding`) for several, and for one that was not offered.
+
+    >>> encoding_of([]), encoding_of(["GZIP"]), encoding_of(["identity"])
+    ('identity', 'gzip', 'identity')
+    """
+    named = [one.strip().lower() for value in headers for one in value.split(",")]
+    named = [one for one in named if one not in {"", "identity"}]
+    if not named:
+        return "identity"
+    if len(named) > 1:
+        raise _damaged("the answer is packed several times, which is not unpacked")
+    if named[0] not in _ENCODINGS:
+        raise _damaged(f"the answer is packed as {named[0][:40]!r}, which was not offered")
+    return _ENCODINGS[named[0]]
+
+
+class Decoder:
+    """Unpacks one body piece by piece; no piece is larger than `PIECE_BYTES`.
+
+    Once more than 1 MB came out, the ratio of unpacked to received bytes may not exceed
+    `max_ratio`.
+    """
+
+    def __init__(self, encoding: Encoding, *, max_ratio: float) -> None:
+        self._packed = encoding
+        self._max_ratio = max_ratio
+        self._unpacker: zlib._Decompress | None = None
+        self._rest = b""
+        self._members = 0
+        self._consumed = 0
+        self._produced = 0
+
+    def feed(self, raw: bytes) -> Iterator[bytes]:
+        """Give what the bytes unpack to, lazily: stop taking and nothing more is unpacked.
+
+        Raises FetchError (`bad_encoding`, `ratio_exceeded`); a retry fails again.
+        """
+        if self._packed == "identity":
+            yield raw
+            return
+        raw, self._rest = self._rest + raw, b""
+        more = True
+        while more:
+            unpacker = self._unpacker
+            if unpacker is None or unpacker.eof:
+                if unpacker is not None and not self._is_member(raw):
+                    return
+                unpacker = self._begin(raw)
+            try:
+                piece = unpacker.decompress(raw, PIECE_BYTES)
+            except zlib.error as error:
+                raise _damaged("the packed answer is damaged") from error
+            left = unpacker.unused_data if unpacker.eof else unpacker.unconsumed_tail
+            self._consumed += len(raw) - len(left)
+            self._produced += len(piece)
+            self._check_ratio()
+            raw, more = left, bool(left) or (len(piece) == PIECE_BYTES and not unpacker.eof)
+            yield piece  # empty pieces too: whoever takes them can pause
+
+    def finish(self) -> None:
+        """Raise FetchError (`bad_encoding`) when the packed body ended too early."""
+        if self._unpacker is not None and not self._unpacker.eof:
+            raise _damaged("the packed answer ends too early")
+
+    def _begin(self, raw: bytes) -> zlib._Decompress:
+        self._members += 1
+        if self._members > _MAX_MEMBERS:
+            raise _damaged(f"the packed answer has more than {_MAX_MEMBERS} parts")
+        if self._packed == "gzip":
+            self._unpacker = zlib.decompressobj(16 + zlib.MAX_WBITS)
+        else:
+            self._unpacker = zlib.decompressobj(_deflate_window(raw))
+        return self._unpacker
+
+    def _is_member(self, raw: bytes) -> bool:
+        """Tell whether another gzip member follows; else what is left is no part of the body."""
+        if self._packed == "gzip" and raw == _GZIP_MAGIC[:1]:
+            self._rest = raw  # its second byte may come with the next bytes
+        return self._packed == "gzip" and raw.startswith(_GZIP_MAGIC)
+
+    def _check_ratio(self) -> None:
+        allowed = max(_RATIO_FREE_BYTES, self._consumed * self._max_ratio)
+        if self._produced > allowed:
+            raise FetchError(
+                f"the answer unpacks to more than {self._max_ratio:g} times its size",
+                reason="ratio_exceeded",
+            )
+
+
+def _deflate_window(raw: bytes) -> int:
+    """Return the window for zlib's format, or for the bare one that some servers send.
+
+    A first piece of one byte is judged by that byte alone.
+    """
+    method_is_deflate = raw[0] & 0x0F == zlib.DEFLATED and raw[0] >> 4 < 8  # noqa: PLR2004
+    has_checksum = len(raw) < 2 or int.from_bytes(raw[:2], "big") % 31 == 0  # noqa: PLR2004
+    return zlib.MAX_WBITS if method_is_deflate and has_checksum else -zlib.MAX_WBITS
+
+
+def _damaged(message: str) -> FetchError:
+    return FetchError(message, reason="bad_encoding")

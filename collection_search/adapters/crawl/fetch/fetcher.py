@@ -1,0 +1,201 @@
+"""The one way to addresses that came from the web: judged, polite, bounded.
+
+Every hop of a redirect passes the same gate, the same robots.txt and the same turns as the first
+address. Nothing identifies the caller: no cookies, no credentials, no variables of the
+environment. What goes wrong is a FetchError with a typed reason.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from functools import partial
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from ....contracts.page import FetchedPage, NotModified
+from ....errors import ConfigError, FetchError
+from ...per_loop import PerLoop
+from .connector import JudgedConnector, SystemResolver
+from .policy import FetchPolicy
+from .public_hosts import judged_host
+from .responses import MOVED, NOT_MODIFIED, conditions, media_type, page_of, validators_in
+from .robots import RobotsCache, product_token
+from .robots_loader import RobotsLoader
+from .session import PoliteSession
+from .sniffing import sniff_page
+from .transfer import Admitted, Limits
+from .url_rules import Gate
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable
+
+    from aiohttp.abc import AbstractResolver
+    from multidict import CIMultiDictProxy
+
+    from ....contracts.page import PageKind, RobotsVerdict, Validators
+    from ...per_loop import Sockets
+    from .policy import Clock
+    from .url_rules import Target
+
+__all__ = ["PAGES", "FetchPolicy", "SafeFetcher"]
+
+PAGES: Final[frozenset[PageKind]] = frozenset({"html", "pdf", "markdown", "rst", "text", "xml"})
+"""What `fetch` accepts unless told otherwise."""
+_ROBOTS_SHARE: Final = 0.5
+
+
+class _Home(NamedTuple):
+    """What belongs to one event loop."""
+
+    session: PoliteSession
+    robots: RobotsCache
+
+    async def aclose(self) -> None:
+        await self.robots.aclose()
+        await self.session.aclose()
+
+
+class SafeFetcher:
+    """Fetches pages of the web. One serves any number of calls at once, on several loops.
+
+    Connections, turns and robots.txt are kept per event loop and end with it. `resolver` answers
+    name lookups in place of the system; `clock` and `sleep` drive the waiting for turns.
+    """
+
+    def __init__(
+        self,
+        policy: FetchPolicy | None = None,
+        *,
+        resolver: AbstractResolver | None = None,
+        clock: Clock = time,
+        sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
+    ) -> None:
+        self.policy = policy = policy or FetchPolicy()
+        self._gate = Gate(ports=policy.ports, entries=policy.allowed_addresses)
+        self._resolver = resolver or SystemResolver()
+        self._clock = clock
+        self._sleep = sleep
+        self._ignored = frozenset(judged_host(host).name for host in policy.ignore_robots_hosts)
+        self._agent = product_token(policy.user_agent)
+        if not self._agent:
+            raise ConfigError("the user agent has to begin with a name of letters, '-' and '_'")
+        self._limits = Limits(
+            connect_timeout_s=policy.connect_timeout_s,
+            min_rate=policy.min_rate,
+            grace_s=policy.rate_grace_s,
+            max_ratio=policy.max_ratio,
+            max_bytes=max(policy.max_html_bytes, policy.max_pdf_bytes),
+        )
+        self._homes = PerLoop(self._home, _Home.aclose)
+
+    async def fetch(
+        self,
+        url: str,
+        *,
+        validators: Validators | None = None,
+        accept: frozenset[PageKind] = PAGES,
+        source: str | None = None,
+    ) -> FetchedPage | NotModified:
+        """Return the page, or NotModified when `validators` still fit.
+
+        `source` is the address of the page or file that led to it, where nobody asked for it: of
+        the operator's named addresses it may lead only to its own host's.
+
+        Raises FetchError: `reason` says why, `retryable` and `retry_in_s` whether and when another
+        attempt may help.
+        """
+        target = self._gate.target(url, source=self._gate.target(source) if source else None)
+        home = await self._homes.get()
+        headers = conditions(validators)
+        left_s = self.policy.deadline_s
+        for hops in range(self.policy.max_redirects + 1):
+            verdict, took_s = await self._permission(home, target)
+            admit = partial(self._admitted, target, accept)
+            received, spent_s = await home.session.ask(
+                target,
+                admit=admit,
+                limits=self._limits,
+                left_s=left_s - took_s,
+                headers=headers,
+            )
+            left_s -= took_s + spent_s
+            if received.status in MOVED and "Location" in received.headers:
+                target = self._gate.redirected(target, received.headers["Location"])
+                continue
+            if received.status == NOT_MODIFIED and validators and headers:
+                new = validators_in(received.headers) or validators
+                return NotModified(url, target.url, new, self._clock.time())
+            return page_of(
+                url,
+                target,
+                received,
+                fetched_at=self._clock.time(),
+                hops=hops,
+                robots=verdict,
+            )
+        raise FetchError(
+            f"{target.host} redirects more than {self.policy.max_redirects} times",
+            reason="too_many_redirects",
+        )
+
+    async def sitemaps(self, url: str) -> list[str]:
+        """Return the addresses of sitemaps that the robots.txt of the URL's site names.
+
+        They are as the site wrote them. Raises FetchError.
+        """
+        home = await self._homes.get()
+        rules, _ = await home.robots.rules(self._gate.target(url).origin)
+        return rules.sitemaps
+
+    async def aclose(self) -> None:
+        """Close the connections of the running loop."""
+        await self._homes.aclose()
+
+    def _home(self, sockets: Sockets) -> _Home:
+        policy, gate = self.policy, self._gate
+        connector = JudgedConnector(gate, self._resolver, sockets)
+        session = PoliteSession(policy, connector, clock=self._clock, sleep=self._sleep)
+        loader = RobotsLoader(
+            session,
+            gate,
+            agent=self._agent,
+            limits=self._limits,
+            deadline_s=policy.deadline_s * _ROBOTS_SHARE,
+        )
+        return _Home(session, RobotsCache(loader.load, self._clock.monotonic))
+
+    async def _permission(self, home: _Home, target: Target) -> tuple[RobotsVerdict, float]:
+        """Return what robots.txt says, and the seconds that its transfer took of the deadline."""
+        policy = self.policy
+        if not policy.robots or target.host in self._ignored:
+            return "ignored", 0.0
+        rules, took_s = await home.robots.rules(target.origin)
+        if rules.is_large:
+            allowed = await asyncio.to_thread(rules.allows, target.url)
+        else:
+            allowed = rules.allows(target.url)
+        if not allowed:
+            raise FetchError(
+                f"the robots.txt of {target.host} does not allow this page",
+                reason="robots_disallowed",
+            )
+        home.session.keep_delay(target, rules.crawl_delay_s)
+        return rules.verdict, took_s
+
+    def _admitted(
+        self,
+        target: Target,
+        accept: frozenset[PageKind],
+        head: bytes,
+        headers: CIMultiDictProxy[str],
+    ) -> Admitted:
+        declared = media_type(headers.get("Content-Type", ""))
+        kind = sniff_page(head, declared, target.url.partition("?")[0])
+        if kind is None or kind not in accept:
+            raise FetchError(
+                f"{target.host} sent {kind or 'binary data'} (declared: {declared[:80]!r}), "
+                "which is not read here",
+                reason="unsupported_type",
+            )
+        policy = self.policy
+        return Admitted(kind, policy.max_pdf_bytes if kind == "pdf" else policy.max_html_bytes)

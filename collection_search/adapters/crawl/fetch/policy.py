@@ -1,0 +1,58 @@
+"""The settings of the safe fetch: limits, manners and the operator's exceptions."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Protocol
+
+from ...http import USER_AGENT
+from .url_rules import WEB_PORTS
+
+
+class Clock(Protocol):
+    """Where the time comes from; the module `time` is one."""
+
+    def monotonic(self) -> float:
+        """Return seconds that only grow."""
+        ...
+
+    def time(self) -> float:
+        """Return the seconds since 1970."""
+        ...
+
+
+@dataclass(frozen=True, kw_only=True)
+class FetchPolicy:
+    """Limits and manners; times in seconds, sizes in bytes."""
+
+    deadline_s: float = 30.0
+    """For one address: robots.txt, all hops and retries together, waiting for turns apart."""
+    connect_timeout_s: float = 10.0
+    """Name lookup, all addresses of the name and the TLS handshake together."""
+    min_rate: float = 1_000.0
+    """Received bytes per second that a body brings on average, from `rate_grace_s` on."""
+    rate_grace_s: float = 5.0
+    max_html_bytes: int = 10_000_000
+    """Of a decoded body that is no PDF."""
+    max_pdf_bytes: int = 30_000_000
+    max_ratio: float = 100.0
+    """Of decoded to received bytes, once 1 MB is decoded."""
+    max_redirects: int = 5
+    ports: frozenset[int] = WEB_PORTS
+    robots: bool = True
+    ignore_robots_hosts: frozenset[str] = frozenset()
+    """Hosts whose robots.txt the operator may ignore; their pages say so."""
+    per_host_connections: int = 2
+    min_delay_s: float = 1.0
+    """Between the starts of two requests to a host."""
+    max_delay_s: float = 30.0
+    """The longest Crawl-delay or back-off that is kept."""
+    max_wait_s: float = 60.0
+    """For the host's turn."""
+    max_retry_after_s: float = 10.0
+    """How long a Retry-After is waited for inside of the call, in all."""
+    allowed_addresses: frozenset[str] = frozenset()
+    """Single addresses beside the public web, as `host:port`, such as `wiki.intra:443`."""
+    user_agent: str = USER_AGENT
+    egress_proxy: str | None = field(default=None, repr=False)
+    """The http(s) address of a proxy that all pages come through; it judges where names lead."""

@@ -1,0 +1,129 @@
+"""Which hosts belong to the public web: a pure judgement of names and numbers."""
+
+from __future__ import annotations
+
+import re
+from functools import lru_cache
+from ipaddress import AddressValueError, IPv4Address, IPv4Network, IPv6Address, IPv6Network
+from typing import TYPE_CHECKING, Final, NamedTuple
+from urllib.parse import unquote
+
+if TYPE_CHECKING:
+    from ....errors import FetchReason
+
+_MAX_NAME: Final = 253
+_V4_SPECIAL: Final = tuple(
+    IPv4Network(network)
+    for network in (
+        "0.0.0.0/8", "10.0.0.0/8", "100.64.0.0/10", "127.0.0.0/8", "169.254.0.0/16",
+        "172.16.0.0/12", "192.0.0.0/24", "192.0.2.0/24", "192.88.99.0/24", "192.168.0.0/16",
+        "198.18.0.0/15", "198.51.100.0/24", "203.0.113.0/24", "224.0.0.0/4", "240.0.0.0/4",
+        "168.63.129.16/32",  # a public number that leads to Azure's own services
+    )
+)  # fmt: skip
+_V6_GLOBAL: Final = IPv6Network("2000::/3")
+_V6_SPECIAL: Final = tuple(
+    IPv6Network(network)
+    for network in (
+        "2001::/23",  # protocol assignments, Teredo among them
+        "2001:db8::/32", "3fff::/20",  # documentation
+        "2002::/16",  # 6to4
+    )
+)  # fmt: skip
+"""All forms that carry an IPv4 address lie here or outside of 2000::/3: mapped, compatible, SIIT,
+NAT64, 6to4, Teredo. They are refused whatever they carry."""
+
+_SPECIAL_USE: Final = frozenset({
+    "alt", "arpa", "example", "internal", "invalid", "local", "localhost", "onion", "test",
+    "corp", "domain", "home", "intra", "intranet", "lan", "localdomain", "mail", "private", "svc",
+    "workgroup",  # never delegated, used inside of networks
+})  # fmt: skip
+
+_NAME = re.compile(r"[a-z0-9_-]{1,63}(?:\.[a-z0-9_-]{1,63})*")
+
+
+class Host(NamedTuple):
+    """A host as it is dialled: a name without its final dot, or a number without brackets."""
+
+    name: str
+    refused: FetchReason | None = None
+    """Why it is not asked, unless the operator named it."""
+    why: str = ""
+
+
+@lru_cache(maxsize=1 << 12)
+def is_public(address: str) -> bool:
+    """Tell whether the IP address belongs to the public web, by the IANA registries.
+
+    >>> is_public("93.184.215.14"), is_public("127.0.0.1"), is_public("::ffff:93.184.215.14")
+    (True, False, False)
+    """
+    try:
+        if ":" in address:
+            v6 = IPv6Address(address)
+            return (
+                v6.scope_id is None
+                and v6 in _V6_GLOBAL
+                and not any(v6 in special for special in _V6_SPECIAL)
+            )
+        v4 = IPv4Address(address)
+    except AddressValueError:
+        return False
+    return not any(v4 in special for special in _V4_SPECIAL)
+
+
+@lru_cache(maxsize=1 << 12)
+def judged_host(text: str) -> Host:
+    """Return the host of a URL as it is dialled, or why it is not.
+
+    >>> judged_host("EXAMPLE.com."), judged_host("0x7f.1").refused, judged_host("printer").refused
+    (Host(name='example.com', refused=None, why=''), 'blocked_host', 'blocked_host')
+    """
+    if text.startswith("["):
+        return _v6_host(text[1:-1])
+    if "%" in text:
+        text = unquote(text)  # bytes that are no text leave a character that no name holds
+    name = text.lower() if text.isascii() else _a_labels(text)
+    name = name.removesuffix(".")
+    if len(name) > _MAX_NAME or not _NAME.fullmatch(name):
+        return Host(name, "bad_url", "the URL's host is not a valid name")
+    last = name.rpartition(".")[2]
+    if last.isdigit() or last.startswith("0x"):
+        return _v4_host(name)
+    if last == name:
+        return Host(name, "blocked_host", "a name without a dot belongs to a private network")
+    if last in _SPECIAL_USE:
+        return Host(name, "blocked_host", f"names under .{last} are not on the public web")
+    return Host(name)
+
+
+def _v6_host(text: str) -> Host:
+    try:
+        address = IPv6Address(text)
+    except AddressValueError:
+        return Host(text, "bad_url", "the URL's host is not a valid IPv6 address")
+    if address.scope_id is not None:
+        return Host(text, "bad_url", "the URL's host is bound to one network interface")
+    return _number(address.compressed)
+
+
+def _v4_host(name: str) -> Host:
+    try:
+        return _number(str(IPv4Address(name)))
+    except AddressValueError:
+        return Host(name, "blocked_host", "a number that is no plain IPv4 address")
+
+
+def _number(address: str) -> Host:
+    if is_public(address):
+        return Host(address)
+    return Host(address, "blocked_address", "the address is not on the public web")
+
+
+def _a_labels(host: str) -> str:
+    import idna
+
+    try:
+        return idna.encode(host, uts46=True).decode("ascii")
+    except UnicodeError:
+        return ""  # no valid name

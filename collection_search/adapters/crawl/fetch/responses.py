@@ -1,0 +1,136 @@
+"""What an answer means: a page, its validators, when to come again, or why there is none."""
+
+from __future__ import annotations
+
+import math
+import re
+from email.utils import parsedate_to_datetime
+from typing import TYPE_CHECKING, Final
+
+from ....contracts.page import FetchedPage, Validators
+from ....errors import FetchError
+from .sniffing import charset_in
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from ....contracts.page import RobotsVerdict
+    from ....errors import FetchReason
+    from .transfer import Received
+    from .url_rules import Target
+
+OK: Final = 200
+NOT_MODIFIED: Final = 304
+MOVED: Final = frozenset({301, 302, 303, 307, 308})
+THROTTLED: Final = frozenset({429, 503})
+_RETRYABLE_STATUSES: Final = frozenset({408, 425, 500, 502, 504, 520, 522, 524})
+_STATUS_REASONS: Final[Mapping[int, FetchReason]] = {
+    204: "empty",
+    205: "empty",
+    401: "needs_login",
+    403: "needs_login",
+    404: "gone",
+    407: "needs_login",
+    410: "gone",
+}
+_MAX_RETRY_AFTER_S: Final = 7 * 24 * 3600.0
+_NO_VALIDATORS: Final = Validators()
+_VALIDATOR = re.compile(r"[\x20-\x7e]{1,1024}")
+_SECONDS = re.compile(r"[0-9]{1,12}", re.ASCII)
+
+
+def page_of(
+    url: str,
+    target: Target,
+    received: Received,
+    *,
+    fetched_at: float,
+    hops: int,
+    robots: RobotsVerdict,
+) -> FetchedPage:
+    """Return the page that the answer holds. Raises FetchError when it holds none."""
+    status, headers = received.status, received.headers
+    if status != OK:
+        raise _status_error(target.host, status)
+    if received.kind is None:
+        raise FetchError(f"{target.host} answered with nothing", reason="empty", status=status)
+    said = headers.get("Content-Type", "")
+    return FetchedPage(
+        url=url,
+        final_url=target.url,
+        status=status,
+        content_type=media_type(said),
+        kind=received.kind,
+        charset=None if received.kind in {"pdf", "gzip"} else charset_in(said),
+        body=received.body,
+        fetched_at=fetched_at,
+        validators=validators_in(headers),
+        hops=hops,
+        robots=robots,
+    )
+
+
+def media_type(content_type: str) -> str:
+    """Return a Content-Type header without its parameters.
+
+    >>> media_type("Text/HTML; charset=utf-8")
+    'text/html'
+    """
+    return content_type.partition(";")[0].strip().lower()[:200]
+
+
+def validators_in(headers: Mapping[str, str]) -> Validators:
+    """Return the validators of an answer; those that could not be sent back are left out."""
+    etag, last_modified = headers.get("ETag"), headers.get("Last-Modified")
+    if etag is None and last_modified is None:
+        return _NO_VALIDATORS
+    return Validators(_usable(etag), _usable(last_modified))
+
+
+def conditions(validators: Validators | None) -> dict[str, str]:
+    """Return the headers that ask for changes only."""
+    if validators is None:
+        return {}
+    pairs = (("If-None-Match", validators.etag), ("If-Modified-Since", validators.last_modified))
+    return {name: value for name, value in pairs if _usable(value) and value}
+
+
+def retry_after_s(headers: Mapping[str, str], now: float) -> float | None:
+    """Return the seconds of a Retry-After, 0 to a week; None without a usable one.
+
+    `now` are the seconds since 1970.
+
+    >>> retry_after_s({"Retry-After": "120"}, 0.0), retry_after_s({"Retry-After": "soon"}, 0.0)
+    (120.0, None)
+    """
+    text = headers.get("Retry-After", "").strip()
+    if _SECONDS.fullmatch(text):
+        return min(float(text), _MAX_RETRY_AFTER_S)
+    try:
+        seconds = parsedate_to_datetime(text).timestamp() - now
+    except (ValueError, OverflowError, TypeError, IndexError):
+        return None
+    return min(max(0.0, seconds), _MAX_RETRY_AFTER_S) if math.isfinite(seconds) else None
+
+
+def throttled(host: str, status: int, wait_s: float) -> FetchError:
+    """Return the error for a site that is asked too much."""
+    return FetchError(
+        f"{host} is asked too much (HTTP status {status}); come again in {wait_s:.0f} s",
+        reason="rate_limited",
+        retry_in_s=wait_s,
+        status=status,
+    )
+
+
+def _status_error(host: str, status: int) -> FetchError:
+    return FetchError(
+        f"{host} answered with HTTP status {status}",
+        reason=_STATUS_REASONS.get(status, "http_error"),
+        retryable=status in _RETRYABLE_STATUSES,
+        status=status,
+    )
+
+
+def _usable(value: str | None) -> str | None:
+    return value if value and _VALIDATOR.fullmatch(value) else None

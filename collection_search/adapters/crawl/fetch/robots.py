@@ -1,0 +1,234 @@
+"""What a site's robots.txt allows (RFC 9309), remembered for a day at most."""
+
+from __future__ import annotations
+
+import asyncio
+import codecs
+import math
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from protego import Protego
+
+from ....errors import FetchError
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable
+
+    from ....contracts.page import RobotsVerdict
+
+ROBOTS_BYTES: Final = 500 * 1024
+"""What lies behind is not read."""
+_KEEP_S: Final = 24 * 3600.0
+_KEEP_BRIEFLY_S: Final = 60.0
+_KEEP_SITES: Final = 5_000
+_KEEP_CHARS: Final = 1_000_000
+"""Of the rules of all sites; parsed they take about 40 times as much."""
+_SMALL_CHARS: Final = 16_384
+
+_TOKEN = re.compile(r"[A-Za-z_-]*")
+_AGENT_LINE = re.compile(r"\s*user[- ]?agent\s*[:\s]\s*(.*)", re.IGNORECASE)
+_FIELD = re.compile(r"\s*([A-Za-z -]*)")
+_LINE_END = re.compile(r"\r\n|\r|\n")
+
+
+class Rules:
+    """What one robots.txt says to us."""
+
+    def __init__(
+        self, text: str = "", agent: str = "", *, verdict: RobotsVerdict = "allowed"
+    ) -> None:
+        self.verdict: RobotsVerdict = verdict
+        """What a page that may be fetched is marked with."""
+        self.took_s = 0.0
+        """How long the transfer took."""
+        self.is_brief = False
+        """True when they are to be asked for again soon: the site did not tell them."""
+        self._agent = agent
+        self._parsed: Protego | None = None
+        self.size = len(text)
+        """Characters of what speaks to us."""
+        if text:
+            self._parsed = Protego.parse(text)
+        self.crawl_delay_s = self._crawl_delay_s()
+        """Seconds between two requests that the site asks for, or 0."""
+
+    @property
+    def is_large(self) -> bool:
+        """True when they are to be asked outside of the event loop."""
+        return self.size > _SMALL_CHARS
+
+    def allows(self, url: str) -> bool:
+        """Tell whether the URL may be fetched."""
+        return self._parsed is None or self._parsed.can_fetch(url, self._agent)
+
+    def _crawl_delay_s(self) -> float:
+        delay = self._parsed.crawl_delay(self._agent) if self._parsed else None
+        return delay if delay is not None and math.isfinite(delay) and delay > 0 else 0.0
+
+    @property
+    def sitemaps(self) -> list[str]:
+        """Addresses as the file names them, not judged."""
+        return list(self._parsed.sitemaps) if self._parsed else []
+
+
+def product_token(user_agent: str) -> str:
+    """Return the name that groups of a robots.txt are matched with, in lower case.
+
+    >>> product_token("collection-search/0.1 (+https://example.com)")
+    'collection-search'
+    """
+    found = _TOKEN.match(user_agent.strip())
+    return found[0].lower() if found else ""
+
+
+async def read_rules(body: bytes, agent: str) -> Rules:
+    """Return `rules_of` the body without holding up the event loop."""
+    if len(body) <= _SMALL_CHARS:
+        return rules_of(body, agent)
+    return await asyncio.to_thread(rules_of, body, agent)
+
+
+def rules_of(body: bytes, agent: str) -> Rules:
+    r"""Return the rules for the product token `agent` in a robots.txt.
+
+    >>> rules_of(b"\xef\xbb\xbfUser-agent: Us/1.0\nDisallow: /x", "us").allows("http://a.org/x")
+    False
+    """
+    return Rules(_ours(_text(body), agent), agent)
+
+
+def _text(body: bytes) -> str:
+    for mark, codec in ((codecs.BOM_UTF16_LE, "utf-16"), (codecs.BOM_UTF16_BE, "utf-16")):
+        if body.startswith(mark):
+            return body.decode(codec, "replace")
+    return body.decode("utf-8-sig", "replace")
+
+
+def _ours(text: str, agent: str) -> str:
+    """Return the groups that speak to us or to everybody, their agents cut to the bare token.
+
+    A name that merely begins like ours is another's, which the parser sees otherwise; and large
+    files speak mostly to others.
+    """
+    kept: list[str] = []
+    in_agents = is_ours = False
+    for line in _LINE_END.split(text):
+        named = _AGENT_LINE.match(line)
+        if named:
+            name = named[1].strip()
+            token = "*" if re.match(r"\*(?:[\s#]|$)", name) else product_token(name)
+            is_ours = (in_agents and is_ours) or token in {agent, "*"}
+            in_agents = True
+            if token in {agent, "*"}:
+                kept.append(f"user-agent: {token}")
+            continue
+        said = line.partition("#")[0].strip()
+        if not said:
+            continue
+        field = _FIELD.match(said)
+        is_sitemap = field is not None and field[1].strip().lower().startswith(("sitemap", "site-"))
+        in_agents = in_agents and is_sitemap
+        if is_ours or is_sitemap:
+            kept.append(said)
+    return "\n".join(kept)
+
+
+@dataclass(slots=True)
+class _Load:
+    """A load that runs, and how many wait for it."""
+
+    task: asyncio.Task[Rules | FetchError]
+    waiting: int = 0
+
+
+class _Known(NamedTuple):
+    outcome: Rules | FetchError
+    until: float
+
+
+class RobotsCache:
+    """The rules of the sites that were asked; each robots.txt is loaded once at a time.
+
+    `load(origin)` fetches and parses one, or raises FetchError for a site that is unreachable.
+    """
+
+    def __init__(
+        self, load: Callable[[str], Awaitable[Rules]], monotonic: Callable[[], float]
+    ) -> None:
+        self._load = load
+        self._monotonic = monotonic
+        self._known: dict[str, _Known] = {}
+        self._size = 0
+        self._loading: dict[str, _Load] = {}
+
+    async def rules(self, origin: str) -> tuple[Rules, float]:
+        """Return the site's rules, and the seconds that this call waited for their transfer.
+
+        Raises the FetchError of the load, for a minute without asking again.
+        """
+        known = self._known.get(origin)
+        if known is not None and known.until > self._monotonic():
+            return _result(known.outcome), 0.0
+        loading = self._loading.get(origin)
+        if loading is None:
+            loading = _Load(asyncio.get_running_loop().create_task(self._load_of(origin)))
+            self._loading[origin] = loading
+        loading.waiting += 1
+        try:
+            rules = _result(await asyncio.shield(loading.task))
+        finally:
+            loading.waiting -= 1
+            if not loading.waiting and not loading.task.done():
+                self._drop(origin, loading)
+        return rules, rules.took_s
+
+    async def aclose(self) -> None:
+        """End the loads that run."""
+        running = dict(self._loading)
+        for origin, loading in running.items():
+            self._drop(origin, loading)
+        tasks = (loading.task for loading in running.values())
+        await asyncio.gather(*tasks, return_exceptions=True)
+
+    def _drop(self, origin: str, loading: _Load) -> None:
+        """End a load at once for those who come: they begin another."""
+        loading.task.cancel()
+        if self._loading.get(origin) is loading:
+            del self._loading[origin]
+
+    async def _load_of(self, origin: str) -> Rules | FetchError:
+        try:
+            outcome: Rules | FetchError = await self._load(origin)
+        except FetchError as error:
+            outcome = error
+        finally:
+            mine = self._loading.get(origin)
+            if mine is not None and mine.task is asyncio.current_task():
+                del self._loading[origin]
+        is_brief = isinstance(outcome, FetchError) or outcome.is_brief
+        until = self._monotonic() + (_KEEP_BRIEFLY_S if is_brief else _KEEP_S)
+        self._forget(origin)
+        self._known[origin] = _Known(outcome, until)
+        self._size += outcome.size if isinstance(outcome, Rules) else 0
+        while len(self._known) > _KEEP_SITES or (self._size > _KEEP_CHARS and len(self._known) > 1):
+            self._forget(next(iter(self._known)))
+        return outcome
+
+    def _forget(self, origin: str) -> None:
+        known = self._known.pop(origin, None)
+        if known is not None and isinstance(known.outcome, Rules):
+            self._size -= known.outcome.size
+
+
+def _result(outcome: Rules | FetchError) -> Rules:
+    if isinstance(outcome, Rules):
+        return outcome
+    raise FetchError(  # a new one: an error that is raised twice collects tracebacks
+        str(outcome),
+        reason=outcome.reason,
+        retryable=outcome.retryable,
+        retry_in_s=outcome.retry_in_s,
+        status=outcome.status,
+    ) from outcome

@@ -1,0 +1,107 @@
+"""How a robots.txt is fetched, and what it means when it cannot be had (RFC 9309)."""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import replace
+from typing import TYPE_CHECKING, Final
+
+from ....errors import FetchError
+from .responses import MOVED, OK
+from .robots import ROBOTS_BYTES, Rules, read_rules
+from .transfer import Admitted
+
+if TYPE_CHECKING:
+    from multidict import CIMultiDictProxy
+
+    from ....errors import FetchReason
+    from .session import PoliteSession
+    from .transfer import Limits, Received
+    from .url_rules import Gate, Target
+
+MAX_ROBOTS_HOPS: Final = 5
+OWN_CONNECTION: Final[frozenset[FetchReason]] = frozenset(
+    {"blocked_address", "connect_failed", "connect_timeout", "dns_failed", "tls_failed"}
+)
+"""Failures of a robots.txt that the page of the same origin meets too."""
+_TOO_MANY: Final = 429
+_SERVER_ERROR: Final = 500
+
+
+class RobotsLoader:
+    """Loads robots.txt files with the connections of one event loop, `deadline_s` for each."""
+
+    def __init__(
+        self,
+        session: PoliteSession,
+        gate: Gate,
+        *,
+        agent: str,
+        limits: Limits,
+        deadline_s: float,
+    ) -> None:
+        self._session = session
+        self._gate = gate
+        self._agent = agent
+        self._limits = replace(limits, max_bytes=sys.maxsize)  # they are cut
+        self._deadline_s = deadline_s
+
+    async def load(self, origin: str) -> Rules:
+        """Return the rules of a site. Raises FetchError where its pages are not to be fetched."""
+        try:
+            return await self._robots_of(origin)
+        except FetchError as error:
+            if error.reason in OWN_CONNECTION:
+                raise
+            raise _closed(error) from error
+
+    async def _robots_of(self, origin: str) -> Rules:
+        target = self._gate.target(f"{origin}/robots.txt")
+        left_s = self._deadline_s
+        rules = Rules(verdict="absent")
+        for hops in range(MAX_ROBOTS_HOPS + 1):
+            try:
+                received, spent_s = await self._session.ask(
+                    target, admit=_as_robots, limits=self._limits, left_s=left_s
+                )
+            except FetchError as error:
+                if error.status == _TOO_MANY:  # a 4xx: there are no rules, for the moment
+                    rules.is_brief = True
+                    break
+                if hops and error.reason in OWN_CONNECTION:  # another site's connection
+                    raise _closed(error) from error
+                raise
+            left_s -= spent_s
+            if received.status not in MOVED or "Location" not in received.headers:
+                rules = await self._rules_in(received, target)
+                break
+            try:
+                target = self._gate.redirected(target, received.headers["Location"])
+            except FetchError as error:
+                raise _closed(error) from error
+        rules.took_s = self._deadline_s - left_s
+        return rules
+
+    async def _rules_in(self, received: Received, target: Target) -> Rules:
+        if received.status == OK:
+            return await read_rules(received.body, self._agent)
+        if received.status >= _SERVER_ERROR:
+            raise FetchError(
+                f"{target.host} answered with HTTP status {received.status}",
+                reason="robots_unreachable",
+                status=received.status,
+            )
+        return Rules(verdict="absent")
+
+
+def _as_robots(_head: bytes, _headers: CIMultiDictProxy[str]) -> Admitted:
+    return Admitted("text", ROBOTS_BYTES, is_cut=True)
+
+
+def _closed(error: FetchError) -> FetchError:
+    return FetchError(
+        f"the robots.txt cannot be had, so nothing is fetched: {error}",
+        reason="robots_unreachable",
+        retry_in_s=error.retry_in_s,
+        status=error.status,
+    )

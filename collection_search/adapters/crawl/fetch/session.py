@@ -1,0 +1,110 @@
+"""The requests of one event loop: each in its host's turn, throttles obeyed."""
+
+from __future__ import annotations
+
+import time
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Final
+
+import aiohttp
+
+from .decompression import ACCEPTED
+from .host_throttle import Manners, Turns
+from .responses import THROTTLED, retry_after_s, throttled
+from .transfer import exchange
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable, Mapping
+
+    from .connector import JudgedConnector
+    from .policy import Clock, FetchPolicy
+    from .transfer import Admit, Limits, Received
+    from .url_rules import Target
+
+_MAX_ATTEMPTS: Final = 3
+_NO_HEADERS: Final[Mapping[str, str]] = MappingProxyType({})
+_ACCEPT: Final = "text/html,application/xhtml+xml,application/pdf,text/*;q=0.9,*/*;q=0.1"
+
+
+class PoliteSession:
+    """The connections of one event loop, and the turns of the hosts that it asks."""
+
+    def __init__(
+        self,
+        policy: FetchPolicy,
+        connector: JudgedConnector,
+        *,
+        clock: Clock,
+        sleep: Callable[[float], Awaitable[None]],
+    ) -> None:
+        self._policy = policy
+        self._clock = clock
+        self._session = aiohttp.ClientSession(
+            connector=connector,
+            cookie_jar=aiohttp.DummyCookieJar(),
+            headers={
+                "User-Agent": policy.user_agent,
+                "Accept": _ACCEPT,
+                "Accept-Encoding": ACCEPTED,
+            },
+            auto_decompress=False,
+            trust_env=False,
+        )
+        self._session._retry_connection = False  # noqa: SLF001 - every request takes its turn
+        manners = Manners(
+            connections=policy.per_host_connections,
+            min_delay_s=policy.min_delay_s,
+            max_delay_s=policy.max_delay_s,
+            max_wait_s=policy.max_wait_s,
+        )
+        self._turns = Turns(manners, clock.monotonic, sleep)
+
+    async def ask(
+        self,
+        target: Target,
+        *,
+        admit: Admit,
+        limits: Limits,
+        left_s: float,
+        headers: Mapping[str, str] = _NO_HEADERS,
+    ) -> tuple[Received, float]:
+        """Return the answer and the seconds of its transfers; a short Retry-After is obeyed.
+
+        Raises FetchError.
+        """
+        turns = self._turns.of(target.site)
+        spent_s = waited_s = 0.0
+        for attempt in range(1, _MAX_ATTEMPTS + 1):
+            await turns.enter()
+            started = time.monotonic()
+            try:
+                received = await exchange(
+                    self._session,
+                    target,
+                    headers=headers,
+                    limits=limits,
+                    admit=admit,
+                    deadline_s=left_s - spent_s,
+                    proxy=self._policy.egress_proxy,
+                )
+            finally:
+                turns.leave()
+                spent_s += time.monotonic() - started
+            if received.status not in THROTTLED:
+                turns.answered()
+                return received, spent_s
+            asked_s = retry_after_s(received.headers, self._clock.time())
+            wait_s = turns.throttled(asked_s)
+            waited_s += wait_s
+            is_long = asked_s is None or waited_s > self._policy.max_retry_after_s
+            if is_long or attempt == _MAX_ATTEMPTS:
+                raise throttled(target.host, received.status, wait_s)
+        raise AssertionError  # the last attempt returns or raises
+
+    def keep_delay(self, target: Target, seconds: float) -> None:
+        """Keep the delay that the site of the address asks for."""
+        self._turns.of(target.site).ask_delay(seconds)
+
+    async def aclose(self) -> None:
+        """Close the connections."""
+        await self._session.close()

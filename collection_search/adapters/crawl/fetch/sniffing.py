@@ -1,0 +1,96 @@
+"""What the answer of a web server is, by its first bytes; what its header says comes second."""
+
+from __future__ import annotations
+
+import re
+from functools import lru_cache
+from typing import TYPE_CHECKING, Final
+
+from ....errors import ExtractionError
+from ..extract.charset import as_utf8, known_charset
+from ..extract.formats import sniff
+
+if TYPE_CHECKING:
+    from ....contracts.page import PageKind
+
+HEAD_BYTES: Final = 1024
+"""How much of a body tells what it is."""
+
+_UNREADABLE_TYPES: Final = frozenset({
+    "application/ecmascript", "application/javascript", "application/x-javascript", "text/css",
+    "text/javascript",
+})  # fmt: skip
+_DECLARED: Final[dict[str, PageKind]] = {
+    "text/html": "html",
+    "application/xhtml+xml": "html",
+    "text/markdown": "markdown",
+    "text/x-rst": "rst",
+    "application/xml": "xml",
+    "text/xml": "xml",
+}
+_HTML_PART = re.compile(
+    rb"""(?:\xef\xbb\xbf)?\s*+<(?:!--|/?(?:head|body|title|script|style|meta|link|iframe|table|div
+    |span|font|center|article|section|main|header|nav|form|img|ul|ol|h[1-6]|br|p|a|b)[\s>/])""",
+    re.IGNORECASE | re.VERBOSE,
+)
+_XML = re.compile(rb"(?:\xef\xbb\xbf)?\s*+<(?:\?xml\b|(?:urlset|sitemapindex|rss|feed)\b)")
+_PLAIN_HTML = re.compile(rb"\s*+<(?:!doctype\s+)?html\b", re.IGNORECASE)
+"""What most pages begin with."""
+_GZIP: Final = b"\x1f\x8b\x08"
+_CONTROL = re.compile(rb"[\x00-\x08\x0e-\x1a\x1c-\x1f]")
+_CHARSET = re.compile(r"""charset\s*=\s*["']?\s*([\w:.-]{1,40})""", re.IGNORECASE | re.ASCII)
+
+
+def sniff_page(head: bytes, declared: str = "", path: str = "") -> PageKind | None:
+    r"""Return what the first bytes of an answer are, or None for what holds no text to read.
+
+    `declared` is the content type without parameters, `path` that of the URL: they decide only
+    between kinds that the bytes allow.
+
+    >>> sniff_page(b"<!doctype html>", "image/png"), sniff_page(b"GIF89a\0", "text/html")
+    ('html', None)
+    """
+    if _PLAIN_HTML.match(head):
+        return "html"
+    head = head[:HEAD_BYTES]
+    if head.startswith(_GZIP):
+        return "gzip"
+    try:
+        kind = sniff(head)
+    except ExtractionError:
+        return None
+    if kind in {"html", "pdf"}:  # a page may speak of PDF's mark
+        return "html" if kind == "html" or _begins_as_html(head, declared) else "pdf"
+    head = as_utf8(head)
+    if _CONTROL.search(head.replace(b"\x1b", b"")) or declared in _UNREADABLE_TYPES:
+        return None
+    return _textual(head, declared, sniff(b"", path))
+
+
+@lru_cache(maxsize=256)
+def charset_in(content_type: str) -> str | None:
+    """Return the codec of the header's charset parameter; None when no page may use it.
+
+    >>> charset_in('text/html; charset="UTF-8"'), charset_in("text/html; charset=utf-7")
+    ('utf-8', None)
+    """
+    found = _CHARSET.search(content_type)
+    return known_charset(found[1]) if found else None
+
+
+def _begins_as_html(head: bytes, declared: str) -> bool:
+    if head.startswith(b"%PDF-"):
+        return False
+    before = head[: head.index(b"%PDF-")]
+    return declared == "text/html" or _HTML_PART.match(before) is not None or b"<html" in before
+
+
+def _textual(head: bytes, declared: str, by_name: PageKind) -> PageKind:
+    said = _DECLARED.get(declared)
+    if said == "html":
+        return "html"
+    if said == "xml" or _XML.match(head):
+        return "xml"
+    if _HTML_PART.match(head) and declared in {"", "application/octet-stream"}:
+        return "html"
+    return said or ("text" if by_name == "html" and declared else by_name)

@@ -1,0 +1,137 @@
+"""What a person is told when a model fails: what happened, and where it is mended."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from http import HTTPStatus
+from typing import Final, Literal
+
+from ...errors import ModelError
+from ...text.redaction import told
+
+Kind = Literal[
+    "key",
+    "model",
+    "throttled",
+    "quota",
+    "timeout",
+    "address",
+    "elsewhere",
+    "down",
+    "no_method",
+    "declined",
+    "unusable",
+    "other",
+]
+
+
+@dataclass(frozen=True, slots=True)
+class Remedies:
+    """Where a person mends what made a model fail; completes the sentence "Check ..."."""
+
+    key: str = "the key that the model object was given"
+    address: str = "the address that the model object was given"
+    model: str = "the name that the model object was given"
+    timeout: str = "COLLECTION_SEARCH_MODEL_TIMEOUT_S"
+
+
+class Declined(Exception):  # noqa: N818 - no failure of the program
+    """The model answered that it will not do it; the message is its reason."""
+
+
+def model_error(
+    subject: str,
+    error: Exception,
+    *,
+    remedies: Remedies,
+    timeout_s: float,
+    malformed: Kind = "other",
+) -> ModelError:
+    """Return what to raise from `error`; `subject` is for example "The model gpt-4o-mini".
+
+    `malformed` is what an error of the answer's form counts as.
+    """
+    status = status_of(error)
+    kind = _kind(error, status) or (malformed if isinstance(error, _OF_FORM) else "other")
+    cause = told(str(error), most=300).rstrip(". \n") or type(error).__name__
+    if kind == "address":  # the sentence itself says that it cannot be reached
+        cause = cause.rpartition("cannot be reached: ")[2]
+    what = _SENTENCES[kind].format(where=remedies, timeout_s=timeout_s, cause=cause)
+    answer = f" (HTTP {status})" if status else ""
+    return ModelError(f"{subject}{answer} {what}", may_be_billed=kind not in _UNBILLED)
+
+
+def status_of(error: Exception) -> int | None:
+    """Return the HTTP status that vendors' error classes carry, each in its own place."""
+    response = getattr(error, "response", None)
+    for holder, name in ((error, "status_code"), (response, "status_code"), (error, "code")):
+        status = getattr(holder, name, None)
+        if isinstance(status, int) and status >= HTTPStatus.MULTIPLE_CHOICES:
+            return status
+    return None
+
+
+_SENTENCES: Final[dict[Kind, str]] = {
+    "key": "refused the key. Check {where.key}.",
+    "model": "is not known there. Check {where.model} and {where.address}.",
+    "throttled": "is throttled: too many requests. Wait a minute and run again.",
+    "quota": "has no quota left. Check plan and billing of the account behind {where.key}.",
+    "timeout": "did not answer within {timeout_s:g} s. Raise {where.timeout} or take a faster one.",
+    "address": "cannot be reached: {cause}. Check {where.address}.",
+    "elsewhere": "is not at this address: {cause}. Check {where.address}.",
+    "down": "failed on its own side: {cause}. Run again later.",
+    "no_method": "answers neither by JSON schema nor by tool call nor in JSON. Take another one.",
+    "declined": "declined to answer: {cause}.",
+    "unusable": "gave an answer that holds no list of queries. Take another one if this repeats.",
+    "other": "failed: {cause}.",
+}
+
+_UNBILLED: Final[frozenset[Kind]] = frozenset(
+    {"key", "model", "throttled", "quota", "address", "elsewhere", "down"}
+)
+"""Nothing was worked on, as with search providers that fail so."""
+_OF_FORM: Final = (ValueError, LookupError, TypeError)
+_NO_MONEY: Final = re.compile(
+    r"insufficient[_ ](?:quota|balance|funds|credits?)|credit balance|out of credits", re.IGNORECASE
+)
+
+_BY_STATUS: Final[dict[int, Kind]] = {
+    401: "key",
+    402: "quota",
+    403: "key",
+    404: "model",
+    405: "model",
+    408: "timeout",
+    429: "throttled",
+    500: "down",
+    502: "down",
+    503: "down",
+    504: "timeout",
+    529: "down",
+}
+
+# The kinds of `adapters.http.HttpError`, known here by name: most models need no HTTP of ours.
+_BY_FAILURE: Final[dict[str, Kind]] = {
+    "timeout": "timeout",
+    "unreachable": "address",
+    "too_large": "other",
+    "unreadable": "other",
+    "elsewhere": "elsewhere",
+}
+
+
+def _kind(error: Exception, status: int | None) -> Kind | None:
+    """Return what the error says of itself, or None."""
+    ancestry = " ".join(parent.__name__ for parent in type(error).__mro__)
+    known = _BY_FAILURE.get(getattr(error, "kind", ""))
+    signs: tuple[tuple[Kind | None, object], ...] = (
+        ("no_method", isinstance(error, NotImplementedError)),
+        ("declined", isinstance(error, Declined)),
+        ("quota", _NO_MONEY.search(f"{getattr(error, 'code', '')} {error}")),
+        (known, known),
+        (_BY_STATUS.get(status or 0, "other"), status),
+        ("timeout", "Timeout" in ancestry),
+        ("address", "Connect" in ancestry),
+    )
+    return next((kind for kind, applies in signs if applies), None)

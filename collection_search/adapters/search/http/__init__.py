@@ -1,0 +1,1 @@
+"""What the search providers that are HTTP APIs have in common."""

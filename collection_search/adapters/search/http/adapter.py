@@ -1,0 +1,264 @@
+"""A search provider over HTTP: sends what a vendor builds, page after page, within a time limit."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import math
+from dataclasses import dataclass, field
+from functools import cache
+from typing import TYPE_CHECKING, Final
+
+from ....contracts.options import NO_OPTIONS, SearchOptions
+from ....contracts.search import ProviderSearchResult, RawSearchResult, SearchAdapterResponse
+from ....errors import InputError, SearchProviderBadResponse, SearchProviderError
+from ....runtime.concurrency import run_blocking
+from ....text.clean import plain
+from ...http import HttpError, send
+from .health_check import checked
+from .query_limits import fitted
+from .vendor import SUCCESS, ResultPage, Vendor
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable, Iterator, Mapping
+    from datetime import date
+    from typing import Self
+
+    from pydantic import SecretStr
+
+    from ....contracts.health import Health
+    from ....contracts.options import Applied, OptionName
+    from ....settings import Settings
+    from ...http import HttpRequest
+
+    Turn = Callable[[], Awaitable[None]]
+
+__all__ = ["HttpSearch", "ResultPage"]
+
+_LOGGER = logging.getLogger(__name__)
+_NOTHING_FOUND: Final = 200
+"""The status of an answer that says so with one of failure."""
+
+
+class HttpSearch(Vendor):
+    """Searches a vendor's API; safe to share between threads and event loops.
+
+    Subclass it with the data of `Vendor`, `request` and `parse`. `timeout` is in seconds and for a
+    whole search, all its pages together.
+    """
+
+    transmit = staticmethod(send)
+    """Makes one call; whoever needs no network gives another."""
+
+    def __init__(
+        self,
+        *,
+        api_key: str | SecretStr | None = None,
+        base_url: str | None = None,
+        timeout: float = 10.0,
+        today: Callable[[], date] | None = None,
+    ) -> None:
+        super().__init__(api_key=api_key, base_url=base_url, today=today)
+        if not 0 < timeout < math.inf:
+            raise InputError(f"timeout must be a number of seconds above 0, got {timeout!r}.")
+        self.timeout = timeout
+
+    @classmethod
+    def from_settings(cls, settings: Settings) -> Self:
+        """Return the adapter with the key and address of the settings. Raises ConfigError."""
+        access = settings.access(cls.provider_name)
+        return cls(
+            api_key=access.api_key, base_url=access.base_url, timeout=settings.search_timeout_s
+        )
+
+    def search(
+        self,
+        query: str,
+        *,
+        max_results: int,
+        timeout: float | None = None,
+        options: SearchOptions | None = None,
+        turn: Turn | None = None,
+    ) -> SearchAdapterResponse:
+        """Return the same as `asearch`. Blocks, inside a running event loop too."""
+        return run_blocking(
+            self.asearch(
+                query, max_results=max_results, timeout=timeout, options=options, turn=turn
+            )
+        )
+
+    async def asearch(
+        self,
+        query: str,
+        *,
+        max_results: int,
+        timeout: float | None = None,  # noqa: ASYNC109 - the keyword of the port
+        options: SearchOptions | None = None,
+        turn: Turn | None = None,
+    ) -> SearchAdapterResponse:
+        """Return up to `max_results` rows, best first, from as many pages as that takes.
+
+        `turn` is awaited before every page but the first; the time that it takes is not counted.
+
+        Titles and snippets are as the vendor sent them, HTML included: the worker cleans them, and
+        drops what the options rule out.
+        Raises SearchProviderError when the first page fails. When a later one does, what was
+        found is kept and a notice says what is missing.
+        """
+        if max_results < 1:
+            raise InputError(f"max_results must be 1 or more, got {max_results}.")
+        wish = self.taken(options or NO_OPTIONS)
+        applied = self.applied(wish)
+        asked, notices = fitted(
+            self.prepared(plain(query)),
+            wish,
+            applied,
+            title=self.title,
+            chars=self.max_query_chars,
+            words=self.max_query_words,
+        )
+        found = _Found(
+            timeout or self.timeout, [*notices, *self._notices(max_results, wish)], applied
+        )
+        full = self.full_page(max_results)
+        count = min(max_results, full)
+        pages = min(math.ceil(max_results / full), self.max_pages)
+        for number in range(pages):
+            try:
+                if number and turn:
+                    await found.pause(turn)
+                page = await self._page(self.request(asked, count, number, wish), found)
+                found.credits += self.credits(wish, count)
+                for row in page.rows if not wish.include_content else ():
+                    row.content = None
+            except SearchProviderError as error:
+                if number == 0:
+                    raise
+                found.notices.append(f"Only {number} of {pages} pages could be read. {error}")
+                found.complete = False
+                break
+            is_new = found.add(page)
+            if len(found.rows) >= max_results or not is_new or not self._goes_on(page, count):
+                break
+        return found.response(max_results)
+
+    def price(self, max_results: int, options: SearchOptions) -> tuple[int, float]:
+        """Return how many requests, and units of the list price, such a search takes at most."""
+        full = self.full_page(max_results)
+        pages = min(math.ceil(max_results / full), self.max_pages)
+        return pages, pages * self.credits(options, min(max_results, full))
+
+    async def acheck(
+        self,
+        *,
+        timeout: float | None = None,  # noqa: ASYNC109 - as in `asearch`
+    ) -> Health:
+        """Return what can be known of reachability, key and account without paying.
+
+        Raises SearchProviderError.
+        """
+        return await checked(self, timeout or self.timeout)
+
+    async def _page(self, request: HttpRequest, found: _Found) -> ResultPage:
+        """Return one page of results; `found` counts the request and knows the time left."""
+        too_late = f"no answer within {found.timeout_s:g} s"
+        if (left_s := found.left_s()) <= 0:
+            raise self.unanswered("timeout", too_late)
+        found.requests += 1
+        try:
+            response = await self.transmit(request, timeout_s=left_s)
+        except HttpError as error:  # its own cause may show the address, and in it a key
+            reason = too_late if error.kind == "timeout" else str(error)
+            raise self.unanswered(error.kind, reason) from None
+        try:
+            page = self.parse(response)
+        except (LookupError, TypeError, ValueError, AttributeError, RecursionError) as error:
+            raise SearchProviderBadResponse(
+                f"{self.title} gave an answer of an unknown form. Use another provider.",
+                http_status=response.status,
+            ) from error
+        found.status = response.status if response.status in SUCCESS else _NOTHING_FOUND
+        return page
+
+    def _goes_on(self, page: ResultPage, count: int) -> bool:
+        if page.more is not None:
+            return page.more
+        return not self.fills_pages or len(page.raw) >= count
+
+    def _notices(self, max_results: int, options: SearchOptions) -> Iterator[str]:
+        """Give what a person should know about the vendor."""
+        if options.search_depth == "deep" and (units := self.credits(options, 1)) > 1:
+            yield f"{self.title} bills a deep search as {units:.3g} usual ones."
+        if (full := self.full_page(max_results)) > self.page_size:
+            yield f"{self.title} bills more than {self.page_size} results above its usual price."
+        if max_results > (reach := full * self.max_pages):
+            yield f"{self.title} gives at most {reach} results; {max_results} were asked for."
+        if sunset := self.sunset():
+            _warn_once(sunset)
+            yield sunset
+
+
+def _now() -> float:
+    return asyncio.get_running_loop().time()
+
+
+@dataclass(slots=True)
+class _Found:
+    """What the pages gave so far, and how long there is for further ones."""
+
+    timeout_s: float
+    notices: list[str]
+    applied: Mapping[OptionName, Applied] = field(default_factory=dict)
+    started: float = field(default_factory=_now)
+    rows: dict[str, ProviderSearchResult] = field(default_factory=dict)
+    """By address: pages of results may overlap."""
+    raw: list[RawSearchResult] = field(default_factory=list)
+    requests: int = 0
+    credits: float = 0
+    status: int = 0
+    quota_remaining: int | None = None
+    cost_usd: float | None = None
+    complete: bool = True
+
+    async def pause(self, turn: Turn) -> None:
+        """Let that much more time pass."""
+        paused = _now()
+        await turn()
+        self.started += _now() - paused
+
+    def left_s(self) -> float:
+        """Return how many seconds are left; none or less when the time is over."""
+        return self.started + self.timeout_s - _now()
+
+    def add(self, page: ResultPage) -> bool:
+        """Take the page in and return whether it brought anything new."""
+        before = len(self.rows)
+        for row in page.rows:
+            self.rows.setdefault(row.url, row)
+        self.raw.extend(page.raw)
+        self.notices.extend(page.notices)
+        self.quota_remaining = page.quota_remaining
+        self.complete &= page.complete
+        if page.cost_usd is not None:
+            self.cost_usd = (self.cost_usd or 0.0) + page.cost_usd
+        return len(self.rows) > before
+
+    def response(self, max_results: int) -> SearchAdapterResponse:
+        """Return the whole as the port has it."""
+        return SearchAdapterResponse(
+            results=list(self.rows.values())[:max_results],
+            status_code=self.status,
+            raw_results=self.raw,
+            quota_remaining=self.quota_remaining,
+            request_count=self.requests,
+            credits=self.credits,
+            cost_usd=self.cost_usd,
+            notices=list(dict.fromkeys(self.notices)),
+            applied=self.applied,  # type: ignore[arg-type]
+            complete=self.complete,
+        )
+
+
+@cache
+def _warn_once(sentence: str) -> None:
+    _LOGGER.warning("%s", sentence)

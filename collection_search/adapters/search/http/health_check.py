@@ -1,0 +1,68 @@
+"""Whether a vendor can be reached and takes the key, found out without paying for a search."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+from urllib.parse import urlsplit
+
+from ....contracts.health import Health
+from ....errors import SearchProviderBadResponse
+from ...http import HttpError, HttpRequest, joined, send
+from .json_values import at, json_of
+
+if TYPE_CHECKING:
+    from .vendor import Vendor
+
+_GATEWAY: Final = range(502, 505)
+"""What a gateway answers when nobody is behind it."""
+
+
+async def checked(vendor: Vendor, timeout_s: float) -> Health:
+    """Return what the vendor's free call says, else that its host answers, whatever it says.
+
+    That one is asked without key and query, so that nothing can be billed. Raises
+    SearchProviderError.
+    """
+    free = vendor.check()
+    try:
+        response = await send(
+            free or HttpRequest("GET", joined(vendor.base_url, "/")), timeout_s=timeout_s
+        )
+    except HttpError as error:  # its own cause may show the address, and in it a key
+        raise vendor.unanswered(error.kind, str(error)) from None
+    if free is None:
+        if response.status in _GATEWAY:
+            raise vendor.failure(vendor.refusal(response, json_of(response)), response)
+        return Health(f"{urlsplit(vendor.base_url).hostname} answers")
+    try:
+        return vendor.health(response)
+    except (LookupError, TypeError, ValueError, AttributeError, RecursionError) as error:
+        raise SearchProviderBadResponse(
+            f"{vendor.title} gave an answer of an unknown form. Use another provider.",
+            http_status=response.status,
+        ) from error
+
+
+def unused(value: Any, used: str, limit: str) -> int | None:
+    """Return how much of a limit is left, None where there is none or it cannot be read.
+
+    >>> unused({"usage": 130, "limit": 1000}, "usage", "limit")
+    870
+    >>> unused({"usage": 130, "limit": None}, "usage", "limit") is None
+    True
+    """
+    spent, most = whole(at(value, used)), whole(at(value, limit))
+    return None if spent is None or most is None else max(most - spent, 0)
+
+
+def whole(value: Any) -> int | None:
+    """Return a number without its fraction, None for anything that is no sound number.
+
+    >>> whole(250), whole(249.9), whole("250"), whole(True), whole(float("nan"))
+    (250, 249, None, None, None)
+    """
+    is_number = isinstance(value, int | float) and not isinstance(value, bool)
+    return int(value) if is_number and abs(value) < _MOST else None
+
+
+_MOST: Final = 10**15

@@ -1,0 +1,108 @@
+"""What a provider's JSON may hold, read without trust: wrong types count as missing."""
+
+from __future__ import annotations
+
+import re
+from contextlib import suppress
+from datetime import UTC, date, datetime, timedelta
+from email.utils import parsedate_to_datetime
+from typing import TYPE_CHECKING, Any, Final
+
+if TYPE_CHECKING:
+    from ...http import HttpResponse
+
+_AGO: Final = re.compile(r"(\d{1,3}|an?) (minute|hour|day|week|month|year)s? ago", re.IGNORECASE)
+_DAYS: Final = {"minute": 0, "hour": 0, "day": 1, "week": 7, "month": 30, "year": 365}
+
+
+def json_of(response: HttpResponse) -> Any:
+    """Return the JSON value of a body, None where it holds none."""
+    try:
+        return response.json()
+    except ValueError:
+        return None
+
+
+def form_of(response: HttpResponse) -> str:
+    """Return in words what a body is that is no JSON object."""
+    if not response.body.strip():
+        return "nothing"
+    if response.body.lstrip()[:1] == b"<":
+        return "a web page"
+    return "something else" if json_of(response) is not None else "broken JSON"
+
+
+def text(value: Any) -> str:
+    """Return the text, blank for anything else."""
+    return value if isinstance(value, str) else ""
+
+
+def at(value: Any, *path: str) -> Any:
+    """Return what stands at the path of names, None where it ends early.
+
+    >>> at({"query": {"search": []}}, "query", "search"), at({"query": 7}, "query", "search")
+    ([], None)
+    """
+    for name in path:
+        value = value.get(name) if isinstance(value, dict) else None
+    return value
+
+
+def share(value: Any) -> float | None:
+    """Return a score from 0 to 1, None for anything else.
+
+    >>> share(0.93), share(1), share(17.5), share("0.9"), share(float("nan"))
+    (0.93, 1.0, None, None, None)
+    """
+    is_number = isinstance(value, int | float) and not isinstance(value, bool)
+    return float(value) if is_number and 0 <= value <= 1 else None
+
+
+def published(value: Any, *, today: date) -> str | None:
+    """Return a date as ISO 8601: a day, or a time with its zone; None where it cannot be read.
+
+    RFC 2822, ISO 8601, English months and "3 days ago" are read. A time without a zone counts as
+    UTC, a month as 30 days.
+
+    >>> day = date(2026, 11, 21)
+    >>> published("Tue, 03 Mar 2026 09:00:00 GMT", today=day), published("2026-03-03", today=day)
+    ('2026-03-03T09:00:00+00:00', '2026-03-03')
+    >>> published("2026-03-03T09:00:00", today=day), published("3 days ago", today=day)
+    ('2026-03-03T09:00:00+00:00', '2026-11-18')
+    >>> published("March 3, 2026", today=day), published("soon", today=day)
+    ('2026-03-03', None)
+    """
+    written = text(value).strip()[:40]
+    if not written:
+        return None
+    return _iso(written) or _ago(written, today) or _rfc_2822(written)
+
+
+def _iso(written: str) -> str | None:
+    try:
+        if len(written) == len("2026-03-03"):
+            return date.fromisoformat(written).isoformat()
+        return _with_zone(datetime.fromisoformat(written))
+    except ValueError:
+        return None
+
+
+def _ago(written: str, today: date) -> str | None:
+    match = _AGO.fullmatch(written)
+    if not match:
+        return None
+    count = int(match[1]) if match[1].isdecimal() else 1
+    return (today - timedelta(days=count * _DAYS[match[2].lower()])).isoformat()
+
+
+def _rfc_2822(written: str) -> str | None:
+    """Return the time, or the day of a date that is written out without one."""
+    with suppress(ValueError, TypeError, IndexError, OverflowError):
+        return _with_zone(parsedate_to_datetime(written))
+    with suppress(ValueError, TypeError, IndexError, OverflowError):
+        return parsedate_to_datetime(f"{written} 00:00").date().isoformat()
+    return None
+
+
+def _with_zone(time: datetime) -> str:
+    return (time if time.tzinfo else time.replace(tzinfo=UTC)).isoformat()

@@ -1,0 +1,88 @@
+"""Queries as providers take them."""
+
+from __future__ import annotations
+
+import math
+from datetime import date
+from typing import TYPE_CHECKING
+
+from ....errors import SearchProviderInvalidQuery
+
+if TYPE_CHECKING:
+    from ....contracts.options import Applied, OptionName, SearchOptions
+
+
+def fitted(
+    query: str,
+    options: SearchOptions,
+    applied: dict[OptionName, Applied],
+    *,
+    title: str,
+    chars: int | None = None,
+    words: int | None = None,
+) -> tuple[str, list[str]]:
+    """Return the query with operators for its domains, cut to these limits, with a notice if it is.
+
+    At least half of the room is the query's. Domains for which there is none are taken from
+    `applied`: the worker's filter remains. Raises SearchProviderInvalidQuery for a blank query.
+    """
+    whole = " ".join(query.split())
+    if not whole:
+        raise SearchProviderInvalidQuery(f"The query for {title} holds no word.")
+    sites = site_operators(
+        options,
+        include=applied.get("include_domains") == "emulated",
+        exclude=applied.get("exclude_domains") == "emulated",
+    )
+    if len(sites) * 2 > (chars or math.inf) or len(sites.split()) * 2 > (words or math.inf):
+        applied.pop("include_domains", None)
+        applied.pop("exclude_domains", None)
+        sites = ""
+    asked = cut_query(
+        whole,
+        chars=chars and chars - len(sites) - bool(sites),
+        words=words and words - len(sites.split()),
+    )
+    full = f"{asked} {sites}" if sites else asked
+    cut = f"The query was cut to {len(asked)} characters, as {title} takes no more."
+    return full, [] if asked == whole else [cut]
+
+
+def cut_query(query: str, *, chars: int | None = None, words: int | None = None) -> str:
+    """Return the beginning of the query, at most that long; it ends with a whole word.
+
+    A single word that is too long is cut.
+
+    >>> cut_query("how to cancel an asyncio task", chars=18)
+    'how to cancel an'
+    >>> cut_query("how to cancel an asyncio task", words=3), cut_query("x" * 9, chars=4)
+    ('how to cancel', 'xxxx')
+    """
+    kept = " ".join(query.split()[:words])
+    if chars is None or len(kept) <= chars:
+        return kept
+    border = kept.rfind(" ", 0, chars + 1)
+    return kept[: chars if border < 1 else border]
+
+
+def day_beside(day: date, days: int) -> date:
+    """Return the day so many days later, or earlier, the first or last one of the calendar at most.
+
+    >>> day_beside(date(2026, 3, 1), -1), day_beside(date.max, 1) == date.max
+    (datetime.date(2026, 2, 28), True)
+    """
+    return date.fromordinal(min(max(day.toordinal() + days, 1), date.max.toordinal()))
+
+
+def site_operators(options: SearchOptions, *, include: bool, exclude: bool) -> str:
+    """Return the operators that most search engines know for domains, blank without any.
+
+    >>> from collection_search.contracts.options import SearchOptions
+    >>> wish = SearchOptions(include_domains=("a.org", "b.org"), exclude_domains=("c.org",))
+    >>> site_operators(wish, include=True, exclude=True)
+    '(site:a.org OR site:b.org) -site:c.org'
+    """
+    sites = [f"site:{domain}" for domain in options.include_domains if include]
+    wanted = f"({' OR '.join(sites)})" if len(sites) > 1 else "".join(sites)
+    unwanted = [f"-site:{domain}" for domain in options.exclude_domains if exclude]
+    return " ".join(filter(None, [wanted, *unwanted]))

@@ -1,0 +1,305 @@
+"""One search vendor as data and pure functions: builds requests, reads responses, opens nothing."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, ClassVar, Final, NoReturn
+
+from ....contracts.health import Health, StorageRights
+from ....contracts.options import NO_OPTIONS, Applied, OptionName, SearchOptions, utc_today
+from ....contracts.prices import usd
+from ....errors import BY_CODE, ErrorCode, SearchProviderBadResponse, SearchProviderError
+from ....resilience import key_id
+from ....text.redaction import told
+from .credentials import checked_address, checked_key, without_key
+from .error_mapping import (
+    BY_KIND,
+    MAX_TEXT_CHARS,
+    FailureRules,
+    Refusal,
+    judged,
+    refusal_of,
+    reports_error,
+    told_by,
+)
+from .json_values import form_of, json_of
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+    from datetime import date
+
+    from pydantic import SecretStr
+
+    from ....contracts.search import ProviderSearchResult, RawSearchResult
+    from ...http import FailureKind, HttpRequest, HttpResponse
+
+SUCCESS: Final = range(200, 300)
+
+
+@dataclass(frozen=True, slots=True)
+class ResultPage:
+    """One page of results, read."""
+
+    rows: Sequence[ProviderSearchResult]
+    raw: Sequence[RawSearchResult] = ()
+    """The rows as they came, unusable ones included."""
+    more: bool | None = None
+    """Whether there is a further page; None where the answer does not say."""
+    quota_remaining: int | None = None
+    notices: Sequence[str] = ()
+    cost_usd: float | None = None
+    """What the answer says it cost, in US dollars."""
+    complete: bool = True
+    """Whether it holds all that the vendor would have given, had nothing failed."""
+
+
+class Vendor:
+    """What is known of one vendor; a subclass gives the data and `request` and `parse`.
+
+    The constructor raises ConfigError for a key or an address that is missing or cannot be right.
+    """
+
+    provider_name: str
+    title: ClassVar[str]
+    """The vendor's name for people."""
+    key_variable: ClassVar[str] = ""
+    address_variable: ClassVar[str]
+    needs_key: ClassVar[bool] = False
+    default_base_url: ClassVar[str] = ""
+    """Scheme, host and prefix, to which the documented path is appended. Blank: it must be set."""
+
+    page_size: int
+    """Rows that one billed request gives."""
+    max_count: ClassVar[int] = 0
+    """Rows that one request gives for a higher price, asked for only when `page_size` is too few;
+    0 where there is no such thing."""
+    max_pages: ClassVar[int] = 1
+    """Pages that the vendor gives for one query."""
+    fills_pages: ClassVar[bool] = True
+    """Whether a page that is not full is the last one."""
+    max_query_chars: ClassVar[int | None] = None
+    max_query_words: ClassVar[int | None] = None
+
+    supports: ClassVar[Mapping[OptionName, Applied]] = {"max_results": "native"}
+    """What is made of an option that is asked for: `native` where the API has it, `emulated` where
+    `request` goes another way. Domains that are `emulated` are asked for by `site:` in the query.
+    What is not listed is left to the worker."""
+    prefers_domains: ClassVar[bool] = False
+    """Whether the API has domains that come first but are not alone."""
+    ranges_of_days: ClassVar[bool] = True
+    """Whether a supported `freshness` may be a range of days, and not a word alone."""
+    languages: ClassVar[Mapping[str, str]] = {}
+    """The vendor's names by code where it knows only some languages; empty: every code."""
+    countries: ClassVar[Mapping[str, str]] = {}
+    """The same for countries."""
+
+    rules: ClassVar[FailureRules] = FailureRules()
+    """What the vendor's refusals mean, where HTTP does not say."""
+    without_hits: ClassVar[Mapping[str, Any]] = {}
+    """What stands for an answer that `rules.no_hits` takes for none."""
+    ends_on: ClassVar[date | None] = None
+    """The day from which the vendor no longer offers this API, as announced."""
+    storage_rights: ClassVar[StorageRights] = "unknown"
+
+    def __init__(
+        self,
+        *,
+        api_key: str | SecretStr | None = None,
+        base_url: str | None = None,
+        today: Callable[[], date] | None = None,
+    ) -> None:
+        self.api_key = checked_key(
+            api_key, title=self.title, variable=self.key_variable, required=self.needs_key
+        )
+        self.base_url = checked_address(
+            base_url or self.default_base_url, title=self.title, variable=self.address_variable
+        )
+        self.today = today or utc_today
+
+    def request(
+        self, query: str, count: int, page: int, options: SearchOptions = NO_OPTIONS
+    ) -> HttpRequest:
+        """Return the call for one page of `count` rows; `page` counts from 0.
+
+        All pages of a search have the same count: a full page's where there are several. The
+        options are those of `taken`; `site:` is in the query already.
+        """
+        raise NotImplementedError
+
+    def applied(self, options: SearchOptions) -> dict[OptionName, Applied]:
+        """Return what is made of each option; overridden where that depends on its value."""
+        unknown: set[OptionName] = set()
+        if not self.ranges_of_days and ".." in (options.freshness or ""):
+            unknown.add("freshness")
+        if self.languages and options.language not in self.languages:
+            unknown.add("language")
+        if self.countries and options.country not in self.countries:
+            unknown.add("country")
+        asked: list[OptionName] = [name for name in options.asked() if name not in unknown]
+        return {name: self.supports[name] for name in asked if name in self.supports}
+
+    def taken(self, options: SearchOptions) -> SearchOptions:
+        """Return the options that the vendor gets: those that `applied` lists, no others.
+
+        Domains that come first are left out where the API has no such thing.
+        """
+        if options is NO_OPTIONS:
+            return options
+        if not (options.restricts or self.prefers_domains):
+            options = options.model_copy(update={"include_domains": ()})
+        applied = self.applied(options)
+        left_out: dict[str, Any] = {
+            name: SearchOptions.model_fields[name].default
+            for name in options.asked()
+            if name not in applied
+        }
+        return options.model_copy(update=left_out) if left_out else options
+
+    def credits(self, options: SearchOptions, count: int) -> float:  # noqa: ARG002 - for subclasses
+        """Return how many units of the list price one request of `count` rows costs."""
+        return 1
+
+    def parse(self, response: HttpResponse) -> ResultPage:
+        """Return the page of results in a response. Raises SearchProviderError."""
+        raise NotImplementedError
+
+    def check(self) -> HttpRequest | None:
+        """Return a call that costs nothing and tells of key and account, None if there is none."""
+        return None
+
+    def health(self, response: HttpResponse) -> Health:
+        """Return what the answer to `check` says. Raises SearchProviderError."""
+        self.answer(response)
+        return Health(key_valid=True if self.key() else None)
+
+    def prepared(self, query: str) -> str:
+        """Return the query as this vendor should get it, before it is cut to the limits."""
+        return query
+
+    def full_page(self, max_results: int) -> int:
+        """Return the rows of a full page of a search for that many."""
+        return self.max_count if max_results > self.page_size < self.max_count else self.page_size
+
+    def refusal(self, response: HttpResponse, answer: Any) -> Refusal:
+        """Return what a response says whose JSON value, None if it has none, is no results."""
+        return refusal_of(response, answer)
+
+    def meaning(self, refusal: Refusal) -> ErrorCode:
+        """Return what a refusal stands for; overridden where rules as data are not enough."""
+        return judged(refusal, self.rules)
+
+    def wait_s(self, response: HttpResponse) -> float | None:  # noqa: ARG002 - for subclasses
+        """Return how long a throttling vendor asks to wait, in a header of its own."""
+        return None
+
+    @property
+    def source(self) -> str:
+        """Provider, address and a hash of the key: limits go by it."""
+        return f"{self.provider_name}@{self.base_url}#{key_id(self.key())}"
+
+    @property
+    def answers_from(self) -> str:
+        """The source with all else on which answers depend: kept ones go by it."""
+        return self.source
+
+    def key(self) -> str:
+        """Return the key as it is sent, blank where there is none."""
+        return self.api_key.get_secret_value() if self.api_key else ""
+
+    def answer(self, response: HttpResponse) -> dict[str, Any]:
+        """Return the JSON object of a successful answer, else raise the error that fits."""
+        answer = json_of(response)
+        if response.status not in SUCCESS or (isinstance(answer, dict) and reports_error(answer)):
+            refusal = self.refusal(response, answer)
+            if self.rules.finds_nothing(refusal):
+                return dict(self.without_hits)
+            raise self.failure(refusal, response)
+        if not isinstance(answer, dict):
+            self.unusable(f"{form_of(response)} instead of a JSON object", response)
+        return answer
+
+    def listed(self, value: Any, response: HttpResponse) -> list[dict[str, Any]]:
+        """Return the objects of an answer's list of rows.
+
+        Raises SearchProviderBadResponse for anything but a list, and for one without objects.
+        """
+        if not isinstance(value, list):
+            self.unusable("no list of results", response)
+        rows = [row for row in value if isinstance(row, dict)]
+        if value and not rows:
+            self.unusable("a list of something else than results", response)
+        return rows
+
+    def page_of(
+        self,
+        raw: Sequence[dict[str, Any]],
+        row: Callable[[dict[str, Any]], ProviderSearchResult],
+        response: HttpResponse,
+        *,
+        more: bool | None = None,
+        quota_remaining: int | None = None,
+        notices: Sequence[str] = (),
+        cost_usd: Any = None,
+        complete: bool = True,
+    ) -> ResultPage:
+        """Return a page of what `row` makes of each row, without those that have no address.
+
+        Raises SearchProviderBadResponse when that leaves none of several.
+        """
+        rows = [made for each in raw if (made := row(each)).url.strip()]
+        if raw and not rows:
+            self.unusable("results that have no address", response)
+        return ResultPage(
+            rows, raw, more, quota_remaining, notices, usd(cost_usd), complete=complete
+        )
+
+    def unusable(self, what: str, response: HttpResponse) -> NoReturn:
+        """Raise the error of a successful answer that cannot be used."""
+        raise SearchProviderBadResponse(
+            f"{self.title} answered with {what} (HTTP {response.status}). "
+            f"Check {self.address_variable}, or use another provider.{self._end()}",
+            http_status=response.status,
+        )
+
+    def failure(self, refusal: Refusal, response: HttpResponse) -> SearchProviderError:
+        """Return the error that the refusal stands for; its message never shows the key."""
+        code = self.meaning(refusal)
+        sentence = self.rules.sentence(code, response.status, has_key=bool(self.key())).format(
+            name=self.title, key=self.key_variable, address=self.address_variable
+        )
+        wait_s = refusal.wait_s
+        if wait_s is None and code == "rateLimited":
+            wait_s = self.wait_s(response)
+        return BY_CODE[code](
+            f"{sentence}{self._end()} ({self._shown(told_by(refusal, response.status))})",
+            retryable=True if self.rules.may_try_once_more(refusal) else None,
+            retry_in_ms=None if wait_s is None else math.ceil(wait_s * 1000),
+            http_status=response.status,
+        )
+
+    def unanswered(self, kind: FailureKind, reason: str) -> SearchProviderError:
+        """Return the error of a call without a complete answer."""
+        make, sentence = BY_KIND[kind]
+        return make(
+            sentence.format(
+                name=self.title, reason=self._shown(reason), address=self.address_variable
+            )
+            + self._end()
+        )
+
+    def sunset(self) -> str | None:
+        """Return what a person should know about the end of the API, None where none is known."""
+        if self.ends_on is None:
+            return None
+        if self.today() >= self.ends_on:
+            return f"{self.title} was to end on {self.ends_on}: use another provider."
+        return f"{self.title} ends on {self.ends_on}: plan for another provider."
+
+    def _end(self) -> str:
+        ended = self.ends_on is not None and self.today() >= self.ends_on
+        return f" {self.sunset()}" if ended else ""
+
+    def _shown(self, text: str) -> str:
+        """Return the text without the key, which vendors repeat, and without other secrets."""
+        return told(without_key(text, self.key()), most=MAX_TEXT_CHARS)

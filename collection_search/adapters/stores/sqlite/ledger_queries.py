@@ -1,0 +1,299 @@
+"""The ledger's statements, and what its rows say."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Any, Final
+
+from ....contracts.collection import TenantScope
+from ....contracts.ingestion import Claim, DeadLetter, RowState, RowStatus, TicketStatus
+from ....contracts.page import Validators
+from ....ports.ledger import FAILED_BEFORE, LOOK_AGAIN_S, PER_HOST
+from ....text.clean import plain
+
+if TYPE_CHECKING:
+    import sqlite3
+    from collections.abc import Sequence
+
+    from ....contracts.ingestion import Fetched, IngestionItem, KnownPages
+
+NEEDS_FETCH: Final = "(refresh OR content_ref IS NULL)"
+IDLE: Final = f"state = CASE WHEN {NEEDS_FETCH} THEN 'to_fetch' ELSE 'waiting' END"
+"""Where an idle row belongs: with those to fetch, or with those whose text is staged."""
+PUT_BACK: Final = f"{IDLE}, owner = NULL"
+AFRESH: Final = (
+    "owner = NULL, due = 0, attempts = 0, postponed = 0, error = NULL, fence = fence + 1"
+)
+
+# A text replaces nothing that was fetched: pages and texts of them would take turns.
+_TAKES_TEXT: Final = "(excluded.content_ref IS NOT NULL AND fetched IS NULL)"
+_REF: Final = (
+    "CASE WHEN state = 'retired' THEN excluded.content_ref"
+    " ELSE coalesce(excluded.content_ref, content_ref) END"
+)
+_RENEWS: Final = (
+    "(:renews AND excluded.content_ref IS NULL AND state = 'stored'"
+    " AND (fetched IS NOT NULL OR json_extract(provenance, '$.page_kind') IS NOT NULL))"
+)
+_IS_WISHED: Final = "(state = 'retired' AND excluded.content_ref IS NULL)"
+_REFRESH: Final = f"((refresh AND NOT {_TAKES_TEXT}) OR {_RENEWS} OR {_IS_WISHED})"
+
+
+_HAS_DOCUMENT: Final = """EXISTS (SELECT 1 FROM documents
+    WHERE documents.collection_id = ledger.collection_id AND documents.url_key = ledger.url_key)"""
+_FAILED: Final = f"(state = 'dead' AND refresh AND {_HAS_DOCUMENT})"
+
+# What became of a page is noted until it is stored again, whatever its state is meanwhile.
+IS_GONE: Final = f"(change = 'gone' AND NOT {_HAS_DOCUMENT})"
+_FAILED_OR_GONE: Final = f"({_FAILED} OR (state = 'retired' AND {IS_GONE}))"
+_IS_REVISIT: Final = (
+    "(state IN ('to_fetch', 'working') AND refresh"
+    f" AND instr(provenance, '\"{FAILED_BEFORE}\"') AND {IS_GONE})"
+)
+
+
+def remembering(provenance: str, *, failed: str = _FAILED) -> str:
+    """Return the provenance with why the last look at a stored page failed, if it did."""
+    return f"""CASE
+        WHEN {failed} AND json_valid({provenance})
+            THEN json_set({provenance}, '$.{FAILED_BEFORE}', error)
+        WHEN instr({provenance}, '"{FAILED_BEFORE}"')
+            THEN json_remove({provenance}, '$.{FAILED_BEFORE}')
+        ELSE {provenance} END"""
+
+
+ACCEPT: Final = f"""
+    INSERT INTO ledger (collection_id, url_key, url, title, content_ref, provenance, state)
+    VALUES (:collection, :url_key, :url, :title, :content_ref, :provenance,
+            CASE WHEN :content_ref IS NULL THEN 'to_fetch' ELSE 'waiting' END)
+    ON CONFLICT (collection_id, url_key) DO UPDATE SET
+        url = excluded.url, title = coalesce(nullif(excluded.title, ''), title),
+        provenance = {remembering("excluded.provenance")},
+        content_ref = {_REF}, refresh = {_REFRESH}, {AFRESH},
+        state = CASE WHEN {_REFRESH} OR ({_REF}) IS NULL THEN 'to_fetch' ELSE 'waiting' END
+    WHERE state = 'retired' OR (state = 'dead' AND :retries) OR {_RENEWS}
+       OR ({_TAKES_TEXT} AND excluded.content_ref IS NOT content_ref)
+       OR (:retries AND {_IS_REVISIT})
+"""
+"""A page that is known with the same text, or comes without one, stays as it is unless renewed."""
+
+_FREE: Final = f"""
+    host NOT IN (SELECT value FROM json_each(:busy)) AND host NOT IN (
+        SELECT host FROM ledger WHERE state = 'working' AND due > :now AND {NEEDS_FETCH}
+        GROUP BY host HAVING count(*) >= {PER_HOST}
+    )"""
+
+
+def next_row(*, fetch: bool) -> str:
+    """Return the query for the row to be taken next.
+
+    Rows that failed before come last, so that a bad page never holds up the others. Each state is
+    looked at in the order of its index, so the number of rows does not matter.
+    """
+    kinds = {
+        "waiting": "",
+        "working": f" AND (NOT {NEEDS_FETCH}{f' OR {_FREE}' if fetch else ''})",
+        "to_fetch": f" AND {_FREE}" if fetch else None,
+    }
+    candidates = " UNION ALL ".join(
+        "SELECT * FROM (SELECT id, attempts FROM ledger"
+        f" WHERE state = '{state}' AND attempts < :max_attempts AND due <= :now{more}"
+        " ORDER BY attempts, id LIMIT 1)"
+        for state, more in kinds.items()
+        if more is not None
+    )
+    return f"""
+        SELECT ledger.*, collections.tenant_id, collections.name AS collection,
+            documents.content_hash AS text_hash
+        FROM ledger JOIN collections ON collections.id = ledger.collection_id
+        LEFT JOIN documents ON documents.collection_id = ledger.collection_id
+            AND documents.url_key = ledger.url_key
+        WHERE ledger.id = (SELECT id FROM ({candidates}) ORDER BY attempts, id LIMIT 1)
+    """
+
+
+DONE: Final = "state = 'stored', owner = NULL, error = NULL, refresh = 0, postponed = 0"
+RETIRED: Final = "state = 'retired', owner = NULL, due = ?, error = ?, refresh = 0, postponed = 0"
+NOTHING_STORED: Final = (
+    f"{PUT_BACK}, due = 0, fetched = NULL,"
+    " error = 'The site says that the page has not changed, but nothing of it is stored.'"
+)
+OVERDUE: Final = "(state = 'working' AND due <= :now)"
+SPENT: Final = (
+    "(state IN ('waiting', 'working', 'to_fetch') AND due <= :now AND attempts >= :max_attempts)"
+)
+
+
+def given_up(error: str) -> str:
+    """Return what ends the work on a page that cannot be had; `error` is an SQL expression.
+
+    The page is buried, or retired again as of when it vanished: our own failures add nothing to
+    how long it is left alone.
+    """
+    return f"""
+        state = CASE WHEN {IS_GONE} THEN 'retired' ELSE 'dead' END, owner = NULL,
+        changed_at = CASE WHEN {IS_GONE} THEN changed_at ELSE :now END,
+        due = :now + {LOOK_AGAIN_S}, error = {error}
+    """
+
+
+_ALL: Final = "collection_id = :collection"
+_THESE: Final = f"{_ALL} AND url_key IN (SELECT value FROM json_each(:keys))"
+
+KEPT: Final = f"UPDATE ledger SET change = 'unchanged' WHERE {_THESE} AND state = 'stored'"
+"""What a request says of the pages that stay as they are."""
+
+GONE: Final = f"""
+    SELECT url_key FROM ledger
+    WHERE {_ALL} AND state IN ('retired', 'waiting', 'to_fetch', 'working') AND {IS_GONE}
+        AND (NOT :due OR state != 'retired' OR due <= :now)
+    ORDER BY id
+"""
+"""Pages that vanished: all, or those that may be asked for again or are being asked for."""
+
+
+def adopt(*, only_these: bool) -> str:
+    """Return what gives rows to documents that have none, since they were imported.
+
+    The reference of a delivered text is the hash of that text, as a document has it.
+    """
+    return f"""
+        INSERT OR IGNORE INTO ledger
+            (collection_id, url_key, url, title, content_ref, provenance, state)
+        SELECT collection_id, url_key, url, title, content_hash, provenance, 'stored'
+        FROM documents WHERE {_THESE if only_these else _ALL}
+    """
+
+
+def refetch(*, only_these: bool) -> tuple[str, str]:
+    """Return what puts pages back to be fetched, and the query for all that will be done."""
+    chosen = _THESE if only_these else _ALL
+    return (
+        f"""
+        UPDATE ledger SET state = 'to_fetch', refresh = 1, {AFRESH},
+            provenance = {remembering("provenance", failed=_FAILED_OR_GONE)}
+        WHERE {chosen} AND (state IN ('stored', 'retired') OR (state = 'dead' AND {NEEDS_FETCH}))
+        """,
+        f"SELECT url_key FROM ledger WHERE {chosen} AND state != 'dead' ORDER BY id",
+    )
+
+
+STATUS: Final = """
+    SELECT collections.name AS collection, ledger.*
+    FROM tickets
+    JOIN collections ON collections.id = tickets.collection_id
+    LEFT JOIN ticket_rows ON ticket_rows.ticket_id = tickets.id
+    LEFT JOIN ledger ON ledger.id = ticket_rows.row_id
+    WHERE tickets.id = ? AND collections.tenant_id = ?
+    ORDER BY ticket_rows.position
+"""
+
+DEAD: Final = """
+    SELECT ledger.*, collections.name AS collection
+    FROM ledger JOIN collections ON collections.id = ledger.collection_id
+    WHERE state = 'dead' AND tenant_id = :tenant AND (:name IS NULL OR name = :name)
+    ORDER BY collections.name, changed_at DESC, ledger.id LIMIT :limit
+"""
+
+
+_OWN_FACTS: Final = frozenset(
+    {
+        "ticket_id",
+        "fetched_at",
+        "checked_at",
+        "final_url",
+        "canonical_url",
+        "page_kind",
+        FAILED_BEFORE,
+    }
+)
+"""What only the store says of a page: which ticket it is on, and how it was fetched."""
+
+
+def accepted(
+    collection: int, item: IngestionItem, shared: dict[str, Any], known: KnownPages
+) -> dict[str, Any]:
+    """Return the values of `ACCEPT` for one page."""
+    said = {name: value for name, value in item.provenance.items() if name not in _OWN_FACTS}
+    provenance = {**{key: value for key, value in shared.items() if value}, **said}
+    return {
+        "collection": collection,
+        "url_key": item.url_key,
+        "url": item.url,
+        "title": plain(item.title),
+        "content_ref": item.content_ref,
+        "provenance": json.dumps(provenance),
+        "retries": known != "keep",
+        "renews": known == "renew",
+    }
+
+
+def claimed(row: sqlite3.Row) -> Claim:
+    """Return the claim on a row that is being taken."""
+    fetched = json.loads(row["fetched"]) if row["fetched"] and row["text_hash"] else {}
+    return Claim(
+        row_id=row["id"],
+        scope=TenantScope(row["tenant_id"], row["collection"]),
+        url=row["url"],
+        url_key=row["url_key"],
+        title=row["title"],
+        content_ref=None if row["refresh"] else row["content_ref"],
+        provenance=json.loads(row["provenance"]),
+        attempts=row["attempts"] + 1,
+        fence=row["fence"] + 1,
+        validators=Validators(**fetched.get("validators", {})),
+        content_hash=fetched.get("body_hash"),
+        text_hash=row["text_hash"],
+        is_refresh=bool(row["refresh"]),
+    )
+
+
+def fetch_facts(fetched: Fetched | None) -> str | None:
+    """Return what a row keeps of a fetched page."""
+    return None if fetched is None else json.dumps(asdict(fetched))
+
+
+def status_of(ticket_id: str, found: Sequence[sqlite3.Row]) -> TicketStatus:
+    """Return the ticket's status from the rows of `STATUS`."""
+    rows = [_row_status(row) for row in found if row["id"] is not None]
+    return TicketStatus(
+        ticket_id=ticket_id,
+        collection=found[0]["collection"],
+        count=len(rows),
+        stored=_count(rows, "stored"),
+        pending=_count(rows, "waiting", "working"),
+        to_fetch=_count(rows, "to_fetch"),
+        failed=_count(rows, "dead"),
+        retired=_count(rows, "retired"),
+        rows=rows,
+    )
+
+
+def dead_letter(row: sqlite3.Row) -> DeadLetter:
+    """Return a buried row."""
+    return DeadLetter(
+        collection=row["collection"],
+        url=row["url"],
+        url_key=row["url_key"],
+        title=row["title"],
+        attempts=row["attempts"],
+        error=row["error"] or "",
+        failed_at=row["changed_at"],
+    )
+
+
+def _row_status(row: sqlite3.Row) -> RowStatus:
+    return RowStatus(
+        url=row["url"],
+        url_key=row["url_key"],
+        title=row["title"],
+        state=row["state"],
+        attempts=row["attempts"],
+        error=row["error"],
+        change=row["change"] if row["state"] in {"stored", "retired"} else None,
+    )
+
+
+def _count(rows: Sequence[RowStatus], *states: RowState) -> int:
+    return sum(row.state in states for row in rows)

@@ -1,0 +1,298 @@
+"""Unit vectors as blobs, compared as one matrix per collection."""
+
+from __future__ import annotations
+
+import errno
+import json
+import logging
+import math
+import threading
+from collections import OrderedDict
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from ....errors import StoreError
+from .vector_scan import Matrix
+
+if TYPE_CHECKING:
+    import sqlite3
+    from collections.abc import Iterator, Sequence
+
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from ....contracts.collection import Vectors
+    from .database import Database
+
+SMALL_BYTES: Final = 8 * 1024 * 1024
+"""Of a matrix in memory: 5,000 vectors of 384. In a file they would take a third longer."""
+MAX_BYTES: Final = 64 * 1024 * 1024
+"""Of all that is in memory."""
+MAX_FILED_BYTES: Final = 2 * 1024**3
+"""Of all files: 1.4 million vectors of 384, scanned in about a tenth of a second."""
+MAX_MATRICES: Final = 256
+LOADS: Final = 16
+"""Locks, so that a matrix is read once; two collections may share one."""
+_NO_ROOM: Final = "Make room there, or set COLLECTION_SEARCH_HOME to another folder."
+_TOO_MANY: Final = "Divide the collection, or embed it anew with fewer dimensions."
+
+logger = logging.getLogger(__name__)
+
+
+class Cosines:
+    """How near the chunks of a collection are, -1 to 1, by chunk id."""
+
+    def __init__(self, ids: NDArray[np.int64], values: NDArray[np.float32]) -> None:
+        self._ids = ids
+        self._values = values
+
+    def best(self, limit: int) -> list[int]:
+        """Return the ids of the nearest; among equals the lowest ids."""
+        import numpy as np
+
+        ids, values = self._ids, self._values
+        if 0 < limit < len(ids):
+            least = np.partition(values, len(ids) - limit)[len(ids) - limit]
+            above = np.flatnonzero(values > least)
+            level = np.flatnonzero(values == least)[: limit - len(above)]
+            ids = ids[np.concatenate([above, level])]
+        return [int(chunk) for chunk in ids]
+
+    def of(self, chunks: Sequence[int]) -> list[float]:
+        """Return the cosine of each chunk, 0 for one that has none."""
+        import numpy as np
+
+        if not len(self):
+            return [0.0] * len(chunks)
+        wanted = np.asarray(chunks, dtype=np.int64)
+        places = np.searchsorted(self._ids, wanted)
+        places[places == len(self._ids)] = 0
+        found = self._ids[places] == wanted
+        return list(np.where(found, self._values[places], 0.0).tolist())
+
+    def marks(self, size: int) -> bytes:
+        """Return a byte for each id below `size`: 1 where it is one of these."""
+        import numpy as np
+
+        marks = np.zeros(size, dtype=np.uint8)
+        marks[self._ids] = 1
+        return marks.tobytes()
+
+    def __len__(self) -> int:
+        return len(self._ids)
+
+
+class VectorCache:
+    """The matrices of the collections searched last, each valid until its collection changes.
+
+    One whose collection has changed or is gone is dropped by the next search of any collection.
+
+    Those of up to `small_bytes` are in memory, `max_bytes` of them. Larger ones are in nameless
+    files beside the database, `max_filed_bytes` of them; where these do not fit or cannot be, each
+    search reads the vectors from the database.
+    """
+
+    def __init__(
+        self,
+        *,
+        small_bytes: int = SMALL_BYTES,
+        max_bytes: int = MAX_BYTES,
+        max_filed_bytes: int = MAX_FILED_BYTES,
+    ) -> None:
+        self._small_bytes = small_bytes
+        self._max_bytes = max_bytes
+        self._max_filed_bytes = max_filed_bytes
+        self._matrices: OrderedDict[int, Matrix] = OrderedDict()
+        self._deletions = 0
+        self._lock = threading.RLock()
+        self._filing = threading.Lock()
+        self._loading = [threading.Lock() for _ in range(LOADS)]
+
+    @property
+    def bytes(self) -> int:
+        """Return the size of what is kept in memory."""
+        with self._lock:
+            return sum(matrix.held for matrix in self._matrices.values())
+
+    @property
+    def filed_bytes(self) -> int:
+        """Return the size of the files."""
+        with self._lock:
+            return sum(matrix.filed for matrix in self._matrices.values())
+
+    def forget(self) -> None:
+        """Drop all: memory and files are free as soon as no search uses them."""
+        with self._lock:
+            self._matrices.clear()
+
+    def forget_deleted(self, database: Database) -> None:
+        """Drop what has changed; to be called when a deletion is committed."""
+        with self._lock:
+            self._deletions += 1
+        with database.read() as connection:
+            self._drop_changed(connection)
+
+    @contextmanager
+    def reading(self, database: Database) -> Iterator[sqlite3.Connection]:
+        """Open a transaction to search in; if it began before a deletion, it leaves nothing."""
+        before = self._deletions
+        try:
+            with database.read() as connection:
+                yield connection
+        finally:
+            if self._deletions != before:
+                with database.read() as connection:
+                    self._drop_changed(connection)
+
+    def cosines(
+        self,
+        connection: sqlite3.Connection,
+        collection: int,
+        vector: Vectors,
+        documents: Sequence[int] | None = None,
+    ) -> Cosines:
+        """Return the cosines of the collection's chunks, all or those of these documents.
+
+        Raises StoreError for a vector of another size than theirs, or one that is not finite.
+        """
+        import numpy as np
+
+        one = _finite(vector).reshape(-1)
+        self._drop_changed(connection)
+        matrix = self._matrix(connection, collection)
+        ids = matrix.ids
+        if len(ids) and matrix.size != one.size:
+            raise StoreError(_other_size(connection, collection, one.size, matrix.size))
+        if not len(ids) or (documents is not None and not documents):
+            return Cosines(ids[:0], np.zeros(0, dtype=np.float32))
+        if documents is None:
+            return Cosines(ids, matrix.compared(connection, one))
+        places = matrix.places(documents)
+        return Cosines(ids[places], matrix.compared(connection, one, places))
+
+    def _matrix(self, connection: sqlite3.Connection, collection: int) -> Matrix:
+        changes = connection.execute(
+            "SELECT changes FROM collections WHERE id = ?", (collection,)
+        ).fetchone()["changes"]
+        found = self._kept(collection, changes)
+        if found is not None:
+            return found
+        with self._loading[collection % LOADS]:  # who comes second finds what the first has read
+            found = self._kept(collection, changes)
+            return self._load(connection, collection, changes) if found is None else found
+
+    def _kept(self, collection: int, changes: int) -> Matrix | None:
+        with self._lock:
+            found = self._matrices.get(collection)
+            if found is None or found.changes != changes:
+                return None
+            self._matrices.move_to_end(collection)
+            return found
+
+    def _load(self, connection: sqlite3.Connection, collection: int, changes: int) -> Matrix:
+        with self._lock:
+            self._matrices.pop(collection, None)  # not to be there beside the one that comes
+        matrix = Matrix(connection, collection, changes)
+        if matrix.bytes <= self._small_bytes:
+            self._make_room(matrix.held + matrix.bytes, 0)
+            matrix.hold(connection)
+            self._keep(collection, matrix)
+        else:
+            with self._filing:  # one by one, so that each finds the room that the others left
+                self._file(connection, matrix)
+                self._keep(collection, matrix)
+        return matrix
+
+    def _keep(self, collection: int, matrix: Matrix) -> None:
+        with self._lock:
+            self._make_room(matrix.held, matrix.filed)  # others came meanwhile
+            self._matrices[collection] = matrix
+
+    def _drop_changed(self, connection: sqlite3.Connection) -> None:
+        """Drop the matrices whose collection has changed since, or is gone."""
+        with self._lock:
+            kept = list(self._matrices)
+        rows = connection.execute(
+            "SELECT id, changes FROM collections WHERE id IN (SELECT value FROM json_each(?))",
+            (json.dumps(kept),),
+        )
+        changes = {row["id"]: row["changes"] for row in rows}
+        with self._lock:
+            for collection in kept:
+                matrix = self._matrices.get(collection)
+                if matrix is not None and matrix.changes < changes.get(collection, math.inf):
+                    del self._matrices[collection]
+
+    def _make_room(self, held: int, filed: int) -> None:
+        """Forget what was searched longest ago, until so many bytes more are within the limits."""
+        with self._lock:
+            kept = self._matrices
+            held += sum(matrix.held for matrix in kept.values())
+            filed += sum(matrix.filed for matrix in kept.values())
+            for collection, matrix in list(kept.items()):
+                crowded = held > self._max_bytes or len(kept) >= MAX_MATRICES
+                if crowded or (matrix.filed and filed > self._max_filed_bytes):
+                    held, filed = held - matrix.held, filed - matrix.filed
+                    del kept[collection]
+
+    def _file(self, connection: sqlite3.Connection, matrix: Matrix) -> None:
+        database = connection.execute("PRAGMA database_list").fetchone()["file"]
+        if matrix.bytes > self._max_filed_bytes:
+            limit = f"all files together may take {self._max_filed_bytes >> 20}"
+            _warn(matrix, database, limit, _TOO_MANY)
+            return
+        self._make_room(matrix.held, matrix.bytes)
+        try:
+            if not database:
+                raise FileNotFoundError(errno.ENOENT, "the database is in memory")
+            matrix.file(connection, str(Path(database).parent))
+        except OSError as error:
+            _warn(matrix, database, str(error), _NO_ROOM)
+
+
+def _warn(matrix: Matrix, database: str, reason: str, advice: str) -> None:
+    logger.warning(
+        "Searching by vectors is slower, since no file of %d MiB can be kept beside %s (%s). %s",
+        matrix.bytes >> 20,
+        database,
+        reason,
+        advice,
+    )
+
+
+def _other_size(connection: sqlite3.Connection, collection: int, asked: int, stored: int) -> str:
+    row = connection.execute("SELECT * FROM collections WHERE id = ?", (collection,)).fetchone()
+    return (
+        f"The vectors of collection {row['name']!r} have {stored} dimensions, that of the"
+        f" question has {asked}: {row['embedder']} has changed. Embed the collection anew:"
+        f" collection-search collections reembed {row['name']!r}."
+    )
+
+
+def to_blob(vector: NDArray[np.float32] | None) -> bytes | None:
+    """Return the vector as little-endian float32. Raises StoreError when it is not finite."""
+    return None if vector is None else _finite(vector).astype("<f4").tobytes()
+
+
+def _finite(vector: NDArray[np.float32]) -> NDArray[np.float32]:
+    """Return float32: a number that this cannot hold, or that is none, would spoil every order."""
+    import numpy as np
+
+    with np.errstate(over="ignore"):  # said below
+        one = np.asarray(vector, dtype=np.float32)
+    if not np.isfinite(one).all():
+        raise StoreError(
+            "A vector holds what is no finite number (NaN or infinity): its embedder failed."
+            " Embed the text again; if it stays so, use another model."
+        )
+    return one
+
+
+def from_blob(blob: bytes | None) -> NDArray[np.float32] | None:
+    """Return the vector, read-only."""
+    if blob is None:
+        return None
+    import numpy as np
+
+    return np.frombuffer(blob, dtype="<f4")

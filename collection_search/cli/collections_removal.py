@@ -1,0 +1,129 @@
+"""`collection-search collections delete`, `purge`, `delete-tenant`: what is kept no longer."""
+
+from __future__ import annotations
+
+import re
+import sys
+from typing import TYPE_CHECKING, Annotated, Final
+
+import typer
+
+from ..errors import InputError
+from .shared.context_options import Tenant, search_context
+from .shared.stored_collections import Name, Yes, found, stored, tell_empty
+from .shared.terminal import Screen
+
+if TYPE_CHECKING:
+    from ..contracts.collection import TenantScope
+    from ..ports import CollectionStore
+    from ..tools.removal import Erased
+
+_SECONDS: Final = {"h": 3600.0, "d": 86_400.0, "w": 604_800.0}
+
+
+def delete(
+    name: Name,
+    *,
+    document: Annotated[
+        str | None, typer.Option(metavar="URL", help="Delete this page only.")
+    ] = None,
+    yes: Yes = False,
+    tenant: Tenant = None,
+) -> None:
+    """Delete a collection with everything that waits to go into it, or one page of it."""
+    store, scope = found(name, search_context(tenant_id=tenant))
+    if document is None:
+        if _agreed(f"Deleting {name!r}", f"Delete {name!r}?", yes=yes):
+            documents = store.delete_collection(scope)
+            Screen().line(f"Deleted {name!r} with {documents} documents.")
+        return
+    from ..text.urls import normalize_url, url_key
+
+    url = normalize_url(document)
+    if _agreed(f"Deleting {url}", f"Delete {url} from {name!r}?", yes=yes):
+        waited = _unfinished(store, scope)
+        if store.delete_document(scope, url_key(url)):
+            Screen().line(f"Deleted {url} from {name!r}.")
+        elif _unfinished(store, scope) < waited:
+            Screen().line(f"Deleted {url}, which was not stored yet, from the queue of {name!r}.")
+        else:
+            raise InputError(f"{name!r} holds no {url}, and none of it waits or failed.")
+
+
+def _unfinished(store: CollectionStore, scope: TenantScope) -> int:
+    """Return how many pages of the collection wait or failed."""
+    infos = store.collections(scope.tenant_id)
+    return sum(one.waiting + one.failed for one in infos if one.collection == scope.collection)
+
+
+def purge(
+    *,
+    older_than: Annotated[
+        str, typer.Option("--older-than", metavar="AGE", help="As in 12h, 90d, 8w.")
+    ],
+    yes: Yes = False,
+    tenant: Tenant = None,
+) -> None:
+    """Delete what has not been stored, checked, asked, staged or answered for that long.
+
+    A collection stays when nothing is left in it, to be filled again; 'delete' drops it.
+    """
+    from ..tools import removal
+
+    age_s, context = seconds(older_than), search_context(tenant_id=tenant)
+    task = f"what {context.tenant()!r} has not used for {older_than}"
+    if _agreed(f"Deleting {task}", f"Delete {task}?", yes=yes):
+        screen = Screen()
+        screen.line(summary(removal.purge(context, age_s)))
+        store, owner = stored(context)
+        tell_empty(store.collections(owner), screen)
+
+
+def delete_tenant(*, yes: Yes = False, tenant: Tenant = None) -> None:
+    """Delete everything that is kept for a tenant, answers and spending included."""
+    from ..tools import removal
+
+    context = search_context(tenant_id=tenant)
+    owner = context.tenant()
+    if _agreed(f"Deleting tenant {owner!r}", f"Delete all that {owner!r} has?", yes=yes):
+        Screen().line(summary(removal.delete_tenant(context)))
+
+
+def seconds(age: str) -> float:
+    """Return an age in seconds. Raises InputError.
+
+    >>> seconds("90d")
+    7776000.0
+    """
+    parts = re.fullmatch(r"([0-9]{1,6})([hdw])", age.strip())
+    if parts is None:
+        raise InputError(f"{age!r} is no age: write hours, days or weeks as in 12h, 90d, 8w.")
+    return int(parts[1]) * _SECONDS[parts[2]]
+
+
+def summary(deleted: Erased) -> str:
+    """Return what was deleted in one line.
+
+    >>> from collection_search.tools.removal import Erased
+    >>> summary(Erased(documents=2, pages=3, answers=1))
+    'Deleted: 2 documents, 3 ledger rows, 1 answers.'
+    >>> summary(Erased())
+    'Nothing was there to delete.'
+    """
+    counts = {
+        "collections": deleted.collections,
+        "documents": deleted.documents,
+        "ledger rows": deleted.pages,
+        "staged texts": deleted.texts,
+        "questions": deleted.questions,
+        "answers": deleted.answers,
+        "entries of spending": deleted.spending,
+    }
+    told = ", ".join(f"{count} {name}" for name, count in counts.items() if count)
+    return f"Deleted: {told}." if told else "Nothing was there to delete."
+
+
+def _agreed(task: str, question: str, *, yes: bool) -> bool:
+    if not yes and not sys.stdin.isatty():
+        raise InputError(f"{task} cannot be undone: add --yes to do it.")
+    return yes or typer.confirm(f"{question} This cannot be undone.")

@@ -1,0 +1,78 @@
+"""The one place that says how an error is told: one sentence, one exit code, one JSON object."""
+
+from __future__ import annotations
+
+import json
+import sys
+from enum import IntEnum
+from typing import Any, Final
+
+from ...errors import (
+    CollectionSearchError,
+    IngestError,
+    ModelError,
+    QualityThresholdError,
+    SearchProviderError,
+)
+from .terminal import printable
+
+
+class ExitCode(IntEnum):
+    """How a command ended."""
+
+    DONE = 0
+    WRONG_INPUT = 2
+    """Usage, input, settings or a database that cannot be used: nothing was done."""
+    NOTHING_FOUND = 3
+    PROVIDER_FAILED = 4
+    """Or a model."""
+    INGESTION_FAILED = 5
+    """At least in part."""
+    INTERRUPTED = 130
+
+
+class UsageError(CollectionSearchError):
+    """The command line cannot be understood."""
+
+    def __init__(self, error: Any) -> None:
+        path = error.ctx.command_path if error.ctx else "collection-search"
+        problem = error.format_message().strip().rstrip(".")
+        end = "" if problem.endswith("?") else "."
+        super().__init__(f"{problem}{end} See '{path} --help'.")
+
+
+class Interrupted(CollectionSearchError):  # noqa: N818 - an end, not a mistake
+    """Ctrl-C; `outcome` is the run's where it had one already."""
+
+    def __init__(self, message: str = "Interrupted.", outcome: str | None = None) -> None:
+        super().__init__(message)
+        self.outcome = outcome
+
+
+_CODES: Final[dict[type[CollectionSearchError], ExitCode]] = {
+    SearchProviderError: ExitCode.PROVIDER_FAILED,
+    ModelError: ExitCode.PROVIDER_FAILED,
+    IngestError: ExitCode.INGESTION_FAILED,
+    QualityThresholdError: ExitCode.NOTHING_FOUND,
+    Interrupted: ExitCode.INTERRUPTED,
+}
+_DEFAULT: Final = ExitCode.WRONG_INPUT
+
+
+def exit_code(error: CollectionSearchError) -> ExitCode:
+    """Return the code of an error; what is not listed is something to put right: 2.
+
+    >>> exit_code(ModelError("no answer")), exit_code(CollectionSearchError("no such folder"))
+    (<ExitCode.PROVIDER_FAILED: 4>, <ExitCode.WRONG_INPUT: 2>)
+    """
+    return next((code for kind, code in _CODES.items() if isinstance(error, kind)), _DEFAULT)
+
+
+def report(error: CollectionSearchError, *, as_json: bool) -> ExitCode:
+    """Print the error, on stdout too where JSON was asked for, and return the exit code."""
+    message = " ".join(printable(str(error)).split())
+    print(f"collection-search: {message}", file=sys.stderr)
+    if as_json:
+        cause = {"kind": type(error).__name__, "message": message}
+        print(json.dumps({"error": cause, "outcome": getattr(error, "outcome", None)}))
+    return exit_code(error)

@@ -1,0 +1,44 @@
+"""From a run offline to one that searches the web: which settings, and what is installed."""
+
+from __future__ import annotations
+
+from importlib.util import find_spec
+from typing import TYPE_CHECKING, Any, Final
+
+from ...settings import registry
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+_NOT_LIVE: Final = {"offline", "langchain"}
+"""Adapters that no name in the settings makes live: the default, and the wrapper of objects."""
+_PACKAGES: Final = {"ddgs": "ddgs", "local": "fastembed"}
+"""What the extras of these names install."""
+
+
+def going_live(output: Mapping[str, Any]) -> Iterator[str]:
+    """Yield the settings that replace what a run did without a provider or a model.
+
+    Who searches the web knows the way.
+    """
+    if output["search"]["provider"] != "offline":
+        return
+    embedder = output["telemetry"]["nodes"].get("k_embedding_rank", {}).get("embedder")
+    yield "To go live, set in the environment, with the vendor's key (see README):"
+    parts: list[tuple[str, str, registry.Group, bool]] = [
+        ("PROVIDER", "searches the web", "search", True),
+        ("MODEL", "plans the queries", "models", output["strategy"]["model"] is None),
+        ("EMBEDDINGS", "ranks by meaning", "embeddings", embedder == "lexical"),
+    ]
+    for name, aim, group, is_missing in parts:
+        if is_missing:
+            yield f"  COLLECTION_SEARCH_{name:<10}  {aim} ({_available(group)})"
+
+
+def _available(group: registry.Group) -> str:
+    """Return which adapters can be used as things are, and which want an extra first."""
+    known = [one for one in registry.names(group) if one not in _NOT_LIVE]
+    wanting = [one for one in known if one in _PACKAGES and find_spec(_PACKAGES[one]) is None]
+    installed = ", ".join(one for one in known if one not in wanting) or "none"
+    extras = "".join(f"; {one} with the extra [{one}]" for one in wanting)
+    return f"installed: {installed}{extras}"

@@ -1,0 +1,99 @@
+"""The graph's nodes as they run: a spinner while one works, one line when it is done."""
+
+from __future__ import annotations
+
+from decimal import Decimal
+from typing import TYPE_CHECKING, Any, Final, Self
+
+from .terminal import printable
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from types import TracebackType
+
+    from .terminal import Screen
+
+LABELS: Final = {
+    "k_generate_strategy": "Strategy Generation",
+    "k_parallel_web_search": "Web Search",
+    "k_embedding_rank": "Embedding Rank",
+    "k_auto_ingest": "Auto-Ingest",
+}
+_COUNTS: Final = {
+    "k_generate_strategy": ("query_count", "query", "queries"),
+    "k_parallel_web_search": ("result_count", "page", "pages"),
+    "k_embedding_rank": ("top_k_count", "ranked", "ranked"),
+    "k_auto_ingest": ("count", "accepted", "accepted"),
+}
+
+
+class Pipeline:
+    """Draws the events of a run's custom stream on stderr."""
+
+    def __init__(self, screen: Screen) -> None:
+        self._screen = screen
+        self._status = screen.err.status("") if screen.is_live else None
+
+    def __enter__(self) -> Self:
+        self._working("Starting")
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        if self._status:
+            self._status.stop()
+
+    def show(self, event: Mapping[str, Any]) -> None:
+        """Draw one event."""
+        if event["type"] == "node_started":
+            self._working(_label(event["node"]))
+        elif event["type"] == "query_finished":
+            report = event["report"]
+            self._working(f"Web Search: {report['result_count']} for {report['query']}")
+        elif event["type"] == "node_finished":
+            self._screen.note(node_line(event["telemetry"]))
+
+    def _working(self, text: str) -> None:
+        if self._status:
+            self._status.update(printable(text)[: self._screen.err.width - 4])
+            self._status.start()
+
+
+def node_line(facts: Mapping[str, Any]) -> str:
+    """Return how a node ended, what it took and what it cost.
+
+    >>> node_line({"node_name": "k_embedding_rank", "latency_ms": 1900, "cost_usd": 0.0004})
+    '✅ Embedding Rank → ⏱️ 1.9s, $0.0004'
+    >>> facts = {"node_name": "k_parallel_web_search", "latency_ms": 42.5, "result_count": 31}
+    >>> node_line(facts | {"failed_query_count": 1})
+    '⚠️ Web Search → ⏱️ 42ms · 31 pages'
+    """
+    troubled = facts.get("error") or facts.get("failed_query_count")
+    mark = "⚠️" if troubled else "✅"
+    label = _label(facts["node_name"])
+    return f"{mark} {label} → ⏱️ {_time(facts['latency_ms'])}{_cost(facts)}{_count(facts)}"
+
+
+def _label(node: str) -> str:
+    return LABELS.get(node, node)
+
+
+def _time(latency_ms: float) -> str:
+    return f"{latency_ms:.0f}ms" if latency_ms < 100 else f"{latency_ms / 1000:.1f}s"  # noqa: PLR2004
+
+
+def _cost(facts: Mapping[str, Any]) -> str:
+    cost = facts.get("cost_usd", 0)
+    if cost is None:
+        return ", price unknown"
+    return f", ${Decimal(f'{cost:.4g}'):f}" if cost else ""
+
+
+def _count(facts: Mapping[str, Any]) -> str:
+    key, one, many = _COUNTS.get(facts["node_name"], ("", "", ""))
+    count = facts.get(key)
+    return "" if count is None else f" · {count} {one if count == 1 else many}"

@@ -1,0 +1,177 @@
+"""One run of the graph on the command line: shown while it goes, told when it is done."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import Counter
+from dataclasses import dataclass, field
+from functools import partial
+from typing import TYPE_CHECKING, Any, Final
+
+from ...errors import CollectionSearchError
+from .error_output import Interrupted
+from .live_hint import going_live
+from .pipeline_view import Pipeline
+from .preparation import flushed, ready_provider
+from .run_summary import (
+    HEADER,
+    ingested,
+    next_steps,
+    score_rows,
+    searched,
+    verdict,
+    warnings,
+)
+from .signals import terminable
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from ...context import SearchContext
+    from ...contracts.ingestion import TicketStatus
+    from .error_output import ExitCode
+    from .terminal import Screen
+
+WAIT_S: Final = 600.0
+
+
+@dataclass
+class Job:
+    """A question, who asks it, and where the answer goes."""
+
+    given: Mapping[str, Any]
+    """The graph's input."""
+    context: SearchContext
+    screen: Screen
+    waits: bool = True
+    """False: the ingestion is left to a worker."""
+    output: dict[str, Any] = field(default_factory=dict)
+    """The graph's output, from the moment it is there; `ingestion` gains a `status`."""
+    store: Any = None
+    """Staging, ledger and collections, once they are open."""
+
+    def run(self) -> None:
+        """Run the graph and wait for what it ingests. Raises Interrupted when told to end."""
+        with flushed(self.context), terminable() as stop:
+            try:
+                self._prepare()
+                self.output = asyncio.run(self._searched())
+                self._ingested()
+            except KeyboardInterrupt:
+                raise self._interrupted(stop.within_s) from None
+
+    def told(self) -> ExitCode:
+        """Print what the run found and return the exit code."""
+        if self.screen.as_json:
+            self.screen.json(self.output)
+        else:
+            self._tell()
+        for warning in warnings(self.output):
+            self.screen.warn(warning)
+        code, complaint = verdict(self.output, waited=self.waits, fetches=self.context.fetches())
+        if complaint:
+            self.screen.fail(complaint)
+        return code
+
+    def _prepare(self) -> None:
+        """Build every part of the run, so that whatever is wrong is told before it starts."""
+        self.store = asyncio.run(self._parts())
+        ready_provider(self.context, self.screen)
+        self.context.ingests = self.waits
+
+    async def _parts(self) -> Any:
+        await self.context.query_model()
+        await self.context.embedder()
+        return await self.context.storage()
+
+    async def _searched(self) -> dict[str, Any]:
+        """Return the graph's output, and show its nodes while they run."""
+        with Pipeline(self.screen) as pipeline:
+            from ...graphs.collection_search import CollectionSearchGraph, output_of
+
+            final: Mapping[str, Any] = {}
+            graph = CollectionSearchGraph(self.context)
+            async for mode, chunk in graph.astream(self.given, stream_mode=["custom", "values"]):
+                if mode == "custom":
+                    pipeline.show(chunk)
+                else:
+                    final = chunk
+        output: dict[str, Any] = dict(output_of(final))
+        if self.context.cassette and self.context.cassette.missing:  # nobody was asked for it
+            nothing = {"cost_usd": 0.0, "cost_complete": True}
+            output["telemetry"] = {**output["telemetry"], **nothing}
+        return output
+
+    def _ingested(self) -> None:
+        """Add the ticket's status, after waiting for it to settle if that is wanted.
+
+        A failure on the way is told beside the outcome, which stands: the pages were accepted.
+        """
+        receipt = self.output["ingestion"]
+        if not receipt or not receipt["ticket"]:
+            return
+        try:
+            status = self._settled(receipt)
+        except CollectionSearchError as error:
+            cause = {"kind": type(error).__name__, "message": str(error)}
+            self.output["ingestion"] = {**receipt, "status": None, "error": cause}
+            return
+        counts = status.model_dump(include={"stored", "failed", "pending", "to_fetch", "retired"})
+        changes = Counter(row.change for row in status.rows if row.state == "stored")
+        counts |= {change: changes[change] for change in ("new", "changed", "unchanged")}
+        self.output["ingestion"] = {**receipt, "status": counts}
+        for row in status.rows:
+            if row.state == "dead":
+                self.screen.warn(f"{row.url} was not ingested: {row.error}")
+
+    def _settled(self, receipt: Mapping[str, Any]) -> TicketStatus:
+        from ...tools.ingest import wait
+
+        looked = partial(
+            wait, receipt["ticket"], tenant=self.context.tenant(), context=self.context
+        )
+        if not self.waits:
+            return looked(0.0, work=False)
+        with self.screen.bar("Ingesting") as advance:
+
+            def show(status: TicketStatus) -> None:
+                advance(status.count - status.left(fetch=True), status.count)
+
+            return looked(WAIT_S, on_progress=show)
+
+    def _interrupted(self, within_s: float) -> Interrupted:
+        """Give back what the workers hold, and return what to say."""
+        from ...tools.ingest import engine_of
+
+        if self.store is not None:
+            engine_of(self.store, self.context.using()).stop(timeout_s=within_s)
+        return Interrupted(
+            "Interrupted. Nothing is lost: what was accepted for ingestion waits in the ledger and "
+            "'collection-search worker' goes on with it; to start over, run the command again.",
+            self.output.get("outcome"),
+        )
+
+    def _tell(self) -> None:
+        self._section(searched(self.output))
+        if results := self.output["results"]:
+            self.screen.line(HEADER, style="bold")
+            for scores, url in score_rows(results, width=self.screen.width):
+                self.screen.line(scores)
+                self.screen.line(url, style="dim")
+            self.screen.line()
+        self._section(ingested(self.output))
+        collection, tenant = self.given["collection_scope"], self.context.tenant_id
+        chosen = {
+            "provider": self.context.provider,
+            "model": self.context.model,
+            "embeddings": self.context.embeddings,
+            "profile": self.context.ranking_profile,
+        }
+        steps = next_steps(self.output, collection=collection, tenant=tenant, chosen=chosen)
+        self._section(steps)
+        self._section(going_live(self.output))
+
+    def _section(self, lines: Iterable[str]) -> None:
+        section = list(lines)
+        for line in [*section, ""] if section else ():
+            self.screen.line(line)

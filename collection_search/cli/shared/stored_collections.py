@@ -1,0 +1,48 @@
+"""Where a command finds what a tenant has stored."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from ...errors import InputError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from ...context import SearchContext
+    from ...contracts.collection import CollectionInfo, TenantScope
+    from ...ports import CollectionStore
+    from .terminal import Screen
+
+Name = Annotated[str, typer.Argument(metavar="NAME", help="Name of the collection.")]
+Yes = Annotated[bool, typer.Option("--yes", help="Do not ask.")]
+
+
+def stored(context: SearchContext) -> tuple[CollectionStore, str]:
+    """Return the collections and whose they are."""
+    return asyncio.run(context.storage()).collections, context.tenant()
+
+
+def found(name: str, context: SearchContext) -> tuple[CollectionStore, TenantScope]:
+    """Return where a collection is. Raises InputError when the tenant has none of that name."""
+    from ...contracts.collection import TenantScope
+
+    store, owner = stored(context)
+    names = [info.collection for info in store.collections(owner)]
+    if name not in names:
+        known = f"Known: {', '.join(names)}." if names else "It has none yet."
+        raise InputError(f"Tenant {owner!r} has no collection {name!r}. {known}")
+    return store, TenantScope(owner, name)
+
+
+def tell_empty(infos: Iterable[CollectionInfo], screen: Screen) -> None:
+    """Say which collections hold no page and wait for none: they stay, with their embedder."""
+    empty = [one for one in infos if not (one.documents or one.waiting or one.failed)]
+    if empty:
+        screen.note(
+            f"Empty: {', '.join(one.collection for one in empty)}. A collection stays until"
+            " 'collection-search collections delete NAME' drops it."
+        )

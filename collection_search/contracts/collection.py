@@ -1,0 +1,193 @@
+"""What a collection holds: documents, chunks and passages, its figures and its questions."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
+
+from pydantic import BaseModel, ConfigDict, Field
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+Vectors: TypeAlias = "NDArray[np.float32]"
+"""`(n, d)` float32, rows of unit length."""
+
+
+@dataclass(frozen=True, slots=True)
+class Embedded:
+    """Texts as an embedder placed them, with what that consumed."""
+
+    vectors: Vectors
+    """One row per text, in order."""
+    input_tokens: int | None = None
+    """None when the embedder does not say."""
+
+
+Provenance: TypeAlias = Mapping[str, Any]
+"""Where a document comes from, JSON-plain: question, query, provider, rank, scores, ids, times."""
+
+
+@dataclass(frozen=True, slots=True)
+class TenantScope:
+    """Whose collection: required by every read and write of a store."""
+
+    tenant_id: str
+    collection: str
+
+    def __post_init__(self) -> None:
+        for name, value in (("tenant_id", self.tenant_id), ("collection", self.collection)):
+            if not value.strip() or len(value) > 200 or not value.isprintable():  # noqa: PLR2004
+                raise ValueError(f"{name} needs 1 to 200 printable characters, got {value!r}")
+
+
+@dataclass(frozen=True, slots=True)
+class Document:
+    """One page of a collection, without its text."""
+
+    url: str
+    url_key: str
+    title: str
+    content_hash: str
+    """SHA-256 of the text, hexadecimal."""
+    provenance: Provenance = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Chunk:
+    """A part of a document: `text` is the document's text from `start` to `end`, in characters."""
+
+    ordinal: int
+    text: str
+    start: int
+    end: int
+    vector: NDArray[np.float32] | None = None
+    """`(d,)`, unit length; None in a collection that has no embedder."""
+
+
+@dataclass(frozen=True, slots=True)
+class StoredChunk:
+    """A chunk that a store found, with its document."""
+
+    document: Document
+    chunk: Chunk
+    score: float
+    """Order within this answer only; higher is better."""
+
+
+class Passage(BaseModel):
+    """A citable answer from a collection."""
+
+    n: int
+    """Number of the citation, from 1."""
+    url: str
+    title: str
+    text: str
+    score: float
+    """Calibrated relevance, 0-100: see `collection_search.ranking.scoring`."""
+    provenance: dict[str, Any] = Field(default_factory=dict)
+
+
+class CollectionInfo(BaseModel):
+    """A collection in figures."""
+
+    collection: str
+    documents: int
+    chunks: int
+    embedder: str | None = None
+    """Fingerprint of the embedder that filled it; None: searched by its words alone."""
+    waiting: int = 0
+    """Ledger rows not yet done, those to fetch included."""
+    failed: int = 0
+
+
+class StoredDocument(NamedTuple):
+    """A document with its chunks in order."""
+
+    document: Document
+    chunks: list[Chunk]
+
+
+class QuestionRecord(BaseModel):
+    """A question that fills a collection, so that it can be asked again."""
+
+    model_config = ConfigDict(frozen=True)
+
+    question: str
+    purpose: str = ""
+    quality_mode: str = "standard"
+    max_candidates: int = 20
+    provider: str | None = None
+    """None: the one that the settings choose."""
+    auto_ingest_top_k: int | None = None
+    auto_ingest_min_score: float | None = None
+    url_keys: list[str] = Field(default_factory=list)
+    """Pages of its last result, best first."""
+    first_asked_at: float = 0.0
+    """Unix time, set by the store, as is the next."""
+    last_asked_at: float = 0.0
+
+
+class Deleted(BaseModel):
+    """What a deletion took away."""
+
+    collections: int = 0
+    documents: int = 0
+    pages: int = 0
+    """Ledger rows."""
+    texts: int = 0
+    """Staged texts and sessions."""
+    questions: int = 0
+
+
+Filters: TypeAlias = Mapping[str, Any]
+"""Which documents a search may return; every key that is given must hold:
+
+- `is_pdf`: bool
+- `provider`, `source`, `host`, `url_key`: a text, or several of which one must fit; a host has its
+  port where the URL has one
+- `url_prefix`: a text that the URL starts with
+- `published_after`, `published_before`: ISO dates, both inclusive; pages without a date do not fit
+"""
+FILTER_KEYS: Final = (
+    "host",
+    "is_pdf",
+    "provider",
+    "published_after",
+    "published_before",
+    "source",
+    "url_key",
+    "url_prefix",
+)
+
+
+class PendingChunk(NamedTuple):
+    """A chunk that waits for its new vector."""
+
+    key: int
+    """The store's own; another chunk may get it when this one is replaced."""
+    text: str
+
+
+class PendingVectors(NamedTuple):
+    """How far the preparation of new vectors is."""
+
+    chunks: list[PendingChunk]
+    """The next ones."""
+    left: int
+    """Chunks without a new vector, these included."""
+    total: int
+
+
+def digest(row: Mapping[str, Any]) -> str:
+    """Return the SHA-256 of an exported row, but for its own `digest`.
+
+    >>> digest({"url": "u", "digest": "any"}) == digest({"url": "u"})
+    True
+    """
+    rest = {key: value for key, value in row.items() if key != "digest"}
+    return hashlib.sha256(json.dumps(rest, sort_keys=True).encode()).hexdigest()

@@ -1,0 +1,170 @@
+"""An ingestion from request to receipt: staged and accepted pages, the ledger's rows, tickets."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from .collection import Provenance, TenantScope
+    from .page import Validators
+
+RowState = Literal["waiting", "to_fetch", "working", "stored", "dead", "retired"]
+"""Life of a ledger row. `waiting`: its text is staged, any worker may claim it. `to_fetch`: a
+worker that fetches has to get the page first, or to look for a newer one. `dead`: gave up after
+the last attempt. `retired`: the page vanished, and its document with it."""
+
+PageChange = Literal["new", "changed", "unchanged", "gone"]
+"""What the last ingestion made of a page. Compared is the text that was stored before."""
+
+
+@dataclass(frozen=True, slots=True)
+class IngestionItem:
+    """One page to ingest. Without `content_ref` only its address and snippet are known."""
+
+    url: str
+    url_key: str
+    title: str
+    content_ref: str | None = None
+    provenance: Provenance = field(default_factory=dict)
+
+
+KnownPages = Literal["keep", "retry", "renew"]
+"""What a request does with pages that the ledger knows already. `keep`: those that vanished begin
+anew. `retry`: those that were given up, too. `renew`: stored ones that were fetched are looked at
+again, too."""
+
+
+@dataclass(frozen=True, slots=True)
+class IngestionRequest:
+    """Pages that go into one collection, with the ids of the run that chose them."""
+
+    scope: TenantScope
+    items: Sequence[IngestionItem]
+    question: str | None = None
+    run_id: str | None = None
+    trace_id: str | None = None
+    known: KnownPages = "retry"
+
+
+class Ticket(BaseModel):
+    """The durable receipt of a started ingestion."""
+
+    model_config = ConfigDict(frozen=True)
+
+    ticket_id: str
+    tenant_id: str
+    collection: str
+    count: int
+    """URLs that were accepted."""
+
+
+class RowStatus(BaseModel):
+    """Where one page of a ticket stands."""
+
+    url: str
+    url_key: str = ""
+    title: str
+    state: RowState
+    attempts: int = 0
+    error: str | None = None
+    """Of the last attempt; why the row was postponed; why the page was retired."""
+    change: PageChange | None = None
+    """None before the page was stored or retired, and while it is refreshed."""
+
+
+class TicketStatus(BaseModel):
+    """Where a ticket stands. The five counts add up to `count`."""
+
+    ticket_id: str
+    collection: str
+    count: int
+    stored: int = 0
+    pending: int = 0
+    """Rows that any worker will still take or is working on."""
+    to_fetch: int = 0
+    """Rows that wait for a worker that fetches."""
+    failed: int = 0
+    retired: int = 0
+    rows: list[RowStatus] = Field(default_factory=list)
+
+    def left(self, *, fetch: bool = False) -> int:
+        """Return how many rows workers have still to do, with or without those to be fetched."""
+        return self.pending + (self.to_fetch if fetch else 0)
+
+    @property
+    def settled(self) -> bool:
+        """True when workers that do not fetch have nothing left to do for this ticket."""
+        return self.left() == 0
+
+
+class DeadLetter(BaseModel):
+    """A page that was given up, and why."""
+
+    collection: str
+    url: str
+    url_key: str
+    title: str
+    attempts: int
+    error: str
+    failed_at: float
+    """Unix time."""
+
+
+@dataclass(frozen=True, slots=True)
+class Claim:
+    """A ledger row in one worker's hands; `fence` proves it when the work is finished."""
+
+    row_id: int
+    scope: TenantScope
+    url: str
+    url_key: str
+    title: str
+    content_ref: str | None
+    provenance: Provenance
+    attempts: int
+    fence: int
+    validators: Validators
+    """For a conditional request; empty unless the page is stored as it was fetched."""
+    content_hash: str | None = None
+    """SHA-256 of the stored page's bytes; None unless it was fetched."""
+    text_hash: str | None = None
+    """`Document.content_hash` of what is stored for the page now; None when nothing is."""
+    is_refresh: bool = False
+    """The page is to be fetched again; what is stored stays readable until it is replaced."""
+
+
+@dataclass(frozen=True, slots=True)
+class Fetched:
+    """A page as it was fetched, without its bytes."""
+
+    final_url: str
+    """After all redirects."""
+    canonical_url: str | None
+    validators: Validators
+    body_hash: str
+    """SHA-256 of the decoded bytes, hexadecimal."""
+    fetched_at: float
+    """Unix time."""
+    status: int
+    kind: str
+    """What the bytes are: `html`, `pdf`, `text` ..."""
+
+
+class StagedSession(BaseModel):
+    """Candidates that were acquired and can be ingested later."""
+
+    model_config = ConfigDict(frozen=True)
+
+    session_id: str
+    collection: str
+    created_at: float
+    """Unix time."""
+    facts: dict[str, Any] = Field(default_factory=dict)
+    """JSON-plain: source, mode, query, ids of the run ..."""
+    candidates: list[dict[str, Any]] = Field(default_factory=list)
+    """JSON-plain, best first; `content_ref` names the staged text where there is one."""

@@ -1,0 +1,134 @@
+"""What the graphs take: validated before anything is planned."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, JsonValue, model_validator
+
+from .search import Identifier, Name, NormalizedQuery, NormalizedUrl
+
+
+class GraphInput(BaseModel):
+    """Validated input of the collection search graph."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    question: NormalizedQuery = Field(
+        min_length=1,
+        max_length=2000,
+        description="What you want to know.",
+        examples=["How do I cancel an asyncio task after a timeout?"],
+    )
+    collection_scope: Name = Field(
+        description="The collection that the pages go into.", examples=["software_docs"]
+    )
+    quality_mode: Literal["standard", "premium"] = Field(
+        default="standard",
+        description="premium: five queries, deep search where the provider has it, more results.",
+    )
+    max_candidates: int = Field(
+        default=20, ge=5, le=40, description="How many ranked results to return."
+    )
+    purpose: Identifier = Field(
+        description="What the search is for.", examples=["collection_search"]
+    )
+    auto_ingest: bool = Field(
+        default=False, description="Ingest the best results without asking a person."
+    )
+    auto_ingest_top_k: int = Field(
+        default=10, ge=1, le=20, description="How many results are ingested at most."
+    )
+    auto_ingest_min_score: float = Field(
+        default=60.0,
+        ge=0,
+        le=100,
+        description="Score that a result needs; 50 is tried when fewer than three reach it.",
+    )
+
+
+class PreselectedResult(BaseModel):
+    """A page that somebody chose already; a ranked result or a URL alone will do."""
+
+    model_config = ConfigDict(frozen=True)
+
+    url: NormalizedUrl
+    title: str = ""
+    snippet: str = ""
+    content_ref: str | None = Field(default=None, description="The page's text, if it is staged.")
+    provenance: dict[str, JsonValue] = Field(
+        default_factory=dict, description="Why the page was chosen: kept with the document."
+    )
+
+    @model_validator(mode="before")
+    @classmethod
+    def _from_parts(cls, given: Any) -> Any:
+        """Take a URL alone, and what a result says of itself for its provenance."""
+        if isinstance(given, str):
+            return {"url": given}
+        if not isinstance(given, Mapping):
+            return given
+        said = {name: given[name] for name in _SAID if given.get(name) is not None}
+        return {**given, "provenance": {**said, **(given.get("provenance") or {})}}
+
+
+_SAID = (
+    "query",
+    "provider",
+    "source",
+    "published_date",
+    "embedding_rank_score",
+    "embedding_similarity",
+    "heuristic_score",
+)
+
+
+class IngestionInput(BaseModel):
+    """Validated input of the universal ingestion graph."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    source: Literal["search", "preselected"] | None = Field(
+        default=None, description="Where the pages come from; none for a staged session."
+    )
+    mode: Literal["acquire_only", "acquire_and_ingest"] = Field(
+        default="acquire_and_ingest",
+        description="acquire_only stages the pages; they can be ingested later.",
+    )
+    collection_scope: Name = Field(description="The collection that the pages go into.")
+    query: NormalizedQuery | None = Field(
+        default=None, min_length=1, max_length=2000, description="What to search the web for."
+    )
+    preselected_results: list[PreselectedResult] = Field(default_factory=list, max_length=1000)
+    session_id: Identifier | None = Field(
+        default=None, description="A staged session that is to be ingested now."
+    )
+    max_results: int = Field(
+        default=10, ge=1, le=40, description="Results to search for, and pages of top_k."
+    )
+    min_snippet_chars: int = Field(
+        default=40,
+        ge=0,
+        le=10_000,
+        description="Found pages without a text need a snippet as long as that.",
+    )
+    selection: Literal["top_k", "all"] | None = Field(
+        default=None, description="By default top_k of what was found, all of what was preselected."
+    )
+
+    @model_validator(mode="after")
+    def _is_one_thing(self) -> IngestionInput:
+        if self.session_id is not None:
+            if self.source or self.query or self.preselected_results:
+                raise ValueError("session_id stands alone: the session has its pages")
+            if self.mode != "acquire_and_ingest":
+                raise ValueError("session_id needs the mode acquire_and_ingest")
+            return self
+        if self.source is None:
+            raise ValueError("give a source, or the session_id of staged pages")
+        if self.source == "search" and (self.query is None or self.preselected_results):
+            raise ValueError("source search needs a query, and no preselected_results")
+        if self.source == "preselected" and (not self.preselected_results or self.query):
+            raise ValueError("source preselected needs preselected_results, and no query")
+        return self

@@ -1,0 +1,166 @@
+"""What may be asked of a search besides its words, and what was made of each wish."""
+
+from __future__ import annotations
+
+import re
+from datetime import UTC, date, datetime, timedelta
+from typing import Annotated, Any, Final, Literal
+
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, StringConstraints
+from pydantic.alias_generators import to_camel
+
+from ..errors import InvalidUrlError
+from ..text.urls import normalize_url
+
+OptionName = Literal[
+    "max_results",
+    "search_depth",
+    "include_domains",
+    "exclude_domains",
+    "topic",
+    "include_content",
+    "freshness",
+    "language",
+    "country",
+]
+Applied = Literal["native", "emulated", "post_filtered", "unsupported"]
+"""`native`: the provider did it. `emulated`: by query operators, another of its endpoints or order.
+`post_filtered`: results that do not fit were dropped. `unsupported`: nothing was done."""
+
+MAX_DOMAINS: Final = 100
+_DAYS: Final = {"day": 1, "week": 7, "month": 30, "year": 365}
+_RANGE: Final = re.compile(r"(\d{4}-\d\d-\d\d)\.\.(\d{4}-\d\d-\d\d)?")
+
+
+def _fresh(value: str) -> str:
+    value = value.strip().lower()
+    if value in _DAYS:
+        return value
+    match, last = _RANGE.fullmatch(value), None
+    try:
+        first = date.fromisoformat(match[1]) if match else None
+        last = date.fromisoformat(match[2]) if match and match[2] else None
+    except ValueError:
+        first = None
+    if first is None or (last is not None and last < first):
+        raise ValueError(
+            "write day, week, month, year, or a range of days such as 2026-01-01..2026-03-31"
+        )
+    return value
+
+
+def _domain(value: str) -> str:
+    """Return the domain in small letters and as A-labels.
+
+    >>> _domain(" Bücher.example "), _domain("https://docs.python.org/")
+    ('xn--bcher-kva.example', 'docs.python.org')
+    """
+    bare = value.strip().removeprefix("*.")
+    try:
+        host, _, rest = normalize_url(f"https://{bare.rpartition('://')[2]}")[8:].partition("/")
+    except InvalidUrlError as error:
+        raise ValueError(f"{value!r} is no domain; write one such as example.com") from error
+    if rest or ":" in host or "." not in host:
+        raise ValueError(f"{value!r} is no domain; write one such as example.com")
+    return host.rstrip(".")
+
+
+Domain = Annotated[str, AfterValidator(_domain)]
+Freshness = Annotated[str, AfterValidator(_fresh)]
+
+
+class SearchOptions(BaseModel):
+    """Wishes for one search; what is left out is the provider's or the worker's usual.
+
+    Names are accepted in camel case too, as in the service contract.
+    """
+
+    model_config = ConfigDict(
+        frozen=True, extra="forbid", alias_generator=to_camel, populate_by_name=True
+    )
+
+    max_results: int | None = Field(default=None, ge=1, le=100)
+    search_depth: Literal["basic", "deep"] | None = None
+    """`deep`: more and longer content, at a higher price where the provider has it."""
+    include_domains: tuple[Domain, ...] = Field(default=(), max_length=MAX_DOMAINS)
+    exclude_domains: tuple[Domain, ...] = Field(default=(), max_length=MAX_DOMAINS)
+    domain_mode: Literal["prefer", "restrict"] = "prefer"
+    """Whether `include_domains` come first or nothing else comes at all."""
+    topic: Literal["general", "news"] | None = None
+    include_content: bool | None = None
+    """Whether the page's text is wanted."""
+    freshness: Freshness | None = None
+    """day, week, month (30 days), year, or days `from..to`, both included, the end may be open."""
+    language: Annotated[str, StringConstraints(to_lower=True, pattern="^[A-Za-z]{2}$")] | None = (
+        None
+    )
+    """ISO 639-1, such as de."""
+    country: Annotated[str, StringConstraints(to_upper=True, pattern="^[A-Za-z]{2}$")] | None = None
+    """ISO 3166-1, such as DE."""
+
+    @property
+    def restricts(self) -> bool:
+        """Whether nothing but `include_domains` is wanted."""
+        return bool(self.include_domains) and self.domain_mode == "restrict"
+
+    def published(self, today: date) -> tuple[date | None, date | None]:
+        """Return the first and the last day of the wished freshness, None where it is open.
+
+        >>> SearchOptions(freshness="week").published(date(2026, 11, 21))
+        (datetime.date(2026, 11, 14), None)
+        """
+        if self.freshness is None:
+            return None, None
+        if days := _DAYS.get(self.freshness):
+            return today - timedelta(days=days), None
+        first, _, last = self.freshness.partition("..")
+        return date.fromisoformat(first), date.fromisoformat(last) if last else None
+
+    def idle(self) -> dict[str, Any]:
+        """Return the wishes that were written down and need nothing done, as plain values.
+
+        >>> SearchOptions(topic="general", max_results=3).idle()
+        {'topic': 'general'}
+        """
+        return {
+            name: value
+            for name in _NAMES
+            if name in self.model_fields_set
+            and (value := getattr(self, name)) in _USUAL
+            and value not in _UNSAID
+        }
+
+    def asked(self) -> dict[OptionName, Any]:
+        """Return the wishes that change something, as plain values.
+
+        >>> SearchOptions(topic="general", include_domains=("a.org",)).asked()
+        {'include_domains': ['a.org']}
+        """
+        return {
+            name: list(value) if isinstance(value, tuple) else value
+            for name in _NAMES
+            if (value := getattr(self, name)) not in _USUAL
+        }
+
+
+_NAMES: Final[tuple[OptionName, ...]] = OptionName.__args__  # type: ignore[attr-defined]
+_UNSAID: Final = (None, ())
+_USUAL: Final = (*_UNSAID, False, "basic", "general")
+
+
+def utc_today() -> date:
+    """Return the day in UTC, as the dates of results are."""
+    return datetime.now(UTC).date()
+
+
+NO_OPTIONS: Final = SearchOptions()
+"""Nothing wished."""
+
+
+def in_domains(host: str, domains: tuple[str, ...]) -> bool:
+    """Return whether the host is one of the domains or below one; a look-alike is not.
+
+    >>> in_domains("docs.python.org", ("python.org",)), in_domains("notpython.org", ("python.org",))
+    (True, False)
+    """
+    return any(host == domain or host.endswith(f".{domain}") for domain in domains)

@@ -1,0 +1,227 @@
+"""What calls cost, by the dated list prices of `prices.toml`, and how much a run may spend.
+
+Amounts are US dollars. None means that the price is not known: nothing is ever guessed.
+"""
+
+from __future__ import annotations
+
+import re
+import threading
+import tomllib
+from decimal import Decimal
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final, Literal
+
+from ..errors import CostLimitReached, InputError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from datetime import date
+
+PriceKind = Literal["chat", "embedding", "search"]
+
+CHARS_PER_TOKEN: Final = 3
+"""Fewer than most texts have: what a text will cost is rather told too high."""
+PLAN_TOKENS: Final = (60, 300)
+"""Output of a model that plans queries, from and to."""
+THOUGHT_TOKENS: Final = 4_000
+"""What a model that thinks first may write beyond that."""
+
+MOST_USD: Final = 1e9
+"""What is told to cost more is an error."""
+
+_MILLION: Final = Decimal(1_000_000)
+_THOUSAND: Final = Decimal(1_000)
+_SNAPSHOT = re.compile(r"-\d{4}-\d{2}-\d{2}$")
+_DIMENSIONS = re.compile(r"@\d+$")
+
+PRICES: Final[dict[str, dict[str, dict[str, Any]]]] = tomllib.loads(
+    Path(__file__).with_name("prices.toml").read_text("utf-8"), parse_float=Decimal
+)
+"""The price table; read once on import, so that no run waits for a file."""
+
+
+def chat_cost(model: str, input_tokens: int | None, output_tokens: int | None) -> float | None:
+    """Return what a chat call cost.
+
+    >>> chat_cost("gpt-4o-mini-2024-07-18", 1_000, 100)
+    0.00021
+    >>> chat_cost("a-model-of-my-own", 1_000, 100) is None
+    True
+    """
+    price = _price("chat", model)
+    if price is None or input_tokens is None or output_tokens is None:
+        return None
+    return float(
+        input_tokens * price["input_per_million_tokens"] / _MILLION
+        + output_tokens * price["output_per_million_tokens"] / _MILLION
+    )
+
+
+def embedding_cost(model: str, input_tokens: int | None) -> float | None:
+    """Return what an embedding call cost; `model` may be an embedder's fingerprint.
+
+    What is free costs nothing however many tokens it took.
+
+    >>> embedding_cost("openai:text-embedding-3-small@512", 2_612), embedding_cost("lexical", None)
+    (5.224e-05, 0.0)
+    """
+    price = _price("embedding", _embedding_name(model))
+    if price is None or (input_tokens is None and price["per_million_tokens"]):
+        return None
+    return float((input_tokens or 0) * price["per_million_tokens"] / _MILLION)
+
+
+def search_cost(provider: str, units: float) -> float | None:
+    """Return what that many units of the list price cost: usually one is billed per request.
+
+    >>> search_cost("tavily", 4), search_cost("offline", 4)
+    (0.032, 0.0)
+    """
+    price = _price("search", provider)
+    if price is None:
+        return None
+    return float(Decimal(str(units)) * price["per_thousand_requests"] / _THOUSAND)
+
+
+def usd(value: Any) -> float | None:
+    """Return a plain amount of money as others tell it, None for everything else.
+
+    >>> usd(0.007), usd(0), usd(-1), usd(float("nan")), usd(10**400), usd("7")
+    (0.007, 0.0, None, None, None, None)
+    """
+    is_number = isinstance(value, int | float) and not isinstance(value, bool)
+    return float(value) if is_number and 0 <= value <= MOST_USD else None
+
+
+def total_cost(costs: Iterable[float]) -> float:
+    """Return the sum, exact to the last digit.
+
+    >>> total_cost([0.1, 0.2])
+    0.3
+    """
+    return float(sum(map(_exact, costs), Decimal(0)))
+
+
+def tokens_in(texts: Iterable[str]) -> int:
+    """Return how many tokens the texts have at most, by their characters.
+
+    >>> tokens_in(["How do tasks end?", "\u65e5\u672c\u8a9e"])
+    9
+    """
+    plain = other = 0
+    for text in texts:
+        ascii_chars = len(text.encode("ascii", "ignore"))
+        plain += ascii_chars
+        other += len(text) - ascii_chars
+    return -(-plain // CHARS_PER_TOKEN) + other
+
+
+def plan_tokens(model: str) -> tuple[int, int]:
+    """Return how many tokens the model writes for a plan, from and to.
+
+    >>> plan_tokens("gpt-4o-mini"), plan_tokens("gpt-5-nano")
+    ((60, 300), (60, 4300))
+    """
+    least, most = PLAN_TOKENS
+    thinks = (_price("chat", model) or {}).get("thinks", False)
+    return least, most + (THOUGHT_TOKENS if thinks else 0)
+
+
+def priced_on(kind: PriceKind, name: str) -> date | None:
+    """Return the day on which the price was read, None where there is none."""
+    price = _price(kind, _embedding_name(name) if kind == "embedding" else name)
+    return None if price is None else price["seen"]
+
+
+class RunBudget:
+    """What a run may still spend, for all of its calls that are under way together.
+
+    `limit_usd` None is no limit. Safe for threads; sums are exact.
+
+    >>> budget = RunBudget(0.02)
+    >>> budget.reserve(0.008), budget.reserve(0.008), budget.settle(0.008, 0.0)
+    (None, None, None)
+    >>> budget.spent_usd
+    0.008
+    """
+
+    def __init__(self, limit_usd: float | None, spent_usd: float = 0.0) -> None:
+        self.limit_usd = limit_usd
+        self.is_reached = False
+        """True once a call was refused."""
+        self.has_unknown = False
+        """True once a call was allowed whose price is not known: a limit did not count it."""
+        self._limit = None if limit_usd is None else _exact(limit_usd)
+        self._spent = _exact(spent_usd)
+        self._lock = threading.Lock()
+
+    @property
+    def spent_usd(self) -> float:
+        """What was spent, and is set aside for calls that are under way."""
+        return float(self._spent)
+
+    def reserve(self, price_usd: float | None) -> None:
+        """Set the price of a call aside before it is made; None, an unknown one, always passes.
+
+        Raises CostLimitReached, and sets nothing aside, where the call could pass the limit, and
+        InputError for what is no amount.
+        """
+        with self._lock:
+            if price_usd is None:
+                self.has_unknown = True
+                return
+            price = _amount(price_usd)
+            if self._limit is not None and price and self._spent + price > self._limit:
+                self.is_reached = True
+                raise CostLimitReached(
+                    f"The ceiling of {dollars(self._limit)} does not allow a call of about"
+                    f" {dollars(float(f'{price:.2g}'))} after {dollars(self._spent)}:"
+                    " raise max_cost_usd, in the command --max-cost."
+                )
+            self._spent += price
+
+    def settle(self, reserved: float | None, actual: float | None) -> None:
+        """Replace what was set aside by what the call cost; None: it may have cost all of that.
+
+        Raises InputError, and leaves it set aside, for what is no amount.
+        """
+        with self._lock:
+            if actual is not None:
+                self._spent += _amount(actual) - _amount(reserved or 0.0)
+
+
+def dollars(amount: float | Decimal) -> str:
+    """Return the amount for people, with as many digits as it needs, at least cents.
+
+    >>> dollars(0.5), dollars(3e-07), dollars(0.00021), dollars(Decimal("12"))
+    ('$0.50', '$0.0000003', '$0.00021', '$12.00')
+    """
+    exact = amount if isinstance(amount, Decimal) else _exact(amount)
+    whole, _, cents = f"{exact.normalize():f}".partition(".")
+    return f"${whole}.{cents:0<2}"
+
+
+def _amount(given: float) -> Decimal:
+    if usd(given) is None:
+        raise InputError(f"A cost must be an amount from 0 to {MOST_USD:.0f}, got {given!r}.")
+    return _exact(given)
+
+
+def _exact(amount: float) -> Decimal:
+    return Decimal(repr(amount))
+
+
+def _embedding_name(model: str) -> str:
+    """Return the name of an embedder in the price table; `model` may be a fingerprint."""
+    vendor, _, _ = model.partition(":")
+    return vendor if vendor == "local" else _DIMENSIONS.sub("", model)
+
+
+def _price(kind: PriceKind, name: str) -> dict[str, Any] | None:
+    """Return the price of a model or provider; a dated snapshot costs what its model costs.
+
+    A longer name is otherwise another product: `gpt-4o-mini-tts` is no `gpt-4o-mini`.
+    """
+    table, plain = PRICES[kind], name.removeprefix("openai:")
+    return table.get(plain) or table.get(_SNAPSHOT.sub("", plain))

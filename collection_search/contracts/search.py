@@ -1,0 +1,171 @@
+"""What crosses the border of the package when it searches: contexts, results, outcomes."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias
+
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    ConfigDict,
+    Field,
+    StringConstraints,
+    model_validator,
+)
+
+from ..text.clean import normalize_query
+from ..text.urls import normalize_url
+
+if TYPE_CHECKING:
+    from .options import Applied
+
+Identifier = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, max_length=200)]
+"""An id of a tenant, a run, a trace: 1 to 200 characters."""
+
+
+def _printable(text: str) -> str:
+    if not text.isprintable():
+        raise ValueError("only printable characters are allowed")
+    return text
+
+
+Name = Annotated[Identifier, AfterValidator(_printable)]
+"""Name of a tenant or a collection: 1 to 200 printable characters."""
+
+NormalizedQuery = Annotated[str, AfterValidator(normalize_query)]
+NormalizedUrl = Annotated[str, AfterValidator(normalize_url)]
+
+
+class ScopeContext(BaseModel):
+    """Who asks, and in which run: the ids that every span, row and outcome carries."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    tenant_id: Name
+    trace_id: Identifier
+    invocation_id: Identifier
+    run_id: Identifier | None = None
+    ingestion_run_id: Identifier | None = None
+
+    @model_validator(mode="after")
+    def _has_a_run(self) -> ScopeContext:
+        if self.run_id is None and self.ingestion_run_id is None:
+            raise ValueError("give run_id, ingestion_run_id or both")
+        return self
+
+
+class BusinessContext(BaseModel):
+    """What the run is for, in the caller's own terms."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    workflow_id: Identifier | None = None
+    case_id: Identifier | None = None
+
+
+class ToolMetadata(BaseModel):
+    """Facts about one tool call."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    worker_call_id: Identifier = Field(default_factory=lambda: f"call-{uuid.uuid4().hex}")
+    """Generated when the caller gives none."""
+
+
+class ToolContext(BaseModel):
+    """Run-time metadata of one tool call; a caller who builds it himself must give every id."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    scope: ScopeContext
+    business: BusinessContext = Field(default_factory=BusinessContext)
+    metadata: ToolMetadata = Field(default_factory=ToolMetadata)
+
+
+class WebSearchInput(BaseModel):
+    """A search query, cleaned: see `collection_search.text.clean.normalize_query`."""
+
+    model_config = ConfigDict(frozen=True)
+
+    query: NormalizedQuery = Field(min_length=1, description="What to search the web for.")
+
+
+class SearchResult(BaseModel):
+    """One page that a search found.
+
+    The six specified fields are what `model_dump` gives; the rest travels with the object only,
+    so that a page's text never slips into a state, a log or a span.
+    """
+
+    url: NormalizedUrl
+    """Normal form without tracking parameters: `collection_search.text.urls.normalize_url`."""
+    title: str = Field(min_length=1)
+    snippet: str = Field(min_length=1)
+    source: str
+    """Name of the provider, or the site where the provider names it."""
+    score: float | None = None
+    """The provider's own relevance, 0-1 where its scale is known."""
+    is_pdf: bool = False
+
+    content: str | None = Field(default=None, exclude=True, repr=False)
+    """The page's text where the provider delivers it."""
+    content_type: str | None = Field(default=None, exclude=True, repr=False)
+    published_date: str | None = Field(default=None, exclude=True, repr=False)
+
+
+class ToolOutcome(BaseModel):
+    """How a tool call ended: `meta` carries ids, counts, latency and the cause of a failure."""
+
+    decision: Literal["ok", "error"]
+    rationale: str
+    meta: dict[str, Any] = Field(default_factory=dict)
+
+
+class WebSearchResponse(BaseModel):
+    """The results of one search, valid and without duplicates, and how the call ended."""
+
+    results: list[SearchResult] = Field(default_factory=list)
+    outcome: ToolOutcome
+
+
+RawSearchResult: TypeAlias = Mapping[str, Any]
+"""One row as the provider sent it."""
+
+
+@dataclass(slots=True)
+class ProviderSearchResult:
+    """One row of a provider's answer, mapped but not yet validated."""
+
+    url: str
+    title: str
+    snippet: str
+    source: str
+    score: float | None = None
+    content_type: str | None = None
+    content: str | None = None
+    published_date: str | None = None
+
+
+@dataclass(slots=True)
+class SearchAdapterResponse:
+    """What a search adapter returns for one query."""
+
+    results: Sequence[ProviderSearchResult]
+    status_code: int
+    raw_results: Sequence[RawSearchResult] = ()
+    quota_remaining: int | None = None
+    request_count: int = 1
+    """Requests that were made: one per page of results."""
+    credits: float | None = None
+    """Units of the list price, where a request may cost several; None: one per request."""
+    cost_usd: float | None = None
+    """What the provider says it cost, 0 in a free mode; None: by the list price of its requests."""
+    notices: Sequence[str] = ()
+    """What a person should know about the answer, such as a missing page or an end date."""
+    applied: Mapping[str, Applied] = field(default_factory=dict)
+    """What was made of the options, by name; one that is missing was not looked at."""
+    complete: bool = True
+    """False where a part of it failed, such as a page: it is then not kept for a repeated query."""

@@ -1,0 +1,134 @@
+"""Search queries without a model, and the cleaning of those that a model proposes.
+
+Web engines take 400 characters and 50 words at most; longer queries are cut at a word.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Final
+
+from ..errors import InvalidQueryError
+from ..ranking.lexicon import language_of, terms
+from ..text.clean import normalize_query
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from ..ranking.lexicon import Language
+
+MIN_QUERIES: Final = 3
+MAX_QUERIES: Final = 5
+MAX_CHARS: Final = 400
+MAX_WORDS: Final = 50
+
+_KEY_WORDS: Final = 12
+_PURPOSE_WORDS: Final = 4
+_PURPOSE_CHARS: Final = 100
+
+_FORMS: Final = {
+    "en": ("documentation", "guide", "examples", "reference", "tutorial"),
+    "de": ("Dokumentation", "Anleitung", "Beispiele", "Referenz", "Einführung"),
+}
+"""Kinds of pages that are worth keeping, by language of the question."""
+
+_SAYS_NOTHING: Final = frozenset({
+    "answer", "ask", "collection", "collections", "default", "demo", "general", "ingest",
+    "ingestion", "none", "purpose", "query", "question", "research", "run", "search", "test",
+    "testing", "web",
+})  # fmt: skip
+"""Words of a purpose that name the machinery, not the subject."""
+
+_EDGES: Final = " \t\n\"'`,;!?…„“”‚‘’«»"  # noqa: RUF001 - typographic quotation marks
+_ENGINE_COMMANDS = re.compile(
+    r"\A(?:(?:!\S*|:[a-z]{2,3}(?:[-_][a-z]{2,4})?|<\d+)(?:\s+|$))+", re.IGNORECASE
+)
+"""SearXNG reads leading `!engine`, `:language` and `<seconds` as commands."""
+
+
+def fallback_queries(question: str, *, purpose: str, count: int = MIN_QUERIES) -> list[str]:
+    """Return `count` (1 to 5) different queries made from the question, always the same.
+
+    The question itself, its key words, these with the purpose where it says something, and with
+    kinds of pages such as a documentation or a guide, in the language of the question.
+
+    >>> fallback_queries("How do I cancel an asyncio task?", purpose="collection_search")
+    ['How do I cancel an asyncio task?', 'cancel asyncio task', 'cancel asyncio task documentation']
+    """
+    return _different(_variants(question, purpose))[:count]
+
+
+def complete_queries(
+    proposed: Iterable[object],
+    question: str,
+    *,
+    purpose: str,
+    minimum: int = MIN_QUERIES,
+    maximum: int = MAX_QUERIES,
+) -> list[str]:
+    """Return `minimum` to `maximum` (at most 5) queries: the usable proposals, then our own.
+
+    What is no text, no query or a repetition is dropped, and so are commands to a search engine.
+
+    >>> complete_queries(["!g asyncio  cancel", "Asyncio cancel", 7], "asyncio", purpose="search")
+    ['asyncio cancel', 'asyncio', 'asyncio documentation']
+    """
+    queries = _different(text for text in proposed if isinstance(text, str))
+    usable = _different(_ENGINE_COMMANDS.sub("", query) for query in queries)
+    if len(usable) >= minimum:
+        return usable[:maximum]
+    own = fallback_queries(question, purpose=purpose, count=minimum)
+    return _different([*usable, *own])[:minimum]
+
+
+def _variants(question: str, purpose: str) -> Iterator[str]:
+    yield question
+    key = _key_words(question) or question
+    yield key
+    if aim := _aim(purpose):
+        yield _joined(key, aim)
+    present = {word.casefold() for word in question.split()}
+    for form in sorted(_FORMS[language_of(question)], key=lambda form: form.casefold() in present):
+        yield _joined(key, form)
+
+
+def _key_words(question: str) -> str:
+    """Return the words that carry the question, as they are written there."""
+    words = (word.strip(_EDGES).rstrip(".:") for word in question.split())
+    return " ".join(_telling(words, language_of(question))[:_KEY_WORDS])
+
+
+def _aim(purpose: str) -> str:
+    """Return what a purpose such as `security_audit` adds to a query, or nothing."""
+    text = re.sub(r"[\W_]+", " ", purpose)
+    subject = [word for word in text.split() if word.casefold() not in _SAYS_NOTHING]
+    return _cut(" ".join(_telling(subject, language_of(text))), _PURPOSE_CHARS, _PURPOSE_WORDS)
+
+
+def _telling(words: Iterable[str], language: Language) -> list[str]:
+    return [word for word in words if terms(word, language)]
+
+
+def _joined(key: str, addition: str) -> str:
+    """Return both, the key cut so that the addition stays whole."""
+    room = MAX_CHARS - len(addition) - 1
+    return f"{_cut(key, room, MAX_WORDS - len(addition.split()))} {addition}"
+
+
+def _different(texts: Iterable[str]) -> list[str]:
+    """Return the valid ones as queries, each once, whatever its case."""
+    queries: dict[str, str] = {}
+    for text in texts:
+        try:
+            query = normalize_query(_cut(normalize_query(text), MAX_CHARS, MAX_WORDS))
+        except InvalidQueryError:
+            continue
+        queries.setdefault(query.casefold(), query)
+    return list(queries.values())
+
+
+def _cut(text: str, chars: int, words: int) -> str:
+    kept = text.split()[:words]
+    while len(kept) > 1 and len(" ".join(kept)) > chars:
+        kept.pop()
+    return " ".join(kept)[:chars]

@@ -1,0 +1,267 @@
+"""Where a model's similarities lie: measured once on the built-in anchors, then remembered.
+
+A model is known by its fingerprint. Its medians stay in memory and, for other processes, in a
+small file of the data folder.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import json
+import logging
+import math
+import statistics
+import time
+import uuid
+from contextlib import suppress
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias
+
+import numpy as np
+
+from ..contracts.collection import Embedded
+from ..contracts.prices import embedding_cost
+from ..errors import ModelError
+from ..runtime.concurrency import offload
+from ..text.redaction import loggable, told
+from .anchors import anchors, anchors_version
+from .scoring import DENSE, LEXICAL, Calibration
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from ..contracts.collection import Vectors
+    from ..ports import Embedder
+
+logger = logging.getLogger(__name__)
+
+FOLDER: Final = "calibrations"
+MIN_DISTANCE: Final = 0.02
+"""Medians nearer to each other than this tell nothing apart."""
+
+PART: Final = 32
+"""Texts of one request where the model does not take all of them."""
+FAILED_FOR_S: Final = 300.0
+"""How long nobody asks again after a failure."""
+
+_MAX_WARNED: Final = 64
+_Model: TypeAlias = tuple[Path, str]
+"""Data folder and fingerprint."""
+
+
+class Medians(NamedTuple):
+    """A model's median cosines of unrelated and of related pairs."""
+
+    unrelated: float
+    related: float
+
+    @property
+    def tell_apart(self) -> bool:
+        """True when related pairs lie clearly higher."""
+        distance = self.related - self.unrelated
+        return math.isfinite(distance) and distance > MIN_DISTANCE
+
+
+class _Failure(NamedTuple):
+    until: float
+    cause: str
+
+
+_known: dict[_Model, Medians] = {}
+_failed: dict[_Model, _Failure] = {}
+_warned: set[str] = set()
+_flights: dict[tuple[asyncio.AbstractEventLoop, _Model], asyncio.Task[Calibration]] = {}
+
+
+async def calibration_of(
+    embedder: Embedder, *, folder: Path, clock: Callable[[], float] = time.monotonic
+) -> Calibration:
+    """Return the calibration of the embedder; `folder` is the settings' data folder.
+
+    The first time the anchors are embedded, however many ask at once: in one request, and in parts
+    where that fails. Raises ModelError when both failed, after which a retry may help once
+    `FAILED_FOR_S` seconds of `clock` are over, and when the model does not tell related from
+    unrelated texts.
+    """
+    return await asyncio.shield(begun(embedder, folder=folder, clock=clock))
+
+
+def begun(
+    embedder: Embedder, *, folder: Path, clock: Callable[[], float] = time.monotonic
+) -> asyncio.Future[Calibration]:
+    """Return what `calibration_of` will give, already under way, so that other work can go on.
+
+    Wait for it by `settled`, or leave it alone: it goes on for whoever asks next.
+    """
+    loop, model = asyncio.get_running_loop(), (folder, embedder.fingerprint)
+    if medians := _known.get(model):
+        return _done(loop.create_future(), embedder, medians)
+    flight = loop, model
+    if flight not in _flights:
+        if (failure := _failed.get(model)) and clock() < failure.until:
+            return _failing(loop.create_future(), ModelError(failure.cause))
+        task = _flights[flight] = loop.create_task(_calibrated(embedder, folder, clock))
+        task.add_done_callback(lambda done: _landed(flight, done))
+    return _flights[flight]
+
+
+async def settled(under_way: asyncio.Future[Calibration]) -> Calibration:
+    """Return the calibration; where it cannot be had `LEXICAL`, with a warning, once per cause."""
+    try:
+        return await asyncio.shield(under_way)
+    except ModelError as error:
+        if (cause := str(error)) not in _warned:
+            if len(_warned) >= _MAX_WARNED:
+                _warned.clear()
+            _warned.add(cause)
+            logger.warning("words are compared instead: %s", cause, exc_info=loggable(error))
+        return LEXICAL
+
+
+def anchor_texts() -> list[str]:
+    """Return what is embedded: per language the questions, then their pages."""
+    return [
+        text
+        for each in anchors().values()
+        for text in (*(anchor.question for anchor in each), *(anchor.page for anchor in each))
+    ]
+
+
+def medians_of(vectors: Vectors) -> Medians:
+    """Return the medians, given the vectors of `anchor_texts`: means over the languages.
+
+    Each language counts by its own, since a model may place the texts of one nearer together.
+    Raises ModelError for vectors of other texts, or such that hold no numbers.
+    """
+    expected = 2 * sum(map(len, anchors().values()))
+    if len(vectors) != expected or not np.isfinite(vectors).all():
+        raise ModelError(f"{expected} sound vectors were expected, not these {len(vectors)}.")
+    found, start = [], 0
+    for size in map(len, anchors().values()):
+        questions, pages = np.split(vectors[start : start + 2 * size], 2)
+        cosines, own = questions @ pages.T, np.eye(size, dtype=bool)
+        found.append((float(np.median(cosines[~own])), float(np.median(cosines[own]))))
+        start += 2 * size
+    unrelated, related = map(statistics.fmean, zip(*found, strict=True))
+    return Medians(round(unrelated, 4), round(related, 4))
+
+
+async def _calibrated(embedder: Embedder, folder: Path, clock: Callable[[], float]) -> Calibration:
+    name = embedder.fingerprint
+    path = folder / FOLDER / f"{hashlib.sha256(name.encode()).hexdigest()[:16]}.json"
+    medians = await offload(_read, path, name)
+    if medians is None:
+        try:
+            medians = await _measured(embedder)
+        except ModelError as error:
+            _failed[folder, name] = _Failure(clock() + FAILED_FOR_S, str(error))
+            raise
+        if medians.tell_apart:
+            await offload(_write, path, name, medians)
+    _known[folder, name] = medians
+    _failed.pop((folder, name), None)
+    return _calibration(embedder, medians)
+
+
+async def _measured(embedder: Embedder) -> Medians:
+    texts = await offload(anchor_texts)
+    try:
+        try:
+            embedded = await embedder.embed(texts)
+            medians = medians_of(embedded.vectors)
+        except Exception as error:  # noqa: BLE001 - what an endpoint says to too many texts varies
+            logger.info("the anchors are embedded in parts: %s", told(str(error)))
+            embedded = await _in_parts(embedder, texts)
+            medians = medians_of(embedded.vectors)
+    except Exception as error:
+        raise ModelError(
+            f"The scale of the embedder {embedder.fingerprint} could not be measured:"
+            f" {told(str(error))}"
+        ) from error
+    cost = embedding_cost(embedder.fingerprint, embedded.input_tokens)
+    logger.info(
+        "measured the scale of %s on %d anchor texts (tokens: %s, US dollars: %s): median cosine"
+        " %.3f of unrelated and %.3f of related pairs",
+        embedder.fingerprint,
+        len(texts),
+        "unknown" if embedded.input_tokens is None else embedded.input_tokens,
+        "unknown" if cost is None else f"{cost:.8f}",
+        *medians,
+    )
+    return medians
+
+
+async def _in_parts(embedder: Embedder, texts: Sequence[str]) -> Embedded:
+    parts = []
+    for start in range(0, len(texts), PART):
+        asked = texts[start : start + PART]
+        parts.append(await embedder.embed(asked))
+        if (shape := parts[-1].vectors.shape)[:1] != (len(asked),):
+            raise ModelError(f"{len(asked)} vectors were expected, not those of the shape {shape}.")
+    tokens = [part.input_tokens for part in parts]
+    return Embedded(
+        np.concatenate([part.vectors for part in parts]),
+        None if None in tokens else sum(filter(None, tokens)),
+    )
+
+
+def _calibration(embedder: Embedder, medians: Medians) -> Calibration:
+    if not medians.tell_apart:
+        raise ModelError(
+            f"The embedder {embedder.fingerprint} does not tell related from unrelated texts:"
+            f" median cosines {medians.related:.3f} and {medians.unrelated:.3f}. Choose another"
+            " model, one made for search."
+        )
+    return replace(DENSE, unrelated=medians.unrelated, related=medians.related)
+
+
+def _done(
+    future: asyncio.Future[Calibration], embedder: Embedder, medians: Medians
+) -> asyncio.Future[Calibration]:
+    try:
+        future.set_result(_calibration(embedder, medians))
+    except ModelError as error:
+        return _failing(future, error)
+    return future
+
+
+def _failing(future: asyncio.Future[Calibration], error: ModelError) -> asyncio.Future[Calibration]:
+    future.set_exception(error)
+    future.exception()  # nobody need ask
+    return future
+
+
+def _landed(
+    flight: tuple[asyncio.AbstractEventLoop, _Model], task: asyncio.Task[Calibration]
+) -> None:
+    del _flights[flight]
+    if not task.cancelled():
+        task.exception()  # nobody need ask
+
+
+def _read(path: Path, fingerprint: str) -> Medians | None:
+    """Return what was measured on these anchors; None where there is nothing sound."""
+    try:
+        kept = json.loads(path.read_text("utf-8"))
+        medians = Medians(float(kept["unrelated"]), float(kept["related"]))
+        fits = (kept["fingerprint"], kept["anchors"]) == (fingerprint, anchors_version())
+    except (OSError, ValueError, TypeError, LookupError, OverflowError, RecursionError):
+        return None
+    is_sound = -1 <= medians.unrelated < medians.related <= 1
+    return medians if fits and is_sound and medians.tell_apart else None
+
+
+def _write(path: Path, fingerprint: str, medians: Medians) -> None:
+    """Keep the medians for other processes, which find the whole file or none."""
+    kept = {"fingerprint": fingerprint, "anchors": anchors_version(), **medians._asdict()}
+    temporary = path.with_name(f"{path.stem}-{uuid.uuid4().hex}.tmp")
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        temporary.write_text(json.dumps(kept), "utf-8")
+        temporary.replace(path)
+    except OSError as error:
+        logger.info("the medians of %s stay in memory only: %s", fingerprint, error)
+        with suppress(OSError):
+            temporary.unlink(missing_ok=True)

@@ -1,0 +1,288 @@
+"""Scores: how well a page answers a question, and which pages are good enough to ingest.
+
+`embedding_rank_score = 0.6 * embedding score + 0.4 * heuristic score`, each 0-100. It orders and
+it gates, so both sides mean the same in every pool, large or small, good or bad: nothing is
+measured against the best page of the pool. Around 50 a page is as likely relevant as not, among
+pages of which half are.
+
+The profile `literal` keeps the raw arithmetic: cosine times 100, heuristics that sum to 75.
+"""
+
+from __future__ import annotations
+
+import heapq
+import math
+from dataclasses import dataclass, field
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, TypeAlias
+
+from ..errors import QualityThresholdError
+from .heuristics import Page, PageWords, Parts, judge_all
+from .similarity import LexicalSimilarity
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+__all__ = [
+    "DENSE",
+    "LEXICAL",
+    "Calibration",
+    "Judged",
+    "Page",
+    "Scored",
+    "forget_judged",
+    "judged",
+    "rank",
+    "ranked",
+    "select_for_ingestion",
+]
+
+Profile: TypeAlias = Literal["default", "literal"]
+Scale: TypeAlias = Literal["lexical", "dense", "literal"]
+
+EMBEDDING_SHARE: Final = 0.6
+HEURISTIC_SHARE: Final = 0.4
+
+FALLBACK_SCORE: Final = 50.0
+"""What a result needs at least when too few reach the wanted score."""
+ENOUGH_RESULTS: Final = 3
+
+_MEANINGS: Final[dict[Scale, str]] = {
+    "lexical": "words compared, no model; calibrated: at 50 as likely relevant as not",
+    "dense": "similarity by a model; calibrated: at 50 as likely relevant as not",
+    "literal": "0.6 * cosine * 100 + 0.4 * heuristics, not calibrated",
+}
+_WITHOUT_SCALE: Final = "words compared, since the scale of the model is not known; calibrated"
+_FAILED: Final = "the page could not be embedded: similarity counts 0"
+
+
+@dataclass(frozen=True, slots=True)
+class Calibration:
+    """From a similarity to the probability that the page is relevant: one per kind of model.
+
+    `unrelated` and `related` are the model's median similarities of pairs of either kind; they
+    place its scale, on which they become 0 and 1.
+    """
+
+    scale: Literal["lexical", "dense"]
+    similarity: float
+    """Weight of the model's similarity on that scale; 0 without a model."""
+    wording: float
+    """Weight of the lexical similarity."""
+    constant: float
+    unrelated: float = 0.0
+    related: float = 1.0
+
+    def probability(self, similarity: float, wording: float) -> float:
+        """Return 0-1, from the model's similarity and the lexical one.
+
+        >>> [round(LEXICAL.probability(0.0, wording), 2) for wording in (0.0, 0.1, 0.3)]
+        [0.36, 0.68, 0.97]
+        """
+        placed = (similarity - self.unrelated) / (self.related - self.unrelated)
+        placed = min(max(placed, -0.5), 1.5)
+        return _logistic(self.similarity * placed + self.wording * wording + self.constant)
+
+
+# Fitted on the labelled pools scifact, xquad-en and xquad-de (dense: vectors of all-MiniLM-L6-v2);
+# `python benchmarks/fit_scoring.py PATH_TO_POOLS` fits anew and prints these two lines.
+LEXICAL: Final = Calibration("lexical", similarity=0.0, wording=13.39, constant=-0.57)
+DENSE: Final = Calibration(
+    "dense", similarity=3.72, wording=1.89, constant=-1.81, unrelated=0.15, related=0.56
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Scored:
+    """What one page is worth for the question."""
+
+    index: int
+    """Position in the pages that were ranked."""
+    embedding_rank_score: float
+    """0-100, orders and gates."""
+    embedding_similarity: float
+    """As the model or the comparison of words gave it, -1 to 1."""
+    heuristic_score: float
+    """0-100; in the profile `literal` 0-75."""
+    explanation: dict[str, Any] = field(default_factory=dict)
+    """How the score came about, JSON-plain."""
+
+
+def rank(
+    question: str,
+    pages: Sequence[Page],
+    *,
+    similarities: Sequence[float] | None = None,
+    profile: Profile = "default",
+    limit: int = 20,
+    calibration: Calibration | None = None,
+    model: str | None = None,
+) -> list[Scored]:
+    """Return the best pages, by score, then by URL.
+
+    `similarities` are a model's cosines, one per page; NaN marks a page that could not be
+    embedded and counts 0. Without them words are compared. `calibration` belongs to what made
+    the similarities; default: `DENSE`, without a model `LEXICAL`, which compares words even
+    where a model's similarities are given: its scale is not known then. `model` is the name that
+    the explanations give.
+
+    >>> pages = [Page("Tea", "How to brew tea.", "https://a.example/tea"),
+    ...          Page("Tasks", "How to cancel a running task.", "https://a.example/task")]
+    >>> [(each.index, each.embedding_rank_score > 60) for each in rank("Cancel a task", pages)]
+    [(1, True), (0, False)]
+    """
+    return ranked(
+        judged(question, pages, profile=profile),
+        similarities=similarities,
+        limit=limit,
+        calibration=calibration,
+        model=model,
+    )
+
+
+class Judged(NamedTuple):
+    """Pages as far as their words tell, before any model has spoken."""
+
+    pages: tuple[Page, ...]
+    wording: tuple[float, ...]
+    """Lexical similarity per page, 0 to 1."""
+    parts: tuple[Parts, ...]
+    """Heuristics per page."""
+    is_literal: bool
+
+
+def judged(question: str, pages: Sequence[Page], *, profile: Profile = "default") -> Judged:
+    """Return what `ranked` needs beside a model's similarities; the last 8 pools are remembered.
+
+    It takes the larger part of a rank, and may be done while a model is asked.
+    """
+    return _judged(question, tuple(pages), profile == "literal")
+
+
+def forget_judged() -> None:
+    """Drop what is remembered, so that a measurement starts afresh."""
+    _judged.cache_clear()
+
+
+@lru_cache(maxsize=8)
+def _judged(question: str, pages: tuple[Page, ...], is_literal: bool) -> Judged:  # noqa: FBT001
+    read = [PageWords.of(page) for page in pages]
+    by_rarity = not is_literal
+    wording = LexicalSimilarity(by_rarity=by_rarity).of_words(
+        question, [[*each.title, *each.snippet] for each in read]
+    )
+    parts = judge_all(question, pages, read, by_rarity=by_rarity)
+    return Judged(pages, tuple(wording), tuple(parts), is_literal)
+
+
+def ranked(
+    pool: Judged,
+    *,
+    similarities: Sequence[float] | None = None,
+    limit: int = 20,
+    calibration: Calibration | None = None,
+    model: str | None = None,
+) -> list[Scored]:
+    """Return the best of the judged pages; `rank` is both steps in one."""
+    pages = pool.pages
+    if similarities is not None and len(similarities) != len(pages):
+        raise ValueError(f"{len(similarities)} similarities for {len(pages)} pages: give one each")
+    measured = pool.wording if similarities is None else similarities
+    fitting = calibration or (LEXICAL if similarities is None else DENSE)
+    scale = None if pool.is_literal else fitting
+    weighed = [
+        _weighed(index, parts, float(measured[index]), pool.wording[index], scale)
+        for index, parts in enumerate(pool.parts)
+    ]
+    best = heapq.nsmallest(limit, weighed, key=lambda each: (-each.score, pages[each.place].url))
+    return [_explained(each, pool.parts[each.place], scale, model) for each in best]
+
+
+def select_for_ingestion(
+    scores: Sequence[float], *, min_score: float, top_k: int
+) -> tuple[list[int], float]:
+    """Return the positions to ingest, best first, and the score they had to reach.
+
+    The score falls to 50 when fewer than three reach `min_score`.
+    Raises `QualityThresholdError` when none is good enough; a retry gives the same answer.
+
+    >>> select_for_ingestion([72, 55, 31], min_score=60, top_k=10)
+    ([0, 1], 50.0)
+    """
+    threshold = min_score
+    if sum(score >= min_score for score in scores) < ENOUGH_RESULTS:
+        threshold = min(min_score, FALLBACK_SCORE)
+    chosen = [position for position, score in enumerate(scores) if score >= threshold]
+    if not chosen:
+        best = "there is none"
+        if scores:  # rounded down, or the best would seem to suffice
+            best = f"the best of {len(scores)} scores {math.floor(max(scores) * 10) / 10:.1f}"
+        raise QualityThresholdError(
+            f"no result scores {threshold:g} or more: {best}. Ask more precisely or try another "
+            "search provider; or lower the minimum score, or choose the pages by hand."
+        )
+    return heapq.nsmallest(top_k, chosen, key=lambda i: (-scores[i], i)), threshold
+
+
+class _Weighed(NamedTuple):
+    place: int
+    score: float
+    similarity: float
+    embedding: float
+    heuristic: float
+    failed: bool
+
+
+def _weighed(
+    place: int, parts: Parts, cosine: float, wording: float, scale: Calibration | None
+) -> _Weighed:
+    """Combine both sides: on calibrated scales, or raw when there is no calibration."""
+    failed = not math.isfinite(cosine)
+    similarity = 0.0 if failed else min(max(cosine, -1.0), 1.0)
+    if scale:
+        embedding = 0.0 if failed else 100 * scale.probability(similarity, wording)
+        heuristic = parts.relevance
+    else:
+        embedding, heuristic = 100 * similarity, parts.total
+    score = EMBEDDING_SHARE * embedding + HEURISTIC_SHARE * heuristic
+    score = round(min(max(score, 0.0), 100.0), 2)
+    return _Weighed(place, score, similarity, embedding, heuristic, failed)
+
+
+def _explained(
+    weighed: _Weighed, parts: Parts, scale: Calibration | None, model: str | None
+) -> Scored:
+    return Scored(
+        weighed.place,
+        embedding_rank_score=weighed.score,
+        embedding_similarity=round(weighed.similarity, 4),
+        heuristic_score=round(weighed.heuristic, 2),
+        explanation={
+            **_told(scale, model, failed=weighed.failed),
+            "embedding_score": round(weighed.embedding, 2),
+            "title": round(parts.title, 2),
+            "snippet": parts.snippet,
+            "coverage": round(parts.coverage, 2),
+            "url": parts.url,
+            "matched": list(parts.matched),
+        },
+    )
+
+
+def _told(calibration: Calibration | None, model: str | None, *, failed: bool) -> dict[str, Any]:
+    """Return which scale the score is on, which model measured, and where its medians lie."""
+    scale: Scale = calibration.scale if calibration else "literal"
+    meaning = _MEANINGS[scale]
+    if failed:
+        meaning = _FAILED
+    elif scale == "lexical" and model is not None:
+        meaning = _WITHOUT_SCALE
+    told: dict[str, Any] = {"scale": scale, "meaning": meaning, "model": model}
+    if calibration and scale == "dense" and not failed:
+        told |= {"unrelated": calibration.unrelated, "related": calibration.related}
+    return told
+
+
+def _logistic(x: float) -> float:
+    """Return 1 / (1 + e**-x) without overflow."""
+    return 0.5 * (1 + math.tanh(x / 2))

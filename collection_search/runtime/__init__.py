@@ -1,0 +1,1 @@
+"""How the code runs: synchronous and asynchronous, observed, with a garbage collector."""

@@ -1,0 +1,86 @@
+"""Which keys there are and where each comes from: environment, settings file or keyring."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING, Final, Literal, NamedTuple
+
+from . import PREFIX, registry
+from .keyring import variable_of
+
+if TYPE_CHECKING:
+    from pydantic import SecretStr
+
+    from . import Settings
+
+Source = Literal["environment", "file", "keyring"]
+
+_FIELDS: Final = {
+    "embeddings": "embeddings_api_key",
+    "langfuse": "langfuse_secret_key",
+    "openai": "openai_api_key",
+}
+"""Keys that are no search provider's, and the settings that hold them."""
+_ENDING: Final = 4
+_LONG: Final = 16
+"""Characters of a key of which the last ones tell it from others but do not give it away."""
+
+
+class HeldKey(NamedTuple):
+    """A key that a run would take."""
+
+    name: str
+    source: Source
+    variable: str
+    """The variable that gives it, or would."""
+
+    @property
+    def where(self) -> str:
+        """Where it comes from, in words."""
+        named = {"environment": self.variable, "file": "the settings", "keyring": "the keyring"}
+        return named[self.source]
+
+
+def key_names() -> list[str]:
+    """Return the names that a key can be kept for, sorted: search providers, models, tracing."""
+    return sorted({*_FIELDS, *filter(_takes_key, registry.names("search"))})
+
+
+def held_key(settings: Settings, name: str) -> HeldKey | None:
+    """Return where the key of that name comes from, None where there is none."""
+    variable = next(filter(os.environ.get, _variables(name)), "")
+    if given_key(settings, name) is not None:
+        return HeldKey(name, "environment" if variable else "file", variable or variable_of(name))
+    if name in settings.stored_keys:
+        return HeldKey(name, "keyring", variable_of(name))
+    return None
+
+
+def given_key(settings: Settings, name: str) -> SecretStr | None:
+    """Return the key that environment or file give."""
+    if field := _FIELDS.get(name):
+        given: SecretStr | None = getattr(settings, field)
+        return given
+    access = settings.providers.get(name)
+    return access.api_key if access else None
+
+
+def ending(key: str) -> str:
+    """Return the last characters of a long key, none of a short one.
+
+    >>> ending("tvly-0123456789-wxyz"), ending("open-sesame")
+    ('wxyz', '')
+    """
+    return key[-_ENDING:] if len(key) >= _LONG else ""
+
+
+def _takes_key(name: str) -> bool:
+    """Return whether a provider takes a key; third parties' may."""
+    if name not in registry.BUILTIN["search"]:
+        return True
+    return bool(getattr(registry.load("search", name), "key_variable", ""))
+
+
+def _variables(name: str) -> tuple[str, ...]:
+    ours = f"{PREFIX}{_FIELDS[name].upper()}" if name in _FIELDS else ""
+    return (ours, variable_of(name)) if ours else (variable_of(name),)

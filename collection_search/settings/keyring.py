@@ -1,0 +1,168 @@
+"""Keys in the system's keyring, under the service `collection-search`.
+
+An index in the data folder says which names have a stored key, not what it is. Without a name in
+it the keyring is never touched, nor its library imported. What was read, and that a keyring cannot
+be read, is remembered until the process ends.
+"""
+
+from __future__ import annotations
+
+import threading
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any, Final
+
+from ..errors import ConfigError, MissingExtraError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+SERVICE: Final = "collection-search"
+INDEX_FILE: Final = "stored-keys.txt"
+"""Names, one a line."""
+_ENTRIES: Final = {"brave": "brave_search_api_key", "langfuse": "langfuse_secret_key"}
+_VARIABLES: Final = {
+    "embeddings": "COLLECTION_SEARCH_EMBEDDINGS_API_KEY",
+    "langfuse": "LANGFUSE_SECRET_KEY",
+}
+
+_remembered: dict[str, str | ConfigError] = {}
+_lock = threading.Lock()
+
+
+def entry_of(name: str) -> str:
+    """Return what the key is called in the keyring.
+
+    >>> entry_of("tavily"), entry_of("brave")
+    ('tavily_api_key', 'brave_search_api_key')
+    """
+    return _ENTRIES.get(name, f"{name}_api_key")
+
+
+def variable_of(name: str) -> str:
+    """Return the variable that gives the same key.
+
+    >>> variable_of("tavily"), variable_of("langfuse")
+    ('TAVILY_API_KEY', 'LANGFUSE_SECRET_KEY')
+    """
+    return _VARIABLES.get(name, f"{name.upper()}_API_KEY")
+
+
+def stored_names(home: Path) -> frozenset[str]:
+    """Return the names that have a stored key, as the index of this data folder says."""
+    try:
+        lines = (home / INDEX_FILE).read_text("utf-8").split()
+    except (OSError, UnicodeDecodeError):  # most have none; `Settings.prepared_home` tells the rest
+        return frozenset()
+    return frozenset(lines)
+
+
+def read_key(name: str) -> str:
+    """Return the stored key.
+
+    Blocks, perhaps until a person has unlocked the keyring: keep it off an event loop. Raises
+    ConfigError when the keyring cannot be read or lacks the key, MissingExtraError without its
+    library.
+    """
+    with _lock:  # whoever comes at once waits for one question to the person, not for many
+        if name not in _remembered:
+            _remembered[name] = _read(name)
+        known = _remembered[name]
+    if isinstance(known, ConfigError):
+        raise type(known)(str(known)) from known
+    return known
+
+
+def store_key(home: Path, name: str, key: str) -> None:
+    """Keep the key in the keyring, and its name in the index. Raises as `read_key` does."""
+    keyring = _library(name)
+    with _in_plain_words(name, key):
+        keyring.set_password(SERVICE, entry_of(name), key)
+        is_kept = keyring.get_password(SERVICE, entry_of(name)) == key
+    if not is_kept:
+        raise ConfigError(
+            f"The keyring of this machine keeps nothing ({_backend(keyring)}). "
+            f"Set {variable_of(name)} instead."
+        )
+    if name not in stored_names(home):
+        with (home / INDEX_FILE).open("a", encoding="utf-8") as index:
+            index.write(f"{name}\n")
+    with _lock:
+        _remembered[name] = key
+
+
+def remove_key(home: Path, name: str) -> bool:
+    """Take the key out of keyring and index; return whether there was one."""
+    keyring = _library(name)
+    with _in_plain_words(name):
+        is_there = keyring.get_password(SERVICE, entry_of(name)) is not None
+        if is_there:
+            keyring.delete_password(SERVICE, entry_of(name))
+    left = stored_names(home) - {name}
+    if left:
+        (home / INDEX_FILE).write_text("".join(f"{one}\n" for one in sorted(left)), "utf-8")
+    else:
+        (home / INDEX_FILE).unlink(missing_ok=True)
+    with _lock:
+        _remembered.pop(name, None)
+    return is_there
+
+
+def forget() -> None:
+    """Forget what this process remembers of the keyring."""
+    with _lock:
+        _remembered.clear()
+
+
+def _read(name: str) -> str | ConfigError:
+    try:
+        keyring = _library(name)
+        with _in_plain_words(name):
+            key: str | None = keyring.get_password(SERVICE, entry_of(name))
+    except ConfigError as error:
+        return error
+    return key or ConfigError(
+        f"The keyring of this machine no longer has the entry {entry_of(name)}. "
+        f"Run: collection-search keys set {name}, or: collection-search keys remove {name}"
+    )
+
+
+def _library(name: str) -> Any:
+    try:
+        import keyring
+    except ImportError as error:
+        raise MissingExtraError(
+            "Keys in the system keyring need an extra. Run: pip install "
+            f"'collection-search[keyring]', or set {variable_of(name)} instead."
+        ) from error
+    return keyring
+
+
+@contextmanager
+def _in_plain_words(name: str, key: str = "") -> Iterator[None]:
+    """Turn whatever a keyring raises into a ConfigError that says what to do.
+
+    Its own text is not repeated, and an error that holds the key is not chained.
+    """
+    from keyring.errors import KeyringLocked, NoKeyringError
+
+    instead = f"set {variable_of(name)} instead"
+    try:
+        yield
+    except NoKeyringError as error:
+        raise ConfigError(
+            f"This machine has no keyring, as is usual without a desktop: {instead}."
+        ) from error
+    except KeyringLocked as error:
+        raise ConfigError(
+            f"The keyring of this machine is locked: unlock it and start again, or {instead}."
+        ) from error
+    except Exception as error:  # noqa: BLE001 - backends raise what they like
+        cause = None if key and key in f"{error!r}" else error
+        raise ConfigError(
+            f"The keyring of this machine cannot be used ({type(error).__name__}): {instead}."
+        ) from cause
+
+
+def _backend(keyring: Any) -> str:
+    return type(keyring.get_keyring()).__module__

@@ -1,0 +1,94 @@
+"""Names of the adapters: the built-in table first, then entry points of third parties.
+
+A value is `module:attribute`, so that nothing is imported before it is used. An adapter class
+offers `from_settings(settings, ...)`; what follows a colon in a configured name (`openai:gpt-x`)
+is passed on as `model`.
+"""
+
+from __future__ import annotations
+
+import importlib
+from importlib.metadata import entry_points
+from typing import Any, Final, Literal
+
+from ..errors import ConfigError
+
+Group = Literal[
+    "search", "models", "embeddings", "readers", "stores", "triggers", "tracing", "usage"
+]
+
+BUILTIN: Final[dict[Group, dict[str, str]]] = {
+    "search": {
+        "brave": "collection_search.adapters.search.brave:BraveSearch",
+        "ddgs": "collection_search.adapters.search.ddgs:DdgsSearch",
+        "exa": "collection_search.adapters.search.exa:ExaSearch",
+        "google": "collection_search.adapters.search.google:GoogleSearchAdapter",
+        "kagi": "collection_search.adapters.search.kagi:KagiSearch",
+        "langchain": "collection_search.adapters.search.langchain:LangChainSearch",
+        "linkup": "collection_search.adapters.search.linkup:LinkupSearch",
+        "mojeek": "collection_search.adapters.search.mojeek:MojeekSearch",
+        "offline": "collection_search.adapters.search.offline:OfflineSearch",
+        "perplexity": "collection_search.adapters.search.perplexity:PerplexitySearch",
+        "searxng": "collection_search.adapters.search.searxng:SearxngSearch",
+        "serpapi": "collection_search.adapters.search.serpapi:SerpApiSearch",
+        "serper": "collection_search.adapters.search.serper:SerperSearch",
+        "tavily": "collection_search.adapters.search.tavily:TavilySearch",
+        "wikipedia": "collection_search.adapters.search.wikipedia:WikipediaSearch",
+    },
+    "models": {
+        "langchain": "collection_search.adapters.models.langchain:LangChainQueryModel",
+        "openai": "collection_search.adapters.models.openai:OpenAIQueryModel",
+    },
+    "embeddings": {
+        "langchain": "collection_search.adapters.embeddings.langchain:LangChainEmbedder",
+        "local": "collection_search.adapters.embeddings.local:LocalEmbedder",
+        "openai": "collection_search.adapters.embeddings.openai:OpenAIEmbedder",
+    },
+    "readers": {"web": "collection_search.adapters.crawl.web:WebPages"},
+    "stores": {"sqlite": "collection_search.adapters.stores.sqlite:SQLiteStore"},
+    "triggers": {
+        "graph": "collection_search.graphs.universal_ingestion:GraphTrigger",
+        "ledger": "collection_search.tools.ingest:LedgerTrigger",
+    },
+    "tracing": {"langfuse": "collection_search.adapters.tracing.langfuse:LangfuseSink"},
+    "usage": {"sqlite": "collection_search.adapters.stores.sqlite.usage:SQLiteUsage"},
+}
+
+_WRAPPER: Final = "langchain"
+"""Takes live objects and vendors' packages, and cannot be named."""
+_EXAMPLES: Final[dict[Group, tuple[str, str]]] = {
+    "models": ("chat model", "openai:gpt-4o-mini"),
+    "embeddings": ("embedder", "openai:text-embedding-3-small; or lexical, without a model"),
+}
+
+
+def names(group: Group) -> list[str]:
+    """Return every known name of a group, sorted, third parties included."""
+    return sorted({*BUILTIN[group], *(point.name for point in _entry_points(group))})
+
+
+def load(group: Group, name: str) -> Any:
+    """Return the class or function called `name`. Raises ConfigError listing the known names."""
+    if target := BUILTIN[group].get(name):
+        module, _, attribute = target.partition(":")
+        return getattr(importlib.import_module(module), attribute)
+    for point in _entry_points(group):
+        if point.name == name:
+            return point.load()
+    raise ConfigError(_unknown(group, name))
+
+
+def _unknown(group: Group, name: str) -> str:
+    """Return what to write instead of a name that nothing has."""
+    known = ", ".join(one for one in names(group) if one != _WRAPPER) or "none"
+    if group not in _EXAMPLES:
+        return f"There is no {group} adapter called {name!r}. Known: {known}."
+    kind, example = _EXAMPLES[group]
+    return (
+        f"{name!r} names no {kind}: write provider:model, for example {example}. Known: {known},"
+        " and vendors with a LangChain package, such as azure_openai, mistralai or ollama."
+    )
+
+
+def _entry_points(group: Group) -> list[Any]:
+    return list(entry_points(group=f"collection_search.{group}"))

@@ -1,0 +1,162 @@
+"""What every ledger has to do for pages that are looked at again."""
+
+from __future__ import annotations
+
+import hashlib
+
+import pytest
+
+from ...contracts.page import Validators
+from ...errors import StoreError
+from .ledger_fetching import KEY, VERSION, FetchingContract
+from .suite import LEASE_S, MAX_ATTEMPTS, MINE, chunks, document
+
+
+class RefreshingContract(FetchingContract):
+    """Stored pages that have changed, have not, or cannot be had this time."""
+
+    def test_a_refresh_asks_for_changes(self) -> None:
+        """With what the site gave; until it is replaced the old page answers."""
+        self._fetched()
+        ticket = self.store.ledger.refetch(MINE)
+        assert (ticket.count, self._state(ticket), self._changes(ticket)) == (1, "to_fetch", [None])
+        claim = self._take()
+        assert (claim.is_refresh, claim.validators) == (True, VERSION)
+        assert claim.content_hash == "b" * 64
+        assert claim.text_hash == hashlib.sha256(b"tea").hexdigest()
+        assert self._texts("tea") == ["tea"]
+        assert self._store(claim, "new tea", body_hash="c" * 64)
+        assert self._texts("tea") == ["new tea"]
+        assert self._changes(ticket) == ["changed"]
+        self.store.ledger.refetch(MINE)
+        assert self._take().content_hash == "c" * 64
+
+    def test_a_request_may_renew_what_was_fetched(self) -> None:
+        """By a conditional request, in its own ticket; a text and other requests change nothing."""
+        self._fetched()
+        assert self._changes(self._wish("a")) == ["unchanged"]
+        ticket = self._wish("a", known="renew")
+        assert (self._state(ticket), self._changes(ticket)) == ("to_fetch", [None])
+        claim = self._take()
+        assert (claim.is_refresh, claim.validators) == (True, VERSION)
+        assert self._texts("tea") == ["tea"]
+        assert self.store.ledger.unchanged(claim, self._got(status=304))
+        assert self._changes(ticket) == ["unchanged"]
+        self._wish("a", known="renew")
+        assert self._store(self._take(), "new tea", body_hash="c" * 64)
+        assert self._changes(ticket) == ["changed"]
+
+    def test_only_what_was_fetched_is_renewed(self) -> None:
+        """Fetching could only lose a text that was delivered."""
+        self._enqueue("a")
+        self._finish(self._claim())
+        ticket = self._wish("a", known="renew")
+        assert (self._state(ticket), self._changes(ticket)) == ("stored", ["unchanged"])
+
+    def test_changes_are_told_apart(self) -> None:
+        """By the text, not by the bytes."""
+        assert self._changes(self._fetched()) == ["new"]
+        ticket = self.store.ledger.refetch(MINE)
+        assert self._store(self._take(), "tea", body_hash="c" * 64)
+        assert self._changes(ticket) == ["unchanged"]
+
+    def test_an_unchanged_page_keeps_its_chunks(self) -> None:
+        """And what the site gave, where it gives nothing new; only the time of the look is new."""
+        self._fetched()
+        before = list(self.store.collections.export(MINE))
+        ticket = self.store.ledger.refetch(MINE)
+        self.clock.advance(60)
+        now = Validators(etag='"2"')
+        claim = self._take()
+        assert self.store.ledger.unchanged(claim, self._got(status=304, validators=now))
+        assert not self.store.ledger.unchanged(claim, self._got())
+        assert (self._state(ticket), self._changes(ticket)) == ("stored", ["unchanged"])
+        assert list(self.store.collections.export(MINE)) == before
+        (hit,) = self._found("tea")
+        assert hit.document.provenance["checked_at"] > hit.document.provenance["fetched_at"]
+        self.store.ledger.refetch(MINE)
+        assert self._take().validators == Validators('"2"', VERSION.last_modified)
+
+    def test_nothing_stored_is_never_unchanged(self) -> None:
+        """A site that says so without being asked makes no document, and holds no row."""
+        ticket = self._wish("a")
+        for attempt in range(1, MAX_ATTEMPTS + 1):
+            claim = self._take()
+            assert (claim.attempts, claim.validators) == (attempt, Validators())
+            assert not self.store.ledger.unchanged(claim, self._got(status=304))
+            assert self._state(ticket) == "to_fetch"
+        assert self.store.ledger.sweep() == 1
+        (row,) = self._status(ticket).rows
+        assert (row.state, row.error) == (
+            "dead",
+            "The site says that the page has not changed, but nothing of it is stored.",
+        )
+
+    def test_a_refresh_takes_all_or_some(self) -> None:
+        """Stored pages without a row of their own included; waiting ones are in the ticket."""
+        self._enqueue("a")
+        self._finish(self._claim())
+        self.store.collections.replace_document(MINE, document("b"), chunks("b"))
+        self._enqueue("c")
+        some = self.store.ledger.refetch(MINE, url_keys=["example.com/b", "unknown"])
+        assert [row.url_key for row in self._status(some).rows] == ["example.com/b"]
+        whole = self.store.ledger.refetch(MINE)
+        states = {row.url_key: row.state for row in self._status(whole).rows}
+        assert states == {KEY: "to_fetch", "example.com/b": "to_fetch", "example.com/c": "waiting"}
+
+    def test_a_refresh_needs_a_collection(self) -> None:
+        """Nothing is made by it."""
+        with pytest.raises(StoreError, match="docs"):
+            self.store.ledger.refetch(MINE)
+        assert self.store.collections.collections(MINE.tenant_id) == []
+
+    def test_a_refresh_does_not_take_the_staged_text(self) -> None:
+        """A page that came with its text is fetched when it is refreshed."""
+        self._enqueue("a")
+        self._finish(self._claim())
+        self.store.ledger.refetch(MINE)
+        self.store.staging.prune(0)
+        assert self.store.ledger.claim("worker", lease_s=LEASE_S) is None
+        claim = self._take()
+        assert (claim.content_ref, claim.is_refresh) == (None, True)
+
+    def test_a_text_never_replaces_a_fetched_page(self) -> None:
+        """Else the page and a provider's text of it would take turns."""
+        self._fetched()
+        ticket = self._enqueue("a", text="the provider's text of")
+        assert self._state(ticket) == "stored"
+        self.store.ledger.refetch(MINE)
+        self._enqueue("a", text="another text of")
+        assert self._take().is_refresh
+
+    def test_a_failed_refresh_keeps_the_page(self) -> None:
+        """It is a dead letter, the old text answers, and the next refresh tries anew."""
+        self._fetched()
+        self.store.ledger.refetch(MINE)
+        self.store.ledger.fail(self._take(), "no answer", retry_in_s=None)
+        assert self._texts("tea") == ["tea"]
+        self._wish("a")
+        assert self._take().validators == VERSION
+        self.store.ledger.sweep(is_gone=lambda _: True)
+        self.store.ledger.fail(self._take(), "no answer", retry_in_s=None)
+        self.store.ledger.refetch(MINE)
+        claim = self._take()
+        assert claim.validators == VERSION
+        self.store.ledger.fail(claim, "another reason", retry_in_s=None)
+        assert self.store.ledger.retry_failed(MINE) == 1
+        assert self._take().provenance["failed_before"] == "another reason"
+
+    def test_whoever_lost_a_row_changes_nothing(self) -> None:
+        """No outcome of a fetch counts that comes too late."""
+        ticket = self._fetched()
+        self.store.ledger.refetch(MINE)
+        slow = self._take()
+        self.clock.advance(LEASE_S)
+        quick = self._take()
+        assert not self.store.ledger.unchanged(slow, self._got())
+        assert not self.store.ledger.retire(slow, "gone")
+        assert not self.store.ledger.postpone(slow, 5, "busy")
+        assert not self._store(slow, "slow tea")
+        assert self._state(ticket) == "working"
+        assert self._store(quick, "quick tea")
+        assert self._texts("tea") == ["quick tea"]

@@ -1,0 +1,1 @@
+"""Texts and URLs as values: cleaned, normalised, redacted."""

@@ -1,0 +1,216 @@
+"""Text as values: search queries, snippets, excerpts and the spans of chunks."""
+
+from __future__ import annotations
+
+import html
+import re
+import unicodedata
+from typing import Final
+
+from ..errors import InvalidQueryError
+
+_UNSEEN = re.compile(
+    "[\x00-\x08\x0e-\x1b\x7f-\x84\x86-\x9f\ud800-\udfff"  # control characters, broken surrogates
+    "\u00ad\u0600-\u0605\u061c\u06dd\u070f\u0890\u0891\u08e2\u180e\u200b-\u200f\u202a-\u202e"
+    "\u2060-\u2064\u2066-\u206f\ufeff\ufff9-\ufffb\U000110bd\U000110cd\U00013430-\U0001343f"
+    "\U0001bca0-\U0001bca3\U0001d173-\U0001d17a\U000e0001\U000e0020-\U000e007f]+"
+)
+"""Unicode categories Cc (but white space), Cs and Cf, written out: asking for each is slow."""
+
+_FIELDS: Final = (
+    "site|filetype|ext|mime|(?:all)?in(?:url|title|text|anchor)|inbody|inpostauthor|inposttitle"
+    "|url|host|domain|ip|related|link|linkfromdomain|cache|info|define|before|after|daterange"
+    "|numrange|source|loc|location|lang|language|region|contains|feed|hasfeed|instreamset|prefer"
+    "|near"
+)
+_FIELD = rf'(?:{_FIELDS})\ ?:(?:"[^"]*"|\([^()]*\)|\S*)'  # site:a.com, site:(a OR b), site :
+_OPERATORS_ONLY = re.compile(
+    rf"""(?:
+        [\s!\#-,./:-@\[-`{{-~\u00a1-\u00bf\u2010-\u205e\u3001-\u303f]++  # white space, punctuation
+      | "(?:{_FIELDS})\ ?:[^\s"]*"
+      | (?<!\S)-(?:{_FIELD}|"[^"]*"|(?=[^\W\d])\S+)  # -word, -"a phrase"; not -40, not --help
+      | ["-]
+      | {_FIELD}
+      | (?:and|or|not|around\(\d*\))(?!\w)
+    )*+""",
+    re.VERBOSE,
+)
+_BLANK = re.compile(
+    "[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u2212\u2800\u3164\ufe00-\ufe0f\uffa0"
+    "\U000e0100-\U000e01ef]+"
+)
+"""What looks like nothing although it is no format character; and the minus sign."""
+_COMPATIBLE = re.compile(
+    "[\u00a0-\u02ff\u1d2c-\u1d6b\u2070-\u24ff\ufe10-\ufe6f\uff01-\uff5e"
+    "\U0001d400-\U0001d7ff\U0001f100-\U0001f1ff]+"
+)
+"""Where Unicode keeps other forms of ASCII characters, such as the fullwidth colon."""
+
+_INLINE_TAGS: Final = (
+    "a|abbr|b|bdi|bdo|big|cite|code|data|del|dfn|em|font|i|ins|kbd|label|mark|q|s|samp|small|span"
+    "|strike|strong|sub|sup|time|tt|u|var|wbr"
+)
+_BLOCK_TAGS: Final = (
+    "address|article|aside|blockquote|body|br|button|caption|center|dd|details|div|dl|dt|figcaption"
+    "|figure|footer|form|h[1-6]|head|header|hr|html|iframe|img|input|li|link|main|meta|nav|ol"
+    "|option|p|picture|pre|script|section|select|source|style|summary|table|tbody|td|textarea"
+    "|tfoot|th|thead|title|tr|ul|video"
+)
+_TAG = re.compile(
+    rf"""<(?=[a-z/!])/?(?:(?P<inline>{_INLINE_TAGS})|{_BLOCK_TAGS})
+    (?:\s*/?|\s[^<>=]*=(?:[^<>"']++|"[^<"]*+"|'[^<']*+'|["'])*+)>
+    |<!--[^<>]*-->""",
+    re.IGNORECASE | re.VERBOSE,
+)
+_HUGE_REFERENCE = re.compile(r"&#[xX]?[0-9a-fA-F]{12,};?")
+
+_PARAGRAPH_END = re.compile(r"(?=\n[^\S\n]*\n)")
+_SENTENCE_END = re.compile(
+    r"""(?:(?<=[.!?…])|(?<=[.!?…]["')\]”’»]))(?=\s)|(?<=[。！？])"""  # noqa: RUF001
+)
+_LINE_END = re.compile(r"(?=\n)")
+_WORD_END = re.compile(r"(?<=\S)(?=\s)")
+_ENDS: Final = (_PARAGRAPH_END, _SENTENCE_END, _LINE_END, _WORD_END)
+_SENTENCE_START = re.compile(r"(?:(?<=[.!?…]\s)|(?<=\n)|(?<=[。！？]))(?=\S)")  # noqa: RUF001
+_WORD_START = re.compile(r"(?<=\s)(?=\S)")
+_STARTS: Final = (_SENTENCE_START, _WORD_START)
+_VISIBLE = re.compile(r"\S")
+
+
+def normalize_query(text: str) -> str:
+    """Return the query in one line, without invisible characters: idempotent.
+
+    Format characters (Unicode category Cf) go, as specified, although joined emoji and Persian
+    joiners come apart; so do control characters and broken surrogates.
+
+    Raises InvalidQueryError where no plain word is left beside search operators, excluded words,
+    boolean words and punctuation. A symbol outside ASCII, such as an emoji, counts as a word.
+
+    >>> normalize_query("  python   asyncio site:docs.python.org ")
+    'python asyncio site:docs.python.org'
+    """
+    query = _one_line(text)
+    if _OPERATORS_ONLY.fullmatch(_folded(query)):
+        raise InvalidQueryError(
+            "the query is empty or holds search operators only; add a word to search for"
+        )
+    return query
+
+
+def plain(text: str) -> str:
+    """Return the text as JSON and databases can hold it: broken surrogates become question marks.
+
+    >>> plain("caf" + chr(0xE9) + chr(0xD800))
+    'café?'
+    """
+    return text if text.isascii() else text.encode(errors="replace").decode()
+
+
+def clean_snippet(text: str | None) -> str:
+    """Return the plain text of a snippet that may hold HTML: one line, entities decoded once.
+
+    Only the names of HTML elements make a tag, so `a < b` and `list<int>` stay.
+
+    >>> clean_snippet("Use <b>asyncio</b>.timeout()<br>if x &lt; 3")
+    'Use asyncio.timeout() if x < 3'
+    """
+    if not text:
+        return ""
+    if "<" in text:
+        text = _TAG.sub(lambda tag: "" if tag["inline"] else " ", text)
+    if "&" in text:
+        text = html.unescape(_HUGE_REFERENCE.sub("\ufffd", text))
+    return _one_line(text)
+
+
+def excerpt(text: str, limit: int = 240) -> str:
+    """Return the beginning of the text in one line, at most `limit` (1 or more) characters.
+
+    It ends at a word border where one is near, and in an ellipsis only if something was cut.
+
+    >>> excerpt("The quick brown fox", 12)
+    'The quick…'
+    """
+    if limit < 1:
+        raise ValueError("limit must be 1 or more")
+    if len(text) <= limit and _is_one_line(text):
+        return text
+    line = " ".join(text.split(maxsplit=limit)).rstrip()
+    if len(line) <= limit:
+        return line
+    border = line.rfind(" ", limit // 2, limit)
+    return line[: limit - 1 if border < 0 else border].rstrip(" ,;:-–—") + "…"  # noqa: RUF001
+
+
+def chunk_spans(text: str, *, size: int = 1200, overlap: int = 150) -> list[tuple[int, int]]:
+    """Return the spans of chunks, in order, that together cover all that is not white space.
+
+    A span is at most `size` (1 or more) characters long, has no white space at its ends and ends
+    with the last paragraph, else sentence, else line, else word of its second half. The next one
+    repeats up to `overlap` characters (at most half of `size`) of it: whole sentences or lines,
+    or words where the cut fell inside them.
+
+    >>> text = "One two. Three. Four five six seven eight."
+    >>> [text[start:end] for start, end in chunk_spans(text, size=20, overlap=8)]
+    ['One two. Three.', 'Three. Four five six', 'six seven eight.']
+    """
+    if size < 1:
+        raise ValueError("size must be 1 or more")
+    spans: list[tuple[int, int]] = []
+    stop = len(text.rstrip())
+    start = head = _next_visible(text, 0, stop)
+    while head < stop:
+        end = stop if stop - start <= size else _last_end(text, start, head, size)
+        spans.append((start, end))
+        head = _next_visible(text, end, stop)
+        start = _first_start(text, max(start + 1, head - min(overlap, size // 2)), head)
+    return spans
+
+
+def _one_line(text: str) -> str:
+    if _is_one_line(text):
+        return text
+    seen = text if text.isprintable() else _UNSEEN.sub("", text)
+    return " ".join(seen.split())
+
+
+def _is_one_line(text: str) -> bool:
+    """Tell the usual text, of which nothing is to be taken out: of white space it has one blank."""
+    return text.isprintable() and "  " not in text and text[:1] != " " and text[-1:] != " "
+
+
+def _folded(query: str) -> str:
+    """Return the query as operators are told: case, width and blank characters do not matter."""
+    if query.isascii():
+        return query.lower()
+    return _COMPATIBLE.sub(_normal_form, _BLANK.sub("", query)).casefold()
+
+
+def _normal_form(run: re.Match[str]) -> str:
+    """Return NFKC of each character: for the whole text, hostile accents cost quadratic time."""
+    return "".join([unicodedata.normalize("NFKC", char) for char in run[0]])
+
+
+def _next_visible(text: str, start: int, stop: int) -> int:
+    match = _VISIBLE.search(text, start)
+    return match.start() if match else stop
+
+
+def _last_end(text: str, start: int, head: int, size: int) -> int:
+    """Return the best end of a chunk in its second half, behind `head` and before any space."""
+    low, high = max(start + size // 2, head + 1), start + size
+    for border in _ENDS:
+        found = border.finditer(text, low, high + 1)
+        ends = [end for match in found if (end := match.start()) <= high]
+        if ends:
+            return start + len(text[start : ends[-1]].rstrip())
+    return start + len(text[start:high].rstrip())
+
+
+def _first_start(text: str, low: int, head: int) -> int:
+    """Return the first start of a sentence, else of a word, from `low` to `head`."""
+    for border in _STARTS:
+        match = border.search(text, low, head + 1)
+        if match and match.start() <= head:
+            return match.start()
+    return low

@@ -1,0 +1,300 @@
+"""The doctor's look at search providers."""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+from contextlib import closing, suppress
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, Final
+
+from anyio import to_thread
+
+from ...contracts.prices import priced_on, search_cost
+from ...errors import (
+    ConfigError,
+    CostLimitReached,
+    ErrorCode,
+    MissingExtraError,
+    SearchProviderError,
+)
+from ...runtime.spans import NULL_SINK
+from ...settings import registry
+from ...settings.key_sources import held_key
+from ...settings.resolve import access_of, made, quota_left
+from ..spending.account import Account
+from ..web_search import WebSearchWorker
+from .diagnosis_report import Finding, KeyState, Price, failed, settled, without_extra
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+    from datetime import date
+
+    from ...context import SearchContext
+    from ...contracts.health import Health
+    from ...contracts.search import WebSearchResponse
+    from ...settings import Settings
+
+QUERY: Final = "python"
+"""What is searched for where a search is paid for."""
+_PAID: Final = "a check of the key costs one search: --spend"
+_UNKNOWN: Final = "one search would tell: --spend"
+_NEXT_STEPS: Final[Mapping[ErrorCode, str]] = {
+    "authenticationFailed": "Set {key} to the right key, or run: collection-search keys set {name}",
+    "quotaExceeded": "Raise the plan, wait for its renewal, or use another provider.",
+    "rateLimited": "Wait a minute and run this again.",
+    "invalidQuery": "Check what the settings say of {name}.",
+    "serviceUnavailable": "Check the network and {address}, and run this again.",
+    "timeout": "Check the network and {address}, and run this again.",
+    "unknown": "Check {address}.",
+}
+_UNREACHED: Final = {"serviceUnavailable", "timeout"}
+
+
+class Spender:
+    """Makes single searches for one result, within the provider's limits and the run's ceiling."""
+
+    def __init__(self, context: SearchContext) -> None:
+        self._context = context
+        self._ids = context.ids()
+        self._account = Account(context, self._ids)
+        self.limit_s = context.using().search_timeout_s
+
+    async def search(self, adapter: Any) -> WebSearchResponse:
+        """Return the outcome, a failure included; what it cost is written down."""
+        worker = WebSearchWorker(
+            adapter,
+            max_results=1,
+            max_attempts=1,
+            oversample_factor=1,
+            timeout_s=self.limit_s,
+            deadline_s=self.limit_s,
+            spans=NULL_SINK,
+            guard=await self._context.guard(adapter),
+            budget=self._account.budget,
+            ledger=self._account.paid,
+        )
+        try:
+            context = self._context.tool_context(self._ids)
+            response = await worker.arun(query=QUERY, context=context)
+            self._account.searched([response])
+        finally:
+            await self._account.close()
+        return response
+
+
+async def check_provider(
+    settings: Settings, name: str, *, asked: bool, spender: Spender | None, limit_s: float
+) -> Finding:
+    """Return what is known of a provider; it is contacted if it is configured or asked for."""
+    finding = Finding("search", name)
+    vendor_name = name.partition(":")[0]
+    try:
+        vendor = await to_thread.run_sync(registry.load, "search", vendor_name)
+    except Exception as error:  # noqa: BLE001 - a third party's module may raise anything
+        return failed(finding, f"it cannot be loaded: {type(error).__name__}")
+    ends_on: date | None = getattr(vendor, "ends_on", None)
+    finding = replace(
+        finding,
+        price=_price(vendor_name),
+        ends_on=ends_on.isoformat() if ends_on else None,
+        storage_rights=getattr(vendor, "storage_rights", "unknown"),
+    )
+    causes = list(_causes(settings, name, vendor))
+    if not causes and not asked:
+        return await _unused(settings, _off(finding, vendor), vendor)
+    finding = replace(finding, configured_by=", ".join(causes) or None)
+    all_s = limit_s + (spender.limit_s if spender else 0.0)
+    look = _offline(settings, finding) if vendor_name == "offline" else None
+    return await settled(
+        finding,
+        look or _examined(settings, finding, vendor, spender=spender, limit_s=limit_s),
+        limit_s=all_s + 1.0,  # what a call takes is the call's own to tell
+    )
+
+
+def _price(name: str) -> Price | None:
+    usd, seen = search_cost(name, 1), priced_on("search", name)
+    if usd is None:
+        return None
+    return Price(usd, "a search", seen.isoformat() if seen else None)
+
+
+def _causes(settings: Settings, name: str, vendor: Any) -> Iterator[str]:
+    """Give what configures a provider; an address alone does where no key is needed."""
+    if name in (settings.provider, settings.default_provider):
+        yield "its name in the settings"
+    if name == "offline":
+        yield "default"
+    key, access = held_key(settings, name), settings.providers.get(name)
+    is_half = name == "google" and not (access and access.search_engine_id)
+    if key and not is_half:  # many have a key of Google's for other purposes
+        yield key.where
+    if access and access.base_url and not getattr(vendor, "needs_key", False):
+        variable = getattr(vendor, "address_variable", f"{name.upper()}_BASE_URL")
+        yield variable if variable in os.environ else "an address in the settings"
+
+
+def _off(finding: Finding, vendor: Any) -> Finding:
+    """Return what to do to use a provider that is not configured."""
+    name, key = finding.name, getattr(vendor, "key_variable", None)
+    if not hasattr(vendor, "from_settings"):
+        return replace(finding, detail="give the live object in Python")
+    if not key:
+        state: KeyState | None = None if key is None else "not needed"
+        return replace(finding, key=state, next_step=f"Use it with: --provider {name}")
+    if not getattr(vendor, "needs_key", False) and not vendor.default_base_url:
+        return replace(finding, next_step=f"Set {vendor.address_variable}.")
+    if finding.ends_on:
+        return replace(finding, next_step=f"Take another one: it ends on {finding.ends_on}.")
+    step = f"Set {key}, or run: collection-search keys set {name}"
+    return replace(finding, key="missing", next_step=step)
+
+
+async def _unused(settings: Settings, finding: Finding, vendor: Any) -> Finding:
+    """Return the finding of a provider that is not configured, with the extra that it needs first.
+
+    Only ours without a key are made for that: they contact nobody then.
+    """
+    if getattr(vendor, "key_variable", None) or finding.name not in registry.BUILTIN["search"]:
+        return finding
+    with suppress(ConfigError):
+        try:
+            await to_thread.run_sync(made, settings, "search", finding.name)
+        except MissingExtraError as error:
+            return replace(finding, next_step=without_extra(finding, error).next_step)
+    return finding
+
+
+async def _offline(settings: Settings, finding: Finding) -> Finding:
+    """Return whether this Python can search offline, and whether its index is there."""
+    detail = "its index is built" if settings.corpus_path.exists() else "its first use indexes"
+    try:
+        with closing(sqlite3.connect(":memory:")) as memory:
+            memory.execute("CREATE VIRTUAL TABLE one USING fts5(text)")
+    except sqlite3.Error:
+        return failed(
+            finding,
+            "the SQLite of this Python has no full-text search (FTS5)",
+            "Use another build of Python, or another provider.",
+        )
+    return replace(finding, state="ok", key="not needed", detail=detail)
+
+
+async def _examined(
+    settings: Settings, finding: Finding, vendor: Any, *, spender: Spender | None, limit_s: float
+) -> Finding:
+    try:
+        adapter = await to_thread.run_sync(
+            made, settings, "search", finding.name, abandon_on_cancel=True
+        )
+    except MissingExtraError as error:
+        return without_extra(finding, error)
+    except ConfigError as error:
+        return failed(finding, str(error), _off(finding, vendor).next_step, key="missing")
+    acheck = getattr(adapter, "acheck", None)
+    finding = replace(finding, state="unchecked", key=_key_state(adapter, is_valid=None))
+    found = await _told(finding, adapter, acheck, spender=spender, limit_s=limit_s)
+    return await _with_own_quota(settings, found, adapter)
+
+
+async def _told(
+    finding: Finding, adapter: Any, acheck: Any, *, spender: Spender | None, limit_s: float
+) -> Finding:
+    """Return what a free call tells, or the paid one."""
+    try:
+        if acheck is not None:
+            finding = _with_health(finding, await acheck(timeout=limit_s), adapter)
+    except SearchProviderError as error:
+        return _refused(finding, error.code, str(error), adapter)
+    if finding.state != "failed" and finding.key != "valid" and spender:
+        return _searched(finding, await spender.search(adapter), adapter)
+    if acheck is None:
+        finding = replace(finding, detail=_UNKNOWN)
+    elif finding.key == "not checked":
+        finding = replace(finding, detail=f"{finding.detail}; {_PAID}")
+    return _with_end(finding, adapter)
+
+
+async def _with_own_quota(settings: Settings, finding: Finding, adapter: Any) -> Finding:
+    """Return the finding with the quota of the settings where less is left of that."""
+    access = access_of(settings, adapter)
+    if access.quota is None:
+        return finding
+    left = await to_thread.run_sync(quota_left, settings, adapter)
+    if left is None or (finding.quota_left is not None and finding.quota_left <= left):
+        return finding
+    unit = f"searches of the {access.quota} that the settings allow this {access.quota_period}"
+    found = replace(finding, quota_left=left, quota_unit=unit)
+    if left or found.state == "failed":
+        return found
+    return failed(found, "the quota of the settings is used up", "Raise it, or wait.")
+
+
+def _key_state(adapter: Any, *, is_valid: bool | None) -> KeyState | None:
+    """Return how it is about the key; a third party's adapter may say nothing of one."""
+    if not getattr(adapter, "key_variable", ""):
+        return "not needed" if hasattr(adapter, "key_variable") else None
+    if is_valid:
+        return "valid"
+    return "not checked" if _has_key(adapter) else None
+
+
+def _has_key(adapter: Any) -> bool:
+    return getattr(adapter, "api_key", None) is not None
+
+
+def _with_health(finding: Finding, health: Health, adapter: Any) -> Finding:
+    found = replace(
+        finding,
+        state="ok",
+        reachable=True,
+        key=_key_state(adapter, is_valid=health.key_valid),
+        quota_left=health.quota_left,
+        quota_unit=health.quota_unit,
+        detail=health.detail,
+    )
+    if health.quota_left == 0:
+        return failed(found, "the quota is used up", _NEXT_STEPS["quotaExceeded"])
+    return found
+
+
+def _searched(finding: Finding, response: WebSearchResponse, adapter: Any) -> Finding:
+    """Return what one search told."""
+    meta = response.outcome.meta
+    if response.outcome.decision == "error":
+        error = meta.get("error") or {}
+        if error.get("kind") == CostLimitReached.__name__:  # nobody was asked
+            return _with_end(replace(finding, detail=str(error.get("message"))), adapter)
+        return _refused(finding, error.get("code", "unknown"), str(error.get("message")), adapter)
+    left = meta.get("quota_remaining")
+    found = replace(
+        finding,
+        state="ok",
+        reachable=True,
+        key="valid" if _has_key(adapter) else finding.key,
+        quota_left=finding.quota_left if left is None else left,
+        detail="one search was made",
+    )
+    return _with_end(found, adapter)
+
+
+def _refused(finding: Finding, code: ErrorCode, message: str, adapter: Any) -> Finding:
+    step = _NEXT_STEPS.get(code, "").format(
+        name=finding.name,
+        key=getattr(adapter, "key_variable", "") or f"{finding.name.upper()}_API_KEY",
+        address=getattr(adapter, "address_variable", f"{finding.name.upper()}_BASE_URL"),
+    )
+    return failed(
+        finding,
+        message,
+        step,
+        reachable=code not in _UNREACHED,
+        key="refused" if code == "authenticationFailed" else finding.key,
+    )
+
+
+def _with_end(finding: Finding, adapter: Any) -> Finding:
+    """Say what a person should do about an API that ends."""
+    sunset = getattr(adapter, "sunset", None)
+    return replace(finding, next_step=(sunset() if sunset else None) or finding.next_step)

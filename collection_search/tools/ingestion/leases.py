@@ -1,0 +1,91 @@
+"""The rows of the ledger that this process works on."""
+
+from __future__ import annotations
+
+import threading
+from collections import Counter
+from contextlib import suppress
+from typing import TYPE_CHECKING
+
+from ...errors import StoreError
+from ...ports.ledger import PER_HOST
+from .ownership import this_process
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from ...contracts.ingestion import Claim
+    from ...ports import Ledger
+
+
+class ClaimsInHand:
+    """Claims from being taken until they are done or given back; any thread may ask.
+
+    Those of one stretch of work: once closed they stay so, and nothing is taken late. A lease that
+    cannot be kept or given back runs out, as if this process had died.
+    """
+
+    def __init__(self, ledger: Ledger, *, lease_s: float) -> None:
+        self.is_open = True
+        """Whether further rows are taken."""
+        self._ledger = ledger
+        self._lease_s = lease_s
+        self._taking = threading.Lock()
+        self._held: dict[tuple[int, int], Claim] = {}
+
+    def close(self) -> None:
+        """Take no more; this waits for a row that is being taken, so `all` has it."""
+        self.is_open = False
+        with self._taking:
+            return
+
+    def take(self, *, fetch: bool) -> Claim | None:
+        """Return a row, with `fetch` also one of a page to get. Raises StoreError."""
+        with self._taking:
+            if not self.is_open:
+                return None
+            if fetch:
+                busy = self._busy_hosts()
+                claim = self._ledger.claim(
+                    this_process(), lease_s=self._lease_s, fetch=True, busy_hosts=busy
+                )
+            else:
+                claim = self._ledger.claim(this_process(), lease_s=self._lease_s)
+            if claim is not None:  # who lost the row may still be busy with it, hence the fence
+                self._held[claim.row_id, claim.fence] = claim
+            return claim
+
+    def all(self) -> list[Claim]:
+        """Return the claims that are neither done nor given back."""
+        return list(self._held.values())
+
+    def done(self, claim: Claim) -> None:
+        """Forget the claim: the ledger knows how its page ended."""
+        self._held.pop((claim.row_id, claim.fence), None)
+
+    def renew(self) -> None:
+        """Extend all leases."""
+        with suppress(StoreError):
+            for claim in self.all():
+                self._ledger.renew(claim, lease_s=self._lease_s)
+
+    def give_back(self, claims: Iterable[Claim]) -> None:
+        """Let others take the rows at once."""
+        for claim in claims:
+            with suppress(StoreError):
+                self._ledger.release(claim)
+            self.done(claim)
+
+    def _busy_hosts(self) -> list[str]:
+        """Return the hosts whose turn more pages would only wait for."""
+        in_hand = Counter(netloc(claim.url) for claim in self.all() if not claim.content_ref)
+        return [host for host, count in in_hand.items() if count >= PER_HOST]
+
+
+def netloc(url: str) -> str:
+    """Return host and port of a URL in normal form, as the ledger tells hosts apart.
+
+    >>> netloc("http://a.example:8080?page=2")
+    'a.example:8080'
+    """
+    return url.partition("://")[2].partition("/")[0].partition("?")[0].lower()

@@ -1,0 +1,222 @@
+"""One page on its way into a collection: from its text, or from the web."""
+
+from __future__ import annotations
+
+import hashlib
+import logging
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+from ...contracts.collection import Chunk, Document
+from ...contracts.ingestion import Fetched
+from ...contracts.page import NotModified, ReadPage
+from ...errors import ExtractionError, FetchError, IngestError
+from ...ports import TraceRef
+from ...ports.ledger import FAILED_BEFORE, is_revisit
+from ...runtime.concurrency import compute, offload
+from ...text.clean import chunk_spans, plain
+from .embedders import vectors_of
+
+if TYPE_CHECKING:
+    import asyncio
+    from collections.abc import Mapping, Sequence
+
+    from ...contracts.collection import Vectors
+    from ...contracts.ingestion import Claim
+    from ...ports import PageReader, Scalar, Storage
+    from ...settings import Settings
+    from .embedders import Embedders
+
+logger = logging.getLogger(__name__)
+
+VANISHED: Final = frozenset({"gone", "soft_404"})
+"""Reasons that say that a page is no more."""
+MAX_POSTPONE_S: Final = 86_400.0
+_OUR_OWN: Final = frozenset({"host_busy", "dns_failed", "connect_failed", "connect_timeout"})
+"""Reasons that may be those of our own network: nobody has answered for the page."""
+_PIECE_CHARS: Final = 1 << 18
+_GONE: Final = 410
+_UNAVAILABLE: Final = 503
+_ADAPTIVE_S: Final = 30.0
+"""A longer wait was asked for by the site itself."""
+
+
+class PageWork:
+    """What is done with a claimed page; `slots` bounds how many are past fetching at once."""
+
+    def __init__(
+        self, store: Storage, settings: Settings, embedders: Embedders, slots: asyncio.Semaphore
+    ) -> None:
+        self._store = store
+        self._settings = settings
+        self._embedders = embedders
+        self._slots = slots
+
+    async def ingest(self, claim: Claim, reader: PageReader | None) -> dict[str, Scalar]:
+        """Bring the page into its collection and return what was done, as facts of a span.
+
+        A page without a staged text needs the `reader`. Raises whatever went wrong.
+        """
+        if claim.content_ref is None and reader is not None:
+            return await self._fetched(claim, reader)
+        async with self._slots:
+            said = await offload(self._staged, claim)
+            return await self._finished(claim, said, claim.title, None)
+
+    async def _fetched(self, claim: Claim, reader: PageReader) -> dict[str, Scalar]:
+        page = await reader.read(
+            claim.url, validators=claim.validators or None, content_hash=claim.content_hash
+        )
+        if isinstance(page, NotModified):
+            return await self._unchanged(claim, _same(page, claim))
+        said = await compute(_hashed, page.text)
+        facts = {"kind": page.kind, "chars": len(said.text), "status": page.status}
+        if said.sha256 == claim.text_hash:
+            return await self._unchanged(claim, _fetched(page)) | facts
+        async with self._slots:
+            title = plain(page.title) or claim.title or claim.url
+            return await self._finished(claim, said, title, page) | facts
+
+    async def _unchanged(self, claim: Claim, fetched: Fetched) -> dict[str, Scalar]:
+        if not await offload(self._store.ledger.unchanged, claim, fetched):
+            logger.info("another worker took over %s", claim.url)
+        return {"changed": False, "chunks": 0}
+
+    async def _finished(
+        self, claim: Claim, said: _Hashed, title: str, page: ReadPage | None
+    ) -> dict[str, Scalar]:
+        document = Document(
+            url=claim.url,
+            url_key=claim.url_key,
+            title=title,
+            content_hash=said.sha256,
+            provenance={k: v for k, v in claim.provenance.items() if k != FAILED_BEFORE},
+        )
+        chunks = await self._chunks(claim, said.text)
+        fetched = None if page is None else _fetched(page)
+        if not await offload(self._store.ledger.finish, claim, document, chunks, fetched=fetched):
+            logger.info("another worker took over %s", claim.url)
+        return {"changed": True, "chunks": len(chunks), "chars": len(said.text)}
+
+    def _staged(self, claim: Claim) -> _Hashed:
+        ref = claim.content_ref
+        text = self._store.staging.get(claim.scope.tenant_id, ref) if ref else None
+        if text is None:
+            raise IngestError("The page's text is no longer staged. Search for it again.")
+        return _hashed(text)
+
+    async def _chunks(self, claim: Claim, text: str) -> list[Chunk]:
+        size, overlap = self._settings.chunk_chars, self._settings.chunk_overlap_chars
+        chunks = await compute(_cut, text, size, overlap)
+        if not chunks:
+            raise ExtractionError("The page holds no text.")
+        embedder = await offload(self._embedders.of, claim.scope)
+        if embedder is None:
+            return chunks
+        account = self._embedders.account(embedder, claim)
+        vectors = await vectors_of(embedder, [chunk.text for chunk in chunks], account=account)
+        return await compute(_with_vectors, chunks, vectors)
+
+
+class _Hashed(NamedTuple):
+    """A text as it can be stored, and its SHA-256."""
+
+    text: str
+    sha256: str
+
+
+def _hashed(text: str) -> _Hashed:
+    """Piece by piece: no call may keep the interpreter from the loop for long."""
+    pieces, digest = [], hashlib.sha256()
+    for start in range(0, len(text), _PIECE_CHARS):
+        piece = plain(text[start : start + _PIECE_CHARS])
+        digest.update(piece.encode())
+        pieces.append(piece)
+    return _Hashed("".join(pieces), digest.hexdigest())
+
+
+def _cut(text: str, size: int, overlap: int) -> list[Chunk]:
+    spans = chunk_spans(text, size=size, overlap=overlap)
+    return [Chunk(n, text[start:end], start, end) for n, (start, end) in enumerate(spans)]
+
+
+def _with_vectors(chunks: Sequence[Chunk], vectors: Vectors) -> list[Chunk]:
+    return [replace(one, vector=vector) for one, vector in zip(chunks, vectors, strict=True)]
+
+
+def has_vanished(claim: Claim, error: Exception) -> bool:
+    """Tell whether a page that was there before is no more.
+
+    A site that says 410 means it. A 404, and what looks like one, may be a slip: what is stored
+    goes only if the look before has ended so as well. A retired page that a refresh asks for once
+    more stays retired, whatever the site answers; our own failures are tried again, as of any page.
+    """
+    if is_revisit(claim) and _has_answered(error):
+        return True
+    if not (claim.is_refresh and isinstance(error, FetchError) and error.reason in VANISHED):
+        return False
+    if is_gone_for_good(error) or claim.text_hash is None:
+        return True
+    return str(claim.provenance.get(FAILED_BEFORE)).partition(":")[0] in VANISHED
+
+
+def is_gone_for_good(error: Exception) -> bool:
+    """Tell whether the site says that the page will not come back: 410 (RFC 9110, 15.5.11)."""
+    return isinstance(error, FetchError) and error.status == _GONE
+
+
+def postponed_s(error: Exception) -> float | None:
+    """Return how long to leave a site alone that wants it so; None for any other failure.
+
+    A 503 without a wish of the site's own is a failure of the page.
+    """
+    if not isinstance(error, FetchError) or not error.retryable or error.retry_in_s is None:
+        return None
+    if error.status == _UNAVAILABLE and error.retry_in_s <= _ADAPTIVE_S:
+        return None
+    return min(error.retry_in_s, MAX_POSTPONE_S)
+
+
+def _has_answered(error: Exception) -> bool:
+    """Tell whether the page itself is what failed, not our own turn, network, store or model."""
+    if isinstance(error, FetchError):
+        return error.reason not in _OUR_OWN
+    return isinstance(error, ExtractionError)
+
+
+def trace_of(claim: Claim) -> TraceRef | None:
+    """Return the trace of the run that chose the page; None when no run did."""
+    provenance: Mapping[str, Any] = claim.provenance
+    if not (trace_id := provenance.get("trace_id")):
+        return None
+    case = provenance.get("case_id")
+    return TraceRef(
+        trace_id=str(trace_id),
+        trace_name=str(provenance.get("workflow_id") or "collection_search"),
+        session_id=None if case is None else str(case),
+        tenant_id=claim.scope.tenant_id,
+    )
+
+
+def _fetched(page: ReadPage) -> Fetched:
+    return Fetched(
+        final_url=page.final_url,
+        canonical_url=page.canonical_url,
+        validators=page.validators,
+        body_hash=page.content_hash,
+        fetched_at=page.fetched_at,
+        status=page.status,
+        kind=page.kind,
+    )
+
+
+def _same(page: NotModified, claim: Claim) -> Fetched:
+    return Fetched(
+        final_url=page.final_url,
+        canonical_url=None,
+        validators=page.validators,
+        body_hash=claim.content_hash or "",
+        fetched_at=page.fetched_at,
+        status=304,
+        kind="",
+    )

@@ -1,0 +1,77 @@
+"""Documents of LangChain's and of a store, each as the other."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from typing import TYPE_CHECKING, Any, Final
+
+from langchain_core.documents import Document as LangChainDocument
+
+from ...contracts.collection import Document
+from ...errors import InputError, InvalidUrlError
+from ...text.clean import excerpt
+from ...text.urls import normalize_url
+from ..portable.validation import NO_PAGE
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from ...contracts.collection import Chunk
+
+METADATA: Final = "metadata"
+"""Where a document's provenance keeps what LangChain's caller said of it."""
+PROVIDER: Final = "langchain"
+"""Who gave such a document, in its provenance."""
+TITLE_CHARS: Final = 120
+
+
+def document_of(key: str, text: str, metadata: Mapping[str, Any]) -> Document:
+    """Return the document that keeps a text. Raises InputError for metadata that is not JSON."""
+    try:
+        kept = json.loads(json.dumps(dict(metadata)))
+    except (TypeError, ValueError) as error:
+        raise InputError(f"The metadata of {key!r} is not JSON: {error}.") from error
+    return Document(
+        url=_page_url(kept.get("source")) or f"{NO_PAGE}{key}",
+        url_key=key,
+        title=str(kept.get("title") or excerpt(text, TITLE_CHARS)),
+        content_hash=hashlib.sha256(text.encode()).hexdigest(),
+        provenance={METADATA: kept, "provider": PROVIDER},
+    )
+
+
+def shown(document: Document, chunk: Chunk) -> LangChainDocument:
+    """Return the chunk as LangChain's caller knows it: a text of his as he gave it, or a page's."""
+    if METADATA in document.provenance and document.provenance.get("provider") == PROVIDER:
+        metadata = dict(document.provenance[METADATA])
+        return LangChainDocument(id=document.url_key, page_content=chunk.text, metadata=metadata)
+    return LangChainDocument(
+        id=f"{document.url_key}#{chunk.ordinal}",
+        page_content=chunk.text,
+        metadata={
+            **document.provenance,
+            "source": document.url,
+            "title": document.title,
+            "content_hash": document.content_hash,
+            "start": chunk.start,
+            "end": chunk.end,
+        },
+    )
+
+
+def url_key_of(document_id: str) -> str:
+    """Return the `url_key` of what has this id: a page's chunk has its number behind that.
+
+    >>> url_key_of("a.org/x#7"), url_key_of("a text of mine")
+    ('a.org/x', 'a text of mine')
+    """
+    page, mark, number = document_id.rpartition("#")
+    return page if mark and number.isdigit() else document_id
+
+
+def _page_url(value: Any) -> str | None:
+    try:
+        return normalize_url(value) if isinstance(value, str) else None
+    except InvalidUrlError:
+        return None

@@ -1,0 +1,126 @@
+"""Whether a row of an exported collection is what it says, and the document that it holds."""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from typing import TYPE_CHECKING, Any, Final
+
+import numpy as np
+
+from ...contracts.collection import Chunk, Document, digest
+from ...errors import InputError, InvalidUrlError
+from ...text.urls import normalize_url
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+_ROW: Final[dict[str, tuple[type, ...]]] = {
+    "url": (str,),
+    "url_key": (str,),
+    "title": (str,),
+    "content_hash": (str,),
+    "provenance": (dict,),
+    "embedder": (str, type(None)),
+    "chunks": (list,),
+    "digest": (str,),
+}
+_CHUNK: Final[dict[str, tuple[type, ...]]] = {
+    "ordinal": (int,),
+    "start": (int,),
+    "end": (int,),
+    "text": (str,),
+    "vector": (list, type(None)),
+}
+NO_PAGE: Final = "langchain:"
+"""Begins the URL of a text that came without one; its key is the rest."""
+_SHA256: Final = re.compile(r"[0-9a-f]{64}\Z")
+_OFF_UNIT: Final = 0.01
+"""How far from 1 the length of a vector may be."""
+
+
+class Checker:
+    """Checks the rows of one file: each by itself, and that they fit together."""
+
+    def __init__(self) -> None:
+        self.embedder: str | None = None
+        """Of all rows; known after the first."""
+        self._keys: set[str] = set()
+        self._size: int | None = None
+
+    def check(self, row: Mapping[str, Any]) -> tuple[Document, list[Chunk]]:
+        """Return the row's document with its chunks. Raises InputError saying what is wrong."""
+        _check_fields(row, _ROW, "the document")
+        if digest(row) != row["digest"]:
+            raise InputError("the digest does not fit, so the row was damaged or changed")
+        _check_texts(row)
+        if not self._keys:
+            self.embedder = row["embedder"]
+        elif row["embedder"] != self.embedder:
+            raise InputError(f"the embedder is {row['embedder']}, before it was {self.embedder}")
+        if row["url_key"] in self._keys:
+            raise InputError(f"the page {row['url_key']} came before")
+        self._keys.add(row["url_key"])
+        fields = ("url", "url_key", "title", "content_hash", "provenance")
+        chunks = [self._chunk(n, chunk) for n, chunk in enumerate(row["chunks"])]
+        return Document(**{name: row[name] for name in fields}), chunks
+
+    def _chunk(self, number: int, chunk: Any) -> Chunk:
+        name = f"chunk {number}"
+        if not isinstance(chunk, dict):
+            raise InputError(f"{name} is no object")
+        _check_fields(chunk, _CHUNK, name)
+        start, end, text = chunk["start"], chunk["end"], chunk["text"]
+        if chunk["ordinal"] != number:
+            raise InputError(f"{name} has the ordinal {chunk['ordinal']}")
+        if start < 0 or end - start != len(text):
+            raise InputError(f"the offsets {start} to {end} of {name} do not fit its text")
+        return Chunk(number, text, start, end, self._vector(name, chunk["vector"]))
+
+    def _vector(self, name: str, numbers: list[Any] | None) -> Any:
+        if (numbers is None) != (self.embedder is None):
+            raise InputError(f"{name} needs a vector if there is an embedder, and only then")
+        if numbers is None:
+            return None
+        if not all(type(one) in {int, float} and math.isfinite(one) for one in numbers):
+            raise InputError(f"the vector of {name} holds something else than numbers")
+        self._size = self._size or len(numbers)
+        if len(numbers) != self._size or not numbers:
+            raise InputError(f"the vector of {name} has {len(numbers)} numbers, not {self._size}")
+        vector = np.asarray(numbers, dtype=np.float32)
+        length = float(np.linalg.norm(vector))
+        if length and abs(length - 1) > _OFF_UNIT:
+            raise InputError(f"the vector of {name} has the length {length:.3g}, not 1")
+        if vector.tolist() != numbers:
+            raise InputError(f"the vector of {name} holds numbers that are no float32")
+        return vector
+
+
+def _check_fields(
+    found: Mapping[str, Any], known: Mapping[str, tuple[type, ...]], name: str
+) -> None:
+    for field, kinds in known.items():
+        if field not in found:
+            raise InputError(f"{name} has no {field}")
+        if type(found[field]) not in kinds:
+            raise InputError(f"{field} of {name} is of a wrong kind: {found[field]!r:.40}")
+    if extra := sorted(set(found) - set(known)):
+        raise InputError(f"{name} has an unknown field {extra[0]!r}")
+
+
+def _check_texts(row: Mapping[str, Any]) -> None:
+    try:
+        json.dumps(row, ensure_ascii=False, allow_nan=False).encode()
+    except ValueError as error:
+        raise InputError(f"a text or number cannot be stored ({error})") from error
+    if not _SHA256.match(row["content_hash"]):
+        raise InputError(f"content_hash is no SHA-256: {row['content_hash']!r:.80}")
+    if not row["url_key"]:
+        raise InputError("url_key is empty")
+    if row["url"] == f"{NO_PAGE}{row['url_key']}":
+        return
+    try:
+        normalize_url(row["url"])
+    except InvalidUrlError as error:
+        raise InputError(str(error).rstrip(".")) from error

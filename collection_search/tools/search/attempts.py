@@ -1,0 +1,303 @@
+"""One search, attempt after attempt: within its time, its provider's limits and its money."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final, TypeVar
+
+from ...contracts.prices import search_cost, usd
+from ...errors import SearchProviderError, SearchProviderTimeout, StoreError
+from ...resilience.provider_limits import MAY_BE_BILLED
+from .responses import checked, whole_number
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from ...contracts.prices import RunBudget
+    from ...contracts.search import SearchAdapterResponse
+    from ...resilience import Permit, ProviderGuard
+    from .callers import Asked, Caller
+    from .retry import RetrySchedule
+    from .telemetry import SearchReport
+
+T = TypeVar("T")
+
+TICK_S: Final = 0.05
+"""A time limit that is this close has passed."""
+
+
+@dataclass(frozen=True, slots=True)
+class Price:
+    """What an attempt may take at most."""
+
+    requests: int = 1
+    units: float = 1.0
+    """Of the list price."""
+
+
+@dataclass(frozen=True, slots=True)
+class Rules:
+    """What holds for every search of one worker."""
+
+    provider: str
+    schedule: RetrySchedule
+    timer: Callable[[], float]
+    timeout_s: float
+    retry_timeout_s: float
+    """Of the attempt after a timeout."""
+    price_of: Callable[[Asked], Price]
+    guard: ProviderGuard | None = None
+    budget: RunBudget | None = None
+    note: Callable[[str, int, float | None], None] | None = None
+    """Told of each attempt that is or may be billed: provider, requests and what they cost."""
+
+
+@dataclass(frozen=True, slots=True)
+class Attempts:
+    """One search of a provider; the report is told what was tried."""
+
+    rules: Rules
+    asked: Asked
+    report: SearchReport
+    caller: Caller
+    ends_at: float
+    """By the worker's timer."""
+
+    async def answer(self) -> SearchAdapterResponse:
+        """Return the first successful answer, or raise the last failure once retries are over.
+
+        Raises CostLimitReached before an attempt that the run's ceiling does not allow, and
+        OutOfTimeError where only the time was too short.
+        """
+        failures: list[SearchProviderError] = []
+        timeout_s = self.rules.timeout_s
+        while True:
+            try:
+                return await self._paid(timeout_s, is_retry=bool(failures))
+            except _NotAdmittedError as error:
+                if failures:  # it says more than that there is no retry
+                    raise failures[-1] from None
+                if error.reason.code == "rateLimited":  # no room in the time that is left
+                    raise OutOfTimeError(error.reason) from None
+                raise error.reason from None
+            except SearchProviderError as error:
+                failures.append(error)
+            delay_s = self._delay_s(failures)
+            if self._left_s() <= max(delay_s or 0.0, TICK_S):
+                raise OutOfTimeError(failures[-1])
+            if delay_s is None:
+                raise failures[-1]
+            await self.caller.sleep(delay_s)
+            timed_out = failures[-1].code == "timeout"
+            timeout_s = self.rules.retry_timeout_s if timed_out else self.rules.timeout_s
+
+    def _left_s(self) -> float:
+        return self.ends_at - self.rules.timer()
+
+    def _delay_s(self, failures: list[SearchProviderError]) -> float | None:
+        delay_s = self.rules.schedule.delay_s(failures)
+        guard = self.rules.guard
+        return None if delay_s is None or (guard and not guard.may_retry()) else delay_s
+
+    async def _paid(self, timeout_s: float, *, is_retry: bool) -> SearchAdapterResponse:
+        """Return the answer of one attempt that the run can afford."""
+        rules, tried, reserved = self.rules, self.report.attempts, None
+        requests = 0
+        spent: float | None = 0.0
+        if rules.budget is not None:
+            reserved = search_cost(rules.provider, rules.price_of(self.asked).units)
+            rules.budget.reserve(reserved)
+        try:
+            answer = await self._guarded(timeout_s, is_retry=is_retry)
+            requests, spent = _requests_of(answer), cost_of(rules.provider, answer)
+            self.report.requests += requests - 1
+        except BaseException as error:
+            if self.report.attempts > tried:
+                requests, spent = self._lost(error)
+            raise
+        finally:
+            if rules.budget is not None:
+                rules.budget.settle(reserved, spent)
+            if requests:
+                self.report.billed(requests, spent)
+                if rules.note is not None:
+                    rules.note(rules.provider, requests, spent)
+        return answer
+
+    def _lost(self, error: BaseException) -> tuple[int, float | None]:
+        """Return how many requests of a failed attempt may be billed, and what they cost.
+
+        Whoever fails with the first made no other; how far a cancelled call got is not known.
+        """
+        price = self.rules.price_of(self.asked)
+        if isinstance(error, SearchProviderError):
+            if error.code not in MAY_BE_BILLED:
+                return 0, 0.0
+            price = Price(1, price.units / max(1, price.requests))
+        return price.requests, search_cost(self.rules.provider, price.units)
+
+    async def _guarded(self, timeout_s: float, *, is_retry: bool) -> SearchAdapterResponse:
+        """Return the answer of one attempt for which the provider has a place."""
+        guard, permit = self.rules.guard, None
+        if guard is not None:
+            permit = await self._admitted(guard, is_retry=is_retry)
+        self.report.attempts += 1
+        self.report.requests += 1
+        try:
+            return await self._settled(permit, timeout_s)
+        finally:  # of a call that came to no end; nothing happens after one that did
+            if guard is not None and permit is not None:
+                guard.abandon(permit)
+
+    async def _admitted(self, guard: ProviderGuard, *, is_retry: bool) -> Permit:
+        """Wait for the provider's next free place. Raises _NotAdmittedError where there is none."""
+        permits: list[Permit] = []
+        is_gone = False
+
+        def admitted() -> Permit:
+            requests = self.rules.price_of(self.asked).requests
+            permit = guard.admit(
+                is_retry=is_retry,
+                requests=requests,
+                least=1 if self.caller.takes_turns else requests,
+                max_wait_s=max(0.0, self._left_s()),
+            )
+            permits.append(permit)
+            if is_gone:
+                guard.abandon(permit, sent=False)
+            return permit
+
+        try:
+            permit = await self._told(admitted)
+            if permit.wait_s > 0:
+                await self.caller.sleep(permit.wait_s)
+            if (missing_s := guard.start()) > 0:
+                await self.caller.sleep(missing_s)
+        except SearchProviderError as error:
+            raise _NotAdmittedError(error) from error
+        except BaseException:
+            is_gone = True
+            for permit in permits:
+                await self._given_back(guard, permit)
+            raise
+        return permit
+
+    async def _given_back(self, guard: ProviderGuard, permit: Permit) -> None:
+        def abandon() -> None:
+            with suppress(StoreError):  # the quota then counts a request too many
+                guard.abandon(permit, sent=False)
+
+        await (self.caller.finish(abandon) if guard.needs_thread else self._told(abandon))
+
+    def _turns(
+        self, guard: ProviderGuard, permit: Permit, timeout_s: float
+    ) -> Callable[[], Iterator[float]]:
+        """Return what gives, for each further request of a call, the seconds to wait before it.
+
+        After them the call still has its own time, or at least half of all that is left: what its
+        first requests found must not be lost.
+        """
+        made = 1
+
+        def turn() -> Iterator[float]:
+            nonlocal made
+            left_s = max(0.0, self._left_s())
+            yield guard.next(permit, made, max_wait_s=max(left_s - timeout_s, left_s / 2))
+            made += 1
+            yield guard.start()
+
+        return turn
+
+    async def _settled(self, permit: Permit | None, timeout_s: float) -> SearchAdapterResponse:
+        """Return the answer of one attempt; how it ended is told to the provider's guard."""
+        left_s, guard = self._left_s(), self.rules.guard
+        turn = self._turns(guard, permit, timeout_s) if guard and permit else None
+        try:
+            answer = await self._attempt(min(timeout_s, left_s), left_s, turn)
+        except SearchProviderError as error:
+            await self._settle(permit, failure=error)
+            raise
+        await self._settle(permit, answer=answer)
+        return answer
+
+    async def _settle(
+        self,
+        permit: Permit | None,
+        *,
+        failure: SearchProviderError | None = None,
+        answer: SearchAdapterResponse | None = None,
+    ) -> None:
+        guard = self.rules.guard
+        if guard is None or permit is None:
+            return
+        try:
+            notices = await self._told(
+                lambda: guard.settle(
+                    permit,
+                    failure=failure,
+                    requests=_requests_of(answer) if answer else 1,
+                    quota_remaining=answer.quota_remaining if answer else None,
+                )
+            )
+        except StoreError as error:  # what was reserved stays counted; the answer was paid for
+            notices = [f"The count of the quota may be too high: {error}"]
+        self.report.notices.extend(notices)
+
+    async def _told(self, call: Callable[[], T]) -> T:
+        """Return what the guard says, from a thread where it keeps a file."""
+        guard = self.rules.guard
+        return await self.caller.work(call) if guard and guard.needs_thread else call()
+
+    async def _attempt(
+        self, timeout_s: float, left_s: float, turn: Callable[[], Iterator[float]] | None
+    ) -> SearchAdapterResponse:
+        provider = self.rules.provider
+        try:
+            answer = await self.caller.search(
+                self.asked, timeout_s=timeout_s, left_s=left_s, turn=turn
+            )
+        except TimeoutError as error:
+            raise SearchProviderTimeout(
+                f"{provider} did not answer in time; try later or raise the time limit."
+            ) from error
+        return checked(answer, provider=provider)
+
+
+class _NotAdmittedError(Exception):
+    """The provider was not asked, so that no further attempt follows."""
+
+    def __init__(self, reason: SearchProviderError) -> None:
+        super().__init__(str(reason))
+        self.reason = reason
+
+
+class OutOfTimeError(Exception):
+    """A search failed since its own time was over: with more of it another may succeed."""
+
+    def __init__(self, reason: SearchProviderError) -> None:
+        super().__init__(str(reason))
+        self.reason = reason
+
+
+def price_of(adapter: object) -> Callable[[Asked], Price]:
+    """Return what tells the price of an attempt with this adapter.
+
+    One request for one unit, unless its `price(max_results, options)` says otherwise.
+    """
+    own: Callable[..., tuple[int, float]] | None = getattr(adapter, "price", None)
+    if not callable(own):
+        return lambda _: Price()
+    return lambda asked: Price(*own(asked.count, asked.options))
+
+
+def cost_of(provider: str, answer: SearchAdapterResponse) -> float | None:
+    """Return what the answer cost: as the provider says, else by its list price; None: unknown."""
+    if (said := usd(answer.cost_usd)) is not None:
+        return said
+    units = usd(answer.credits)
+    return search_cost(provider, _requests_of(answer) if units is None else units)
+
+
+def _requests_of(answer: SearchAdapterResponse) -> int:
+    return max(1, whole_number(answer.request_count) or 1)

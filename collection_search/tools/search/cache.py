@@ -1,0 +1,146 @@
+"""Answers of search providers that are still fresh: a repeated query costs nothing."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections import OrderedDict
+from dataclasses import dataclass, field, replace
+from functools import partial
+from hashlib import blake2b
+from typing import TYPE_CHECKING, Any, Final
+from weakref import WeakValueDictionary
+
+from ...cassette.codec import read_search_answer, search_answer
+from ...errors import InputError, InvalidUrlError
+from ...text.urls import normalize_url
+from ..spending.writer import guarded, kept
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from ...contracts.search import SearchAdapterResponse
+    from ...ports.usage import AnswerCache
+    from .callers import Asked
+
+KIND: Final = "search"
+
+
+@dataclass(frozen=True, slots=True)
+class SearchCache:
+    """The answers of one provider to one tenant, for one run or service."""
+
+    store: AnswerCache
+    tenant_id: str
+    source: str
+    """Which provider at which address, with which key: answers of others are not mixed in."""
+    max_age_s: float
+    keep: Callable[[str, Callable[[], Mapping[str, Any]]], None] | None = None
+    """Takes new answers by key, to be written down with others: see `Account.keep`."""
+    _known: dict[str, SearchAdapterResponse | None] = field(default_factory=dict)
+
+    def key(self, asked: Asked) -> str:
+        """Return the same text for the same request."""
+        wish = asked.options.model_dump(mode="json", exclude_defaults=True)
+        said = json.dumps([self.source, asked.query, asked.count, wish], sort_keys=True)
+        return blake2b(said.encode(), digest_size=20).hexdigest()
+
+    async def recall(self, requests: Sequence[Asked]) -> None:
+        """Look up the answers to these requests at one go, for `get` to find."""
+        keys = [key for asked in requests if (key := self.key(asked)) not in self._known]
+        if not keys:
+            return
+
+        def read(found: Mapping[str, bytes]) -> dict[str, SearchAdapterResponse | None]:
+            return {key: _read(found.get(key)) for key in keys}
+
+        known = await kept(
+            self.store, self.tenant_id, KIND, keys, max_age_s=self.max_age_s, read=read
+        )
+        self._known.update(known or dict.fromkeys(keys))
+
+    async def get(self, asked: Asked) -> SearchAdapterResponse | None:
+        """Return the answer to an earlier request, None where there is none that is fresh."""
+        key = self.key(asked)
+        waiting = _UNWRITTEN.get(self._place(key))
+        if waiting is not None and time.monotonic() - waiting.at < min(self.max_age_s, _SOON_S):
+            return waiting.answer
+        if self._known.get(key) is None and self._place(key) in _PUT:
+            self._known.pop(key, None)  # another run was answered since it was looked up
+        await self.recall([asked])
+        return self._known[key]
+
+    async def put(self, asked: Asked, answer: SearchAdapterResponse) -> None:
+        """Keep the answer."""
+        key = self.key(asked)
+        self._known[key] = answer
+        if self.keep is not None:
+            waiting = _UNWRITTEN[self._place(key)] = _Kept(answer)
+            _note(self._place(key))
+            self.keep(KIND, lambda: {key: partial(_told, waiting)})
+            return
+        put = partial(self.store.put, self.tenant_id, KIND, key)
+        guarded(partial(put, lambda: _in_json(answer)), "An answer cannot be written down.")
+
+    def _place(self, key: str) -> tuple[int, str, str]:
+        return id(self.store), self.tenant_id, key
+
+
+@dataclass(frozen=True, slots=True, weakref_slot=True)
+class _Kept:
+    """An answer that lives until it is written down."""
+
+    answer: SearchAdapterResponse
+    at: float = field(default_factory=time.monotonic)
+
+
+_SOON_S: Final = 60.0
+"""Whatever is not written by then is not waited for."""
+_UNWRITTEN: Final[WeakValueDictionary[tuple[int, str, str], _Kept]] = WeakValueDictionary()
+"""Answers on their way to the file, by store, tenant and key: other runs find them here."""
+
+
+_PUT: Final[OrderedDict[tuple[int, str, str], None]] = OrderedDict()
+"""The latest answers: who looked too early looks again."""
+_MAX_NOTED: Final = 1_000
+
+
+def _note(place: tuple[int, str, str]) -> None:
+    _PUT[place] = None
+    _PUT.move_to_end(place)
+    if len(_PUT) > _MAX_NOTED:
+        _PUT.popitem(last=False)
+
+
+def _told(kept: _Kept) -> dict[str, Any]:
+    return _storable(kept.answer)
+
+
+def _in_json(answer: SearchAdapterResponse) -> bytes:
+    return json.dumps(_storable(answer)).encode()
+
+
+def _storable(answer: SearchAdapterResponse) -> dict[str, Any]:
+    """Return the answer without what no search looks at again.
+
+    Of the raw rows the number is left, of addresses those that can be shown: others may hold a
+    name and a password.
+    """
+    told = search_answer(replace(answer, raw_results=()))
+    told["raw_results"] = [{}] * len(answer.raw_results or answer.results)
+    told["results"] = [row for row in told["results"] if _is_shown(row.get("url"))]
+    return told
+
+
+def _is_shown(url: Any) -> bool:
+    try:
+        return bool(normalize_url(url))
+    except (InvalidUrlError, TypeError, AttributeError):
+        return False
+
+
+def _read(payload: bytes | None) -> SearchAdapterResponse | None:
+    try:
+        return None if payload is None else read_search_answer(json.loads(payload))
+    except (InputError, ValueError):  # of an older version, or damaged: it is asked anew
+        return None

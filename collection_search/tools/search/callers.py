@@ -1,0 +1,317 @@
+"""How a search adapter is called: in its own dialect, blocking or awaited, never for too long."""
+
+from __future__ import annotations
+
+import asyncio
+import contextvars
+import inspect
+import threading
+from concurrent.futures import Future
+from dataclasses import dataclass
+from functools import cache, lru_cache, partial
+from typing import TYPE_CHECKING, Any, Final, Protocol, TypeVar
+
+from ...contracts.options import NO_OPTIONS, SearchOptions
+from ...errors import InputError
+from ...resilience.single_flight import SingleFlight
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable, Coroutine, Iterator, Mapping
+
+    from anyio import CapacityLimiter
+    from anyio.lowlevel import RunVar
+
+    Turn = Callable[[], Iterator[float]]
+
+T = TypeVar("T")
+
+GRACE_S: Final = 0.25
+"""What an adapter with a timeout of its own gets beyond it."""
+_FLIGHTS: Final[SingleFlight[Any]] = SingleFlight()
+_FINISHING: Final[set[asyncio.Task[None]]] = set()
+"""What goes on without those who began it."""
+MAX_THREADS: Final = 512
+"""Synchronous adapters that one event loop runs at a time; further calls wait for a thread."""
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """What a provider is asked for."""
+
+    query: str
+    count: int
+    """Rows."""
+    options: SearchOptions = NO_OPTIONS
+
+
+@dataclass(frozen=True, slots=True)
+class Dialect:
+    """One search function and the keywords that it knows."""
+
+    function: Callable[..., Any]
+    count_keyword: str | None
+    takes_timeout: bool
+    takes_options: bool = False
+    takes_turns: bool = False
+
+    @classmethod
+    def of(cls, function: Callable[..., Any]) -> Dialect:
+        """Return the dialect that the signature shows; without one, the protocol's own."""
+        parameters = _parameters(function)
+        if parameters is None:
+            return cls(function, "max_results", takes_timeout=False)
+        open_ended = any(one.kind is one.VAR_KEYWORD for one in parameters.values())
+        known = (name for name in ("max_results", "limit") if name in parameters)
+        return cls(
+            function,
+            next(known, "max_results" if open_ended else None),
+            takes_timeout="timeout" in parameters,
+            takes_options="options" in parameters,
+            takes_turns="turn" in parameters,
+        )
+
+    def call(self, asked: Asked, *, timeout_s: float, turn: Any = None) -> Callable[[], Any]:
+        """Return the call, ready to be made."""
+        keywords: dict[str, Any] = {}
+        if self.count_keyword:
+            keywords[self.count_keyword] = asked.count
+        if self.takes_timeout:
+            keywords["timeout"] = timeout_s
+        if self.takes_options and asked.options is not NO_OPTIONS:
+            keywords["options"] = asked.options
+        if turn is not None:
+            keywords["turn"] = turn
+        return partial(self.function, asked.query, **keywords)
+
+
+class Caller(Protocol):
+    """Reaches the adapter and passes time; the worker's logic is the same above every caller."""
+
+    counts: bool
+    """Whether the adapter takes a number of results."""
+    takes_turns: bool
+    """Whether the adapter waits for its `turn` before every request but the first."""
+
+    async def search(
+        self, asked: Asked, *, timeout_s: float, left_s: float, turn: Turn | None = None
+    ) -> Any:
+        """Return the adapter's answer. Raises TimeoutError when none came within `left_s`."""
+        ...
+
+    async def work(self, call: Callable[[], T]) -> T:
+        """Return what a call that may wait for a file returns."""
+        ...
+
+    async def finish(self, call: Callable[[], None]) -> None:
+        """Make a call that may wait for a file, to its end even if the caller is cancelled."""
+        ...
+
+    async def wait_for(self, call: Callable[[], Coroutine[Any, Any, T]]) -> T:
+        """Return what a coroutine returns that may suspend."""
+        ...
+
+    async def share(
+        self, tenant_id: str, key: str, call: Callable[[], Coroutine[Any, Any, T]]
+    ) -> T:
+        """Return what the call returns, which another caller may make at the same time."""
+        ...
+
+    async def sleep(self, seconds: float) -> None:
+        """Wait."""
+        ...
+
+
+class BlockingCaller:
+    """Calls in the caller's thread; its coroutines never suspend, see `finished`."""
+
+    def __init__(self, adapter: object, sleep: Callable[[float], None]) -> None:
+        self._dialect = Dialect.of(_search_of(adapter))
+        self._sleep = sleep
+        self.counts = self._dialect.count_keyword is not None
+        self.takes_turns = self._dialect.takes_turns
+
+    async def search(
+        self, asked: Asked, *, timeout_s: float, left_s: float, turn: Turn | None = None
+    ) -> Any:
+        """Return the answer; an adapter without a timeout of its own is watched from outside."""
+        own = partial(_turned, turn, self._rest) if turn and self.takes_turns else None
+        call = self._dialect.call(asked, timeout_s=timeout_s, turn=own)
+        return call() if self._dialect.takes_timeout else _watched(call, left_s)
+
+    async def _rest(self, seconds: float) -> None:
+        """Wait as `sleep` does, on the loop of an adapter that is a coroutine inside."""
+        from ...runtime.concurrency import offload
+
+        await offload(self._sleep, seconds)
+
+    async def work(self, call: Callable[[], T]) -> T:
+        """Call in the caller's thread."""
+        return call()
+
+    async def finish(self, call: Callable[[], None]) -> None:
+        """Call in the caller's thread."""
+        call()
+
+    async def wait_for(self, call: Callable[[], Coroutine[Any, Any, T]]) -> T:
+        """Run it on the background loop."""
+        from ...runtime.concurrency import run_blocking
+
+        return run_blocking(call())
+
+    async def share(
+        self,
+        tenant_id: str,  # noqa: ARG002 - threads do not wait for one another
+        key: str,  # noqa: ARG002
+        call: Callable[[], Coroutine[Any, Any, T]],
+    ) -> T:
+        """Call for this caller alone."""
+        return await call()
+
+    async def sleep(self, seconds: float) -> None:
+        """Block for that long."""
+        self._sleep(seconds)
+
+
+class AwaitingCaller:
+    """Awaits `asearch` where the adapter has it, else a thread that runs `search`."""
+
+    def __init__(
+        self, adapter: object, sleep: Callable[[float], Awaitable[None]] | None = None
+    ) -> None:
+        asearch = getattr(adapter, "asearch", None)
+        self._is_async = callable(asearch)
+        self._dialect = Dialect.of(asearch if callable(asearch) else _search_of(adapter))
+        self._sleep = sleep
+        self.counts = self._dialect.count_keyword is not None
+        self.takes_turns = self._dialect.takes_turns
+
+    async def search(
+        self, asked: Asked, *, timeout_s: float, left_s: float, turn: Turn | None = None
+    ) -> Any:
+        """Return the answer; a cancelled coroutine ends, a thread is left to end by itself."""
+        import anyio.to_thread
+
+        own = partial(_turned, turn, self.sleep) if turn and self.takes_turns else None
+        call = self._dialect.call(asked, timeout_s=timeout_s, turn=own)
+        # An adapter that keeps the time itself may still tell what it found by then.
+        async with asyncio.timeout(left_s + GRACE_S if self._dialect.takes_timeout else left_s):
+            if self._is_async:
+                return await call()
+            return await anyio.to_thread.run_sync(
+                call, limiter=_own_threads(), abandon_on_cancel=True
+            )
+
+    async def sleep(self, seconds: float) -> None:
+        """Let other tasks run for that long."""
+        import anyio
+
+        await (self._sleep or anyio.sleep)(seconds)
+
+    async def work(self, call: Callable[[], T]) -> T:
+        """Call in a thread."""
+        from ...runtime.concurrency import offload
+
+        return await offload(call)
+
+    async def finish(self, call: Callable[[], None]) -> None:
+        """Call in a thread."""
+        task = asyncio.ensure_future(self.work(call))
+        _FINISHING.add(task)
+        task.add_done_callback(_FINISHING.discard)
+        await asyncio.shield(task)
+
+    async def wait_for(self, call: Callable[[], Coroutine[Any, Any, T]]) -> T:
+        """Await it."""
+        return await call()
+
+    async def share(
+        self, tenant_id: str, key: str, call: Callable[[], Coroutine[Any, Any, T]]
+    ) -> T:
+        """Share the call with the other tasks of this event loop."""
+        answer: T
+        answer, _ = await _FLIGHTS.run(tenant_id, key, call)
+        return answer
+
+
+async def _turned(turn: Turn, sleep: Callable[[float], Awaitable[None]]) -> None:
+    for wait_s in turn():
+        if wait_s > 0:
+            await sleep(wait_s)
+
+
+def finished(coroutine: Coroutine[Any, Any, T]) -> T:
+    """Return the result of a coroutine that never suspends.
+
+    >>> async def answer() -> int:
+    ...     return 42
+    >>> finished(answer())
+    42
+    """
+    try:
+        coroutine.send(None)
+    except StopIteration as end:
+        result: T = end.value
+        return result
+    coroutine.close()
+    raise RuntimeError("a coroutine of the blocking caller tried to wait")
+
+
+def _parameters(function: Callable[..., Any]) -> Mapping[str, inspect.Parameter] | None:
+    """Return the parameters, which a method's function has too; None where they do not show."""
+    try:
+        return _read_parameters(getattr(function, "__func__", function))
+    except (TypeError, ValueError):  # no signature, or an object that cannot be looked up
+        return None
+
+
+@lru_cache(maxsize=256)
+def _read_parameters(function: Callable[..., Any]) -> Mapping[str, inspect.Parameter]:
+    return inspect.signature(function).parameters
+
+
+def _search_of(adapter: object) -> Callable[..., Any]:
+    search: Callable[..., Any] | None = getattr(adapter, "search", None)
+    if not callable(search):
+        raise InputError(
+            f"{type(adapter).__name__} is no search adapter: "
+            "it needs a method search(query, *, max_results)."
+        )
+    if inspect.iscoroutinefunction(search):
+        raise InputError(
+            f"{type(adapter).__name__}.search is a coroutine function: "
+            "call it asearch and add a blocking search."
+        )
+    return search
+
+
+def _watched(call: Callable[[], Any], left_s: float) -> Any:
+    """Return the call's result, made in a thread that is abandoned after `left_s` seconds."""
+    answer: Future[Any] = Future()
+    context = contextvars.copy_context()
+
+    def work() -> None:
+        try:
+            answer.set_result(context.run(call))
+        except BaseException as error:  # noqa: BLE001 - raised again in the waiting thread
+            answer.set_exception(error)
+
+    threading.Thread(target=work, name="web-search", daemon=True).start()
+    return answer.result(timeout=left_s)
+
+
+def _own_threads() -> CapacityLimiter:
+    """Return the running event loop's limiter: the default one has a few dozen threads only."""
+    import anyio
+
+    limiter = _limiter_variable().get(None)
+    if limiter is None:
+        limiter = anyio.CapacityLimiter(MAX_THREADS)
+        _limiter_variable().set(limiter)
+    return limiter
+
+
+@cache
+def _limiter_variable() -> RunVar[CapacityLimiter | None]:
+    from anyio.lowlevel import RunVar
+
+    return RunVar("collection_search.web_search_threads")

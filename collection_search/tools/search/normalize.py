@@ -1,0 +1,136 @@
+"""From a provider's rows to valid results without duplicates."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterable, Mapping
+from operator import attrgetter
+from typing import Any, Final, NamedTuple
+
+from pydantic import ValidationError
+
+from ...contracts.search import ProviderSearchResult, SearchResult
+from ...errors import InvalidUrlError
+from ...text.clean import clean_snippet, excerpt, plain
+from ...text.urls import is_pdf, normalize_url, url_key
+
+MAX_URL_CHARS: Final = 8_000
+"""What every server takes (RFC 9110, section 4.1); a longer one makes the row invalid."""
+MAX_TITLE_CHARS: Final = 300
+MAX_SNIPPET_CHARS: Final = 2_000
+MAX_LABEL_CHARS: Final = 200
+"""Of a source, a date, a content type."""
+
+
+class _Row(NamedTuple):
+    """What a row says, not yet judged."""
+
+    url: Any
+    title: Any
+    snippet: Any
+    source: Any
+    score: Any
+    content_type: Any
+    content: Any
+    published_date: Any
+
+
+_LOGGED: Final = _Row._fields[: _Row._fields.index("content")]
+_attributes: Final = attrgetter(*_Row._fields)
+
+
+def valid_results(
+    rows: Iterable[Any], *, provider: str, dropped: Callable[[dict[str, Any]], None]
+) -> list[SearchResult]:
+    """Return the usable rows in their order; `dropped` gets the fields of each other one.
+
+    A row is a mapping or any object with the fields of `ProviderSearchResult`. It needs an http(s)
+    URL and a snippet or content; its title falls back to host and path, its source to `provider`.
+    Title and snippet are cut to what a list of results can show.
+
+    >>> valid_results([{"url": "https://a.org/x", "snippet": "y"}], provider="p", dropped=print)
+    [SearchResult(url='https://a.org/x', title='a.org/x', snippet='y', source='p', score=None, \
+is_pdf=False)]
+    """
+    results = []
+    for row in rows:
+        said = _read(row)
+        try:
+            results.append(_result(said, provider))
+        except (InvalidUrlError, ValidationError):
+            dropped({name: getattr(said, name) for name in _LOGGED})
+    return results
+
+
+def without_duplicates(results: Iterable[SearchResult]) -> list[SearchResult]:
+    """Return the first result of every page, with the content of a later one if it has none."""
+    pages: dict[str, SearchResult] = {}
+    for result in results:
+        key = url_key(result.url)
+        pages[key] = _completed(pages[key], result) if key in pages else result
+    return list(pages.values())
+
+
+def _completed(first: SearchResult, later: SearchResult) -> SearchResult:
+    if first.content is not None or later.content is None:
+        return first
+    return first.model_copy(update={"content": later.content})
+
+
+def _read(row: Any) -> _Row:
+    if isinstance(row, ProviderSearchResult):
+        return _Row._make(_attributes(row))
+    if isinstance(row, Mapping):
+        return _Row._make([row.get(name) for name in _Row._fields])
+    return _Row._make([getattr(row, name, None) for name in _Row._fields])
+
+
+def _result(row: _Row, provider: str) -> SearchResult:
+    url = _url(row.url)
+    content = _text(row.content)
+    content_type = _label(row.content_type)
+    return SearchResult(
+        url=url,
+        title=_line(row.title, MAX_TITLE_CHARS) or _address(url),
+        snippet=_line(row.snippet, MAX_SNIPPET_CHARS) or clean_snippet(excerpt(content or "")),
+        source=_label(row.source) or provider,
+        score=_score(row.score),
+        is_pdf=is_pdf(url, content_type),
+        content=content,
+        content_type=content_type,
+        published_date=_label(row.published_date),
+    )
+
+
+def _url(value: Any) -> str:
+    text = _text(value) or ""
+    if len(text) > MAX_URL_CHARS:
+        raise InvalidUrlError(f"the URL is longer than {MAX_URL_CHARS} characters")
+    return normalize_url(text)
+
+
+def _line(value: Any, limit: int) -> str:
+    """Return the plain text, cut before it is cleaned too: markup of megabytes takes seconds."""
+    line = clean_snippet((_text(value) or "")[: 10 * limit])
+    return line if len(line) <= limit else excerpt(line, limit)
+
+
+def _address(url: str) -> str:
+    return excerpt(url.partition("://")[2].rstrip("/"), MAX_TITLE_CHARS)
+
+
+def _label(value: Any) -> str | None:
+    text = _text(value)
+    return text and excerpt(text, MAX_LABEL_CHARS)
+
+
+def _text(value: Any) -> str | None:
+    """Return a text that says something, as JSON and every database can hold it, else None."""
+    if not isinstance(value, str):
+        return None
+    return plain(value).replace("\0", "").strip() or None
+
+
+def _score(value: Any) -> float | None:
+    is_number = isinstance(value, int | float) and not isinstance(value, bool)
+    return float(value) if is_number and abs(value) <= sys.float_info.max else None

@@ -1,0 +1,93 @@
+"""What becomes of a search's options once the provider has answered: filtered, ordered, told."""
+
+from __future__ import annotations
+
+from datetime import UTC, date, datetime
+from typing import TYPE_CHECKING, Any
+
+from ...contracts.options import Applied, OptionName, SearchOptions, in_domains
+from ...text.urls import host_of
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from ...contracts.search import SearchResult
+
+
+def fitting(
+    results: Sequence[SearchResult], options: SearchOptions, *, today: date
+) -> list[SearchResult]:
+    """Return the results that the options allow, those of preferred domains first.
+
+    Domains are compared exactly, whatever the provider made of them. A result is too old or too
+    new only by a date that it has: one without a date stays.
+    """
+    kept = [
+        result
+        for result in results
+        if _is_allowed(host_of(result.url), options) and _is_fresh(result, options, today)
+    ]
+    if options.include_domains and not options.restricts:
+        kept.sort(key=lambda result: not in_domains(host_of(result.url), options.include_domains))
+    return kept
+
+
+def settled(
+    options: SearchOptions,
+    applied: Mapping[str, Applied],
+    results: Sequence[SearchResult],
+    *,
+    counts: bool,
+) -> dict[str, dict[str, Any]]:
+    """Return what was asked for and what was made of it, for each option that was asked for.
+
+    What is anybody's usual is `native`: nothing need be done. `domain_mode` goes with its domains.
+    `applied` is the provider's part, `results` are those that it gave, `counts` tells whether it
+    takes a number of results.
+    """
+    here: dict[OptionName, Applied] = {
+        "max_results": "native" if counts else "post_filtered",
+        "include_domains": "post_filtered" if options.restricts else "emulated",
+        "exclude_domains": "post_filtered",
+    }
+    if any(_day(result) for result in results):
+        here["freshness"] = "post_filtered"
+    if any(result.content for result in results):
+        here["include_content"] = "native"
+    told: dict[str, dict[str, Any]] = {
+        name: {"requested": value, "applied": applied.get(name) or here.get(name, "unsupported")}
+        for name, value in options.asked().items()
+    }
+    if "domain_mode" in options.model_fields_set:
+        domains = told.get("include_domains", {"applied": "native"})
+        told["domain_mode"] = {**domains, "requested": options.domain_mode}
+    idle = options.idle().items()
+    return told | {name: {"requested": value, "applied": "native"} for name, value in idle}
+
+
+def _is_allowed(host: str, options: SearchOptions) -> bool:
+    if in_domains(host, options.exclude_domains):
+        return False
+    return not options.restricts or in_domains(host, options.include_domains)
+
+
+def _is_fresh(result: SearchResult, options: SearchOptions, today: date) -> bool:
+    first, last = options.published(today)
+    day = _day(result)
+    if day is None:
+        return True
+    return (first is None or day >= first) and (last is None or day <= last)
+
+
+def _day(result: SearchResult) -> date | None:
+    """Return the day in UTC, which a time may name in another zone."""
+    written = result.published_date or ""
+    try:
+        time = datetime.fromisoformat(written)
+        return (time.astimezone(UTC) if time.tzinfo else time).date()
+    except (ValueError, OverflowError):
+        pass
+    try:
+        return date.fromisoformat(written[:10])
+    except ValueError:
+        return None

@@ -1,0 +1,74 @@
+"""The texts of found pages, fetched where the provider does not deliver them."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import Counter
+from typing import TYPE_CHECKING, Final
+
+from ...errors import FetchError
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable, Sequence
+
+    from ...contracts.options import SearchOptions
+    from ...contracts.search import SearchResult
+    from ...ports import PageReader
+
+MAX_PAGES: Final = 20
+"""Pages of one search that are fetched at most."""
+_NO_TIME: Final = "no answer in time"
+
+
+def wants_texts(options: SearchOptions, applied: dict[str, str]) -> bool:
+    """Return whether texts are wanted that the provider was not or could not be asked for.
+
+    A deep search is one with texts, where the provider has no such thing.
+    """
+    names = {"include_content": options.include_content, "search_depth": options.search_depth}
+    asked = (name for name, value in names.items() if value in {True, "deep"})
+    return any(applied.get(name, "unsupported") == "unsupported" for name in asked)
+
+
+async def with_texts(
+    results: Sequence[SearchResult],
+    reader_source: Callable[[], Awaitable[PageReader]],
+    *,
+    timeout_s: float,
+) -> tuple[list[SearchResult], list[str]]:
+    """Return the results with the texts of their pages, and a notice about those without one.
+
+    Only pages without a text are fetched, the first `MAX_PAGES` of them, all at once.
+    """
+    missing = [n for n, result in enumerate(results) if not result.content][:MAX_PAGES]
+    if not missing:
+        return list(results), []
+    reader = await reader_source()
+    ends_at = asyncio.get_running_loop().time() + timeout_s
+    texts = await asyncio.gather(*(_text(reader, results[n].url, ends_at) for n in missing))
+    completed, reasons = list(results), Counter[str]()
+    for n, (text, reason) in zip(missing, texts, strict=True):
+        if text is None:
+            reasons[reason] += 1
+        else:
+            completed[n] = results[n].model_copy(update={"content": text})
+    return completed, _notices(reasons, len(missing))
+
+
+async def _text(reader: PageReader, url: str, ends_at: float) -> tuple[str | None, str]:
+    """Return the page's text, or None and why there is none."""
+    try:
+        async with asyncio.timeout_at(ends_at):
+            page = await reader.read(url)
+    except TimeoutError:
+        return None, _NO_TIME
+    except FetchError as error:
+        return None, error.reason
+    return getattr(page, "text", None), _NO_TIME
+
+
+def _notices(reasons: Counter[str], asked: int) -> list[str]:
+    if not reasons:
+        return []
+    told = ", ".join(f"{reason} ({count})" for reason, count in reasons.most_common())
+    return [f"The texts of {reasons.total()} of {asked} pages could not be fetched: {told}."]

@@ -1,0 +1,148 @@
+"""Which providers are asked, one after the other, and with what limits."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final
+
+from ..web_search import WebSearchWorker
+from .cache import SearchCache
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from ...context import SearchContext
+    from ...contracts.options import SearchOptions
+    from ...contracts.search import ToolContext, WebSearchResponse
+    from ...errors import ErrorCode
+    from ...ports import SpanSink
+    from ..spending.account import Account
+
+LASTING: Final[frozenset[ErrorCode]] = frozenset({"invalidQuery"})
+"""Failures that another provider would only repeat."""
+
+
+@dataclass(frozen=True, slots=True)
+class SearchRoute:
+    """The workers of a search in the order in which they are asked."""
+
+    workers: Sequence[WebSearchWorker]
+    reason: str
+    """Why the first one was chosen."""
+    notices: Sequence[str] = ()
+    """What a person should know about the way."""
+
+    async def recall(self, queries: Sequence[str], options: SearchOptions | None = None) -> None:
+        """Look up what is known of several queries at one go, before they are searched."""
+        await self.workers[0].recall(queries, options)
+
+    async def known(self, queries: Sequence[str], options: SearchOptions | None = None) -> int:
+        """Return how many of the queries the first provider need not be asked for."""
+        return await self.workers[0].known(queries, options)
+
+    async def arun(
+        self, *, query: str, context: ToolContext, options: SearchOptions | None = None
+    ) -> WebSearchResponse:
+        """Return the first success, else the first failure: the others are in its routing.
+
+        `meta["routing"]` tells who was asked in order, as soon as that is more than one.
+        """
+        routing: list[dict[str, Any]] = []
+        first: WebSearchResponse | None = None
+        for worker in self.workers:
+            response = await worker.arun(query=query, context=context, options=options)
+            routing.append(_attempt(response))
+            response.outcome.meta["notices"].extend(self.notices)
+            if response.outcome.decision == "ok":
+                return _routed(response, routing)
+            first = first or response
+            error = response.outcome.meta["error"]
+            if error["code"] in LASTING or error["kind"] == "CostLimitReached":
+                break
+        if first is None:
+            raise ValueError("a search route needs a worker")
+        return _routed(first, routing)
+
+
+async def search_route(
+    context: SearchContext,
+    *,
+    max_results: int,
+    sink: SpanSink,
+    oversample_factor: int = 2,
+    account: Account,
+    reads_pages: bool = False,
+) -> SearchRoute:
+    """Return the way of a run's searches: its provider and, when switched on, the fallback.
+
+    With `reads_pages` texts that are wanted and not delivered are fetched. Raises ConfigError when
+    the provider cannot be used; a fallback that cannot is left out with a notice.
+    """
+    settings = context.using()
+    providers, notices = await context.search_providers()
+    workers = [
+        WebSearchWorker(
+            provider.adapter,
+            max_results=max_results,
+            oversample_factor=oversample_factor,
+            timeout_s=settings.search_timeout_s,
+            retry_timeout_s=settings.search_retry_timeout_s,
+            deadline_s=settings.run_deadline_s,
+            spans=sink,
+            guard=await context.guard(provider.adapter),
+            cache=await _cache(context, provider.adapter, account),
+            budget=account.budget,
+            ledger=account.paid,
+            reader=context.page_reader if reads_pages and context.fetches() else None,
+        )
+        for provider in providers
+    ]
+    return SearchRoute(workers, providers[0].reason, notices)
+
+
+async def _cache(context: SearchContext, adapter: object, account: Account) -> SearchCache | None:
+    """Return the answers kept for this tenant; None for an adapter that cannot be told apart."""
+    source = getattr(adapter, "answers_from", None) or getattr(adapter, "source", None)
+    max_age_s = context.answer_cache_s()
+    if not isinstance(source, str) or max_age_s <= 0:
+        return None
+    store = await context.usage()
+    if store is None:
+        return None
+    return SearchCache(store, context.tenant(), source, max_age_s, account.keep)
+
+
+def _attempt(response: WebSearchResponse) -> dict[str, Any]:
+    meta = response.outcome.meta
+    return {
+        "provider": meta["provider"],
+        "rationale": response.outcome.rationale,
+        "latency_ms": meta["latency_ms"],
+        "cost_usd": meta["cost_usd"],
+        "message": meta["error"]["message"] if "error" in meta else None,
+    }
+
+
+def _routed(response: WebSearchResponse, routing: list[dict[str, Any]]) -> WebSearchResponse:
+    """Return the response, which tells who else was asked, in words as well."""
+    first, *others = routing
+    if not others:
+        return response
+    meta = response.outcome.meta
+    meta["routing"] = routing
+    if response.outcome.decision == "ok":
+        meta["notices"].append(
+            f"{first['provider']} failed, so {meta['provider']} was asked. {first['message']}"
+        )
+    else:
+        further = [f"Then {one['provider']}: {one['message']}" for one in others]
+        meta["error"]["message"] = " ".join([meta["error"]["message"], *further])
+    return response
+
+
+def reason_of(response: WebSearchResponse, reason: str) -> str:
+    """Return why the provider answered that did: `reason` if it was the first."""
+    routing = response.outcome.meta.get("routing", ())
+    if not routing or response.outcome.decision == "error":
+        return reason
+    return f"the fallback_provider of the settings, since {routing[0]['provider']} failed"

@@ -1,0 +1,176 @@
+"""The facts of one search, told twice: as the outcome's `meta` and as the span's attributes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Final
+
+from ...contracts.prices import total_cost
+from ...contracts.search import SearchResult, ToolContext, ToolOutcome, WebSearchResponse
+from ...errors import CostLimitReached, ErrorCode, InvalidQueryError, SearchProviderError
+from ...text.redaction import told
+from .responses import whole_number
+
+if TYPE_CHECKING:
+    from ...ports import Scalar
+
+RATIONALES: Final[dict[ErrorCode, str]] = {
+    "authenticationFailed": "provider_authentication_failed",
+    "rateLimited": "provider_rate_limited",
+    "quotaExceeded": "provider_quota_exceeded",
+    "invalidQuery": "invalid_query",
+    "serviceUnavailable": "provider_unavailable",
+    "timeout": "provider_timeout",
+    "unknown": "provider_bad_response",
+}
+"""The outcome's word for a provider's failure, by its code."""
+
+
+@dataclass(frozen=True, slots=True)
+class Failure:
+    """Why a search failed, in words that may be shown: secrets are masked."""
+
+    rationale: str
+    kind: str
+    """Name of the exception's class."""
+    code: ErrorCode
+    message: str
+    retryable: bool = False
+    retry_in_ms: int | None = None
+    http_status: int | None = None
+
+    @classmethod
+    def of(cls, error: Exception) -> Failure:
+        """Return the failure that the exception stands for."""
+        kind = type(error).__name__
+        message = told(str(error)) or kind
+        if isinstance(error, SearchProviderError):
+            return cls(
+                RATIONALES.get(error.code, RATIONALES["unknown"]),
+                kind,
+                error.code,
+                message,
+                error.retryable,
+                whole_number(error.retry_in_ms),
+                whole_number(error.http_status),
+            )
+        if isinstance(error, CostLimitReached):
+            return cls("cost_limit_reached", kind, "quotaExceeded", message)
+        if isinstance(error, InvalidQueryError):
+            return cls("invalid_query", kind, "invalidQuery", message)
+        return cls("unexpected_error", kind, "unknown", message)
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return the `error` of the outcome's `meta`."""
+        return {
+            "kind": self.kind,
+            "code": self.code,
+            "message": self.message,
+            "retryable": self.retryable,
+            "retry_in_ms": self.retry_in_ms,
+            "http_status": self.http_status,
+        }
+
+
+@dataclass(slots=True)
+class SearchReport:
+    """What is known of one search; filled while it runs."""
+
+    context: ToolContext
+    provider: str
+    query: str
+    results: list[SearchResult] = field(default_factory=list)
+    attempts: int = 0
+    requests: int = 0
+    """Requests that were made: every attempt, and every further page of results."""
+    billed_requests: int = 0
+    """Those of the answer, and those that may have been billed although they failed."""
+    cost_usd: float | None = None
+    """Of these: as the provider says, else by its list price; None where that is not known."""
+    cached: bool = False
+    """Whether the answer is one that was given before, or to another caller at the same time."""
+    options: dict[str, dict[str, Any]] = field(default_factory=dict)
+    """What was asked for and what was made of it."""
+    notices: list[str] = field(default_factory=list)
+    raw_result_count: int = 0
+    """Rows as received."""
+    normalized_result_count: int = 0
+    """Valid rows, duplicates included."""
+    http_status: int | None = None
+    quota_remaining: int | None = None
+    latency_ms: int = 0
+    failure: Failure | None = None
+
+    def billed(self, requests: int, cost_usd: float | None) -> None:
+        """Add what an attempt cost, None where that is not known."""
+        is_first = not self.billed_requests
+        self.billed_requests += requests
+        if is_first or cost_usd is None or self.cost_usd is None:
+            self.cost_usd = cost_usd if is_first else None
+        else:
+            self.cost_usd = total_cost([self.cost_usd, cost_usd])
+
+    def response(self) -> WebSearchResponse:
+        """Return the results with the outcome."""
+        outcome = ToolOutcome(
+            decision="error" if self.failure else "ok",
+            rationale=self.failure.rationale if self.failure else "search_completed",
+            meta=self._meta(),
+        )
+        return WebSearchResponse(results=self.results, outcome=outcome)
+
+    def attributes(self) -> dict[str, Scalar]:
+        """Return the attributes of the span `tool.web_search`, the query in full."""
+        attributes: dict[str, Scalar] = {
+            **self._ids(),
+            "query": self.query,
+            "http.status": self._status(),
+            "result.count": len(self.results),
+            "raw_result_count": self.raw_result_count,
+            "normalized_result_count": self.normalized_result_count,
+            "quota.remaining": self.quota_remaining,
+        }
+        if self.cached:
+            attributes["cached"] = True
+        for name, told_of in self.options.items():
+            attributes[f"option.{name}"] = told_of["applied"]
+        if self.failure:
+            attributes["error.kind"] = self.failure.kind
+            attributes["error.message"] = self.failure.message
+        return attributes
+
+    def _meta(self) -> dict[str, Any]:
+        meta: dict[str, Any] = {
+            **self._ids(),
+            "latency_ms": self.latency_ms,
+            "attempts": self.attempts,
+            "request_count": self.requests,
+            "billed_request_count": self.billed_requests,
+            "cost_usd": self.cost_usd,
+            "http_status": self._status(),
+            "result_count": len(self.results),
+            "raw_result_count": self.raw_result_count,
+            "normalized_result_count": self.normalized_result_count,
+            "quota_remaining": self.quota_remaining,
+            "notices": [told(notice) for notice in self.notices],
+        }
+        if self.cached:
+            meta["cached"] = True
+        if self.options:
+            meta["options"] = self.options
+        return meta | {"error": self.failure.as_dict()} if self.failure else meta
+
+    def _ids(self) -> dict[str, str | None]:
+        scope, business = self.context.scope, self.context.business
+        return {
+            "tenant_id": scope.tenant_id,
+            "trace_id": scope.trace_id,
+            "workflow_id": business.workflow_id,
+            "case_id": business.case_id,
+            "run_id": scope.run_id,
+            "worker_call_id": self.context.metadata.worker_call_id,
+            "provider": self.provider,
+        }
+
+    def _status(self) -> int | None:
+        return self.failure.http_status if self.failure else self.http_status

@@ -1,0 +1,193 @@
+"""What a run would cost, told before it: by characters and list prices, without calling anybody."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, Final
+
+from ...contracts.options import NO_OPTIONS, SearchOptions
+from ...contracts.prices import (
+    CHARS_PER_TOKEN,
+    chat_cost,
+    embedding_cost,
+    plan_tokens,
+    priced_on,
+    search_cost,
+    tokens_in,
+    total_cost,
+)
+from ...planning.fallback import MAX_QUERIES, MIN_QUERIES
+from ...planning.prompts import strategy_messages
+from ...ports.search import provider_name
+from ..search.attempts import price_of
+from ..search.callers import Asked
+from .plan_cache import known_queries, known_searches
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from ...context import SearchContext
+    from ...contracts.inputs import GraphInput
+    from ...contracts.prices import PriceKind
+
+ROWS_PER_QUERY: Final = 10
+"""Results that each query asks for at least."""
+CANDIDATE_CHARS: Final = (200, 900)
+"""Title and snippet of one page, from and to."""
+PAGE_CHARS: Final = 40_000
+"""Text of a long page."""
+_LONG_TOKEN: Final = 5
+"""Characters of a token in easy text."""
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """One thing that the run would pay for, from `low` to `high`."""
+
+    kind: PriceKind
+    task: str
+    name: str
+    unit: str
+    low: float
+    high: float
+    low_usd: float | None
+    """None, as `high_usd`: the price is not known."""
+    high_usd: float | None
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return the part as JSON has it, with the day of its price."""
+        day = priced_on(self.kind, self.name)
+        return {
+            "task": self.task,
+            "name": self.name,
+            "unit": self.unit,
+            "low": self.low,
+            "high": self.high,
+            "low_usd": self.low_usd,
+            "high_usd": self.high_usd,
+            "priced_on": day.isoformat() if day else None,
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class Estimate:
+    """What a run would cost; what is computed on this machine is no part of it."""
+
+    parts: Sequence[Part]
+    known: Sequence[str] = ()
+    """What would have to be paid for if its answer were not known from before."""
+
+    @property
+    def low_usd(self) -> float:
+        """At least, as far as prices are known."""
+        return total_cost(part.low_usd or 0.0 for part in self.parts)
+
+    @property
+    def high_usd(self) -> float:
+        """At most, as far as prices are known."""
+        return total_cost(part.high_usd or 0.0 for part in self.parts)
+
+    @property
+    def unknown(self) -> list[str]:
+        """Names whose price is not known."""
+        return list(dict.fromkeys(part.name for part in self.parts if part.high_usd is None))
+
+
+async def estimated(given: GraphInput, context: SearchContext) -> Estimate:
+    """Return what a run with this input would cost. Raises ConfigError as the run would."""
+    model = await context.query_model()
+    (provider, *fallbacks), _ = await context.search_providers()
+    embedder = await context.embedder()
+    queries = await known_queries(given, context, model)
+    least = MAX_QUERIES if given.quality_mode == "premium" else MIN_QUERIES
+    least, most = (least, MAX_QUERIES) if queries is None else (len(queries), len(queries))
+    known: list[str] = []
+    parts: list[Part] = []
+    if queries is None and model is not None:
+        parts.append(_plan(given, model.model_name))
+    elif model is not None:
+        known.append("the plan")
+    spared = 0
+    search = _searches(given, provider.adapter, least, most)
+    if queries is not None and search.high_usd != 0:
+        wanted = _wanted(given, len(queries))
+        spared = await known_searches(queries, given, context, max_results=wanted)
+        known += [f"{spared} of {most} searches"] if spared else []
+    if spared < most:
+        parts.append(_share(search, (most - spared) / most))
+        for each in fallbacks:  # asked for as many as all queries, should the first provider fail
+            part = _share(_searches(given, each.adapter, least, most), (most - spared) / most)
+            parts.append(replace(part, task="fallback", low=0, low_usd=part.low_usd and 0.0))
+    if embedder is not None:
+        parts.extend(_embeddings(given, embedder.fingerprint, most, may_be_known=spared == most))
+    return Estimate([part for part in parts if part.high_usd != 0], known)
+
+
+def _share(part: Part, share: float) -> Part:
+    """Return the part of a part that is left to be asked for."""
+    usd = [None if cost is None else cost * share for cost in (part.low_usd, part.high_usd)]
+    low_usd, high_usd = usd
+    return replace(
+        part,
+        low=part.low * share,
+        high=part.high * share,
+        low_usd=low_usd,
+        high_usd=high_usd,
+    )
+
+
+def _plan(given: GraphInput, model: str) -> Part:
+    messages = strategy_messages(given.question, purpose=given.purpose, count=MAX_QUERIES)
+    high = tokens_in(text for _, text in messages)
+    low = sum(len(text) for _, text in messages) // _LONG_TOKEN
+    least, most = plan_tokens(model)
+    costs = chat_cost(model, low, least), chat_cost(model, high, most)
+    return Part("chat", "plan", model, "tokens", low + least, high + most, *costs)
+
+
+def _searches(given: GraphInput, adapter: Any, least: int, most: int) -> Part:
+    name = provider_name(adapter)
+    ranges = [_units(given, adapter, queries) for queries in (least, most)]
+    low, high = min(low for low, _ in ranges), max(high for _, high in ranges)
+    costs = search_cost(name, low), search_cost(name, high)
+    return Part("search", "search", name, "requests", low, high, *costs)
+
+
+def _units(given: GraphInput, adapter: Any, queries: int) -> tuple[float, float]:
+    """Return the units of the list price that so many queries cost, with one page and with all."""
+    premium = given.quality_mode == "premium"
+    wanted = _wanted(given, queries)
+    rows = wanted * (4 if premium else 2)
+    size: Any = getattr(adapter, "page_size", None)
+    count = max(wanted, min(rows, size)) if isinstance(size, int) else rows
+    first = min(count, size) if isinstance(size, int) else count
+    options = SearchOptions(search_depth="deep") if premium else NO_OPTIONS
+    price = price_of(adapter)
+    low, high = (price(Asked(given.question, n, options)).units for n in (first, count))
+    return queries * low, queries * high
+
+
+def _wanted(given: GraphInput, queries: int) -> int:
+    """Return how many results each query asks for."""
+    return max(ROWS_PER_QUERY, math.ceil(2 * given.max_candidates / queries))
+
+
+def _embeddings(
+    given: GraphInput, fingerprint: str, queries: int, *, may_be_known: bool
+) -> Iterator[Part]:
+    """Yield what is embedded; pages that a run has compared before `may_be_known`."""
+    rows = _wanted(given, queries)
+    short, long = CANDIDATE_CHARS
+    low = 0 if may_be_known else (len(given.question) + rows * short) // _LONG_TOKEN
+    high = (len(given.question) + queries * rows * long) // CHARS_PER_TOKEN
+    yield _embedding("rank", fingerprint, low, high)
+    if given.auto_ingest:
+        yield _embedding(
+            "ingest", fingerprint, 0, given.auto_ingest_top_k * PAGE_CHARS // CHARS_PER_TOKEN
+        )
+
+
+def _embedding(task: str, fingerprint: str, low: int, high: int) -> Part:
+    costs = embedding_cost(fingerprint, low), embedding_cost(fingerprint, high)
+    return Part("embedding", task, fingerprint, "tokens", low, high, *costs)
