@@ -21,12 +21,12 @@ from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any, Final
 
 import aiohttp
-from collection_search.adapters.crawl.extract.formats.formats import extract
-from collection_search.adapters.crawl.extract.formats.pool import Extraction
-from collection_search.adapters.crawl.fetch.fetcher.fetcher import FetchPolicy, SafeFetcher
 from crawl_site import BIG, mixed_page, page, urls
 from crawl_stalls import stalls
 
+from collection_search.adapters.crawl.extract.formats import extract
+from collection_search.adapters.crawl.extract.pool import Extraction
+from collection_search.adapters.crawl.fetch.fetcher import FetchPolicy, SafeFetcher
 from collection_search.adapters.crawl.reader import PageReader
 from collection_search.runtime.gc import relieve_collector
 

@@ -13,7 +13,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
 
-from crawl_under_fire import (  # pyright: ignore[reportMissingImports]
+from support.crawl_under_fire import (  # pyright: ignore[reportMissingImports]
     Sites,
     crawled,
     crawled_under_kills,

@@ -23,9 +23,6 @@ from datetime import date
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import urlsplit
 
-from collection_search.contracts.search.options import NO_OPTIONS, SearchOptions
-from collection_search.contracts.search.prices import usd
-from collection_search.contracts.search.search import SearchAdapterResponse
 from langchain_core.documents import Document
 from langchain_core.messages import ToolMessage
 
@@ -34,6 +31,9 @@ from collection_search.adapters.search.ddgs import DdgsSearch
 from collection_search.adapters.search.google import GoogleSearchAdapter
 from collection_search.adapters.search.langchain_shapes import UnknownShapeError, rows_of
 from collection_search.cassette.codec import search_answer
+from collection_search.contracts.options import NO_OPTIONS, SearchOptions
+from collection_search.contracts.prices import usd
+from collection_search.contracts.search import SearchAdapterResponse
 from collection_search.errors import SearchProviderBadResponse, SearchProviderError
 from collection_search.settings import registry
 from collection_search.testing.provider_server import DIALECTS

@@ -28,9 +28,9 @@ from typing import TYPE_CHECKING, Any, Final
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # read when numpy is imported
 
 import numpy as np
-from collection_search.contracts.search.collection import Chunk, Document, TenantScope
 
 from collection_search.adapters.stores.sqlite import SQLiteStore
+from collection_search.contracts.collection import Chunk, Document, TenantScope
 from collection_search.ranking.lexicon import match_query
 
 if TYPE_CHECKING:

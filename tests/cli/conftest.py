@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
-from command_line import Ended, Invoke
-from scripted_world import QUESTION
+from support.command_line import Ended, Invoke
+from support.scripted_world import QUESTION
 
 from collection_search.cli import main
 

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
-from loopback_site import LoopbackSite, article, essay
+from support.loopback_site import LoopbackSite, article, essay
 
 from collection_search import SearchContext, Settings, UniversalIngestionGraph, ingest
 from collection_search.adapters.stores.sqlite import SQLiteStore
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     import subprocess
     from collections.abc import Iterator
 
-    from command_line import Invoke
+    from support.command_line import Invoke
 
 Start = Callable[..., "subprocess.Popen[str]"]
 ADD = ("ingest", "add", "--collection", "tea")

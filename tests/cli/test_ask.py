@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import pytest
-from scripted_world import QUESTION
+from support.scripted_world import QUESTION
 
 if TYPE_CHECKING:
-    from command_line import Invoke
+    from support.command_line import Invoke
 
 
 @pytest.fixture
@@ -60,11 +60,10 @@ def test_another_tenants_collection_does_not_exist(command: Invoke) -> None:
 
 def test_a_collection_without_documents_says_so(command: Invoke) -> None:
     """Other words would not help: its pages wait to be fetched."""
-    from collection_search.contracts.search.collection import TenantScope
-    from collection_search.contracts.search.ingestion import IngestionItem, IngestionRequest
-
     from collection_search import Settings
     from collection_search.adapters.stores.sqlite import SQLiteStore
+    from collection_search.contracts.collection import TenantScope
+    from collection_search.contracts.ingestion import IngestionItem, IngestionRequest
 
     store = SQLiteStore.from_settings(Settings.load())
     page = IngestionItem("https://example.com/1", "example.com/1", "Page")

@@ -12,7 +12,7 @@ from collection_search.context import process_settings
 from collection_search.testing import OpenAIServer
 
 if TYPE_CHECKING:
-    from command_line import Invoke
+    from support.command_line import Invoke
 
 
 @pytest.fixture

@@ -7,18 +7,18 @@ import json
 from typing import TYPE_CHECKING
 
 import pytest
-from collection_search.contracts.search.collection import TenantScope
 
 from collection_search.adapters.stores.sqlite import SQLiteStore
 from collection_search.adapters.stores.sqlite.usage import SQLiteUsage
 from collection_search.context import process_settings
+from collection_search.contracts.collection import TenantScope
 from collection_search.ports.usage import SpendEntry
 from collection_search.testing.stores.suite import chunks, document
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from command_line import Invoke
+    from support.command_line import Invoke
 
 
 PAGES = ("cancel", "timeout", "group")

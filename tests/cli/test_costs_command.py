@@ -7,13 +7,13 @@ from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from paid_world import SEARCH_USD, PaidWorld
+from support.paid_world import SEARCH_USD, PaidWorld
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from command_line import Invoke
+    from support.command_line import Invoke
 
 QUESTION = "How does asyncio work?"
 

@@ -13,7 +13,7 @@ from collection_search.tools.spending.writer import clerk
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from command_line import Invoke
+    from support.command_line import Invoke
 
 NAME = "openai:text-embedding-3-small"
 

@@ -12,7 +12,7 @@ from collection_search.testing.providers.wire import KEY
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from command_line import Ended, Invoke
+    from support.command_line import Ended, Invoke
 
 WRONG = "a-key-that-nobody-takes-0123456789"
 

@@ -6,7 +6,7 @@ import tempfile
 from typing import TYPE_CHECKING
 
 import pytest
-from labelled_data import JUDGEMENTS, PAGES, write_dataset
+from support.labelled_data import JUDGEMENTS, PAGES, write_dataset
 
 from collection_search.cli.shared.preparation import agreed
 from collection_search.cli.shared.terminal import Screen
@@ -15,7 +15,7 @@ from collection_search.testing import OpenAIServer
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from command_line import Ended, Invoke
+    from support.command_line import Ended, Invoke
 
 
 @pytest.fixture

@@ -5,16 +5,16 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import pytest
-from collection_search.contracts.search.collection import TenantScope
-from collection_search.contracts.search.ingestion import IngestionItem, IngestionRequest
 
 from collection_search.adapters.stores.sqlite import SQLiteStore
 from collection_search.context import process_settings
+from collection_search.contracts.collection import TenantScope
+from collection_search.contracts.ingestion import IngestionItem, IngestionRequest
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from command_line import Invoke
+    from support.command_line import Invoke
 
 
 @pytest.fixture

@@ -18,7 +18,7 @@ from collection_search.testing.keyring import MemoryKeyring
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from command_line import Ended, Invoke
+    from support.command_line import Ended, Invoke
 
 KEY = "tvly-0123456789-the-stored-wxyz"
 

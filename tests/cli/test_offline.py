@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from scripted_world import QUESTION
+from support.scripted_world import QUESTION
 
 if TYPE_CHECKING:
-    from command_line import Invoke
+    from support.command_line import Invoke
 
 
 def test_a_newcomers_first_question(command: Invoke) -> None:

@@ -13,14 +13,14 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 import pytest
-from scripted_world import QUESTION
+from support.scripted_world import QUESTION
 
 from collection_search import Settings
 from collection_search.adapters.stores.sqlite import SQLiteStore
 from collection_search.testing import OtlpServer
 
 if TYPE_CHECKING:
-    from command_line import Invoke
+    from support.command_line import Invoke
 
     from collection_search.testing.otlp import Answer
 

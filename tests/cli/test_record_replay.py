@@ -5,12 +5,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from scripted_world import QUESTION
+from support.scripted_world import QUESTION
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from command_line import Ended, Invoke
+    from support.command_line import Ended, Invoke
 
 RECORDED = ("--model", "planner", "--embeddings", "words")
 

@@ -7,18 +7,18 @@ from typing import TYPE_CHECKING
 
 import pytest
 import typer.main
-from collection_search.contracts.search.inputs import GraphInput
-from collection_search.contracts.search.state import (
+from support.scripted_world import QUESTION
+
+from collection_search.cli import run as run_module
+from collection_search.contracts.inputs import GraphInput
+from collection_search.contracts.state import (
     CollectionSearchOutput,
     IngestionReceipt,
     RankedResult,
 )
-from scripted_world import QUESTION
-
-from collection_search.cli import run as run_module
 
 if TYPE_CHECKING:
-    from command_line import Invoke
+    from support.command_line import Invoke
 
 OPTIONS = {
     "top_k": "auto_ingest_top_k",

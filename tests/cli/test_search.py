@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 if TYPE_CHECKING:
-    from command_line import Invoke
+    from support.command_line import Invoke
 
 
 def test_results_are_numbered_with_their_addresses(command: Invoke) -> None:

@@ -9,7 +9,7 @@ from collection_search.context import process_settings
 
 if TYPE_CHECKING:
     import pytest
-    from command_line import Invoke
+    from support.command_line import Invoke
 
 
 def test_once_ends_when_nothing_is_left(command: Invoke) -> None:

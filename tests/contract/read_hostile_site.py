@@ -14,13 +14,12 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from collection_search.adapters.crawl.extract.formats.pool import Extraction
-from collection_search.adapters.crawl.extract.formats.process import Limits
-from collection_search.adapters.crawl.fetch.fetcher.fetcher import FetchPolicy, SafeFetcher
-from collection_search.adapters.crawl.fetch.fetcher.url_rules import WEB_PORTS
-from collection_search.contracts.search.page import Validators
-
+from collection_search.adapters.crawl.extract.pool import Extraction
+from collection_search.adapters.crawl.extract.process import Limits
+from collection_search.adapters.crawl.fetch.fetcher import FetchPolicy, SafeFetcher
+from collection_search.adapters.crawl.fetch.url_rules import WEB_PORTS
 from collection_search.adapters.crawl.reader import PageReader, ReadPage
+from collection_search.contracts.page import Validators
 from collection_search.errors import FetchError
 from collection_search.testing.hostile_site.resolver import ScriptedResolver
 

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from collection_search.contracts.search.collection import Embedded
 from langchain_core.embeddings import DeterministicFakeEmbedding
-from tiny_model import write_model
+from support.tiny_model import write_model
 
 from collection_search.adapters.embeddings.langchain import LangChainEmbedder
 from collection_search.adapters.embeddings.local import LocalEmbedder
 from collection_search.adapters.embeddings.openai import OpenAIEmbedder
+from collection_search.contracts.collection import Embedded
 from collection_search.errors import ModelError
 from collection_search.settings import Settings
 from collection_search.testing.embedder_contract import EmbedderContract

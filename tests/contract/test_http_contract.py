@@ -7,15 +7,15 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from collection_search.contracts.search.options import SearchOptions
 
 from collection_search.adapters.search.brave import BraveSearch
+from collection_search.contracts.options import SearchOptions
 from collection_search.errors import SearchProviderError
 from collection_search.runtime.concurrency import run_blocking
 from collection_search.testing import HttpSearchAdapterContract, ProviderServer
 
 if TYPE_CHECKING:
-    from collection_search.contracts.search.search import SearchAdapterResponse
+    from collection_search.contracts.search import SearchAdapterResponse
 
 
 class Adapter:

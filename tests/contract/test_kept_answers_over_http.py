@@ -10,9 +10,8 @@ from contextlib import closing
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from collection_search.contracts.search.options import SearchOptions
-from routes import opened
-from scripted_world import INPUT
+from support.routes import opened
+from support.scripted_world import INPUT
 
 from collection_search import (
     CollectionSearchGraph,
@@ -22,6 +21,7 @@ from collection_search import (
     WebSearchService,
 )
 from collection_search.adapters.stores.sqlite.usage import SQLiteUsage
+from collection_search.contracts.options import SearchOptions
 from collection_search.errors import CostLimitReached, StoreError
 from collection_search.runtime.spans import NULL_SINK
 from collection_search.testing import (

@@ -6,13 +6,13 @@ import asyncio
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from collection_search.contracts.search.collection import TenantScope
 from langchain_core.documents import Document
 from langchain_core.embeddings import DeterministicFakeEmbedding
 from langchain_tests.integration_tests import VectorStoreIntegrationTests
 
 from collection_search.adapters.stores.sqlite import SQLiteStore
 from collection_search.context import SearchContext
+from collection_search.contracts.collection import TenantScope
 from collection_search.errors import ConfigError, InputError
 from collection_search.tools.langchain.vector_store import CollectionVectorStore
 from collection_search.tools.portable.files import export_file, import_file
@@ -51,8 +51,8 @@ class TestWithVectors(VectorStoreIntegrationTests):
 
 def test_a_page_that_was_ingested_is_found(context: SearchContext):
     """Its id names the chunk, its metadata say where it comes from."""
-    from collection_search.contracts.search.collection import Chunk
-    from collection_search.contracts.search.collection import Document as Page
+    from collection_search.contracts.collection import Chunk
+    from collection_search.contracts.collection import Document as Page
 
     page = Page("https://a.org/x", "a.org/x", "Herons", "0" * 64, {"query": "herons"})
     chunks = [Chunk(0, "Herons wade.", 0, 12), Chunk(1, "Storks do too.", 13, 27)]

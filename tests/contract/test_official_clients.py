@@ -6,12 +6,12 @@ import asyncio
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from collection_search.contracts.search.options import SearchOptions
 
 from collection_search.adapters.search.exa import ExaSearch
 from collection_search.adapters.search.linkup import LinkupSearch
 from collection_search.adapters.search.perplexity import PerplexitySearch
 from collection_search.adapters.search.tavily import TavilySearch
+from collection_search.contracts.options import SearchOptions
 from collection_search.testing import ProviderServer
 from collection_search.testing.providers.sample_index import found
 from collection_search.testing.providers.wire import KEY

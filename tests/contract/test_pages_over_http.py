@@ -6,7 +6,7 @@ import asyncio
 from typing import TYPE_CHECKING, Any, Final
 
 import pytest
-from virtual_time import VirtualTime
+from support.virtual_time import VirtualTime
 
 from collection_search import WebSearchWorker
 from collection_search.adapters.search.brave import BraveSearch
@@ -21,8 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-    from collection_search.contracts.search.search import WebSearchResponse
-
+    from collection_search.contracts.search import WebSearchResponse
     from collection_search.testing.providers.wire import ProviderRequest, Reply
 
 FACES: Final = ("run", "arun")

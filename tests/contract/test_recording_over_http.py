@@ -6,11 +6,11 @@ import asyncio
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from collection_search.contracts.search.options import SearchOptions
-from routes import opened
+from support.routes import opened
 
 from collection_search import SearchContext, Settings
 from collection_search.cassette import Cassette
+from collection_search.contracts.options import SearchOptions
 from collection_search.settings.resolve import made
 from collection_search.testing import ProviderServer, example_context
 from collection_search.testing.providers.wire import KEY
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from collection_search.contracts.search.search import WebSearchResponse
+    from collection_search.contracts.search import WebSearchResponse
 
 WISHES = [
     {"search_depth": "deep", "max_results": 3},

@@ -9,9 +9,9 @@ import time
 from typing import TYPE_CHECKING, Any, Final
 
 import pytest
-from routes import opened
-from scripted_world import INPUT
-from virtual_time import VirtualTime
+from support.routes import opened
+from support.scripted_world import INPUT
+from support.virtual_time import VirtualTime
 
 from collection_search import (
     CollectionSearchGraph,
@@ -36,8 +36,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from pathlib import Path
 
-    from collection_search.contracts.search.search import SearchAdapterResponse, WebSearchResponse
-
+    from collection_search.contracts.search import SearchAdapterResponse, WebSearchResponse
     from collection_search.testing.providers.wire import ProviderRequest, Reply
 
 PATIENCE_S: Final = 60.0

@@ -3,8 +3,8 @@
 import asyncio
 
 import pytest
-from collection_search.contracts.search.search import ProviderSearchResult, SearchAdapterResponse
 
+from collection_search.contracts.search import ProviderSearchResult, SearchAdapterResponse
 from collection_search.errors import SearchProviderTimeout
 from collection_search.testing import (
     ReceivedQuery,

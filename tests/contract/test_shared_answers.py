@@ -8,7 +8,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from routes import opened
+from support.routes import opened
 
 from collection_search import SearchContext, Settings, WebSearchWorker
 from collection_search.adapters.http import HttpResponse
@@ -26,8 +26,7 @@ from collection_search.tools.spending.writer import clerk
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from collection_search.contracts.search.search import SearchAdapterResponse
-
+    from collection_search.contracts.search import SearchAdapterResponse
     from collection_search.testing.providers.wire import ProviderRequest, Reply
 
 CALL: dict[str, Any] = {"query": "asyncio", "context": example_context()}

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from collection_search.contracts.search.ingestion import IngestionItem, IngestionRequest
-
 from collection_search.adapters.stores.sqlite import SQLiteStore
+from collection_search.contracts.ingestion import IngestionItem, IngestionRequest
 from collection_search.testing.stores import (
     CollectionStoreContract,
     LedgerContract,

@@ -13,12 +13,11 @@ import threading
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from collection_search.contracts.search.collection import TenantScope
-from collection_search.contracts.search.ingestion import IngestionItem, IngestionRequest
-
 from collection_search import Settings
 from collection_search.adapters.stores.sqlite import SQLiteStore
 from collection_search.context import SearchContext
+from collection_search.contracts.collection import TenantScope
+from collection_search.contracts.ingestion import IngestionItem, IngestionRequest
 from collection_search.runtime.concurrency import run_blocking
 from collection_search.testing.embeddings import ScriptedEmbedder
 from collection_search.tools.ingest import LedgerTrigger, wait

@@ -8,7 +8,7 @@ from __future__ import annotations
 import time
 from typing import TYPE_CHECKING
 
-from crawl_under_fire import Sites, crawled, crawled_under_kills
+from support.crawl_under_fire import Sites, crawled, crawled_under_kills
 
 if TYPE_CHECKING:
     from pathlib import Path

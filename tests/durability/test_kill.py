@@ -13,9 +13,9 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import pytest
-from collection_search.contracts.search.collection import TenantScope
 
 from collection_search.adapters.stores.sqlite import SQLiteStore
+from collection_search.contracts.collection import TenantScope
 
 PROGRAM = Path(__file__).with_name("ingest_pages.py")
 POINTS = 20

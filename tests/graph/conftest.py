@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import pytest
-from scripted_world import good_pages
+from support.scripted_world import good_pages
 
 from collection_search import SearchContext, Settings
 from collection_search.testing import RecordingSink, RecordingTrigger, ScriptedAdapter

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pytest
 from blockbuster import blockbuster_ctx
-from paid_world import PaidWorld, facts
+from support.paid_world import PaidWorld, facts
 
 from collection_search import CollectionSearchGraph
 from collection_search.adapters.stores.sqlite.usage import SQLiteUsage
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from collection_search.contracts.search.collection import Embedded
+    from collection_search.contracts.collection import Embedded
 
 PLAN = ["asyncio cancel", "asyncio timeout", "asyncio wait_for"]
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import pytest
 from blockbuster import blockbuster_ctx
-from collection_search.contracts.search.state import CollectionSearchState
 from langgraph.graph import START, StateGraph
-from scripted_world import INPUT
+from support.scripted_world import INPUT
 
 from collection_search import CollectionSearchGraph, SearchContext, Settings, graph
 from collection_search.adapters.search.offline import OfflineSearch
+from collection_search.contracts.state import CollectionSearchState
 from collection_search.testing import OpenAIServer
 
 

@@ -8,11 +8,11 @@ from typing import Any
 
 import numpy as np
 import pytest
-from collection_search.contracts.search.collection import Embedded
 from pydantic import ValidationError
-from scripted_world import INPUT, QUESTION, fair_pages, good_pages, poor_pages
+from support.scripted_world import INPUT, QUESTION, fair_pages, good_pages, poor_pages
 
 from collection_search import CollectionSearchGraph, SearchContext, build_graph, graph
+from collection_search.contracts.collection import Embedded
 from collection_search.errors import (
     ConfigError,
     IngestError,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from paid_world import PLAN_USD, QUERIES, SEARCH_USD, PaidWorld, facts
+from support.paid_world import PLAN_USD, QUERIES, SEARCH_USD, PaidWorld, facts
 
 from collection_search import CollectionSearchGraph
 

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pytest
 from blockbuster import blockbuster_ctx
-from collection_search.contracts.search.collection import Embedded
-from scripted_world import INPUT, QUESTION, fair_pages, good_pages, poor_pages
+from support.scripted_world import INPUT, QUESTION, fair_pages, good_pages, poor_pages
 
 from collection_search import CollectionSearchGraph, Settings
+from collection_search.contracts.collection import Embedded
 from collection_search.errors import ModelError
 from collection_search.nodes import embedding_rank
 from collection_search.ranking import calibration

@@ -9,10 +9,10 @@ from typing import Any
 
 import numpy as np
 import pytest
-from collection_search.contracts.search.collection import Embedded
-from scripted_world import INPUT, good_pages
+from support.scripted_world import INPUT, good_pages
 
 from collection_search import CollectionSearchGraph, SearchContext, Settings
+from collection_search.contracts.collection import Embedded
 from collection_search.errors import ModelError, SearchProviderTimeout, SearchProviderUnavailable
 from collection_search.testing import (
     RecordingSink,

@@ -6,7 +6,7 @@ import subprocess
 import sys
 from typing import TYPE_CHECKING
 
-from scripted_world import INPUT, QUESTION, good_pages
+from support.scripted_world import INPUT, QUESTION, good_pages
 
 from collection_search import CollectionSearchGraph, SearchContext, Settings
 from collection_search.runtime.concurrency import run_blocking

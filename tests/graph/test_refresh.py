@@ -6,18 +6,18 @@ import time
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from collection_search.contracts.search.collection import TenantScope
-from collection_search.contracts.search.search import ProviderSearchResult
-from collection_search.text.clean.urls import url_key
-from loopback_site import LoopbackSite, article, essay
-from scripted_world import INPUT
+from support.loopback_site import LoopbackSite, article, essay
+from support.scripted_world import INPUT
 
 from collection_search import CollectionSearchGraph, SearchContext, Settings, ingest, refresh, wait
 from collection_search.adapters.crawl.web import WebPages
 from collection_search.adapters.stores.sqlite import SQLiteStore
+from collection_search.contracts.collection import TenantScope
+from collection_search.contracts.search import ProviderSearchResult
 from collection_search.errors import InputError, ModelError, SearchProviderUnavailable
 from collection_search.runtime.concurrency import run_blocking
 from collection_search.testing import ScriptedAdapter, ScriptedEmbedder
+from collection_search.text.urls import url_key
 from collection_search.tools.ingest import engine_for
 from collection_search.tools.portable.files import export_file, import_file
 

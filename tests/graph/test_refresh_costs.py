@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from collection_search.contracts.search.collection import QuestionRecord, TenantScope
-from paid_world import SEARCH_USD, PaidWorld
+from support.paid_world import SEARCH_USD, PaidWorld
 
 from collection_search import refresh
+from collection_search.contracts.collection import QuestionRecord, TenantScope
 from collection_search.runtime.concurrency import run_blocking
 
 if TYPE_CHECKING:

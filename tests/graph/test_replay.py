@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 from blockbuster import blockbuster_ctx
-from scripted_world import INPUT, QUESTION, good_pages
+from support.scripted_world import INPUT, QUESTION, good_pages
 
 from collection_search import CollectionSearchGraph, SearchContext, Settings
 from collection_search.cassette import Cassette

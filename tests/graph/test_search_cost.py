@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from collection_search.contracts.search.prices import search_cost
-from collection_search.contracts.search.search import SearchAdapterResponse
-from scripted_world import good_pages
+from support.scripted_world import good_pages
 
 from collection_search import CollectionSearchGraph, SearchContext
+from collection_search.contracts.prices import search_cost
+from collection_search.contracts.search import SearchAdapterResponse
 from collection_search.errors import SearchProviderBadResponse, SearchProviderInvalidQuery
 from collection_search.testing import ScriptedAdapter
 

@@ -18,10 +18,9 @@ from typing import TYPE_CHECKING, Any, Final, Self
 from urllib.parse import quote
 
 import pytest
-from collection_search.contracts.search.options import NO_OPTIONS
 from langgraph.checkpoint.sqlite.aio import AsyncSqliteSaver
-from planted_secrets import SECRETS, VENDORS, chain, files_of, leaks, quoted
-from scripted_world import INPUT, QUESTION
+from support.planted_secrets import SECRETS, VENDORS, chain, files_of, leaks, quoted
+from support.scripted_world import INPUT, QUESTION
 
 from collection_search import (
     CollectionSearchGraph,
@@ -34,6 +33,7 @@ from collection_search import (
 )
 from collection_search.cassette import Cassette
 from collection_search.cli import main
+from collection_search.contracts.options import NO_OPTIONS
 from collection_search.errors import CollectionSearchError
 from collection_search.runtime.concurrency import run_blocking
 from collection_search.settings.resolve import made

@@ -8,8 +8,8 @@ from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from paid_world import QUERIES, PaidWorld, facts
-from scripted_world import good_pages
+from support.paid_world import QUERIES, PaidWorld, facts
+from support.scripted_world import good_pages
 
 from collection_search import CollectionSearchGraph, SearchContext
 from collection_search.adapters.stores.sqlite.usage import SQLiteUsage

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from scripted_world import INPUT, good_pages
+from support.scripted_world import INPUT, good_pages
 
 from collection_search import CollectionSearchGraph, SearchContext
 from collection_search.errors import SearchProviderUnavailable

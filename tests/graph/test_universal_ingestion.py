@@ -7,13 +7,13 @@ import json
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from collection_search.contracts.search.collection import TenantScope
-from collection_search.contracts.search.search import ProviderSearchResult
-from paid_world import SEARCH_USD, PaidWorld
 from pydantic import ValidationError
-from scripted_world import INPUT, good_pages
+from support.paid_world import SEARCH_USD, PaidWorld
+from support.scripted_world import INPUT, good_pages
 
 from collection_search import CollectionSearchGraph, SearchContext, UniversalIngestionGraph, ingest
+from collection_search.contracts.collection import TenantScope
+from collection_search.contracts.search import ProviderSearchResult
 from collection_search.errors import IngestError, InputError, SearchProviderUnavailable, StoreError
 from collection_search.graphs.universal_ingestion import graph
 from collection_search.testing import RecordingSink, RecordingTrigger, ScriptedAdapter
@@ -23,9 +23,8 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
-    from collection_search.contracts.search.ingestion_state import IngestionOutput
-
     from collection_search import Settings
+    from collection_search.contracts.ingestion_state import IngestionOutput
 
 SEARCH = {"source": "search", "query": "asyncio timeout", "collection_scope": "docs"}
 LISTED = {

@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from collection_search.contracts.search.collection import TenantScope
-from collection_search.contracts.search.ingestion import IngestionItem, IngestionRequest
 
 from collection_search import SearchContext, UniversalIngestionGraph
+from collection_search.contracts.collection import TenantScope
+from collection_search.contracts.ingestion import IngestionItem, IngestionRequest
 from collection_search.errors import InputError
 from collection_search.graphs.universal_ingestion import GraphTrigger
 from collection_search.nodes.acquire import MAX_PROVENANCE_BYTES, OWN_FACTS

@@ -6,10 +6,10 @@ from concurrent.futures import ThreadPoolExecutor
 from decimal import Decimal
 from threading import Barrier
 
-from collection_search.contracts.search.prices import RunBudget
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from collection_search.contracts.prices import RunBudget
 from collection_search.errors import CostLimitReached
 
 CENTS = st.integers(0, 100_000).map(lambda units: units / 1_000_000)

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collection_search.text.clean.clean import normalize_query
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from collection_search.errors import InvalidQueryError
 from collection_search.planning.fallback import complete_queries, fallback_queries
+from collection_search.text.clean import normalize_query
 
 WORDS = st.sampled_from([
     "how", "do", "I", "cancel", "asyncio.gather()", "C++", "wie", "ist", "die", "site:a.com",

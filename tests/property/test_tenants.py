@@ -8,30 +8,30 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
-from collection_search.contracts.search.collection import (
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from collection_search.adapters.stores.sqlite import SQLiteStore
+from collection_search.adapters.stores.sqlite.vector_cache import VectorCache
+from collection_search.contracts.collection import (
     Chunk,
     CollectionInfo,
     Document,
     QuestionRecord,
     TenantScope,
 )
-from collection_search.contracts.search.ingestion import (
+from collection_search.contracts.ingestion import (
     Claim,
     Fetched,
     IngestionItem,
     IngestionRequest,
     Ticket,
 )
-from collection_search.contracts.search.page import Validators
-from hypothesis import given, settings
-from hypothesis import strategies as st
-
-from collection_search.adapters.stores.sqlite import SQLiteStore
-from collection_search.adapters.stores.sqlite.vector_cache import VectorCache
+from collection_search.contracts.page import Validators
 from collection_search.tools.portable.files import export_file, import_file
 
 if TYPE_CHECKING:
-    from collection_search.contracts.search.collection import Vectors
+    from collection_search.contracts.collection import Vectors
 
 TENANTS = ("one", "one two", "One", "c1", 'x" OR part : c1')
 SCOPES = [TenantScope(t, c) for t in TENANTS for c in ("docs", "two docs")]

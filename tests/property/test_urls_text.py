@@ -4,12 +4,12 @@ import re
 import unicodedata
 from urllib.parse import parse_qsl, unquote_to_bytes
 
-from collection_search.text.clean.clean import chunk_spans, clean_snippet, excerpt, normalize_query
-from collection_search.text.clean.urls import TRACKING_NAMES, is_pdf, normalize_url, url_key
 from hypothesis import given
 from hypothesis import strategies as st
 
 from collection_search.errors import InvalidQueryError, InvalidUrlError
+from collection_search.text.clean import chunk_spans, clean_snippet, excerpt, normalize_query
+from collection_search.text.urls import TRACKING_NAMES, is_pdf, normalize_url, url_key
 
 TEXTS = st.text(st.characters(), max_size=40)
 

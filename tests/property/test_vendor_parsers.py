@@ -5,9 +5,9 @@ from __future__ import annotations
 import random
 
 import pytest
-from benchmark_modules import benchmark
 from hypothesis import given
 from hypothesis import strategies as st
+from support.benchmark_modules import benchmark
 
 from collection_search.adapters.http import HttpResponse
 from collection_search.settings import registry

@@ -5,11 +5,10 @@ import json
 import logging
 from typing import Any
 
-from collection_search.contracts.search.search import SearchAdapterResponse
-from collection_search.text.clean.urls import normalize_url, url_key
 from hypothesis import given
 from hypothesis import strategies as st
 
+from collection_search.contracts.search import SearchAdapterResponse
 from collection_search.errors import (
     RETRYABLE_CODES,
     SearchProviderBadResponse,
@@ -19,6 +18,7 @@ from collection_search.errors import (
     SearchProviderUnavailable,
 )
 from collection_search.testing import FakeClock, RecordingSink, ScriptedAdapter, example_context
+from collection_search.text.urls import normalize_url, url_key
 from collection_search.tools.search.normalize import valid_results, without_duplicates
 from collection_search.tools.search.retry import MAX_BACKOFF_S, RetrySchedule
 from collection_search.tools.web_search import WebSearchWorker

@@ -17,9 +17,9 @@ from urllib.parse import parse_qs, urlsplit
 
 import pytest
 import yaml
-from collection_search.contracts.search.options import SearchOptions
 
 from collection_search.adapters.search.searxng import SearxngSearch
+from collection_search.contracts.options import SearchOptions
 from collection_search.errors import SearchProviderUnavailable
 from collection_search.testing import example_context
 from collection_search.tools.web_search import WebSearchWorker

@@ -6,8 +6,7 @@ import asyncio
 from types import SimpleNamespace
 from typing import Any
 
-from collection_search.contracts.search.search import ProviderSearchResult
-
+from collection_search.contracts.search import ProviderSearchResult
 from collection_search.errors import (
     ConfigError,
     ModelError,

@@ -150,7 +150,7 @@ def _start(limits: Limits) -> subprocess.Popen[bytes]:
     root = Path(__file__).parents[len(__name__.split(".")) - 1]
     paths = [str(root), *(path for path in sys.path if path)]
     return subprocess.Popen(  # noqa: S603 - our own module
-        [sys.executable, "-P", "-m", f"{__package__}.extraction_worker", str(limits.memory_mib)],
+        [sys.executable, "-P", "-m", f"{__package__}.worker", str(limits.memory_mib)],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         stderr=subprocess.DEVNULL,

@@ -1,0 +1,74 @@
+"""The characters of a page, whoever lies about them."""
+
+from __future__ import annotations
+
+import codecs
+
+import pytest
+
+from collection_search.adapters.crawl.extract.charset import (
+    CHARSETS,
+    as_utf8,
+    decoded,
+    known_charset,
+)
+
+GERMAN = "Der Graureiher steht über dem Flüßchen und wartet, bis die Strömung nachläßt."
+KANJI = "アオサギが浅瀬で待つ"
+
+
+@pytest.mark.parametrize("named", [None, "utf-8", "iso-8859-1", "shift_jis", "klingon", "utf-7"])
+def test_utf8_is_read_as_such_whatever_the_server_says(named: str | None) -> None:
+    assert decoded(f"{GERMAN} {KANJI}".encode(), named) == f"{GERMAN} {KANJI}"
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("ISO-8859-1", GERMAN), ("windows-1252", GERMAN), ("ISO-8859-15", GERMAN),
+        ("EUC-JP", KANJI), ("Shift_JIS", KANJI), ("x-sjis", KANJI), ("iso-2022-jp", KANJI),
+        ("koi8-r", "Цапля стоит в воде"), ("windows-1251", "Цапля стоит в воде"),
+        ("gb2312", "苍鹭站在水里"), ("gb18030", "苍鹭站在水里"), ("big5", "蒼鷺站在水裡"),
+        ("euc-kr", "왜가리가 물에 서 있다"), ("windows-874", "นกกระสา"),
+    ],
+)  # fmt: skip
+def test_other_charsets_are_read_by_the_servers_word(name: str, text: str) -> None:
+    codec = known_charset(name)
+    assert codec is not None
+    assert decoded(text.encode(codec), name) == text
+
+
+def test_the_page_itself_is_asked_where_the_server_is_silent_or_wrong() -> None:
+    page = f'<meta charset="euc-jp"><p>{KANJI}</p>'.encode("euc_jp")
+    assert KANJI in decoded(page)
+    assert KANJI in decoded(page, "utf-8")
+
+
+@pytest.mark.parametrize("codec", ["utf-16", "utf-16-le", "utf-16-be", "utf-8-sig"])
+def test_marks_and_zeros_give_utf16_away(codec: str) -> None:
+    assert decoded(GERMAN.encode(codec)) == GERMAN
+    assert as_utf8(f"<html>{GERMAN}".encode(codec))[-40:] == GERMAN.encode()[-40:]
+
+
+def test_a_few_damaged_bytes_cost_no_more_than_themselves() -> None:
+    damaged = f"{GERMAN * 9} ".encode() + b"\xff\xfe" + GERMAN.encode()
+    assert decoded(damaged).replace("\ufffd", "") == f"{GERMAN * 9} {GERMAN}"
+
+
+@pytest.mark.parametrize(
+    "name", ["", "utf-7", "rot13", "base64", "unicode_escape", "idna", "a\0b", "x" * 9999, None]
+)
+def test_what_is_no_charset_of_pages_is_not_used(name: str | None) -> None:
+    assert known_charset(name) is None
+    assert decoded(b"+ADw-script+AD4- \\x41", name) == "+ADw-script+AD4- \\x41"
+
+
+def test_every_charset_is_a_codec_of_python_under_its_own_name() -> None:
+    assert {codecs.lookup(name).name for name in CHARSETS} == CHARSETS
+
+
+@pytest.mark.parametrize("data", [b"", b"\0", b"\xff\xfe", b"\xff\xfea", bytes(range(256)) * 9])
+@pytest.mark.parametrize("name", [None, "utf-16", "utf-16le", "iso-2022-jp", "big5"])
+def test_reading_never_fails(data: bytes, name: str | None) -> None:
+    assert isinstance(decoded(data, name), str)
+    assert isinstance(as_utf8(data), bytes)

@@ -1,0 +1,227 @@
+"""How Serper, SerpApi, Exa, Linkup, Perplexity, Mojeek and Kagi are called."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from collection_search.adapters.http import HttpRequest
+from collection_search.adapters.search.exa import ExaSearch
+from collection_search.adapters.search.kagi import KagiSearch
+from collection_search.adapters.search.linkup import LinkupSearch
+from collection_search.adapters.search.mojeek import MojeekSearch
+from collection_search.adapters.search.perplexity import PerplexitySearch
+from collection_search.adapters.search.serpapi import SerpApiSearch
+from collection_search.adapters.search.serper import SerperSearch
+from collection_search.contracts.prices import search_cost
+from collection_search.errors import ConfigError
+from collection_search.settings import Settings, registry
+from collection_search.settings.resolve import made
+from collection_search.testing import ProviderServer
+from collection_search.testing.providers.wire import Reply
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from collection_search.adapters.search.http.adapter import HttpSearch
+
+PATIENCE_S = 60.0
+VENDORS: dict[str, type[HttpSearch]] = {
+    "serper": SerperSearch,
+    "serpapi": SerpApiSearch,
+    "exa": ExaSearch,
+    "linkup": LinkupSearch,
+    "perplexity": PerplexitySearch,
+    "mojeek": MojeekSearch,
+    "kagi": KagiSearch,
+}
+KEYS_IN_ADDRESSES = {"serpapi", "mojeek"}
+
+
+@pytest.fixture
+def server() -> Iterator[ProviderServer]:
+    """A server whose replies are scripted; whose dialect it would speak does not matter."""
+    with ProviderServer("tavily") as running:
+        yield running
+
+
+def test_serper_counts_pages_from_one():
+    assert SerperSearch(api_key="serper-key").request("asyncio", 10, 1) == HttpRequest(
+        "POST",
+        "https://google.serper.dev/search",
+        headers={"X-API-KEY": "serper-key"},
+        json={"q": "asyncio", "num": 10, "page": 2},
+    )
+
+
+def test_serpapi_counts_rows_from_zero():
+    assert SerpApiSearch(api_key="serp-key").request("asyncio", 10, 1) == HttpRequest(
+        "GET",
+        "https://serpapi.com/search",
+        params={"engine": "google", "q": "asyncio", "num": 10, "start": 10, "api_key": "serp-key"},
+    )
+
+
+def test_exa_is_asked_for_what_its_price_includes():
+    assert ExaSearch(api_key="exa-key").request("asyncio", 10, 0) == HttpRequest(
+        "POST",
+        "https://api.exa.ai/search",
+        headers={"x-api-key": "exa-key"},
+        json={
+            "query": "asyncio",
+            "type": "auto",
+            "numResults": 10,
+            "contents": {"highlights": True},
+        },
+    )
+
+
+def test_linkup_is_asked_for_results_at_the_usual_depth():
+    assert LinkupSearch(api_key="linkup-key").request("asyncio", 30, 0) == HttpRequest(
+        "POST",
+        "https://api.linkup.so/v1/search",
+        headers={"Authorization": "Bearer linkup-key"},
+        json={
+            "q": "asyncio",
+            "depth": "standard",
+            "outputType": "searchResults",
+            "maxResults": 30,
+        },
+    )
+
+
+def test_perplexity_is_asked_for_results():
+    assert PerplexitySearch(api_key="pplx-key").request("asyncio", 20, 0) == HttpRequest(
+        "POST",
+        "https://api.perplexity.ai/search",
+        headers={"Authorization": "Bearer pplx-key"},
+        json={"query": "asyncio", "max_results": 20},
+    )
+
+
+def test_mojeek_counts_rows_from_one():
+    adapter = MojeekSearch(api_key="mojeek-key")
+    assert adapter.request("asyncio", 10, 0).params["s"] == 1
+    assert adapter.request("asyncio", 10, 2) == HttpRequest(
+        "GET",
+        "https://api.mojeek.com/search",
+        params={"q": "asyncio", "t": 10, "s": 21, "fmt": "json", "api_key": "mojeek-key"},
+    )
+
+
+def test_kagi_counts_pages_from_one_and_has_ten():
+    adapter = KagiSearch(api_key="kagi-key")
+    assert adapter.request("asyncio", 10, 0) == HttpRequest(
+        "POST",
+        "https://kagi.com/api/v1/search",
+        headers={"Authorization": "Bearer kagi-key"},
+        json={"query": "asyncio", "limit": 10, "page": 1},
+    )
+    assert adapter.request("asyncio", 10, adapter.max_pages - 1).json["page"] == 10
+
+
+@pytest.mark.parametrize("name", VENDORS)
+def test_a_name_and_its_key_make_an_adapter(name, monkeypatch):
+    monkeypatch.setenv(f"{name.upper()}_API_KEY", "a-key")
+    adapter = made(Settings.load(search_timeout_s=3), "search", name)
+    assert type(adapter) is VENDORS[name] is registry.load("search", name)
+    assert (adapter.provider_name, adapter.timeout, adapter.key()) == (name, 3, "a-key")
+
+
+@pytest.mark.parametrize("name", VENDORS)
+def test_a_missing_key_is_named(name):
+    with pytest.raises(ConfigError, match=f"{name.upper()}_API_KEY"):
+        made(Settings.load(), "search", name)
+
+
+@pytest.mark.parametrize("name", VENDORS)
+def test_the_address_can_be_set(name, monkeypatch):
+    monkeypatch.setenv(f"{name.upper()}_API_KEY", "a-key")
+    monkeypatch.setenv(f"{name.upper()}_BASE_URL", "http://127.0.0.1:9/vendor/")
+    adapter = made(Settings.load(), "search", name)
+    path = adapter.request("q", 1, 0).url.removeprefix("http://127.0.0.1:9/vendor/")
+    assert VENDORS[name](api_key="k").request("q", 1, 0).url.endswith(f"/{path}")
+
+
+@pytest.mark.parametrize(("name", "vendor"), VENDORS.items())
+def test_a_key_is_in_the_address_only_where_it_has_to_be(name, vendor):
+    request = vendor(api_key="a-key").request("q", 1, 0)
+    assert ("a-key" in request.params.values()) == (name in KEYS_IN_ADDRESSES)
+    assert "a-key" not in request.url + str(request.json)
+    assert "a-key" not in f"{request!r} {vars(vendor(api_key='a-key'))}"
+
+
+@pytest.mark.parametrize(
+    ("name", "dollars"),
+    [
+        ("serper", 0.01),
+        ("exa", 0.07),
+        ("linkup", 0.05),
+        ("perplexity", 0.05),
+        ("serpapi", None),  # as in its plan
+        ("mojeek", None),
+        ("kagi", None),
+    ],
+)
+def test_what_ten_searches_cost(name, dollars):
+    assert search_cost(name, 10) == dollars
+
+
+@pytest.mark.parametrize(
+    ("wanted", "asked", "told"),
+    [
+        (7, 7, []),
+        (10, 10, []),
+        (11, 11, ["Exa bills more than 10 results above its usual price."]),
+        (
+            300,
+            100,
+            [
+                "Exa bills more than 10 results above its usual price.",
+                "Exa gives at most 100 results; 300 were asked for.",
+            ],
+        ),
+    ],
+)
+def test_what_exa_bills_dearer_is_told(server, wanted, asked, told):
+    """One request in any case."""
+    server.reply(Reply.of_json({"results": [{"url": "https://example.com/", "title": "A"}]}))
+    adapter = ExaSearch(api_key="exa-key", base_url=server.base_url)
+    found = adapter.search("asyncio", max_results=wanted, timeout=PATIENCE_S)
+    assert [request.body["numResults"] for request in server.requests] == [asked]
+    assert list(found.notices) == told
+
+
+@pytest.mark.parametrize("vendor", [SerperSearch, SerpApiSearch])
+def test_a_page_of_google_s_that_is_not_full_is_not_the_last(server, vendor):
+    """Other boxes take the room of some rows; a page without a new one is the end."""
+    rows = [{"link": "https://example.com/", "title": "A"}]
+    further = {"next": "https://serpapi.com/search?start=10"}
+    answer = {"organic": rows, "organic_results": rows, "serpapi_pagination": further}
+    server.reply(Reply.of_json(answer))
+    adapter = vendor(api_key="a-key", base_url=server.base_url)
+    assert adapter.search("asyncio", max_results=10, timeout=PATIENCE_S).request_count == 1
+    assert adapter.search("asyncio", max_results=50, timeout=PATIENCE_S).request_count == 2
+
+
+def test_serper_gets_no_query_that_it_does_not_answer(server):
+    server.reply(Reply.of_json({"organic": []}))
+    adapter = SerperSearch(api_key="serper-key", base_url=server.base_url)
+    found = adapter.search("word " * 1000, max_results=5, timeout=PATIENCE_S)
+    assert server.requests[0].body["q"] == ("word " * 409).strip()
+    assert "cut to 2044 characters" in found.notices[0]
+
+
+@pytest.mark.parametrize(
+    ("vendor", "reply"),
+    [
+        (LinkupSearch, Reply.of_json({"error": {"code": "SEARCH_QUERY_NO_RESULT"}}, 400)),
+        (SerpApiSearch, Reply.of_json({"error": "Google hasn't returned any results."})),
+    ],
+)
+def test_nothing_found_is_a_success_whatever_the_status(server, vendor, reply):
+    server.reply(reply)
+    adapter = vendor(api_key="a-key", base_url=server.base_url)
+    found = adapter.search("asyncio", max_results=10, timeout=PATIENCE_S)
+    assert (list(found.results), found.status_code, found.request_count) == ([], 200, 1)

@@ -1,0 +1,109 @@
+"""Which embedder a collection needs, and whether this process has it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pytest
+
+from collection_search import Settings
+from collection_search.adapters.stores.sqlite import SQLiteStore
+from collection_search.contracts.collection import Embedded, TenantScope
+from collection_search.errors import ModelError
+from collection_search.testing.embeddings import ScriptedEmbedder
+from collection_search.tools.ingestion.embedders import (
+    Embedders,
+    MissingEmbedderError,
+    embedder_that_filled,
+    vectors_of,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+SCOPE = TenantScope("local", "docs")
+REMEMBERED = "openai:text-embedding-3-small"
+
+
+@pytest.fixture
+def settings(tmp_path: Path) -> Settings:
+    return Settings(home=tmp_path, openai_base_url="http://127.0.0.1:9/v1")
+
+
+@pytest.fixture
+def store(settings: Settings) -> Iterator[SQLiteStore]:
+    store = SQLiteStore.from_settings(settings)
+    yield store
+    store.close()
+
+
+def test_words_suffice_where_no_model_filled(store: SQLiteStore, settings: Settings) -> None:
+    """Whatever models the process has."""
+    embedders = Embedders(store.collections, settings)
+    embedders.add(ScriptedEmbedder())
+    assert embedders.of(SCOPE) is None
+
+
+def test_a_model_that_was_added_is_taken(store: SQLiteStore, settings: Settings) -> None:
+    """By its fingerprint."""
+    store.collections.bind_embedder(SCOPE, "second:64")
+    embedders = Embedders(store.collections, settings)
+    second = ScriptedEmbedder(fingerprint="second:64")
+    for embedder in (ScriptedEmbedder(fingerprint="first:64"), second, None):
+        embedders.add(embedder)
+    assert embedders.of(SCOPE) is second
+
+
+def test_the_remembered_model_is_made_once(store: SQLiteStore, settings: Settings) -> None:
+    """Its name leads to it, whatever the settings say."""
+    store.collections.bind_embedder(SCOPE, REMEMBERED)
+    embedders = Embedders(store.collections, settings)
+    embedder = embedders.of(SCOPE)
+    assert embedder is not None
+    assert embedder.fingerprint == REMEMBERED
+    assert embedders.of(SCOPE) is embedder
+
+
+@pytest.mark.parametrize(
+    ("given", "told"), [((), "lexical"), (("a:1", "b:2"), "a:1, b:2")], ids=["words", "models"]
+)
+def test_a_name_that_leads_nowhere_is_refused(
+    settings: Settings, given: tuple[str, ...], told: str
+) -> None:
+    """The sentence names what is needed, what is there, and the way out."""
+    says = (
+        r"^Collection 'docs' was filled with the embedder first:64, but the setting embeddings says"
+        rf" {told}\. .* collection-search collections reembed 'docs'\.$"
+    )
+    with pytest.raises(MissingEmbedderError, match=says):
+        embedder_that_filled(SCOPE, "first:64", settings, given=given)
+
+
+def test_without_settings_none_is_made() -> None:
+    """The caller chose another one."""
+    with pytest.raises(MissingEmbedderError, match="reembed 'docs'"):
+        embedder_that_filled(SCOPE, REMEMBERED, None, given=("first:64",))
+
+
+def test_a_missing_key_may_be_there_elsewhere(tmp_path: Path) -> None:
+    """It is not the end of a page: another worker may have the key."""
+    with pytest.raises(MissingEmbedderError, match="OPENAI_API_KEY"):
+        embedder_that_filled(SCOPE, REMEMBERED, Settings(home=tmp_path), given=())
+
+
+@pytest.mark.parametrize(
+    "vectors",
+    [np.ones((1, 4)), np.ones((3, 4)), np.array([[1.0, 0.0], [np.nan, 0.0]])],
+    ids=["one", "three", "no numbers"],
+)
+async def test_unusable_vectors_are_a_failure(vectors: Any) -> None:
+    """Texts and vectors are never paired by chance, and nothing is stored that cannot be found."""
+
+    class Broken(ScriptedEmbedder):
+        async def embed(self, texts: Any) -> Embedded:
+            return Embedded(vectors.astype(np.float32))
+
+    with pytest.raises(ModelError, match=r"vectors for 2 texts, or some that hold no numbers\."):
+        await vectors_of(Broken(), ["tea", "rice"])

@@ -1,0 +1,438 @@
+"""The engine and the web: pages are fetched, found unchanged, retired, put off and given up."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from support.loopback_site import LoopbackSite, article, essay
+
+from collection_search import SearchContext, Settings, retrieve
+from collection_search.adapters.crawl.web import WebPages
+from collection_search.adapters.stores.sqlite import SQLiteStore
+from collection_search.contracts.collection import TenantScope
+from collection_search.contracts.ingestion import IngestionItem, IngestionRequest
+from collection_search.contracts.page import NotModified, ReadPage, Validators
+from collection_search.errors import FetchError, InputError, InvalidUrlError
+from collection_search.ports.ledger import PER_HOST
+from collection_search.runtime.concurrency import run_blocking
+from collection_search.testing import RecordingSink, ScriptedEmbedder
+from collection_search.tools.ingest import engine_for, ingest, wait
+from collection_search.tools.ingestion.engine import IngestionEngine
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from collection_search.contracts.ingestion import RowStatus, Ticket
+
+SCOPE = TenantScope("local", "docs")
+TEA = article("Green tea", essay("green tea"))
+
+
+@pytest.fixture
+def site() -> Iterator[LoopbackSite]:
+    with LoopbackSite(hosts=2) as site:
+        yield site
+
+
+@pytest.fixture
+def sink() -> RecordingSink:
+    return RecordingSink()
+
+
+@pytest.fixture
+def context(tmp_path: Path, site: LoopbackSite, sink: RecordingSink) -> Iterator[SearchContext]:
+    settings = Settings(
+        home=tmp_path, fetch_allowed=site.allowed, fetch_delay_s=0, extract_processes=1
+    )
+    store = SQLiteStore.from_settings(settings)
+    context = SearchContext(settings=settings, store=store, spans=sink)
+    yield context
+    run_blocking(engine_for(context)).stop()
+    context.reader = None
+    reader = run_blocking(context.page_reader())
+    assert isinstance(reader, WebPages)
+    run_blocking(reader.aclose())
+    store.close()
+
+
+def rows_of(context: SearchContext, ticket: Ticket) -> list[RowStatus]:
+    return wait(ticket, 120, context=context).rows
+
+
+def refetched(context: SearchContext) -> RowStatus:
+    assert context.store is not None
+    ticket = context.store.ledger.refetch(SCOPE)
+    (row,) = rows_of(context, ticket)
+    return row
+
+
+def provenance(context: SearchContext) -> dict[str, Any]:
+    assert context.store is not None
+    (stored,) = context.store.collections.get(SCOPE, list(context.store.collections.hashes(SCOPE)))
+    return dict(stored.document.provenance)
+
+
+class Pages:
+    """A reader that answers what it is told to, and counts."""
+
+    def __init__(self, *answers: Any) -> None:
+        self.answers = list(answers)
+        self.asked: list[str] = []
+
+    async def read(
+        self, url: str, *, validators: Validators | None = None, content_hash: str | None = None
+    ) -> ReadPage | NotModified:
+        self.asked.append(url)
+        answer = self.answers.pop(0) if len(self.answers) > 1 else self.answers[0]
+        if isinstance(answer, Exception):
+            raise answer
+        return replace(PAGE, url=url, final_url=url)
+
+
+PAGE = ReadPage(
+    "", "", None, "Green tea", essay("green tea"), "html", Validators(), "0" * 64, 1.0, 200
+)
+
+
+def test_a_page_is_fetched_and_can_be_asked(site: LoopbackSite, context: SearchContext) -> None:
+    """From a URL to a passage, with where it was found."""
+    url = site.put("/tea", TEA)
+    ticket = ingest([f"{url}?utm_source=x", url], collection="docs", context=context)
+    assert ticket.count == 1
+    (row,) = rows_of(context, ticket)
+    assert (row.state, row.change, row.error) == ("stored", "new", None)
+    (passage, *_) = retrieve("green tea", collection="docs", tenant="local", context=context)
+    assert (passage.url, passage.title) == (site.address("/tea"), "Green tea")
+    assert "patience is its best friend" in passage.text
+    said = provenance(context)
+    assert said["final_url"] == site.address("/tea")
+    assert (said["page_kind"], said["approved_by"]) == ("html", "ingest")
+
+
+def test_the_canonical_address_is_kept(site: LoopbackSite, context: SearchContext) -> None:
+    """What a page calls its own address stands in its provenance."""
+    head = f'<link rel="canonical" href="{site.address("/tea/green")}">'
+    url = site.put("/tea", article("Green tea", essay("green tea"), head))
+    rows_of(context, ingest([url], collection="docs", context=context))
+    assert provenance(context)["canonical_url"] == site.address("/tea/green")
+
+
+@pytest.mark.parametrize("known_by", ["etag", "date"])
+def test_an_unchanged_page_costs_one_conditional_request(
+    site: LoopbackSite, context: SearchContext, known_by: str
+) -> None:
+    """It is neither read nor embedded again."""
+    embedder = ScriptedEmbedder()
+    context.embeddings = embedder
+    url = site.put("/tea", TEA, is_known_by=known_by)
+    rows_of(context, ingest([url], collection="docs", context=context))
+    calls = len(embedder.calls)
+    row = refetched(context)
+    assert (row.state, row.change) == ("stored", "unchanged")
+    (first, second) = site.asked("/tea")
+    assert "if-none-match" not in first
+    assert {"if-none-match", "if-modified-since"} & second.keys()
+    assert len(embedder.calls) == calls
+    assert provenance(context)["checked_at"]
+
+
+def test_the_same_bytes_are_not_read_again(site: LoopbackSite, context: SearchContext) -> None:
+    """A site without validators is asked in full, but its page is told by its hash."""
+    url = site.put("/tea", TEA, is_known_by="")
+    rows_of(context, ingest([url], collection="docs", context=context))
+    reader = run_blocking(context.page_reader())
+    extraction: Any = reader._extraction  # type: ignore[attr-defined]
+    extraction.close()
+    assert refetched(context).change == "unchanged"
+    assert extraction._crew is None  # no process was started to read it
+
+
+def test_other_bytes_of_the_same_text_are_not_embedded_again(
+    site: LoopbackSite, context: SearchContext
+) -> None:
+    """A page with a new banner in its head says the same."""
+    embedder = ScriptedEmbedder()
+    context.embeddings = embedder
+    url = site.put("/tea", TEA)
+    rows_of(context, ingest([url], collection="docs", context=context))
+    calls = len(embedder.calls)
+    site.put("/tea", article("Green tea", essay("green tea"), '<meta name="nonce" content="2">'))
+    assert refetched(context).change == "unchanged"
+    assert len(embedder.calls) == calls
+
+
+def test_a_changed_page_replaces_the_old_one(site: LoopbackSite, context: SearchContext) -> None:
+    """Nothing of the old text is left."""
+    url = site.put("/tea", TEA)
+    rows_of(context, ingest([url], collection="docs", context=context))
+    site.put("/tea", article("Black tea", essay("black tea")))
+    assert refetched(context).change == "changed"
+    (passage, *_) = retrieve("tea", collection="docs", tenant="local", context=context)
+    assert passage.title == "Black tea"
+    assert "green" not in passage.text
+
+
+@pytest.mark.parametrize("status", [404, 410])
+def test_a_page_that_vanished_is_retired(
+    site: LoopbackSite, context: SearchContext, status: int
+) -> None:
+    """It leaves the collection, and comes back when the site brings it back."""
+    url = site.put("/tea", TEA)
+    rows_of(context, ingest([url], collection="docs", context=context))
+    site.put("/tea", article("Gone", "Gone."), status=status)
+    assert context.store is not None
+    if status == 404:  # perhaps a slip of the site: a second look decides
+        assert refetched(context).state == "dead"
+        assert len(context.store.collections.hashes(SCOPE)) == 1
+    row = refetched(context)
+    assert (row.state, row.change) == ("retired", "gone")
+    assert (row.error or "").startswith("gone: ")
+    assert context.store.collections.hashes(SCOPE) == {}
+    site.put("/tea", TEA)
+    assert refetched(context).change == "new"
+
+
+def test_pages_that_are_named_again_are_looked_at_again(
+    site: LoopbackSite, context: SearchContext
+) -> None:
+    """Each by one conditional request; its row says what changed."""
+    urls = [site.put("/tea", TEA), site.put("/mate", article("Mate", essay("mate")))]
+    rows_of(context, ingest(urls, collection="docs", context=context))
+    asked = len(site.requests)
+    site.put("/tea", article("Green tea", essay("greener tea")))
+    rows = rows_of(context, ingest(urls, collection="docs", context=context))
+    assert [row.change for row in rows] == ["changed", "unchanged"]
+    again = site.requests[asked:]
+    assert sorted(path for _, path, _ in again) == ["/mate", "/tea"]
+    assert all("if-none-match" in headers for _, _, headers in again)
+    assert retrieve("greener tea", collection="docs", tenant="local", context=context)
+
+
+def test_a_crawl_hands_its_pages_on(site: LoopbackSite, context: SearchContext) -> None:
+    """What was fetched for its links is not fetched once more to be stored."""
+    start = site.put("/", article("Teas", essay("teas") + '<a href="/tea">t</a>'))
+    site.put("/tea", TEA)
+    rows = rows_of(context, ingest([start], collection="docs", depth=2, context=context))
+    assert [row.state for row in rows] == ["stored", "stored"]
+    assert (len(site.asked("/")), len(site.asked("/tea"))) == (1, 1)
+
+
+def test_a_private_address_names_the_setting_that_allows_it(context: SearchContext) -> None:
+    """The way out is in the reason."""
+    (row,) = rows_of(context, ingest(["http://127.0.0.1:1/"], collection="docs", context=context))
+    assert "host:port in the setting fetch_allowed" in (row.error or "")
+
+
+def test_what_cannot_be_had_is_given_up_with_the_reason(
+    site: LoopbackSite, context: SearchContext
+) -> None:
+    """A refusal is typed, and tried once."""
+    site.put("/robots.txt", b"User-agent: *\nDisallow: /private")
+    urls = [
+        site.put("/private/tea", TEA),
+        site.address("/missing"),
+        site.put("/empty", article("", "")),
+        "http://127.0.0.1:1/",
+    ]
+    rows = rows_of(context, ingest(urls, collection="docs", context=context))
+    assert {(row.state, row.attempts) for row in rows} == {("dead", 1)}
+    reasons = [(row.error or "").partition(":")[0] for row in rows]
+    assert reasons == ["robots_disallowed", "gone", "empty", "blocked_address"]
+
+
+def test_a_refresh_that_fails_keeps_what_is_stored(
+    site: LoopbackSite, context: SearchContext
+) -> None:
+    """A login page in front of an article takes nothing away."""
+    url = site.put("/tea", TEA)
+    rows_of(context, ingest([url], collection="docs", context=context))
+    site.put("/tea", b"no", status=403)
+    assert refetched(context).state == "dead"
+    assert retrieve("green tea", collection="docs", tenant="local", context=context)
+
+
+def test_bad_addresses_are_refused_at_once(context: SearchContext) -> None:
+    """Nothing is accepted then."""
+    with pytest.raises(InvalidUrlError):
+        ingest(["https://example.com/", "ftp://example.com/"], collection="docs", context=context)
+    with pytest.raises(InputError, match="Give the URLs"):
+        ingest([], collection="docs", context=context)
+    with pytest.raises(InputError, match="Into which collection"):
+        ingest(["https://example.com/"], context=context)
+    with pytest.raises(InputError, match="no staged session"):
+        ingest(session="session-x", collection="docs", context=context)
+    assert context.store is not None
+    assert context.store.collections.collections("local") == []
+
+
+def test_further_pages_of_a_site(site: LoopbackSite, context: SearchContext) -> None:
+    """Links of the same site are followed, over `depth` steps and for `max_pages`."""
+    links = "".join(f'<a href="/{n}">Page {n}</a> ' for n in range(5))
+    start = site.put(
+        "/", article("Teas", essay("all teas") + f'{links}<a href="http://e.org/">x</a>')
+    )
+    for n in range(5):
+        site.put(f"/{n}", article(f"Tea {n}", essay(f"tea {n}") + '<a href="/deeper">on</a>'))
+    site.put("/deeper", TEA)
+    done = wait(ingest([start], collection="docs", depth=1, context=context), 120, context=context)
+    assert (done.count, done.stored) == (6, 6)
+    few = ingest([start], collection="few", depth=1, max_pages=3, context=context)
+    assert few.count == 3
+    with pytest.raises(InputError, match="depth needs"):
+        ingest([start], collection="few", depth=99, context=context)
+
+
+def test_a_site_that_asks_for_time_gets_it(context: SearchContext) -> None:
+    """The attempt does not count; nor does one for a host that many of ours wait for."""
+    later = FetchError("later", reason="rate_limited", retry_in_s=0.02, status=429)
+    busy = FetchError("busy", reason="host_busy", retry_in_s=0.02)
+    context.reader = Pages(later, busy, later, PAGE)
+    (row,) = rows_of(context, ingest(["https://e.org/"], collection="docs", context=context))
+    assert (row.state, row.attempts) == ("stored", 1)
+
+
+def test_a_site_that_fails_is_asked_again_a_few_times(context: SearchContext) -> None:
+    """A 503 without a time is a failure of the page; after the last one it is given up."""
+    assert context.store is not None
+    assert context.settings is not None
+    reader = Pages(FetchError("down", reason="rate_limited", retry_in_s=0.5, status=503))
+
+    async def source() -> Any:
+        return reader
+
+    item = IngestionItem("https://e.org/", "e.org/", "E")
+    ticket = context.store.ledger.enqueue(IngestionRequest(SCOPE, [item]))
+    engine = IngestionEngine(context.store, context.settings, reader=source, backoff_s=0.001)
+    assert engine.drain(timeout_s=60)
+    status = context.store.ledger.status("local", ticket.ticket_id)
+    assert status is not None
+    (row,) = status.rows
+    assert (row.state, row.attempts) == ("dead", context.settings.ingest_max_attempts)
+    assert row.error == "rate_limited: down"
+    assert len(reader.asked) == context.settings.ingest_max_attempts
+
+
+class HeldPages(Pages):
+    """Holds every page until `free` is set."""
+
+    def __init__(self) -> None:
+        super().__init__(PAGE)
+        self.free = threading.Event()
+        self.in_hand: list[str] = []
+        self.most: dict[str, int] = {}
+        self.cancelled = 0
+
+    async def read(self, url: str, **options: Any) -> ReadPage | NotModified:
+        host = url.split("/")[2]
+        self.in_hand.append(host)
+        self.most[host] = max(self.most.get(host, 0), self.in_hand.count(host))
+        try:
+            while not self.free.is_set():  # noqa: ASYNC110 - set by another thread
+                await asyncio.sleep(0.01)
+        except asyncio.CancelledError:
+            self.cancelled += 1
+            raise
+        finally:
+            self.in_hand.remove(host)
+        return await super().read(url, **options)
+
+
+def held(context: SearchContext, reader: HeldPages, count: int) -> None:
+    """Wait until that many pages are being fetched."""
+    for _ in range(3000):
+        if len(reader.in_hand) >= count:
+            return
+        threading.Event().wait(0.01)
+    raise AssertionError(reader.in_hand)
+
+
+def test_a_host_never_has_more_than_two_pages_in_hand(context: SearchContext) -> None:
+    """The others of it wait in the ledger, where they hold up nobody."""
+    reader = context.reader = HeldPages()
+    urls = [f"https://{host}.org/{n}" for host in "ab" for n in range(6)]
+    ticket = ingest(urls, collection="docs", context=context)
+    held(context, reader, 2 * PER_HOST)
+    assert sum(row.state == "working" for row in wait(ticket, 0, context=context).rows) == 4
+    reader.free.set()
+    assert wait(ticket, 120, context=context).stored == 12
+    assert reader.most == {"a.org": PER_HOST, "b.org": PER_HOST}
+
+
+def test_stopping_calls_off_what_is_still_fetched(context: SearchContext) -> None:
+    """Requests end, and their rows are free at once, the attempt not counted."""
+    reader = context.reader = HeldPages()
+    ticket = ingest(["https://a.org/", "https://b.org/"], collection="docs", context=context)
+    held(context, reader, 2)
+    run_blocking(engine_for(context)).stop(timeout_s=0.05)
+    status = wait(ticket, 0, context=context, work=False)
+    assert [(row.state, row.attempts) for row in status.rows] == [("to_fetch", 0)] * 2
+    assert (reader.cancelled, reader.in_hand) == (2, [])
+    reader.free.set()
+    assert wait(ticket, 120, context=context).stored == 2
+
+
+def test_a_slow_fetch_keeps_its_lease(context: SearchContext, tmp_path: Path) -> None:
+    """Nobody takes over a page that is still on its way."""
+    assert context.settings is not None
+    assert context.store is not None
+    context.settings = context.settings.model_copy(update={"ingest_lease_s": 2.0})
+    reader = context.reader = HeldPages()
+    ticket = ingest(["https://a.org/"], collection="docs", context=context)
+    held(context, reader, 1)
+
+    async def source() -> Any:
+        return Pages(PAGE)
+
+    other = IngestionEngine(context.store, context.settings, reader=source)
+    assert not other.drain(timeout_s=2.6)
+    reader.free.set()
+    assert [row.attempts for row in rows_of(context, ticket)] == [1]
+    other.stop()
+
+
+def test_a_process_that_does_not_fetch_leaves_pages_alone(context: SearchContext) -> None:
+    """They wait for one that does."""
+    assert context.settings is not None
+    assert context.store is not None
+    ticket = ingest(["https://a.org/"], collection="docs", context=context, work=False)
+    assert IngestionEngine(context.store, context.settings).drain(timeout_s=60)
+    status = context.store.ledger.status("local", ticket.ticket_id)
+    assert status is not None
+    assert (status.to_fetch, status.settled) == (1, True)
+
+
+def test_every_page_has_an_observation_in_the_trace_of_its_run(
+    site: LoopbackSite, context: SearchContext, sink: RecordingSink
+) -> None:
+    """Scalars only: what was done, and why not."""
+    context.trace_id = "trace-1"
+    urls = [site.put("/tea", TEA), site.address("/missing")]
+    rows_of(context, ingest(urls, collection="docs", context=context))
+    spans = [span for span in sink.spans if span.name == "ingest_document"]
+    assert {span.trace.trace_id for span in spans if span.trace} == {"trace-1"}
+    stored, failed = sorted(spans, key=lambda span: span.failure is not None)
+    assert (stored.fields["kind"], stored.fields["changed"]) == ("html", True)
+    assert int(str(stored.fields["chunks"])) >= 1
+    assert failed.fields["reason"] == "gone"
+    assert all(span.ended for span in spans)
+    assert all("latency_ms" in span.fields for span in spans)
+
+
+def test_a_text_is_used_where_its_terms_allow_it(context: SearchContext) -> None:
+    """A vendor's text of unknown terms is not stored: the page is fetched instead."""
+    assert context.store is not None
+    (ref,) = context.store.staging.put("local", ["What the vendor delivered about herons."])
+    items = [
+        IngestionItem(f"https://{name}.org/", f"{name}.org/", name, ref, {"provider": name})
+        for name in ("tavily", "wikipedia", "my_own")
+    ]
+    reader = context.reader = Pages(PAGE)
+    trigger = run_blocking(context.ledger_trigger())
+    ticket = run_blocking(trigger.trigger(IngestionRequest(SCOPE, items)))
+    assert {row.state for row in rows_of(context, ticket)} == {"stored"}
+    assert reader.asked == ["https://tavily.org/"]

@@ -1,0 +1,172 @@
+"""One page on its way into a collection."""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import threading
+from typing import TYPE_CHECKING, Any, Self
+
+import pytest
+
+from collection_search import Settings
+from collection_search.adapters.stores.sqlite import SQLiteStore
+from collection_search.contracts.collection import TenantScope
+from collection_search.contracts.ingestion import Claim, IngestionItem, IngestionRequest
+from collection_search.contracts.page import ReadPage, Validators
+from collection_search.errors import ExtractionError, FetchError, StoreError
+from collection_search.tools.ingestion.embedders import Embedders
+from collection_search.tools.ingestion.pipeline import PageWork, has_vanished, is_gone_for_good
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+SCOPE = TenantScope("local", "docs")
+URL = "https://e.com/a"
+
+
+class Watched(str):  # noqa: SLOT000 - it notes something
+    """A text that knows which threads work on all of it."""
+
+    threads: set[int]
+
+    def __new__(cls, text: str) -> Self:
+        watched = super().__new__(cls, text)
+        watched.threads = set()
+        return watched
+
+    def _seen(self) -> str:
+        self.threads.add(threading.get_ident())
+        return str.__str__(self)
+
+    def isascii(self) -> bool:
+        return self._seen().isascii()
+
+    def encode(self, *how: Any, **more: Any) -> bytes:
+        return self._seen().encode(*how, **more)
+
+    def __getitem__(self, place: Any) -> str:
+        return self._seen()[place]
+
+
+class OnePage:
+    """A reader that knows one text."""
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+
+    async def read(self, url: str, **_: Any) -> ReadPage:
+        return ReadPage(url, url, None, "Tea", self.text, "html", Validators(), "b" * 64, 0.0, 200)
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Iterator[SQLiteStore]:
+    store = SQLiteStore(tmp_path / "collections.db")
+    yield store
+    store.close()
+
+
+async def ingest(store: SQLiteStore, text: str, *, again: bool = False) -> dict[str, Any]:
+    """Bring a page with this text into the collection, as a worker does."""
+    request = IngestionRequest(SCOPE, [IngestionItem(URL, "e.com/a", "A")])
+    ticket = store.ledger.refetch(SCOPE) if again else store.ledger.enqueue(request)
+    assert ticket.count == 1
+    claim = store.ledger.claim("worker", lease_s=60, fetch=True)
+    assert claim is not None
+    settings = Settings(chunk_chars=1000)
+    work = PageWork(store, settings, Embedders(store.collections, settings), asyncio.Semaphore(1))
+    return dict(await work.ingest(claim, OnePage(text)))
+
+
+async def test_a_long_text_is_not_worked_on_in_the_loop(store: SQLiteStore) -> None:
+    """Neither when it is new nor when it is looked at again."""
+    for again in (False, True):
+        text = Watched("Tee für alle. " * 50_000)
+        done = await ingest(store, text, again=again)
+        assert (done["changed"], done["chars"]) == (not again, len(text))
+        assert text.threads
+        assert threading.get_ident() not in text.threads
+
+
+async def test_the_hash_is_that_of_the_stored_text(store: SQLiteStore) -> None:
+    """Of the whole, wherever it is cut; broken characters are as they are stored."""
+    text = "é\ud800" * 300_000
+    await ingest(store, text)
+    (stored,) = store.collections.get(SCOPE, ["e.com/a"])
+    expected = text.encode(errors="replace")
+    assert stored.document.content_hash == hashlib.sha256(expected).hexdigest()
+    last = stored.chunks[-1]
+    assert (last.end, last.text) == (len(text), expected.decode()[last.start :])
+    assert [chunk.ordinal for chunk in stored.chunks] == list(range(len(stored.chunks)))
+
+
+def claim(*, stored: bool, before: str | None) -> Claim:
+    """Return a claim of a refresh: with what is stored, and how the last look failed."""
+    known = {} if before is None else {"failed_before": before}
+    text_hash = "0" * 64 if stored else None
+    validators = Validators()
+    return Claim(
+        1,
+        SCOPE,
+        URL,
+        "e.com/a",
+        "A",
+        None,
+        known,
+        1,
+        1,
+        validators,
+        None,
+        text_hash,
+        is_refresh=True,
+    )
+
+
+@pytest.mark.parametrize(
+    ("stored", "before", "reasons"),
+    [
+        (True, None, {410}),
+        (True, "rate_limited: later", {410}),
+        (True, "gone: 404", {404, 410, "soft_404"}),
+        (False, None, {404, 410, "soft_404"}),
+        (False, "gone: 404", {404, 410, "soft_404", 429, 500, "empty"}),
+    ],
+)
+def test_what_says_that_a_page_is_no_more(
+    stored: bool, before: str | None, reasons: set[int | str]
+) -> None:
+    """Of a stored page a 410, or two looks; a retired one stays so until it can be had."""
+    errors: dict[int | str, Exception] = {
+        404: FetchError("no", reason="gone", status=404),
+        410: FetchError("no", reason="gone", status=410),
+        429: FetchError("no", reason="rate_limited", status=429, retry_in_s=60),
+        500: FetchError("no", reason="http_error", status=500),
+        "soft_404": FetchError("no", reason="soft_404", status=200),
+        "empty": ExtractionError("The page holds no text."),
+        "host_busy": FetchError("our own turn", reason="host_busy", retry_in_s=1),
+        "dns": FetchError("no network", reason="dns_failed"),
+        "connect": FetchError("no network", reason="connect_failed"),
+        "timeout": FetchError("no network", reason="connect_timeout"),
+        "store": StoreError("locked"),
+    }
+    looked_at = claim(stored=stored, before=before)
+    assert {name for name, error in errors.items() if has_vanished(looked_at, error)} == reasons
+    assert {name for name, error in errors.items() if is_gone_for_good(error)} == {410}
+
+
+async def test_how_the_last_look_failed_is_not_in_the_document(store: SQLiteStore) -> None:
+    """Neither of a stored page nor of one that came back."""
+    await ingest(store, "tea")
+    for error in ("gone: 404", "gone: again"):
+        store.ledger.refetch(SCOPE)
+        looked_at = store.ledger.claim("worker", lease_s=60, fetch=True)
+        assert looked_at is not None
+        if error == "gone: 404":
+            store.ledger.fail(looked_at, error, retry_in_s=None)
+        else:
+            store.ledger.retire(looked_at, error)
+        await ingest(store, f"tea after {error}", again=True)
+        (stored,) = store.collections.get(SCOPE, ["e.com/a"])
+        assert "failed_before" not in stored.document.provenance
+        assert stored.chunks[0].text == f"tea after {error}"

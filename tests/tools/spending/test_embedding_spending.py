@@ -1,0 +1,290 @@
+"""What collections cost at an embedder: asked, embedded anew, filled by pages and by texts."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from collection_search import Settings
+from collection_search.adapters.stores.sqlite import SQLiteStore
+from collection_search.adapters.stores.sqlite.usage import SQLiteUsage
+from collection_search.cassette import Cassette
+from collection_search.context import SearchContext
+from collection_search.contracts.collection import TenantScope
+from collection_search.contracts.ingestion import IngestionItem, IngestionRequest
+from collection_search.contracts.prices import embedding_cost, total_cost
+from collection_search.errors import ModelError, StoreError
+from collection_search.testing import ScriptedEmbedder
+from collection_search.testing.stores.suite import chunks, document
+from collection_search.tools import reembed as module
+from collection_search.tools.ingest import IngestionEngine, LedgerTrigger, wait
+from collection_search.tools.langchain.vector_store import CollectionVectorStore
+from collection_search.tools.reembed import reembed
+from collection_search.tools.retrieve import retrieve
+from collection_search.tools.spending.writer import clerk
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+    from pathlib import Path
+
+    from collection_search.ports.usage import SpendEntry
+
+SCOPE = TenantScope("acme", "docs")
+NAME = "openai:text-embedding-3-small"
+FREE = "local:a-model"
+
+
+class Books(SQLiteUsage):
+    """Knows every entry."""
+
+    entries: list[SpendEntry]
+
+    def __init__(self, path: Path) -> None:
+        super().__init__(path)
+        self.entries = []
+
+    def add(self, entries: Iterable[SpendEntry]) -> None:
+        new = list(entries)
+        self.entries += new
+        super().add(new)
+
+    def told(self) -> list[tuple[str, str, str, str, int, Any]]:
+        """Return what each entry says, once all are written."""
+        clerk().flush()
+        return [
+            (one.tenant_id, one.run_id, one.kind, one.name, one.input_tokens, one.cost_usd)
+            for one in self.entries
+        ]
+
+
+class Full(SQLiteUsage):
+    """Takes nothing."""
+
+    def add(self, entries: Iterable[SpendEntry]) -> None:
+        raise StoreError("usage.db cannot grow: the disk is full.")
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Iterator[SQLiteStore]:
+    store = SQLiteStore(tmp_path / "collections.db")
+    yield store
+    store.close()
+
+
+@pytest.fixture
+def books(tmp_path: Path) -> Books:
+    return Books(tmp_path / "books.db")
+
+
+@pytest.fixture
+def context(tmp_path: Path, store: SQLiteStore, books: Books) -> SearchContext:
+    return SearchContext(
+        settings=Settings(home=tmp_path),
+        store=store,
+        usage_store=books,
+        embeddings=ScriptedEmbedder(fingerprint=NAME),
+    )
+
+
+def entry(tokens: int, run_id: str = "run-1", tenant: str = "acme") -> tuple[Any, ...]:
+    return tenant, run_id, "embedding", NAME, tokens, embedding_cost(NAME, tokens)
+
+
+def filled(store: SQLiteStore, *texts: str) -> None:
+    store.collections.replace_document(SCOPE, document("page"), chunks(*texts))
+
+
+def embedded(store: SQLiteStore, context: SearchContext, *texts: str) -> None:
+    embedder: Any = context.embeddings
+    store.collections.bind_embedder(SCOPE, embedder.fingerprint)
+    vectors = asyncio.run(embedder.embed(texts)).vectors
+    store.collections.replace_document(SCOPE, document("page"), chunks(*texts, vectors=vectors))
+
+
+def pages(store: SQLiteStore, provenance: dict[str, Any], *texts: str) -> IngestionRequest:
+    refs = store.staging.put(SCOPE.tenant_id, texts)
+    urls = [f"https://example.com/{n}" for n in range(len(refs))]
+    items = [
+        IngestionItem(url, url.removeprefix("https://"), "Page", ref, provenance)
+        for url, ref in zip(urls, refs, strict=True)
+    ]
+    return IngestionRequest(SCOPE, items)
+
+
+def ask(context: SearchContext, question: str = "green tea") -> Any:
+    return retrieve(question, collection="docs", tenant="acme", context=context)
+
+
+def ingest(context: SearchContext, request: IngestionRequest) -> None:
+    async def triggered() -> Any:
+        return await (await LedgerTrigger.of(context)).trigger(request)
+
+    status = wait(asyncio.run(triggered()), 60, context=context)
+    assert [row.error for row in status.rows] == [None] * len(request.items)
+
+
+def test_a_question_is_in_the_books(
+    store: SQLiteStore, context: SearchContext, books: Books
+) -> None:
+    """Of the tenant who asks, in the name of the run, else under an id of its own."""
+    embedded(store, context, "Green tea.", "Black tea.")
+    assert ask(context.model_copy(update={"run_id": "run-1"}))
+    assert books.told() == [entry(2)]
+    for _ in range(2):
+        ask(context)
+    ids = [run_id for _, run_id, *_ in books.told()]
+    assert len(set(ids)) == 3
+
+
+def test_each_part_of_a_change_is_in_the_books(
+    store: SQLiteStore, context: SearchContext, books: Books
+) -> None:
+    """One run; together they are what the call returns."""
+    filled(store, *(f"Passage {n}." for n in range(module.BATCH + 1)))
+    done = reembed("docs", tenant="acme", context=context)
+    told = books.told()
+    assert len({run_id for _, run_id, *_ in told}) == 1
+    assert told == [entry(2 * module.BATCH, told[0][1]), entry(2, told[0][1])]
+    assert done.cost_usd == total_cost(one[-1] for one in told)
+
+
+def test_a_part_that_was_paid_for_before_a_failure_is_in_the_books(
+    store: SQLiteStore, context: SearchContext, books: Books
+) -> None:
+    """The one that failed may be on the bill as well: its price is not known."""
+
+    class Failing(ScriptedEmbedder):
+        async def embed(self, texts: Any) -> Any:
+            if self.calls:
+                raise ModelError("overloaded")
+            return await super().embed(texts)
+
+    filled(store, *(f"Passage {n}." for n in range(module.BATCH + 1)))
+    context.embeddings = Failing(fingerprint=NAME)
+    with pytest.raises(ModelError, match="overloaded"):
+        reembed("docs", tenant="acme", context=context)
+    assert [one[-1] for one in books.told()] == [embedding_cost(NAME, 2 * module.BATCH), None]
+
+
+def test_pages_are_in_the_books_of_the_run_that_chose_them(
+    store: SQLiteStore, context: SearchContext, books: Books
+) -> None:
+    """Of the tenant of their collection; without a run they have an id of their own."""
+    ingest(context, pages(store, {"run_id": "run-1"}, "Green tea.", "Black tea is strong."))
+    assert sorted(books.told()) == [entry(2), entry(4)]
+    books.entries.clear()
+    ingest(context, pages(store, {}, "White tea.", "Tea."))
+    told = books.told()
+    assert sorted(one[-2] for one in told) == [1, 2]
+    assert len({run_id for _, run_id, *_ in told} - {"", "run-1"}) == 2
+
+
+def test_an_engine_of_its_own_has_the_books_of_the_settings(
+    tmp_path: Path, store: SQLiteStore
+) -> None:
+    """Nobody told it of others."""
+    embedder = ScriptedEmbedder(fingerprint=NAME)
+    store.collections.bind_embedder(SCOPE, NAME)
+    store.ledger.enqueue(pages(store, {"run_id": "run-1"}, "Green tea."))
+    assert IngestionEngine(store, Settings(home=tmp_path), embedder=embedder).drain(timeout_s=60)
+    clerk().flush()
+    total = SQLiteUsage(tmp_path / "usage.db").run_total("acme", "run-1")
+    assert (total.requests, total.input_tokens) == (1, 2)
+
+
+def test_texts_and_questions_of_langchain_are_in_the_books(
+    context: SearchContext, books: Books
+) -> None:
+    """As those of any other caller."""
+    ours = context.model_copy(update={"run_id": "run-1"})
+    faces = CollectionVectorStore("docs", tenant="acme", context=ours)
+    faces.add_texts(["Green tea.", "Black tea is strong."])
+    assert faces.similarity_search("black tea leaves", k=1)
+    assert books.told() == [entry(6), entry(3)]
+
+
+def test_what_is_free_is_in_no_books(
+    store: SQLiteStore, context: SearchContext, books: Books
+) -> None:
+    """Neither a model of this machine nor words."""
+    for embeddings in (ScriptedEmbedder(fingerprint=FREE), "lexical"):
+        ours = context.model_copy(update={"embeddings": embeddings})
+        store.collections.delete_collection(SCOPE)
+        ingest(ours, pages(store, {}, "Green tea."))
+        assert ask(ours)
+    filled(store, "Green tea.")
+    reembed(
+        "docs",
+        tenant="acme",
+        context=context.model_copy(update={"embeddings": ScriptedEmbedder(fingerprint=FREE)}),
+    )
+    assert books.told() == []
+
+
+def test_an_unknown_number_of_tokens_is_an_unknown_price(
+    store: SQLiteStore, context: SearchContext, books: Books
+) -> None:
+    """The bill is higher than the sum, which says so."""
+
+    class Silent(ScriptedEmbedder):
+        async def embed(self, texts: Any) -> Any:
+            answer = await super().embed(texts)
+            return type(answer)(answer.vectors)
+
+    context.embeddings = Silent(fingerprint=NAME)
+    embedded(store, context, "Green tea.")
+    ask(context)
+    assert [one[-2:] for one in books.told()] == [(0, None)]
+    [total] = books.totals("acme", by="name")
+    assert (total.group, total.requests, total.unpriced) == (NAME, 1, 1)
+
+
+def test_books_that_fail_do_not_fail_the_work(
+    tmp_path: Path, store: SQLiteStore, context: SearchContext, caplog: pytest.LogCaptureFixture
+) -> None:
+    """A warning is all that is left of it."""
+    ours = context.model_copy(update={"usage_store": Full(tmp_path / "full.db")})
+    ingest(ours, pages(store, {}, "Green tea."))
+    assert ask(ours)
+    ours.embeddings = ScriptedEmbedder(fingerprint="openai:text-embedding-3-large")
+    assert reembed("docs", tenant="acme", context=ours).chunks == 1
+    clerk().flush()
+    assert "the disk is full" in caplog.text
+
+
+def test_what_is_replayed_is_in_no_books(
+    tmp_path: Path, store: SQLiteStore, context: SearchContext
+) -> None:
+    """Nobody is paid for it; the recorded one is."""
+    tape, usage = tmp_path / "tape.jsonl", tmp_path / "usage.db"
+    plain = context.model_copy(update={"usage_store": None})
+    for cassette in (Cassette.record(tape), Cassette.replay(tape)):
+        ours = plain.model_copy(update={"cassette": cassette})
+        if cassette.replays:
+            ours.embeddings = None
+        store.collections.delete_collection(SCOPE)
+        ingest(ours, pages(store, {"run_id": "run-1"}, "Green tea."))
+        clerk().flush()
+        assert SQLiteUsage(usage).run_total("acme", "run-1").requests == 1
+
+
+def test_other_models_go_on_costing_beside_a_replay(
+    tmp_path: Path, store: SQLiteStore, context: SearchContext, books: Books
+) -> None:
+    """The process has one engine for both."""
+    tape = tmp_path / "tape.jsonl"
+    recorded = context.model_copy(update={"cassette": Cassette.record(tape)})
+    recorded.embeddings = ScriptedEmbedder(fingerprint="openai:text-embedding-3-large")
+    ingest(recorded, pages(store, {}, "Green tea."))
+    store.collections.delete_collection(SCOPE)
+    books.entries.clear()
+    engine = IngestionEngine(store, context.using())
+    engine.add_embedder(asyncio.run(context.embedder()), context)
+    replayed = context.model_copy(update={"cassette": Cassette.replay(tape), "embeddings": None})
+    engine.add_embedder(asyncio.run(replayed.embedder()), replayed)
+    store.collections.bind_embedder(SCOPE, NAME)
+    store.ledger.enqueue(pages(store, {"run_id": "run-1"}, "Green tea."))
+    assert engine.drain(timeout_s=60)
+    assert books.told() == [entry(2)]

@@ -1,0 +1,125 @@
+"""What is kept for a tenant, in whatever table, can be deleted."""
+
+from __future__ import annotations
+
+import sqlite3
+from contextlib import closing
+from typing import TYPE_CHECKING
+
+import pytest
+
+from collection_search import SearchContext, Settings
+from collection_search.adapters.stores.sqlite import SQLiteStore
+from collection_search.adapters.stores.sqlite.usage import SQLiteUsage
+from collection_search.contracts.collection import QuestionRecord, TenantScope
+from collection_search.contracts.ingestion import IngestionItem, IngestionRequest
+from collection_search.errors import StoreError
+from collection_search.ports.usage import SpendEntry
+from collection_search.testing.clock import FakeClock
+from collection_search.testing.stores.suite import chunks, document
+from collection_search.tools.removal import Erased, adelete_tenant, delete_tenant, purge
+from collection_search.tools.spending.account import Account
+from collection_search.tools.spending.writer import clerk
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from collection_search.contracts.state import RunIds
+
+TENANTS = ("acme", "zenith")
+SECRET = "quetzal"
+
+
+@pytest.fixture
+def context(tmp_path: Path) -> Iterator[SearchContext]:
+    """Two tenants that have something of everything."""
+    clock, settings = FakeClock(), Settings(home=tmp_path)
+    store = SQLiteStore(tmp_path / "collections.db", clock=clock.time)
+    usage = SQLiteUsage(tmp_path / "usage.db", clock=clock.time)
+    for tenant in TENANTS:
+        scope = TenantScope(tenant, "docs")
+        page = document("stored", SECRET)
+        store.collections.replace_document(scope, page, chunks(SECRET))
+        store.collections.remember_question(scope, QuestionRecord(question="Tea?"))
+        (ref,) = store.staging.put(tenant, ["A staged text."])
+        item = IngestionItem("https://e.com/waits", "waits", "Waits", ref)
+        store.ledger.enqueue(IngestionRequest(scope, [item]))
+        store.staging.open_session(scope, [{"url_key": "waits", "content_ref": ref}], {})
+        usage.put(tenant, "search", "key", SECRET.encode())
+        usage.add([SpendEntry(tenant, "run", clock.time(), "search", "brave", cost_usd=1)])
+    usage.flush()
+    clock.advance(10)
+    yield SearchContext(settings=settings, store=store, usage_store=usage, tenant_id="acme")
+    store.close()
+    usage.close()
+
+
+def rows_of(folder: Path, tenant: str) -> dict[str, int]:
+    """Return how many rows each table that names its tenant has of this one."""
+    counted: dict[str, int] = {}
+    for name in ("collections.db", "usage.db"):
+        with closing(sqlite3.connect(folder / name)) as connection:
+            tables = connection.execute(
+                "SELECT m.name FROM sqlite_master AS m JOIN pragma_table_info(m.name) AS c"
+                " WHERE m.type = 'table' AND c.name = 'tenant_id'"
+            ).fetchall()
+            for (table,) in tables:
+                query = f"SELECT count(*) FROM {table} WHERE tenant_id = ?"
+                counted[table] = connection.execute(query, (tenant,)).fetchone()[0]
+    return counted
+
+
+def test_no_table_keeps_a_deleted_tenant(context: SearchContext, tmp_path: Path) -> None:
+    """Whatever table has a column of tenants; the other tenant loses nothing."""
+    before, others = rows_of(tmp_path, "acme"), rows_of(tmp_path, "zenith")
+    assert {"answers", "spend", "collections", "sessions", "staged"} <= set(before)
+    assert min(before.values()) > 0
+    assert delete_tenant(context) == Erased(
+        collections=1, documents=1, pages=1, texts=2, questions=1, answers=1, spending=1
+    )
+    assert set(rows_of(tmp_path, "acme").values()) == {0}
+    assert rows_of(tmp_path, "zenith") == others
+    assert delete_tenant(context) == Erased()
+
+
+async def test_spending_on_its_way_is_deleted(context: SearchContext, tmp_path: Path) -> None:
+    """The books are written after the run that they are of."""
+    ids: RunIds = {"run_id": "run", "trace_id": "trace", "invocation_id": "call"}
+    account = Account(context, ids)
+    account.spent("chat", "m", 0.1)
+    await account.close(is_last=False)  # waits long enough
+    erased = await adelete_tenant(context)
+    assert erased.spending == 2
+    await clerk().settled()
+    assert rows_of(tmp_path, "acme")["spend"] == 0
+
+
+def test_no_file_keeps_a_deleted_answer(context: SearchContext, tmp_path: Path) -> None:
+    """Neither a free page nor the log."""
+    delete_tenant(context)
+    delete_tenant(context.model_copy(update={"tenant_id": "zenith"}))
+    left = b"".join(file.read_bytes() for file in tmp_path.iterdir() if file.is_file())
+    assert SECRET.encode() not in left
+
+
+def test_old_answers_are_purged_with_the_rest(context: SearchContext, tmp_path: Path) -> None:
+    """Those of this tenant; amounts stay in the books."""
+    assert purge(context, 20) == Erased()
+    erased = purge(context, 5)
+    assert (erased.documents, erased.questions, erased.answers) == (1, 1, 1)
+    assert erased.spending == 0
+    assert rows_of(tmp_path, "acme")["answers"] == 0
+    assert rows_of(tmp_path, "acme")["spend"] == rows_of(tmp_path, "zenith")["answers"] == 1
+
+
+def test_a_deletion_is_whole_or_refused(context: SearchContext, tmp_path: Path) -> None:
+    """Where one of the stores is out of reach, nothing of the other is deleted."""
+    (tmp_path / "home").mkdir()
+    (tmp_path / "home" / "usage.db").write_bytes(b"no database" * 100)
+    settings = Settings(home=tmp_path / "home")
+    broken = context.model_copy(update={"usage_store": None, "settings": settings})
+    before = rows_of(tmp_path, "acme")
+    with pytest.raises(StoreError, match="nothing was deleted"):
+        delete_tenant(broken)
+    assert rows_of(tmp_path, "acme") == before
