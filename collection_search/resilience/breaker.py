@@ -1,13 +1,21 @@
-"""Whether a provider is asked at all: closed, open, or open but for one trial."""
+"""What stops a provider that fails: the breaker is closed, open, or open but for one trial."""
 
 from __future__ import annotations
 
+import math
 import threading
 import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, Literal, NamedTuple
 
-from .window import Window
+from ..errors import (
+    SearchProviderAuthenticationFailed,
+    SearchProviderError,
+    SearchProviderQuotaExceeded,
+    SearchProviderUnavailable,
+)
+from .cooldown import format_moment
+from .sliding_window import SlidingWindow
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -37,6 +45,28 @@ class Refusal:
     cause: Cause
     reason: str
     retry_in_s: float
+
+    def error(self, provider: str, now: float) -> SearchProviderError:
+        """Return the error to raise: of the class that opened the breaker. `now` is Unix time."""
+        retry_in_ms = math.ceil(self.retry_in_s * 1000)
+        again = f"It is tried again {format_moment(self.retry_in_s, now)}."
+        if self.cause == "quota":
+            return SearchProviderQuotaExceeded(
+                f"{provider} is not asked, since its quota is used up ({self.reason}). {again}",
+                code="quotaExceeded",
+                retry_in_ms=retry_in_ms,
+            )
+        if self.cause == "authentication":
+            return SearchProviderAuthenticationFailed(
+                f"{provider} is not asked, since it keeps refusing the key ({self.reason})."
+                f" {again}",
+                retry_in_ms=retry_in_ms,
+            )
+        return SearchProviderUnavailable(
+            f"{provider} is not asked, since it keeps failing ({self.reason}). {again}",
+            retryable=False,
+            retry_in_ms=retry_in_ms,
+        )
 
 
 @dataclass(slots=True)
@@ -87,7 +117,7 @@ class Breaker:
         self._rules = rules or BreakerRules()
         self._clock = clock
         self._lock = threading.Lock()
-        self._window = Window(self._rules.window_s)
+        self._window = SlidingWindow(self._rules.window_s)
         self._failed = _Streak()
         self._refused = _Streak()
         self._era = 0

@@ -1,51 +1,35 @@
-"""What stands between a worker and one provider under one key."""
+"""All limits of one provider under one key, joined: rate, cooldown, quota, breaker, retries."""
 
 from __future__ import annotations
 
 import math
 import time
 from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Final
 
 from ..errors import (
-    SearchProviderAuthenticationFailed,
     SearchProviderError,
     SearchProviderQuotaExceeded,
     SearchProviderUnavailable,
 )
 from .breaker import Breaker, Pass, Refusal
-from .limiter import Limiter, Slot
-from .periods import period_name, seconds_left
+from .cooldown import requested_cooldown_s, throttle_cooldown_s
+from .quota import low_quota_notice, seconds_left
+from .rate_limit import RateLimiter, Slot
 from .retry_budget import RetryBudget
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from ..errors import ErrorCode
-    from ..ports.usage import QuotaStore
-    from .periods import Period
+    from .quota import Period, Quota, Reservation
 
 SPACING: Final = 1.05
 """Requests keep this much more distance than the rate asks for, since the network shifts them."""
-LOW_SHARE: Final = 0.2
-LOW_COUNT: Final = 20
-"""When a quota counts as low: by its limit, or where only the provider knows that."""
-MAX_OPEN_S: Final = 31 * 86_400.0
 NO_ANSWER: Final[frozenset[ErrorCode]] = frozenset({"serviceUnavailable", "timeout", "unknown"})
 """Codes that speak against the provider; any other answer shows that it is there."""
 MAY_BE_BILLED: Final[frozenset[ErrorCode]] = frozenset({"timeout", "unknown"})
 """Codes after which the provider may have done the work."""
-
-
-@dataclass(frozen=True, slots=True)
-class Quota:
-    """How many requests a key may make per period, counted for all processes together."""
-
-    store: QuotaStore
-    key_id: str
-    limit: int
-    period: Period = "month"
 
 
 @dataclass(slots=True)
@@ -55,10 +39,14 @@ class Permit:
     wait_s: float
     passed: Pass
     slot: Slot
-    period: str | None = None
-    """Name of the period in which requests were reserved."""
-    reserved: int = 0
+    reservation: Reservation | None = None
+    """What was taken from the quota; None without one."""
     is_open: bool = True
+
+    @property
+    def reserved(self) -> int:
+        """How many requests were taken from the quota."""
+        return self.reservation.requests if self.reservation else 0
 
     def close(self) -> bool:
         """Return whether it was still open, and make it void."""
@@ -90,7 +78,7 @@ class ProviderGuard:
         self._period: Period = quota.period if quota else quota_period
         self._wall_clock = wall_clock
         interval_s = SPACING / rate_per_s if rate_per_s else 0.0
-        self._limiter = Limiter(interval_s, burst=burst, clock=clock)
+        self._limiter = RateLimiter(interval_s, burst=burst, clock=clock)
         self._breaker = Breaker(clock=clock)
         self._budget = RetryBudget(clock=clock)
 
@@ -118,14 +106,20 @@ class ProviderGuard:
         """
         passed = self._breaker.enter()
         if isinstance(passed, Refusal):
-            raise self._refused(passed)
+            raise passed.error(self.name, self._wall_clock())
         try:
             permit = self._scheduled(passed, is_retry=is_retry, max_wait_s=max_wait_s)
         except SearchProviderError:
             self._breaker.leave(passed)
             raise
         try:
-            self._reserve(permit, requests, requests if least is None else least)
+            if self._quota is not None:
+                permit.reservation = self._quota.reserve(
+                    self.name,
+                    requests,
+                    least=requests if least is None else least,
+                    now=self._wall_clock(),
+                )
         except BaseException:  # the store may fail too
             self.abandon(permit, sent=False)
             raise
@@ -137,8 +131,8 @@ class ProviderGuard:
         `start` follows. Raises SearchProviderQuotaExceeded for one that was not granted, and where
         it cannot be made within `max_wait_s`; a retry now does not help.
         """
-        if self._quota is not None and permit.period is not None and number >= permit.reserved:
-            raise self._used_up(self._quota, self._wall_clock())
+        if self._quota is not None and permit.reservation and number >= permit.reserved:
+            raise self._quota.used_up(self.name, self._wall_clock())
         return self._slot(max_wait_s).wait_s
 
     def start(self) -> float:
@@ -168,7 +162,7 @@ class ProviderGuard:
             return []
         self._learn(permit, failure)
         left = self._count(permit, _billed(failure, requests))
-        return self._low(left, quota_remaining)
+        return low_quota_notice(self.name, self._quota, left=left, reported=quota_remaining)
 
     def abandon(self, permit: Permit, *, sent: bool = True) -> None:
         """Give back what a cancelled call does not need; nothing happens after `settle`.
@@ -204,102 +198,33 @@ class ProviderGuard:
             )
         return slot
 
-    def _reserve(self, permit: Permit, requests: int, least: int) -> None:
-        quota = self._quota
-        if quota is None:
-            return
-        now = self._wall_clock()
-        period = period_name(now, quota.period)
-        while not quota.store.reserve(
-            self.name, quota.key_id, period=period, limit=quota.limit, count=requests
-        ):
-            used = quota.store.used(self.name, quota.key_id, period=period)
-            requests = min(requests - 1, quota.limit - used)
-            if requests < least:
-                raise self._used_up(quota, now)
-        permit.period, permit.reserved = period, requests
-
-    def _used_up(self, quota: Quota, now: float) -> SearchProviderQuotaExceeded:
-        wait_s = seconds_left(now, quota.period)
-        return SearchProviderQuotaExceeded(
-            f"{self.name} is not asked: the {quota.limit} searches of this {quota.period} are used"
-            f" up. It is asked again {self._moment(wait_s)}. Raise the quota, or choose another"
-            " provider.",
-            code="quotaExceeded",
-            retry_in_ms=math.ceil(wait_s * 1000),
-        )
-
-    def _refused(self, refusal: Refusal) -> SearchProviderError:
-        """Return the error of an open breaker: of the class that opened it."""
-        retry_in_ms = math.ceil(refusal.retry_in_s * 1000)
-        again = f"It is tried again {self._moment(refusal.retry_in_s)}."
-        if refusal.cause == "quota":
-            return SearchProviderQuotaExceeded(
-                f"{self.name} is not asked, since its quota is used up ({refusal.reason}). {again}",
-                code="quotaExceeded",
-                retry_in_ms=retry_in_ms,
-            )
-        if refusal.cause == "authentication":
-            return SearchProviderAuthenticationFailed(
-                f"{self.name} is not asked, since it keeps refusing the key ({refusal.reason})."
-                f" {again}",
-                retry_in_ms=retry_in_ms,
-            )
-        return SearchProviderUnavailable(
-            f"{self.name} is not asked, since it keeps failing ({refusal.reason}). {again}",
-            retryable=False,
-            retry_in_ms=retry_in_ms,
-        )
-
     def _learn(self, permit: Permit, failure: SearchProviderError | None) -> None:
         if failure is None:
             self._breaker.succeeded(permit.passed)
             return
         reason = str(failure).rstrip(". ") or failure.code
         if failure.code == "quotaExceeded":
-            self._breaker.used_up(self._reset_in_s(failure), reason)
+            self._breaker.used_up(self._used_up_for_s(failure), reason)
         elif failure.code == "authenticationFailed":
             self._breaker.key_refused(permit.passed, reason)
         elif failure.code in NO_ANSWER:
             self._breaker.failed(permit.passed, reason)
         else:
             self._breaker.succeeded(permit.passed)
-        if failure.code == "rateLimited" and failure.retry_in_ms is not None:
-            self._limiter.hold_off(_clamped(failure.retry_in_ms))
+        cooldown_s = throttle_cooldown_s(failure)
+        if cooldown_s is not None:
+            self._limiter.pause(cooldown_s)
 
-    def _reset_in_s(self, failure: SearchProviderError) -> float:
-        if failure.retry_in_ms is not None:
-            return _clamped(failure.retry_in_ms)
-        return seconds_left(self._wall_clock(), self._period)
+    def _used_up_for_s(self, failure: SearchProviderError) -> float:
+        """Return the seconds until the plan is renewed: the provider's own, else our period's."""
+        asked_s = requested_cooldown_s(failure)
+        return seconds_left(self._wall_clock(), self._period) if asked_s is None else asked_s
 
     def _count(self, permit: Permit, used: int) -> int | None:
         """Settle the reservation and return what is left of the quota, None without one."""
-        quota, period = self._quota, permit.period
-        if quota is None or period is None:
+        if self._quota is None or permit.reservation is None:
             return None
-        counted = quota.store.settle(
-            self.name, quota.key_id, period=period, used=used, reserved=permit.reserved
-        )
-        return max(0, quota.limit - counted)
-
-    def _low(self, left: int | None, reported: int | None) -> list[str]:
-        known = [number for number in (left, reported) if number is not None]
-        if not known:
-            return []
-        least = min(known)
-        if self._quota is None:
-            is_low, of_all = least <= LOW_COUNT, ""
-        else:
-            is_low, of_all = least <= LOW_SHARE * self._quota.limit, f" of {self._quota.limit}"
-        until = f" this {self._period}" if self._quota else ""
-        return [f"{self.name}: {least}{of_all} searches left{until}"] if is_low else []
-
-    def _moment(self, seconds: float) -> str:
-        """Return when that will be, as a person reads it."""
-        if seconds < 60:  # noqa: PLR2004 - a minute
-            return f"in {math.ceil(seconds)} s"
-        at = datetime.fromtimestamp(self._wall_clock(), UTC) + timedelta(seconds=seconds)
-        return f"at {at:%Y-%m-%d %H:%M} UTC"
+        return self._quota.settle(self.name, permit.reservation, used)
 
 
 def _billed(failure: SearchProviderError | None, requests: int) -> int:
@@ -307,7 +232,3 @@ def _billed(failure: SearchProviderError | None, requests: int) -> int:
     if failure is None or failure.code in MAY_BE_BILLED:
         return requests
     return max(0, requests - 1)
-
-
-def _clamped(milliseconds: int) -> float:
-    return min(max(0.0, milliseconds / 1000), MAX_OPEN_S)

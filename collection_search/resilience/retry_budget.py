@@ -6,7 +6,7 @@ import threading
 import time
 from typing import TYPE_CHECKING
 
-from .window import Window
+from .sliding_window import SlidingWindow
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -33,7 +33,7 @@ class RetryBudget:
         self._share = share
         self._floor = floor
         self._clock = clock
-        self._window = Window(window_s)
+        self._window = SlidingWindow(window_s)
         self._lock = threading.Lock()
 
     def take(self, *, is_retry: bool) -> bool:

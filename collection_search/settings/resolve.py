@@ -15,7 +15,7 @@ from pydantic import SecretStr
 from ..errors import ConfigError
 from ..ports.search import provider_name
 from ..resilience import ProviderGuard, Quota, guard_of, key_id
-from ..resilience.periods import period_name
+from ..resilience.quota import period_name
 from ..runtime.concurrency import offload
 from . import ProviderAccess, registry
 from .mistakes import meant

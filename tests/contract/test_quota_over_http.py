@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Any, Final, Self
 import pytest
 
 from collection_search.adapters.stores.sqlite.usage import SQLiteUsage
-from collection_search.resilience.guards import key_id
-from collection_search.resilience.periods import period_name
+from collection_search.resilience.process_guards import key_id
+from collection_search.resilience.quota import period_name
 from collection_search.testing import ProviderServer
 from collection_search.testing.providers.wire import KEY
 

@@ -15,8 +15,8 @@ from collection_search.errors import (
     SearchProviderUnavailable,
 )
 from collection_search.resilience import Permit, ProviderGuard, SingleFlight
-from collection_search.resilience.limiter import Limiter
-from collection_search.resilience.periods import period_name, seconds_left
+from collection_search.resilience.quota import period_name, seconds_left
+from collection_search.resilience.rate_limit import RateLimiter
 from collection_search.resilience.retry_budget import RetryBudget
 from collection_search.testing import FakeClock
 
@@ -30,7 +30,7 @@ pauses = st.one_of(st.just(0.0), st.floats(0, 3), st.floats(0, 1_000))
 def test_slots_never_come_faster_than_the_rate(burst: int, steps: list[tuple[float, str]]) -> None:
     """In any window of n intervals there are at most n + burst slots, whatever is given back."""
     clock = FakeClock()
-    limiter, used, held_until = Limiter(1.0, burst=burst, clock=clock.monotonic), [], 0.0
+    limiter, used, held_until = RateLimiter(1.0, burst=burst, clock=clock.monotonic), [], 0.0
     for pause_s, step in steps:
         clock.advance(pause_s)
         if step == "take":
@@ -44,7 +44,7 @@ def test_slots_never_come_faster_than_the_rate(burst: int, steps: list[tuple[flo
             if slot.at <= clock.monotonic():
                 used.append(slot)  # too late: it counts as used
         elif step == "hold":
-            limiter.hold_off(pause_s)
+            limiter.pause(pause_s)
             held_until = clock.monotonic() + pause_s
     times = sorted(slot.at for slot in used)
     for first in range(len(times)):

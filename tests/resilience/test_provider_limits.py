@@ -18,11 +18,11 @@ from collection_search.errors import (
     SearchProviderUnavailable,
     StoreError,
 )
-from collection_search.resilience import ProviderGuard, Quota, guard_of, guards, key_id
+from collection_search.resilience import ProviderGuard, Quota, guard_of, key_id, process_guards
 from collection_search.testing import FakeClock
 
 if TYPE_CHECKING:
-    from collection_search.resilience.periods import Period
+    from collection_search.resilience.quota import Period
 
 NOV_30 = 1_796_083_140.0
 """2026-11-30 23:59 UTC."""
@@ -418,7 +418,7 @@ class TestQuota:
 class TestTable:
     @pytest.fixture(autouse=True)
     def _empty(self) -> None:
-        guards._GUARDS.clear()
+        process_guards._GUARDS.clear()
 
     def test_one_for_the_process(self) -> None:
         """Many threads that ask at once get the same."""
@@ -437,10 +437,10 @@ class TestTable:
     def test_it_forgets_what_was_not_used_for_longest(self) -> None:
         """A server whose users bring their keys does not grow without end."""
         first = guard_of("x", "0", lambda _: ProviderGuard("x"))
-        for number in range(1, guards.MAX_GUARDS + 10):
+        for number in range(1, process_guards.MAX_GUARDS + 10):
             assert guard_of("x", "0", lambda _: ProviderGuard("x")) is first
             guard_of("x", str(number), lambda _: ProviderGuard("x"))
-        assert len(guards._GUARDS) == guards.MAX_GUARDS
+        assert len(process_guards._GUARDS) == process_guards.MAX_GUARDS
 
     def test_no_key_is_kept(self) -> None:
         """A short hash stands for it, the same in every process."""
@@ -452,5 +452,5 @@ class TestTable:
 
         guard_of("x", "tvly-secret", build)
         assert seen == [key_id("tvly-secret")]
-        assert "secret" not in repr(guards._GUARDS)
+        assert "secret" not in repr(process_guards._GUARDS)
         assert key_id("") == key_id(None) != key_id(" ")

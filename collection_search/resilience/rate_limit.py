@@ -25,13 +25,13 @@ class Slot(NamedTuple):
     """When it comes, on the limiter's clock."""
 
 
-class Limiter:
+class RateLimiter:
     """Gives out slots that are `interval_s` apart; safe for threads.
 
     `burst` requests may come at once after a pause. An interval of 0 means no limit of its own:
-    only `hold_off` makes anyone wait.
+    only `pause` makes anyone wait.
 
-    >>> limiter = Limiter(1.0, clock=lambda: 0.0)
+    >>> limiter = RateLimiter(1.0, clock=lambda: 0.0)
     >>> [limiter.reserve().wait_s for _ in range(3)]
     [0.0, 1.0, 2.0]
     """
@@ -82,8 +82,8 @@ class Limiter:
             if self._interval_s and slot.at > self._clock():
                 heapq.heappush(self._given_back, slot.at)
 
-    def hold_off(self, seconds: float) -> None:
-        """Give out no slot before this time has passed, and no burst at its end.
+    def pause(self, seconds: float) -> None:
+        """Give out no slot before this time has passed, and no burst at its end (see `cooldown`).
 
         Slots that were given out before stay as they are.
         """

@@ -8,12 +8,12 @@ from typing import Final
 PARTS: Final = 10
 
 
-class Window:
+class SlidingWindow:
     """Two counts over a sliding window; not safe for threads by itself.
 
     Kept in ten parts: what is counted is at most `span_s` and at least nine tenths of it old.
 
-    >>> window = Window(10)
+    >>> window = SlidingWindow(10)
     >>> window.add(0.0, bad=1); window.add(5.0, good=2)
     >>> window.sums(9.9), window.first_bad_at(9.9), window.sums(10.0)
     ((2, 1), 0.0, (2, 0))
