@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from ..contracts.collection import QuestionRecord, TenantScope
 from ..contracts.ingestion import IngestionItem, IngestionRequest
 from ..errors import QualityThresholdError
-from ..ranking.scoring import select_for_ingestion
+from ..ranking.threshold import select_for_ingestion
 from ..text.redaction import loggable, told
 from ..tools.ingestion.questions import remember
 from .receipts import receipt_of, refusal_of

@@ -1,4 +1,4 @@
-"""Scores: how well a page answers a question, and which pages are good enough to ingest.
+"""Scores: how well a page answers a question. What is good enough to ingest: see `threshold`.
 
 `embedding_rank_score = 0.6 * embedding score + 0.4 * heuristic score`, each 0-100. It orders and
 it gates, so both sides mean the same in every pool, large or small, good or bad: nothing is
@@ -16,7 +16,6 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, TypeAlias
 
-from ..errors import QualityThresholdError
 from .heuristics import Page, PageWords, Parts, judge_all
 from .similarity import LexicalSimilarity
 
@@ -34,7 +33,6 @@ __all__ = [
     "judged",
     "rank",
     "ranked",
-    "select_for_ingestion",
 ]
 
 Profile: TypeAlias = Literal["default", "literal"]
@@ -42,10 +40,6 @@ Scale: TypeAlias = Literal["lexical", "dense", "literal"]
 
 EMBEDDING_SHARE: Final = 0.6
 HEURISTIC_SHARE: Final = 0.4
-
-FALLBACK_SCORE: Final = 50.0
-"""What a result needs at least when too few reach the wanted score."""
-ENOUGH_RESULTS: Final = 3
 
 _MEANINGS: Final[dict[Scale, str]] = {
     "lexical": "words compared, no model; calibrated: at 50 as likely relevant as not",
@@ -196,32 +190,6 @@ def ranked(
     ]
     best = heapq.nsmallest(limit, weighed, key=lambda each: (-each.score, pages[each.place].url))
     return [_explained(each, pool.parts[each.place], scale, model) for each in best]
-
-
-def select_for_ingestion(
-    scores: Sequence[float], *, min_score: float, top_k: int
-) -> tuple[list[int], float]:
-    """Return the positions to ingest, best first, and the score they had to reach.
-
-    The score falls to 50 when fewer than three reach `min_score`.
-    Raises `QualityThresholdError` when none is good enough; a retry gives the same answer.
-
-    >>> select_for_ingestion([72, 55, 31], min_score=60, top_k=10)
-    ([0, 1], 50.0)
-    """
-    threshold = min_score
-    if sum(score >= min_score for score in scores) < ENOUGH_RESULTS:
-        threshold = min(min_score, FALLBACK_SCORE)
-    chosen = [position for position, score in enumerate(scores) if score >= threshold]
-    if not chosen:
-        best = "there is none"
-        if scores:  # rounded down, or the best would seem to suffice
-            best = f"the best of {len(scores)} scores {math.floor(max(scores) * 10) / 10:.1f}"
-        raise QualityThresholdError(
-            f"no result scores {threshold:g} or more: {best}. Ask more precisely or try another "
-            "search provider; or lower the minimum score, or choose the pages by hand."
-        )
-    return heapq.nsmallest(top_k, chosen, key=lambda i: (-scores[i], i)), threshold
 
 
 class _Weighed(NamedTuple):

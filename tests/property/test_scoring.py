@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 
 from collection_search.errors import QualityThresholdError
 from collection_search.ranking.lexicon import index_text, match_query, question_terms, words
-from collection_search.ranking.scoring import Page, rank, select_for_ingestion
+from collection_search.ranking.scoring import Page, rank
+from collection_search.ranking.threshold import select_for_ingestion
 
 WORDS = st.sampled_from(
     ["task", "asyncio", "Haus", "Häuser", "the", "die", "C++", "Tesla", "42", "cancelled", "x"]

@@ -1,4 +1,4 @@
-"""Ranking and thresholds."""
+"""How well a page answers a question."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ from collection_search.ranking.scoring import (
     Calibration,
     Page,
     rank,
-    select_for_ingestion,
 )
 from collection_search.ranking.similarity import LexicalSimilarity
+from collection_search.ranking.threshold import select_for_ingestion
 
 DOCUMENTATION = """
 asyncio-task | Coroutines and Tasks | asyncio.timeout() limits the time spent waiting: on timeout the running task is cancelled and TimeoutError is raised.
@@ -70,14 +70,6 @@ def test_documentation_is_found(question, name):
     best = rank(question, PAGES)[0]
     assert PAGES[best.index].url.endswith(f"/{name}.html")
     assert best.embedding_rank_score >= 50
-
-
-def test_a_score_that_falls_short_is_rounded_down():
-    """The best never reads as if it sufficed."""
-    with pytest.raises(
-        QualityThresholdError, match=r"scores 50 or more: the best of 2 scores 49.9"
-    ):
-        select_for_ingestion([49.97, 12.0], min_score=60, top_k=10)
 
 
 @pytest.mark.parametrize("question", UNANSWERED)
@@ -255,31 +247,3 @@ def test_explanation_names_the_model_and_where_its_scale_lies():
     (words,) = rank("task", PAGES[:1])
     assert words.explanation["model"] is None
     assert "unrelated" not in {*literal.explanation, *words.explanation}
-
-
-def test_selection_takes_what_reaches_the_score():
-    """Three or more at the wanted score: these, best first, at most top_k."""
-    scores = [61.0, 90.0, 60.0, 59.9, 75.0]
-    assert select_for_ingestion(scores, min_score=60, top_k=10) == ([1, 4, 0, 2], 60)
-    assert select_for_ingestion(scores, min_score=60, top_k=2) == ([1, 4], 60)
-
-
-def test_selection_falls_back_to_fifty():
-    """Fewer than three at the wanted score: everything from 50 on."""
-    assert select_for_ingestion([80, 65, 50, 49.9], min_score=60, top_k=9) == ([0, 1, 2], 50)
-    assert select_for_ingestion([49, 45], min_score=45, top_k=9) == ([0, 1], 45)
-
-
-@pytest.mark.parametrize(
-    ("scores", "min_score", "said"),
-    [
-        ([49.94, 12.0], 60.0, "no result scores 50 or more: the best of 2 scores 49.9"),
-        ([39.0], 40.0, "no result scores 40 or more: the best of 1 scores 39.0"),
-        ([], 60.0, "no result scores 50 or more: there is none"),
-    ],
-)
-def test_selection_refuses(scores, min_score, said):
-    """When nothing is good enough the error says how far it was and what to do."""
-    with pytest.raises(QualityThresholdError, match="lower the minimum score") as refused:
-        select_for_ingestion(scores, min_score=min_score, top_k=10)
-    assert str(refused.value).startswith(said)
