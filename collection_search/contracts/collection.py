@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
-import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
@@ -181,13 +179,3 @@ class PendingVectors(NamedTuple):
     left: int
     """Chunks without a new vector, these included."""
     total: int
-
-
-def digest(row: Mapping[str, Any]) -> str:
-    """Return the SHA-256 of an exported row, but for its own `digest`.
-
-    >>> digest({"url": "u", "digest": "any"}) == digest({"url": "u"})
-    True
-    """
-    rest = {key: value for key, value in row.items() if key != "digest"}
-    return hashlib.sha256(json.dumps(rest, sort_keys=True).encode()).hexdigest()

@@ -139,7 +139,7 @@ class CollectionStore(Protocol):
         """Yield the canonical form: sorted, without times, attempts and ids that differ by run.
 
         Each row is one document with its chunks, the `embedder` of its vectors, and as `digest`
-        the SHA-256 of all of that: see `collection_search.contracts.collection.digest`.
+        the SHA-256 of all of that: see `collection_search.contracts.export_row`.
         """
         ...
 

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from ...contracts.collection import QuestionRecord, TenantScope, digest
+from ...contracts.collection import QuestionRecord, TenantScope
+from ...contracts.export_row import row_digest
 from ...errors import ConfigError, StoreError
 
 if TYPE_CHECKING:
@@ -190,7 +191,7 @@ class CollectionStoreContract(ReembeddingContract, RemovalContract, NarrowingCon
         first, second = self.store.collections.export(MINE)
         assert (first["url_key"], second["url_key"]) == ("example.com/a", "example.com/b")
         assert (first["provenance"], second["provenance"]) == ({}, {"rank": 2})
-        assert (first["embedder"], first["digest"]) == (None, digest(first))
+        assert (first["embedder"], first["digest"]) == (None, row_digest(first))
         assert second["chunks"] == [
             {"ordinal": 0, "start": 0, "end": 2, "text": "b1", "vector": None},
             {"ordinal": 1, "start": 2, "end": 4, "text": "b2", "vector": None},

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any, Final
 from langchain_core.documents import Document as LangChainDocument
 
 from ...contracts.collection import Document
+from ...contracts.export_row import NO_PAGE
 from ...errors import InputError, InvalidUrlError
 from ...text.clean import excerpt
 from ...text.urls import normalize_url
-from ..portable.validation import NO_PAGE
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -7,8 +7,8 @@ import os
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple
 
+from ...contracts.export_row import RowValidator
 from ...errors import InputError
-from .validation import Checker
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -47,17 +47,14 @@ def export_file(
     The file appears when it is whole. Raises InputError when it cannot be written,
     MissingExtraError for Parquet without pyarrow, StoreError.
     """
-    rows = collections.export(scope)
     with _appearing(path) as part:
         if form == "parquet":
             from .parquet import write
 
-            return write(part, rows)
-        count = 0
+            return write(part, collections.export(scope))
+        lines = export_lines(collections, scope)
         with part.open("w", encoding="utf-8", newline="\n") as file:
-            for count, row in enumerate(rows, start=1):  # noqa: B007 - the last number counts
-                file.write(json.dumps(row, sort_keys=True) + "\n")
-        return count
+            return sum(bool(file.write(f"{line}\n")) for line in lines)
 
 
 def import_file(
@@ -77,7 +74,7 @@ def import_file(
     MissingExtraError for Parquet without pyarrow, StoreError.
     """
     try:
-        total, embedder = _checked(path)
+        total, embedder = _validated(path)
     except InputError as error:
         raise InputError(f"{error} Nothing was imported.") from error
     if total:
@@ -87,7 +84,7 @@ def import_file(
     for done, (place, row) in enumerate(_rows(path), start=1):
         if known.get(row["url_key"]) != row["digest"]:
             with _at(path, place):  # the file may have changed meanwhile
-                document, chunks = Checker().check(row)
+                document, chunks = RowValidator().validate(row)
             collections.replace_document(scope, document, chunks)
             stored += 1
         if on_progress is not None:
@@ -95,13 +92,13 @@ def import_file(
     return Imported(stored, total - stored)
 
 
-def _checked(path: Path) -> tuple[int, str | None]:
+def _validated(path: Path) -> tuple[int, str | None]:
     """Return how many documents the file holds, and their embedder. Raises InputError."""
-    checker, total = Checker(), 0
-    for total, (place, row) in enumerate(_rows(path), start=1):  # noqa: B007 - see above
+    validator, total = RowValidator(), 0
+    for total, (place, row) in enumerate(_rows(path), start=1):  # noqa: B007 - the last number counts
         with _at(path, place):
-            checker.check(row)
-    return total, checker.embedder
+            validator.validate(row)
+    return total, validator.embedder
 
 
 def _bind(collections: CollectionStore, scope: TenantScope, embedder: str | None) -> None:

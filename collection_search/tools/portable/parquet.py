@@ -7,6 +7,7 @@ import json
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, Final
 
+from ...contracts.export_row import CHUNK_FIELDS, ROW_FIELDS
 from ...errors import InputError, MissingExtraError
 
 if TYPE_CHECKING:
@@ -15,7 +16,6 @@ if TYPE_CHECKING:
 
 BATCH: Final = 256
 """Documents that are in memory at once."""
-_TEXTS: Final = ("url", "url_key", "title", "content_hash", "provenance", "embedder")
 
 
 def write(path: Path, rows: Iterable[dict[str, Any]]) -> int:
@@ -51,19 +51,12 @@ def read(path: Path) -> Iterator[dict[str, Any]]:
 
 
 def _schema(arrow: Any) -> Any:
-    chunk = {
-        "ordinal": arrow.int64(),
-        "start": arrow.int64(),
-        "end": arrow.int64(),
-        "text": arrow.string(),
-        "vector": arrow.list_(arrow.float32()),
-    }
+    """Return the columns of an exported row; its provenance is JSON in a string."""
+    kinds = {str: arrow.string(), int: arrow.int64(), list: arrow.list_(arrow.float32())}
+    chunk = [(name, kinds[types[0]]) for name, types in CHUNK_FIELDS.items()]
+    chunks = arrow.list_(arrow.struct(chunk))
     return arrow.schema(
-        [
-            *((name, arrow.string()) for name in _TEXTS),
-            ("chunks", arrow.list_(arrow.struct(list(chunk.items())))),
-            ("digest", arrow.string()),
-        ]
+        [(name, chunks if name == "chunks" else arrow.string()) for name in ROW_FIELDS]
     )
 
 

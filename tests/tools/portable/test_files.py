@@ -11,7 +11,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from collection_search.adapters.stores.sqlite import SQLiteStore
-from collection_search.contracts.collection import Chunk, Document, TenantScope, digest
+from collection_search.contracts.collection import Chunk, Document, TenantScope
+from collection_search.contracts.export_row import row_digest
 from collection_search.errors import ConfigError, InputError, MissingExtraError
 from collection_search.testing.stores.suite import axes, chunks, document
 from collection_search.tools.portable.files import export_file, export_lines, import_file
@@ -169,7 +170,7 @@ def test_a_wrong_row_is_named(
     fill(store)
     rows = [json.loads(line) for line in lines(store)]
     change(rows[1])
-    rows[1]["digest"] = digest(rows[1])
+    rows[1]["digest"] = row_digest(rows[1])
     path.write_text("\n".join(map(json.dumps, rows)))
     with pytest.raises(InputError, match=rf"docs.export, line 2: .*{says}.*Nothing was imported"):
         import_file(store.collections, TO, path)

@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Final
 
 from ....contracts.collection import CollectionInfo, QuestionRecord, StoredDocument
+from ....contracts.export_row import export_row
 from ....errors import ConfigError, StoreError
 from ....ranking.lexicon import match_query
 from ....text.clean import plain
@@ -17,7 +18,6 @@ from .documents import (
     chunks_of,
     document_of,
     embedder_of,
-    exported,
     put_document,
     rows_of,
     to_json,
@@ -280,7 +280,8 @@ class SQLiteCollections:
                 (collection,),
             )
             for row in documents:
-                yield exported(connection, row, embedder)
+                chunks = chunks_of(connection, row["id"])
+                yield export_row(document_of(row), chunks, embedder)
 
 
 def collection_id(connection: sqlite3.Connection, scope: TenantScope) -> int:

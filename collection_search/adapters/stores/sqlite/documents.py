@@ -1,4 +1,4 @@
-"""A document and its chunks as rows: written, read and exported."""
+"""A document and its chunks as rows: written and read."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from ....contracts.collection import Chunk, Document, digest
+from ....contracts.collection import Chunk, Document
 from ....errors import StoreError
 from ....ranking.lexicon import index_text
 from ....text.clean import plain
@@ -20,12 +20,6 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from ....contracts.ingestion import Fetched
-
-RUN_IDS: Final = frozenset(
-    {"invocation_id", "ingestion_run_id", "run_id", "ticket_id", "trace_id", "worker_call_id"}
-)
-"""Provenance that two runs with the same pages do not share; so are keys ending in `_at`, `_ms`."""
-
 
 COLUMNS: Final = "documents.id, url, url_key, title, content_hash, provenance"
 
@@ -221,36 +215,6 @@ def chunk_of(row: sqlite3.Row) -> Chunk:
         end=row["end"],
         vector=from_blob(row["vector"]),
     )
-
-
-def exported(
-    connection: sqlite3.Connection, row: sqlite3.Row, embedder: str | None
-) -> dict[str, Any]:
-    """Return a document's row with its chunks in the canonical form."""
-    document = document_of(row)
-    canonical = {
-        "url": document.url,
-        "url_key": document.url_key,
-        "title": document.title,
-        "content_hash": document.content_hash,
-        "provenance": {
-            key: value
-            for key, value in sorted(document.provenance.items())
-            if key not in RUN_IDS and not key.endswith(("_at", "_ms"))
-        },
-        "embedder": embedder,
-        "chunks": [
-            {
-                "ordinal": chunk.ordinal,
-                "start": chunk.start,
-                "end": chunk.end,
-                "text": chunk.text,
-                "vector": None if chunk.vector is None else chunk.vector.tolist(),
-            }
-            for chunk in chunks_of(connection, row["id"])
-        ],
-    }
-    return {**canonical, "digest": digest(canonical)}
 
 
 def chunks_of(connection: sqlite3.Connection, document: int) -> list[Chunk]:
