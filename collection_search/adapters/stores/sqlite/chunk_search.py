@@ -16,8 +16,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from ....contracts.collection import Filters, Vectors
+    from .cosines import Cosines
     from .filters import Narrowed
-    from .vector_cache import Cosines, VectorCache
+    from .vector_cache import VectorCache
 
 COSINE_WEIGHT: Final = 0.7
 """Against 0.3 for BM25, both standardised: best of the fusions compared on seven labelled sets."""
@@ -110,7 +111,7 @@ def fused(words: Mapping[int, float], near: Cosines, limit: int) -> dict[int, fl
     `words` is BM25, the best first. A chunk that shares no word with the question has BM25 0.
 
     >>> import numpy as np
-    >>> from collection_search.adapters.stores.sqlite.vector_cache import Cosines
+    >>> from collection_search.adapters.stores.sqlite.cosines import Cosines
     >>> fused({1: 2.0}, Cosines(np.array([1, 2, 3]), np.array([0.2, 0.8, 0.0])), limit=1)
     {1: -0.4, 2: 0.4}
     """

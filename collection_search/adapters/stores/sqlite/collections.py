@@ -1,18 +1,18 @@
-"""Documents and chunks: written in one transaction, found by words and by vectors."""
+"""The collections of a tenant: every read and write of them is one transaction here."""
 
 from __future__ import annotations
 
 import json
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any
 
-from ....contracts.collection import CollectionInfo, QuestionRecord, StoredDocument
+from ....contracts.collection import CollectionInfo, StoredDocument
 from ....contracts.export_row import export_row
 from ....errors import ConfigError, StoreError
 from ....ranking.lexicon import match_query
-from ....text.clean import plain
-from . import reembedding, removal
+from . import questions, reembedding, removal
 from .chunk_search import find
+from .collection_ids import collection_id, found_id
 from .documents import (
     COLUMNS,
     chunks_of,
@@ -20,7 +20,6 @@ from .documents import (
     embedder_of,
     put_document,
     rows_of,
-    to_json,
 )
 from .filters import narrowed
 
@@ -35,14 +34,13 @@ if TYPE_CHECKING:
         Filters,
         PendingChunk,
         PendingVectors,
+        QuestionRecord,
         StoredChunk,
         TenantScope,
         Vectors,
     )
     from .database import Database
     from .vector_cache import VectorCache
-
-_TIMES: Final = {"first_asked_at", "last_asked_at"}
 
 _INFO = """
     SELECT name AS collection, embedder,
@@ -226,47 +224,20 @@ class SQLiteCollections:
 
     def remember_question(self, scope: TenantScope, record: QuestionRecord) -> None:
         """Keep a question of the collection, or its new result, with the times it was asked."""
-        facts = record.model_dump(mode="json", exclude=_TIMES)
         with self._database.write() as connection:
-            connection.execute(
-                "INSERT INTO questions"
-                " (collection_id, question, record, first_asked_at, last_asked_at)"
-                " VALUES (:collection, :question, :record, :now, :now)"
-                " ON CONFLICT (collection_id, question) DO UPDATE SET"
-                " record = excluded.record, last_asked_at = excluded.last_asked_at",
-                {
-                    "collection": collection_id(connection, scope),
-                    "question": plain(record.question),
-                    "record": to_json(facts),
-                    "now": self._clock(),
-                },
+            questions.remember_question(
+                connection, collection_id(connection, scope), record, self._clock()
             )
 
     def questions(self, scope: TenantScope) -> list[QuestionRecord]:
         """Return the collection's questions, the first asked first."""
         with self._database.read() as connection:
-            rows = connection.execute(
-                "SELECT * FROM questions WHERE collection_id = ? ORDER BY first_asked_at, id",
-                (found_id(connection, scope),),
-            ).fetchall()
-        return [
-            QuestionRecord.model_validate(
-                {**json.loads(row["record"]), **{name: row[name] for name in _TIMES}}
-            )
-            for row in rows
-        ]
+            return questions.list_questions(connection, found_id(connection, scope))
 
     def forget_question(self, scope: TenantScope, question: str) -> bool:
         """Ask a question no more; False when it is not known. Its pages stay."""
         with self._database.write() as connection:
-            removal.overwrite(connection)
-            return (
-                connection.execute(
-                    "DELETE FROM questions WHERE collection_id = ? AND question = ?",
-                    (found_id(connection, scope), plain(question)),
-                ).rowcount
-                > 0
-            )
+            return questions.forget_question(connection, found_id(connection, scope), question)
 
     def export(self, scope: TenantScope) -> Iterator[dict[str, Any]]:
         """Yield the documents by `url_key`, without times, attempts and ids that differ by run."""
@@ -282,22 +253,3 @@ class SQLiteCollections:
             for row in documents:
                 chunks = chunks_of(connection, row["id"])
                 yield export_row(document_of(row), chunks, embedder)
-
-
-def collection_id(connection: sqlite3.Connection, scope: TenantScope) -> int:
-    """Return the id of the collection, made now if it is new."""
-    key = scope.tenant_id, scope.collection
-    connection.execute("INSERT OR IGNORE INTO collections (tenant_id, name) VALUES (?, ?)", key)
-    found = found_id(connection, scope)
-    if found is None:
-        raise StoreError(f"Collection {scope.collection!r} could not be made.")
-    return found
-
-
-def found_id(connection: sqlite3.Connection, scope: TenantScope) -> int | None:
-    """Return the id of the collection, or None when there is none."""
-    row = connection.execute(
-        "SELECT id FROM collections WHERE tenant_id = ? AND name = ?",
-        (scope.tenant_id, scope.collection),
-    ).fetchone()
-    return None if row is None else int(row["id"])

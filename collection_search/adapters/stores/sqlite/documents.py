@@ -13,7 +13,7 @@ from ....contracts.collection import Chunk, Document
 from ....errors import StoreError
 from ....ranking.lexicon import index_text
 from ....text.clean import plain
-from .vector_cache import from_blob, to_blob
+from .vector_blobs import from_blob, to_blob
 
 if TYPE_CHECKING:
     import sqlite3

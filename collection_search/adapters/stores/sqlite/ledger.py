@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import json
-import uuid
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
-from ....contracts.collection import TenantScope
-from ....contracts.ingestion import Ticket
 from ....errors import StoreError
 from ....ports.ledger import look_again_in_s
 from ....text.clean import plain
-from .collections import collection_id, found_id
+from .collection_ids import collection_id, found_id
+from .dead_letters import give_up, list_dead_letters, retry_dead_letters
 from .documents import (
     delete_page,
     fetch_provenance,
@@ -21,42 +19,35 @@ from .documents import (
     rows_of,
     text_hash_of,
 )
-from .ledger_queries import (
+from .ledger_records import accepted, claimed, fetch_facts
+from .ledger_statements import (
     ACCEPT,
-    AFRESH,
-    DEAD,
     DONE,
     GONE,
-    IDLE,
     KEPT,
     NOTHING_STORED,
     OVERDUE,
     PUT_BACK,
     RETIRED,
     SPENT,
-    STATUS,
-    accepted,
     adopt,
-    claimed,
-    dead_letter,
-    fetch_facts,
     next_row,
     refetch,
-    remembering,
-    status_of,
 )
-from .ledger_writes import changed, give_up, gone_since, note, postponements, put_ticket, sweep
+from .ledger_writes import changed, gone_since, note, postponements, sweep
+from .tickets import new_ticket_id, put_ticket, ticket_status
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Sequence
 
-    from ....contracts.collection import Chunk, Document
+    from ....contracts.collection import Chunk, Document, TenantScope
     from ....contracts.ingestion import (
         Claim,
         DeadLetter,
         Fetched,
         IngestionRequest,
         PageChange,
+        Ticket,
         TicketStatus,
     )
     from .database import Database
@@ -77,7 +68,7 @@ class SQLiteLedger:
 
     def enqueue(self, request: IngestionRequest) -> Ticket:
         """Accept the pages in one transaction; those that are known as the request says."""
-        scope, ticket_id = request.scope, _ticket_id()
+        scope, ticket_id = request.scope, new_ticket_id()
         shared = {
             "question": request.question,
             "run_id": request.run_id,
@@ -94,8 +85,7 @@ class SQLiteLedger:
                 [accepted(collection, item, shared, request.known) for item in request.items],
             )
             connection.execute(KEPT, of)
-            put_ticket(connection, ticket_id, collection, keys)
-        return _ticket(ticket_id, scope, len(keys))
+            return put_ticket(connection, ticket_id, scope, collection, keys)
 
     def claim(
         self,
@@ -250,7 +240,7 @@ class SQLiteLedger:
 
     def refetch(self, scope: TenantScope, *, url_keys: Sequence[str] | None = None) -> Ticket:
         """Put stored and retired pages, all or these, back to be fetched; what is stored stays."""
-        ticket_id = _ticket_id()
+        ticket_id = new_ticket_id()
         only_these, wanted = url_keys is not None, json.dumps([*(url_keys or ())])
         put_back, chosen = refetch(only_these=only_these)
         with self._database.write() as connection:
@@ -261,30 +251,19 @@ class SQLiteLedger:
             connection.execute(adopt(only_these=only_these), of)
             connection.execute(put_back, of)
             keys = [row["url_key"] for row in connection.execute(chosen, of)]
-            put_ticket(connection, ticket_id, collection, keys)
-        return _ticket(ticket_id, scope, len(keys))
+            return put_ticket(connection, ticket_id, scope, collection, keys)
 
     def retry_failed(self, whose: TenantScope | str) -> int:
         """Give dead rows of a collection or a tenant all their attempts back; count them."""
-        if isinstance(whose, TenantScope):
-            tenant, name = whose.tenant_id, whose.collection
-        else:
-            tenant, name = whose, None
         with self._database.write() as connection:
-            return connection.execute(
-                f"UPDATE ledger SET provenance = {remembering('provenance')}, {IDLE}, {AFRESH}"
-                " WHERE state = 'dead' AND collection_id IN (SELECT id FROM collections"
-                " WHERE tenant_id = :tenant AND (:name IS NULL OR name = :name))",
-                {"tenant": tenant, "name": name},
-            ).rowcount
+            return retry_dead_letters(connection, whose)
 
     def dead_letters(
         self, tenant_id: str, *, collection: str | None = None, limit: int = 1000
     ) -> list[DeadLetter]:
         """Return the tenant's pages that were given up, by collection, the latest first."""
-        of = {"tenant": tenant_id, "name": collection, "limit": limit}
         with self._database.read() as connection:
-            return [dead_letter(row) for row in connection.execute(DEAD, of)]
+            return list_dead_letters(connection, tenant_id, collection, limit)
 
     def pending_in_s(self, *, fetch: bool = False) -> float | None:
         """Return the seconds until some row may be taken (0: now), or None when all are done."""
@@ -299,8 +278,7 @@ class SQLiteLedger:
     def status(self, tenant_id: str, ticket_id: str) -> TicketStatus | None:
         """Return where a ticket of this tenant stands, or None when there is none."""
         with self._database.read() as connection:
-            found = connection.execute(STATUS, (ticket_id, tenant_id)).fetchall()
-        return status_of(ticket_id, found) if found else None
+            return ticket_status(connection, tenant_id, ticket_id)
 
     def _now(self) -> dict[str, float]:
         return {"now": self._clock(), "max_attempts": self._max_attempts}
@@ -308,13 +286,3 @@ class SQLiteLedger:
     def _change(self, claim: Claim, change: str, *values: float | str) -> bool:
         with self._database.write() as connection:
             return changed(connection, claim, change, *values)
-
-
-def _ticket_id() -> str:
-    return f"ticket-{uuid.uuid4().hex}"
-
-
-def _ticket(ticket_id: str, scope: TenantScope, count: int) -> Ticket:
-    return Ticket(
-        ticket_id=ticket_id, tenant_id=scope.tenant_id, collection=scope.collection, count=count
-    )

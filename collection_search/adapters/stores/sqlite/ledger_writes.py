@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from .ledger_queries import IS_GONE, OVERDUE, PUT_BACK, SPENT, given_up
+from .ledger_statements import IS_GONE, OVERDUE, PUT_BACK, SPENT, given_up
 
 if TYPE_CHECKING:
     import sqlite3
@@ -53,16 +53,6 @@ def gone_since(connection: sqlite3.Connection, claim: Claim, now: float) -> floa
     return now if found is None else float(found["changed_at"])
 
 
-def give_up(connection: sqlite3.Connection, claim: Claim, error: str, now: float) -> bool:
-    """Bury the row, or retire it again, if it is still this worker's; tell whether it is buried."""
-    if not changed(connection, claim, "error = ?", error):
-        return False
-    row = {"id": claim.row_id, "now": now}
-    connection.execute(f"UPDATE ledger SET {given_up('error')} WHERE id = :id", row)
-    found = connection.execute("SELECT state FROM ledger WHERE id = :id", row).fetchone()
-    return bool(found["state"] == "dead")
-
-
 def sweep(connection: sqlite3.Connection, of: Mapping[str, float], gone: Sequence[str]) -> int:
     """Put back what is overdue or of these owners, give up what is spent; return how many rows."""
     connection.executemany(
@@ -73,15 +63,3 @@ def sweep(connection: sqlite3.Connection, of: Mapping[str, float], gone: Sequenc
     spent = connection.execute(f"UPDATE ledger SET {given_up(why)} WHERE {SPENT}", of).rowcount
     returned = connection.execute(f"UPDATE ledger SET {PUT_BACK} WHERE {OVERDUE}", of).rowcount
     return spent + returned
-
-
-def put_ticket(
-    connection: sqlite3.Connection, ticket_id: str, collection: int, keys: Sequence[str]
-) -> None:
-    """Write a ticket for these pages, in this order."""
-    connection.execute("INSERT INTO tickets VALUES (?, ?)", (ticket_id, collection))
-    connection.executemany(
-        "INSERT INTO ticket_rows (ticket_id, position, row_id)"
-        " SELECT ?, ?, id FROM ledger WHERE collection_id = ? AND url_key = ?",
-        [(ticket_id, position, collection, key) for position, key in enumerate(keys)],
-    )

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 from ....contracts.collection import PendingChunk, PendingVectors
 from .documents import mark_changed
-from .ledger_queries import PUT_BACK
-from .vector_cache import to_blob
+from .ledger_statements import PUT_BACK
+from .vector_blobs import to_blob
 
 if TYPE_CHECKING:
     import sqlite3

@@ -1,4 +1,4 @@
-"""Unit vectors as blobs, compared as one matrix per collection."""
+"""Which collections' vectors stay in memory or in files, and until when."""
 
 from __future__ import annotations
 
@@ -13,14 +13,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from ....errors import StoreError
-from .vector_scan import Matrix
+from .cosines import Cosines
+from .vector_blobs import require_finite
+from .vector_matrix import VectorMatrix
 
 if TYPE_CHECKING:
     import sqlite3
     from collections.abc import Iterator, Sequence
-
-    import numpy as np
-    from numpy.typing import NDArray
 
     from ....contracts.collection import Vectors
     from .database import Database
@@ -38,49 +37,6 @@ _NO_ROOM: Final = "Make room there, or set COLLECTION_SEARCH_HOME to another fol
 _TOO_MANY: Final = "Divide the collection, or embed it anew with fewer dimensions."
 
 logger = logging.getLogger(__name__)
-
-
-class Cosines:
-    """How near the chunks of a collection are, -1 to 1, by chunk id."""
-
-    def __init__(self, ids: NDArray[np.int64], values: NDArray[np.float32]) -> None:
-        self._ids = ids
-        self._values = values
-
-    def best(self, limit: int) -> list[int]:
-        """Return the ids of the nearest; among equals the lowest ids."""
-        import numpy as np
-
-        ids, values = self._ids, self._values
-        if 0 < limit < len(ids):
-            least = np.partition(values, len(ids) - limit)[len(ids) - limit]
-            above = np.flatnonzero(values > least)
-            level = np.flatnonzero(values == least)[: limit - len(above)]
-            ids = ids[np.concatenate([above, level])]
-        return [int(chunk) for chunk in ids]
-
-    def of(self, chunks: Sequence[int]) -> list[float]:
-        """Return the cosine of each chunk, 0 for one that has none."""
-        import numpy as np
-
-        if not len(self):
-            return [0.0] * len(chunks)
-        wanted = np.asarray(chunks, dtype=np.int64)
-        places = np.searchsorted(self._ids, wanted)
-        places[places == len(self._ids)] = 0
-        found = self._ids[places] == wanted
-        return list(np.where(found, self._values[places], 0.0).tolist())
-
-    def marks(self, size: int) -> bytes:
-        """Return a byte for each id below `size`: 1 where it is one of these."""
-        import numpy as np
-
-        marks = np.zeros(size, dtype=np.uint8)
-        marks[self._ids] = 1
-        return marks.tobytes()
-
-    def __len__(self) -> int:
-        return len(self._ids)
 
 
 class VectorCache:
@@ -103,7 +59,7 @@ class VectorCache:
         self._small_bytes = small_bytes
         self._max_bytes = max_bytes
         self._max_filed_bytes = max_filed_bytes
-        self._matrices: OrderedDict[int, Matrix] = OrderedDict()
+        self._matrices: OrderedDict[int, VectorMatrix] = OrderedDict()
         self._deletions = 0
         self._lock = threading.RLock()
         self._filing = threading.Lock()
@@ -158,7 +114,7 @@ class VectorCache:
         """
         import numpy as np
 
-        one = _finite(vector).reshape(-1)
+        one = require_finite(vector).reshape(-1)
         self._drop_changed(connection)
         matrix = self._matrix(connection, collection)
         ids = matrix.ids
@@ -171,7 +127,7 @@ class VectorCache:
         places = matrix.places(documents)
         return Cosines(ids[places], matrix.compared(connection, one, places))
 
-    def _matrix(self, connection: sqlite3.Connection, collection: int) -> Matrix:
+    def _matrix(self, connection: sqlite3.Connection, collection: int) -> VectorMatrix:
         changes = connection.execute(
             "SELECT changes FROM collections WHERE id = ?", (collection,)
         ).fetchone()["changes"]
@@ -182,7 +138,7 @@ class VectorCache:
             found = self._kept(collection, changes)
             return self._load(connection, collection, changes) if found is None else found
 
-    def _kept(self, collection: int, changes: int) -> Matrix | None:
+    def _kept(self, collection: int, changes: int) -> VectorMatrix | None:
         with self._lock:
             found = self._matrices.get(collection)
             if found is None or found.changes != changes:
@@ -190,10 +146,10 @@ class VectorCache:
             self._matrices.move_to_end(collection)
             return found
 
-    def _load(self, connection: sqlite3.Connection, collection: int, changes: int) -> Matrix:
+    def _load(self, connection: sqlite3.Connection, collection: int, changes: int) -> VectorMatrix:
         with self._lock:
             self._matrices.pop(collection, None)  # not to be there beside the one that comes
-        matrix = Matrix(connection, collection, changes)
+        matrix = VectorMatrix(connection, collection, changes)
         if matrix.bytes <= self._small_bytes:
             self._make_room(matrix.held + matrix.bytes, 0)
             matrix.hold(connection)
@@ -204,7 +160,7 @@ class VectorCache:
                 self._keep(collection, matrix)
         return matrix
 
-    def _keep(self, collection: int, matrix: Matrix) -> None:
+    def _keep(self, collection: int, matrix: VectorMatrix) -> None:
         with self._lock:
             self._make_room(matrix.held, matrix.filed)  # others came meanwhile
             self._matrices[collection] = matrix
@@ -236,7 +192,7 @@ class VectorCache:
                     held, filed = held - matrix.held, filed - matrix.filed
                     del kept[collection]
 
-    def _file(self, connection: sqlite3.Connection, matrix: Matrix) -> None:
+    def _file(self, connection: sqlite3.Connection, matrix: VectorMatrix) -> None:
         database = connection.execute("PRAGMA database_list").fetchone()["file"]
         if matrix.bytes > self._max_filed_bytes:
             limit = f"all files together may take {self._max_filed_bytes >> 20}"
@@ -251,7 +207,7 @@ class VectorCache:
             _warn(matrix, database, str(error), _NO_ROOM)
 
 
-def _warn(matrix: Matrix, database: str, reason: str, advice: str) -> None:
+def _warn(matrix: VectorMatrix, database: str, reason: str, advice: str) -> None:
     logger.warning(
         "Searching by vectors is slower, since no file of %d MiB can be kept beside %s (%s). %s",
         matrix.bytes >> 20,
@@ -268,31 +224,3 @@ def _other_size(connection: sqlite3.Connection, collection: int, asked: int, sto
         f" question has {asked}: {row['embedder']} has changed. Embed the collection anew:"
         f" collection-search collections reembed {row['name']!r}."
     )
-
-
-def to_blob(vector: NDArray[np.float32] | None) -> bytes | None:
-    """Return the vector as little-endian float32. Raises StoreError when it is not finite."""
-    return None if vector is None else _finite(vector).astype("<f4").tobytes()
-
-
-def _finite(vector: NDArray[np.float32]) -> NDArray[np.float32]:
-    """Return float32: a number that this cannot hold, or that is none, would spoil every order."""
-    import numpy as np
-
-    with np.errstate(over="ignore"):  # said below
-        one = np.asarray(vector, dtype=np.float32)
-    if not np.isfinite(one).all():
-        raise StoreError(
-            "A vector holds what is no finite number (NaN or infinity): its embedder failed."
-            " Embed the text again; if it stays so, use another model."
-        )
-    return one
-
-
-def from_blob(blob: bytes | None) -> NDArray[np.float32] | None:
-    """Return the vector, read-only."""
-    if blob is None:
-        return None
-    import numpy as np
-
-    return np.frombuffer(blob, dtype="<f4")

@@ -1,22 +1,10 @@
-"""The ledger's statements, and what its rows say."""
+"""The SQL of the ledger: which row is taken next, and what becomes of it."""
 
 from __future__ import annotations
 
-import json
-from dataclasses import asdict
-from typing import TYPE_CHECKING, Any, Final
+from typing import Final
 
-from ....contracts.collection import TenantScope
-from ....contracts.ingestion import Claim, DeadLetter, RowState, RowStatus, TicketStatus
-from ....contracts.page import Validators
 from ....ports.ledger import FAILED_BEFORE, LOOK_AGAIN_S, PER_HOST
-from ....text.clean import plain
-
-if TYPE_CHECKING:
-    import sqlite3
-    from collections.abc import Sequence
-
-    from ....contracts.ingestion import Fetched, IngestionItem, KnownPages
 
 NEEDS_FETCH: Final = "(refresh OR content_ref IS NULL)"
 IDLE: Final = f"state = CASE WHEN {NEEDS_FETCH} THEN 'to_fetch' ELSE 'waiting' END"
@@ -177,123 +165,3 @@ def refetch(*, only_these: bool) -> tuple[str, str]:
         """,
         f"SELECT url_key FROM ledger WHERE {chosen} AND state != 'dead' ORDER BY id",
     )
-
-
-STATUS: Final = """
-    SELECT collections.name AS collection, ledger.*
-    FROM tickets
-    JOIN collections ON collections.id = tickets.collection_id
-    LEFT JOIN ticket_rows ON ticket_rows.ticket_id = tickets.id
-    LEFT JOIN ledger ON ledger.id = ticket_rows.row_id
-    WHERE tickets.id = ? AND collections.tenant_id = ?
-    ORDER BY ticket_rows.position
-"""
-
-DEAD: Final = """
-    SELECT ledger.*, collections.name AS collection
-    FROM ledger JOIN collections ON collections.id = ledger.collection_id
-    WHERE state = 'dead' AND tenant_id = :tenant AND (:name IS NULL OR name = :name)
-    ORDER BY collections.name, changed_at DESC, ledger.id LIMIT :limit
-"""
-
-
-_OWN_FACTS: Final = frozenset(
-    {
-        "ticket_id",
-        "fetched_at",
-        "checked_at",
-        "final_url",
-        "canonical_url",
-        "page_kind",
-        FAILED_BEFORE,
-    }
-)
-"""What only the store says of a page: which ticket it is on, and how it was fetched."""
-
-
-def accepted(
-    collection: int, item: IngestionItem, shared: dict[str, Any], known: KnownPages
-) -> dict[str, Any]:
-    """Return the values of `ACCEPT` for one page."""
-    said = {name: value for name, value in item.provenance.items() if name not in _OWN_FACTS}
-    provenance = {**{key: value for key, value in shared.items() if value}, **said}
-    return {
-        "collection": collection,
-        "url_key": item.url_key,
-        "url": item.url,
-        "title": plain(item.title),
-        "content_ref": item.content_ref,
-        "provenance": json.dumps(provenance),
-        "retries": known != "keep",
-        "renews": known == "renew",
-    }
-
-
-def claimed(row: sqlite3.Row) -> Claim:
-    """Return the claim on a row that is being taken."""
-    fetched = json.loads(row["fetched"]) if row["fetched"] and row["text_hash"] else {}
-    return Claim(
-        row_id=row["id"],
-        scope=TenantScope(row["tenant_id"], row["collection"]),
-        url=row["url"],
-        url_key=row["url_key"],
-        title=row["title"],
-        content_ref=None if row["refresh"] else row["content_ref"],
-        provenance=json.loads(row["provenance"]),
-        attempts=row["attempts"] + 1,
-        fence=row["fence"] + 1,
-        validators=Validators(**fetched.get("validators", {})),
-        content_hash=fetched.get("body_hash"),
-        text_hash=row["text_hash"],
-        is_refresh=bool(row["refresh"]),
-    )
-
-
-def fetch_facts(fetched: Fetched | None) -> str | None:
-    """Return what a row keeps of a fetched page."""
-    return None if fetched is None else json.dumps(asdict(fetched))
-
-
-def status_of(ticket_id: str, found: Sequence[sqlite3.Row]) -> TicketStatus:
-    """Return the ticket's status from the rows of `STATUS`."""
-    rows = [_row_status(row) for row in found if row["id"] is not None]
-    return TicketStatus(
-        ticket_id=ticket_id,
-        collection=found[0]["collection"],
-        count=len(rows),
-        stored=_count(rows, "stored"),
-        pending=_count(rows, "waiting", "working"),
-        to_fetch=_count(rows, "to_fetch"),
-        failed=_count(rows, "dead"),
-        retired=_count(rows, "retired"),
-        rows=rows,
-    )
-
-
-def dead_letter(row: sqlite3.Row) -> DeadLetter:
-    """Return a buried row."""
-    return DeadLetter(
-        collection=row["collection"],
-        url=row["url"],
-        url_key=row["url_key"],
-        title=row["title"],
-        attempts=row["attempts"],
-        error=row["error"] or "",
-        failed_at=row["changed_at"],
-    )
-
-
-def _row_status(row: sqlite3.Row) -> RowStatus:
-    return RowStatus(
-        url=row["url"],
-        url_key=row["url_key"],
-        title=row["title"],
-        state=row["state"],
-        attempts=row["attempts"],
-        error=row["error"],
-        change=row["change"] if row["state"] in {"stored", "retired"} else None,
-    )
-
-
-def _count(rows: Sequence[RowStatus], *states: RowState) -> int:
-    return sum(row.state in states for row in rows)

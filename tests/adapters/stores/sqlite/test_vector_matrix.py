@@ -17,7 +17,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from collection_search.adapters.stores.sqlite import SQLiteStore
-from collection_search.adapters.stores.sqlite.vector_scan import BLOCK_BYTES, Matrix, pieces_of
+from collection_search.adapters.stores.sqlite.vector_matrix import (
+    BLOCK_BYTES,
+    VectorMatrix,
+    pieces_of,
+)
 from collection_search.contracts.collection import TenantScope
 from collection_search.errors import StoreError
 from collection_search.testing.stores.suite import chunks, document
@@ -61,20 +65,20 @@ def connection(database: Path) -> Iterator[sqlite3.Connection]:
         yield connection
 
 
-def held(connection: sqlite3.Connection, _: Path) -> Matrix:
-    matrix = Matrix(connection, 1, 0)
+def held(connection: sqlite3.Connection, _: Path) -> VectorMatrix:
+    matrix = VectorMatrix(connection, 1, 0)
     matrix.hold(connection)
     return matrix
 
 
-def filed(connection: sqlite3.Connection, folder: Path) -> Matrix:
-    matrix = Matrix(connection, 1, 0)
+def filed(connection: sqlite3.Connection, folder: Path) -> VectorMatrix:
+    matrix = VectorMatrix(connection, 1, 0)
     matrix.file(connection, str(folder))
     return matrix
 
 
-def stored(connection: sqlite3.Connection, _: Path) -> Matrix:
-    return Matrix(connection, 1, 0)
+def stored(connection: sqlite3.Connection, _: Path) -> VectorMatrix:
+    return VectorMatrix(connection, 1, 0)
 
 
 def nameless(folder: Path) -> list[Path]:
@@ -90,7 +94,7 @@ def nameless(folder: Path) -> list[Path]:
 
 @pytest.mark.parametrize("made", [held, filed, stored])
 def test_all_products(
-    made: Callable[[sqlite3.Connection, Path], Matrix],
+    made: Callable[[sqlite3.Connection, Path], VectorMatrix],
     connection: sqlite3.Connection,
     tmp_path: Path,
 ) -> None:
@@ -106,7 +110,7 @@ def test_all_products(
     [[0], [59], [3, 4, 5, 40], range(0, 60, 2), range(0, 60, 7), range(60), range(10, 55)],
 )
 def test_products_of_some_documents(
-    made: Callable[[sqlite3.Connection, Path], Matrix],
+    made: Callable[[sqlite3.Connection, Path], VectorMatrix],
     wanted: list[int] | range,
     connection: sqlite3.Connection,
     tmp_path: Path,
@@ -148,7 +152,7 @@ def test_a_file_that_cannot_be_read(connection: sqlite3.Connection, tmp_path: Pa
 
 def test_no_file_where_none_can_be(connection: sqlite3.Connection, tmp_path: Path) -> None:
     """The matrix is as useful as before."""
-    matrix = Matrix(connection, 1, 0)
+    matrix = VectorMatrix(connection, 1, 0)
     with pytest.raises(OSError, match="No such file"):
         matrix.file(connection, str(tmp_path / "gone"))
     assert matrix.filed == 0
@@ -162,7 +166,7 @@ def test_a_file_takes_at_most_half_of_what_is_free(
     connection: sqlite3.Connection, tmp_path: Path, free: int, fits: bool
 ) -> None:
     """The database has to grow as well."""
-    matrix, asked = Matrix(connection, 1, 0), []
+    matrix, asked = VectorMatrix(connection, 1, 0), []
 
     def told(folder: str) -> int:
         asked.append(folder)
@@ -182,7 +186,7 @@ def test_a_full_disk_says_so_before_anything_is_copied(
     """Not after a minute, nor when blocks that were promised are written."""
     import resource
 
-    matrix, read = Matrix(connection, 1, 0), list[str]()
+    matrix, read = VectorMatrix(connection, 1, 0), list[str]()
     connection.set_trace_callback(read.append)
     limits = resource.getrlimit(resource.RLIMIT_FSIZE)
     resource.setrlimit(resource.RLIMIT_FSIZE, (2 * BLOCK_BYTES, limits[1]))

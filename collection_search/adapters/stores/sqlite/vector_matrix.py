@@ -41,7 +41,7 @@ def free_bytes(folder: str) -> int:
     return shutil.disk_usage(folder).free
 
 
-class Matrix:
+class VectorMatrix:
     """Vectors by rising chunk id, as they were at one count of changes; for many threads.
 
     At first they are still in the database, from which every search reads them. `hold` takes them

@@ -1,0 +1,65 @@
+"""Dead letters: pages that were given up, listed and given another chance."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from ....contracts.collection import TenantScope
+from ....contracts.ingestion import DeadLetter
+from .ledger_statements import AFRESH, IDLE, given_up, remembering
+from .ledger_writes import changed
+
+if TYPE_CHECKING:
+    import sqlite3
+
+    from ....contracts.ingestion import Claim
+
+_DEAD: Final = """
+    SELECT ledger.*, collections.name AS collection
+    FROM ledger JOIN collections ON collections.id = ledger.collection_id
+    WHERE state = 'dead' AND tenant_id = :tenant AND (:name IS NULL OR name = :name)
+    ORDER BY collections.name, changed_at DESC, ledger.id LIMIT :limit
+"""
+
+
+def give_up(connection: sqlite3.Connection, claim: Claim, error: str, now: float) -> bool:
+    """Give the row up if it is still this worker's: True when it is a dead letter, not retired."""
+    if not changed(connection, claim, "error = ?", error):
+        return False
+    row = {"id": claim.row_id, "now": now}
+    connection.execute(f"UPDATE ledger SET {given_up('error')} WHERE id = :id", row)
+    found = connection.execute("SELECT state FROM ledger WHERE id = :id", row).fetchone()
+    return bool(found["state"] == "dead")
+
+
+def list_dead_letters(
+    connection: sqlite3.Connection, tenant_id: str, collection: str | None, limit: int
+) -> list[DeadLetter]:
+    """Return the tenant's dead letters, by collection, the latest first."""
+    of = {"tenant": tenant_id, "name": collection, "limit": limit}
+    return [
+        DeadLetter(
+            collection=row["collection"],
+            url=row["url"],
+            url_key=row["url_key"],
+            title=row["title"],
+            attempts=row["attempts"],
+            error=row["error"] or "",
+            failed_at=row["changed_at"],
+        )
+        for row in connection.execute(_DEAD, of)
+    ]
+
+
+def retry_dead_letters(connection: sqlite3.Connection, whose: TenantScope | str) -> int:
+    """Give dead letters of a collection or a tenant all their attempts back; count them."""
+    if isinstance(whose, TenantScope):
+        tenant, name = whose.tenant_id, whose.collection
+    else:
+        tenant, name = whose, None
+    return connection.execute(
+        f"UPDATE ledger SET provenance = {remembering('provenance')}, {IDLE}, {AFRESH}"
+        " WHERE state = 'dead' AND collection_id IN (SELECT id FROM collections"
+        " WHERE tenant_id = :tenant AND (:name IS NULL OR name = :name))",
+        {"tenant": tenant, "name": name},
+    ).rowcount

@@ -1,0 +1,58 @@
+"""The questions that filled a collection, to be asked again by a refresh."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Final
+
+from ....contracts.collection import QuestionRecord
+from ....text.clean import plain
+from .documents import to_json
+from .removal import overwrite
+
+if TYPE_CHECKING:
+    import sqlite3
+
+_TIMES: Final = {"first_asked_at", "last_asked_at"}
+
+
+def remember_question(
+    connection: sqlite3.Connection, collection: int, record: QuestionRecord, now: float
+) -> None:
+    """Keep a question, or its new result, with the times it was asked."""
+    connection.execute(
+        "INSERT INTO questions (collection_id, question, record, first_asked_at, last_asked_at)"
+        " VALUES (:collection, :question, :record, :now, :now)"
+        " ON CONFLICT (collection_id, question) DO UPDATE SET"
+        " record = excluded.record, last_asked_at = excluded.last_asked_at",
+        {
+            "collection": collection,
+            "question": plain(record.question),
+            "record": to_json(record.model_dump(mode="json", exclude=_TIMES)),
+            "now": now,
+        },
+    )
+
+
+def list_questions(connection: sqlite3.Connection, collection: int | None) -> list[QuestionRecord]:
+    """Return the questions, the first asked first."""
+    rows = connection.execute(
+        "SELECT * FROM questions WHERE collection_id = ? ORDER BY first_asked_at, id",
+        (collection,),
+    )
+    return [
+        QuestionRecord.model_validate(
+            {**json.loads(row["record"]), **{name: row[name] for name in _TIMES}}
+        )
+        for row in rows
+    ]
+
+
+def forget_question(connection: sqlite3.Connection, collection: int | None, question: str) -> bool:
+    """Delete a question; False when it is not known."""
+    overwrite(connection)
+    deleted = connection.execute(
+        "DELETE FROM questions WHERE collection_id = ? AND question = ?",
+        (collection, plain(question)),
+    )
+    return deleted.rowcount > 0

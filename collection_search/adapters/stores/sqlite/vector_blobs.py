@@ -1,0 +1,39 @@
+"""Vectors as bytes in the database."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from ....errors import StoreError
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+
+def to_blob(vector: NDArray[np.float32] | None) -> bytes | None:
+    """Return the vector as little-endian float32. Raises StoreError when it is not finite."""
+    return None if vector is None else require_finite(vector).astype("<f4").tobytes()
+
+
+def require_finite(vector: NDArray[np.float32]) -> NDArray[np.float32]:
+    """Return the vector as float32. Raises StoreError for what would spoil every order."""
+    import numpy as np
+
+    with np.errstate(over="ignore"):  # said below
+        one = np.asarray(vector, dtype=np.float32)
+    if not np.isfinite(one).all():
+        raise StoreError(
+            "A vector holds what is no finite number (NaN or infinity): its embedder failed."
+            " Embed the text again; if it stays so, use another model."
+        )
+    return one
+
+
+def from_blob(blob: bytes | None) -> NDArray[np.float32] | None:
+    """Return the vector, read-only."""
+    if blob is None:
+        return None
+    import numpy as np
+
+    return np.frombuffer(blob, dtype="<f4")
