@@ -16,7 +16,7 @@ from .shared.context_options import search_context
 from .shared.error_output import Interrupted
 from .shared.preparation import flushed
 from .shared.terminal import Screen
-from .shared.worker_progress import Tally
+from .shared.worker_progress import Progress
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -47,20 +47,21 @@ def worker(
     from ..tools.ingest import engine_for
 
     screen, context = Screen(), search_context()
-    tally = Tally(screen)
-    context.store = tally.watching(asyncio.run(context.storage()))
+    progress = Progress(screen)
     engine = asyncio.run(engine_for(context))
-    before = engine.buried
+    engine.equip(on_page_done=progress.on_page_done)
     relieve_collector()
     with flushed(context), _stop_signals() as stop:
         screen.note("Ingesting what waits in the ledger. Ctrl-C ends it and loses nothing.")
-        _work(engine, stop, tally, once=once)
+        _work(engine, stop, progress, once=once)
         engine.stop()
-        tally.tell()
+        progress.print_sum()
     if stop.by == signal.SIGINT:
         raise Interrupted(STOPPED)
-    if once and (failed := engine.buried - before):
-        raise IngestError(f"Pages that could not be ingested: {failed}. {engine.burial}")
+    if once and progress.failed:
+        raise IngestError(
+            f"Pages that could not be ingested: {progress.failed}. {progress.first_failure}"
+        )
     screen.note(STOPPED if stop.is_set() else "Nothing is left to ingest.")
 
 
@@ -74,10 +75,10 @@ class _Stop(threading.Event):
         self.set()
 
 
-def _work(engine: IngestionEngine, stop: _Stop, tally: Tally, *, once: bool) -> None:
+def _work(engine: IngestionEngine, stop: _Stop, progress: Progress, *, once: bool) -> None:
     while not stop.is_set():
         if engine.drain(timeout_s=LOOK_S):
-            tally.tell()
+            progress.print_sum()
             if once:
                 return
             stop.wait(IDLE_S)

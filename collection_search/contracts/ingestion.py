@@ -22,6 +22,10 @@ PageChange = Literal["new", "changed", "unchanged", "gone"]
 """What the last ingestion made of a page. Compared is the text that was stored before."""
 
 
+PageOutcome = Literal[PageChange, "failed"]
+"""How the work on a page ended. `failed`: it was given up."""
+
+
 @dataclass(frozen=True, slots=True)
 class IngestionItem:
     """One page to ingest. Without `content_ref` only its address and snippet are known."""
@@ -136,6 +140,15 @@ class Claim:
     """`Document.content_hash` of what is stored for the page now; None when nothing is."""
     is_refresh: bool = False
     """The page is to be fetched again; what is stored stays readable until it is replaced."""
+
+
+@dataclass(frozen=True, slots=True)
+class PageDone:
+    """A claimed page whose work has ended, with the error where it vanished or failed."""
+
+    claim: Claim
+    outcome: PageOutcome
+    error: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -127,7 +127,7 @@ class Ledger(Protocol):
         one host are held at once, by all processes together; a lease that ran out holds none.
 
         `failed_before` in the claim's provenance is the error of the look before this one: of the
-        last one at a stored page, if that buried the row, or why a page was retired that `refetch`
+        last one at a stored page, if that gave the row up, or why a page was retired that `refetch`
         asks for again. The store alone says so, to this claim's worker alone: it belongs to no
         document.
         """
@@ -188,10 +188,10 @@ class Ledger(Protocol):
         ...
 
     def fail(self, claim: Claim, error: str, *, retry_in_s: float | None) -> bool:
-        """Return the row to the queue after `retry_in_s`, or give it up; True when it was buried.
+        """Return the row to the queue after `retry_in_s`, or give it up; True for a dead letter.
 
-        It is given up when `retry_in_s` is None and after the last attempt: buried, but a page
-        that was retired before is so again, and due in `LOOK_AGAIN_S`.
+        It is given up when `retry_in_s` is None and after the last attempt. It is a dead letter
+        then, but a page that was retired before is so again, and due in `LOOK_AGAIN_S`.
         """
         ...
 

@@ -22,8 +22,6 @@ if TYPE_CHECKING:
     from ..ports import CollectionStore, Embedder
     from .spending.account import Account
 
-    Progress = Callable[[int, int], None]
-
 BATCH: Final = 64
 """Chunks of one embedding request."""
 _KEPT: Final = "The collection keeps its vectors; do this again to go on."
@@ -48,7 +46,7 @@ def reembed(
     *,
     tenant: str,
     context: SearchContext | None = None,
-    on_progress: Progress | None = None,
+    on_progress: Callable[[int, int], None] | None = None,
 ) -> Reembedded:
     """Embed the whole collection anew with the context's embedder, then search it by that.
 
@@ -69,7 +67,7 @@ async def areembed(
     *,
     tenant: str,
     context: SearchContext | None = None,
-    on_progress: Progress | None = None,
+    on_progress: Callable[[int, int], None] | None = None,
 ) -> Reembedded:
     """Do what `reembed` does, without blocking the event loop."""
     context = context or SearchContext()
@@ -89,7 +87,7 @@ class _Change:
         self,
         collections: CollectionStore,
         scope: TenantScope,
-        on_progress: Progress | None,
+        on_progress: Callable[[int, int], None] | None,
         account: Account,
     ) -> None:
         self._collections = collections

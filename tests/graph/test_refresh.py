@@ -13,6 +13,7 @@ from collection_search import CollectionSearchGraph, SearchContext, Settings, in
 from collection_search.adapters.crawl.web import WebPages
 from collection_search.adapters.stores.sqlite import SQLiteStore
 from collection_search.contracts.collection import TenantScope
+from collection_search.contracts.ingestion import PageDone
 from collection_search.contracts.search import ProviderSearchResult
 from collection_search.errors import InputError, ModelError, SearchProviderUnavailable
 from collection_search.runtime.concurrency import run_blocking
@@ -164,7 +165,7 @@ def test_a_failure_of_another_kind_is_no_sighting(
     assert "failed_before" not in stored.document.provenance
 
 
-def test_a_question_that_finds_a_vanished_page_buries_nothing(
+def test_a_question_that_finds_a_vanished_page_makes_no_dead_letter(
     site: LoopbackSite, living: SearchContext
 ) -> None:
     """It is looked at, is still not there, and stays retired; once it is there it comes back."""
@@ -322,17 +323,18 @@ def test_a_page_is_not_lost_to_our_own_failures(
     url = vanished(site, living, 404)
     site.put("/tea/0", article("Tea 0", essay("tea number 0")))
     embedder.errors += [ModelError("down")] * living.using().ingest_max_attempts
-    engine = run_blocking(engine_for(living))
-    buried = engine.buried
+    engine, done = run_blocking(engine_for(living)), list[PageDone]()
+    engine.equip(on_page_done=done.append)
     calendar.days = 100
     report = refresh("tea", context=living)
     assert (report.returned, report.failed, report.unread, report.left) == ([], [], [], [])
-    assert (engine.buried, living.store.ledger.dead_letters("local")) == (buried, [])
+    assert living.store.ledger.dead_letters("local") == []
+    assert "failed" not in {page.outcome for page in done}
     calendar.days = 108
     assert refresh("tea", context=living).returned == [url]
 
 
-def test_a_question_that_finds_a_vanished_page_of_a_broken_site_buries_nothing(
+def test_a_question_that_finds_a_vanished_page_of_a_broken_site_makes_no_dead_letter(
     site: LoopbackSite, living: SearchContext, calendar: Calendar
 ) -> None:
     """It stays retired, and a later refresh brings it back without the question."""

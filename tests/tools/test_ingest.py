@@ -17,7 +17,7 @@ from collection_search import Settings
 from collection_search.adapters.stores.sqlite import SQLiteStore
 from collection_search.context import SearchContext
 from collection_search.contracts.collection import Embedded, TenantScope
-from collection_search.contracts.ingestion import IngestionItem, IngestionRequest, Ticket
+from collection_search.contracts.ingestion import IngestionItem, IngestionRequest, PageDone, Ticket
 from collection_search.errors import IngestError, InputError, ModelError, StoreError
 from collection_search.testing.embeddings import ScriptedEmbedder
 from collection_search.tools.ingest import LedgerTrigger, wait
@@ -190,7 +190,7 @@ def test_chunks_are_parts_of_the_text(store: SQLiteStore, settings: Settings) ->
 @pytest.mark.parametrize(
     ("ref", "cause"), [("0" * 64, "no longer staged"), (None, "holds no text")]
 )
-def test_what_cannot_succeed_is_buried_at_once(
+def test_what_cannot_succeed_is_a_dead_letter_at_once(
     store: SQLiteStore, settings: Settings, ref: str | None, cause: str
 ) -> None:
     """A missing or blank text is not tried five times."""
@@ -213,7 +213,9 @@ def test_a_passing_failure_is_tried_again(store: SQLiteStore, settings: Settings
     assert (row.state, row.attempts, row.error) == ("stored", 3, None)
 
 
-def test_a_lasting_failure_is_buried_with_its_cause(store: SQLiteStore, settings: Settings) -> None:
+def test_a_lasting_failure_is_a_dead_letter_with_its_cause(
+    store: SQLiteStore, settings: Settings
+) -> None:
     """After the last attempt the ticket says what went wrong, without secrets."""
     errors = [RuntimeError("refused api_key=sk-1234567890abcdef")] * settings.ingest_max_attempts
     embedder = ScriptedEmbedder(errors=errors)
@@ -270,7 +272,7 @@ async def test_another_embedder_is_refused_before_anything_is_accepted(
 
 
 def test_a_worker_without_the_embedder_says_which(store: SQLiteStore, settings: Settings) -> None:
-    """A page that another process accepted is buried with the way out, after every attempt."""
+    """A page that another process accepted is a dead letter with the way out, after every attempt."""
     store.collections.bind_embedder(SCOPE, "first:64")
     ticket = enqueue(store, "green tea")
     IngestionEngine(store, settings, backoff_s=0.001).drain(timeout_s=60)
@@ -284,13 +286,14 @@ def test_a_worker_with_the_embedder_takes_over(store: SQLiteStore, settings: Set
     embedder = ScriptedEmbedder(fingerprint="first:64")
     store.collections.bind_embedder(SCOPE, embedder.fingerprint)
     ticket = enqueue(store, "green tea")
-    without = IngestionEngine(store, settings, backoff_s=1)
+    without, done = IngestionEngine(store, settings, backoff_s=1), list[PageDone]()
+    without.equip(on_page_done=done.append)
     without.start()
     while status(store, ticket).rows[0].error is None:
         time.sleep(0.01)
     without.stop()
     (row,) = status(store, ticket).rows
-    assert (row.state, without.buried) == ("waiting", 0)
+    assert (row.state, done) == ("waiting", [])
     assert IngestionEngine(store, settings, embedder=embedder).drain(timeout_s=60)
     assert status(store, ticket).stored == 1
 
@@ -452,7 +455,7 @@ def test_a_start_while_the_work_is_being_stopped_begins_other_work(
     ticket = enqueue(store, "green tea", "black tea")
     stopping = threading.Thread(target=engine.stop, kwargs={"timeout_s": 1})
     stopping.start()
-    while engine._in_hand.is_open:
+    while engine._leases.is_open:
         time.sleep(0.01)
     engine.start()
     look_on.set()

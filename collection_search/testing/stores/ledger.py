@@ -164,7 +164,7 @@ class LedgerContract(RefreshingContract, RetiringContract):
         self.clock.advance(10)
         assert self._claim().attempts == 2  # noqa: PLR2004
 
-    def test_too_many_failures_bury_a_row(self) -> None:
+    def test_too_many_failures_make_a_dead_letter(self) -> None:
         """After the last attempt the ticket is settled and says why."""
         ticket = self._enqueue("a")
         for _ in range(MAX_ATTEMPTS):
@@ -174,7 +174,7 @@ class LedgerContract(RefreshingContract, RetiringContract):
         assert (status.rows[0].attempts, status.rows[0].error) == (MAX_ATTEMPTS, "no answer")
 
     def test_the_dead_rise_when_asked_again(self) -> None:
-        """A new request gives a buried page all its attempts back."""
+        """A new request gives a dead letter all its attempts back."""
         self._enqueue("a")
         self.store.ledger.fail(self._claim(), "bad page", retry_in_s=None)
         ticket = self._enqueue("a")
@@ -194,8 +194,8 @@ class LedgerContract(RefreshingContract, RetiringContract):
         self.store.ledger.release(self._claim())
         assert self._claim().attempts == 1
 
-    def test_sweeping_returns_and_buries(self) -> None:
-        """A row whose workers all died is buried after the last attempt."""
+    def test_sweeping_returns_and_gives_up(self) -> None:
+        """A row whose workers all died is a dead letter after the last attempt."""
         ticket = self._enqueue("a")
         for _ in range(MAX_ATTEMPTS):
             self._claim()

@@ -97,7 +97,7 @@ class FetchingContract(StoreContract):
         self.clock.advance(LEASE_S)
         assert self._take().fence > slow.fence
 
-    def test_lost_fetches_are_buried_in_the_end(self) -> None:
+    def test_lost_fetches_are_dead_letters_in_the_end(self) -> None:
         """As all other work is."""
         ticket = self._wish("a")
         for _ in range(MAX_ATTEMPTS):

@@ -147,7 +147,7 @@ class RetiringContract(FetchingContract):
 
     @pytest.mark.parametrize("end", ["refused", "no more attempts", "lost", "put off"])
     @pytest.mark.parametrize("is_named", [False, True])
-    def test_a_retired_page_is_never_buried(self, *, end: str, is_named: bool) -> None:
+    def test_a_retired_page_is_never_a_dead_letter(self, *, end: str, is_named: bool) -> None:
         """Whoever asked for it; it is left alone for a week, gone since it vanished."""
         self._fetched()
         self._retired()
@@ -177,7 +177,7 @@ class RetiringContract(FetchingContract):
         self.store.ledger.retire(self._take(), "gone")
         assert self.store.collections.purge(MINE.tenant_id, 107 * DAY_S).pages == 1
 
-    def test_other_pages_that_cannot_be_had_are_buried(self) -> None:
+    def test_other_pages_that_cannot_be_had_are_dead_letters(self) -> None:
         """A new one, and a stored one, whose text stays."""
         ticket = self._wish("a")
         assert self.store.ledger.fail(self._take(), "no", retry_in_s=None)

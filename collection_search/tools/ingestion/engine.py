@@ -11,21 +11,23 @@ from concurrent.futures import CancelledError
 from contextlib import suppress
 from typing import TYPE_CHECKING, Final
 
-from ...errors import (
-    CollectionSearchError,
-    ConfigError,
-    ExtractionError,
-    FetchError,
-    IngestError,
-)
+from ...contracts.ingestion import PageDone
+from ...errors import FetchError
 from ...runtime.concurrency import offload, run_blocking
 from ...runtime.spans import NULL_SINK
-from ...text.redaction import told
-from .embedders import Embedders, MissingEmbedderError
-from .leases import ClaimsInHand, netloc
+from .embedders import Embedders
+from .failures import (
+    BACKOFF_S,
+    cause_of,
+    has_vanished,
+    is_gone_for_good,
+    postponed_s,
+    retry_delay_s,
+)
+from .leases import Leases, netloc
 from .ownership import is_gone
-from .pipeline import PageWork, has_vanished, is_gone_for_good, postponed_s, trace_of
-from .task_group import Shift
+from .pipeline import PageWork, trace_of
+from .task_group import PageTaskGroup
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
@@ -37,26 +39,18 @@ if TYPE_CHECKING:
     from ...settings import Settings
 
     ReaderSource = Callable[[], Awaitable[PageReader]]
+    PageListener = Callable[[PageDone], None]
 
 logger = logging.getLogger(__name__)
 
-PERMANENT: Final = (ConfigError, ExtractionError, IngestError)
-"""Failures that another attempt would only repeat."""
-BACKOFF_S: Final = 1.0
-"""First delay before another attempt; it doubles with every attempt."""
-MAX_BACKOFF_S: Final = 60.0
-_ALLOWED: Final = (
-    ". A page of your own network needs its host:port in the setting fetch_allowed, such as"
-    " wiki.intra:443."
-)
 IDLE_S: Final = 0.25
 """How often an engine without work looks at the ledger."""
 BUSY_S: Final = 0.05
 """How often it looks while all rows are of hosts that other processes ask."""
 STAGED_FOR_S: Final = 86_400.0
 """How long a text that nothing needs stays staged."""
-GOODBYE_S: Final = 5.0
-"""How long work that was called off may take to end."""
+SHUTDOWN_GRACE_S: Final = 5.0
+"""How long work that was cancelled may take to end."""
 
 
 class IngestionEngine:
@@ -86,25 +80,33 @@ class IngestionEngine:
         self._backoff_s = backoff_s
         self._lock = threading.Lock()
         self._thread: threading.Thread | None = None
-        self._shift: Shift | None = None
-        self._in_hand = self._nothing_in_hand()
+        self._tasks: PageTaskGroup | None = None
+        self._leases = self._new_leases()
+        self._on_page_done: PageListener | None = None
         self._wakes = 0
         self.failure: Exception | None = None
         """Why the work stopped since the last start; its pages stay in the ledger."""
-        self.buried = 0
-        """Pages that this engine gave up."""
-        self.burial: str | None = None
-        """The first of them, with its cause."""
         self.add_embedder(embedder)
 
     def add_embedder(self, embedder: Embedder | None, payer: SearchContext | None = None) -> None:
         """Make a model available to the collections that it filled; `payer` has its books."""
         self._embedders.add(embedder, payer)
 
-    def equip(self, *, reader: ReaderSource | None = None, sink: SpanSink | None = None) -> None:
-        """Take another reader of pages, or another sink, where one is given."""
+    def equip(
+        self,
+        *,
+        reader: ReaderSource | None = None,
+        sink: SpanSink | None = None,
+        on_page_done: PageListener | None = None,
+    ) -> None:
+        """Take another reader of pages, sink or listener, where one is given.
+
+        The listener is called for each page that was stored, retired or given up here, from the
+        engine's threads: it must be quick and may not raise.
+        """
         self._source = reader or self._source
         self._sink = sink or self._sink
+        self._on_page_done = on_page_done or self._on_page_done
 
     @property
     def fetches(self) -> bool:
@@ -124,14 +126,14 @@ class IngestionEngine:
             self.failure = None
             self._wakes += 1
             before = self._thread
-            if before is None or not before.is_alive() or not self._in_hand.is_open:
-                self._in_hand = self._nothing_in_hand()
+            if before is None or not before.is_alive() or not self._leases.is_open:
+                self._leases = self._new_leases()
                 self._thread = threading.Thread(
-                    target=self._run, args=(self._in_hand, before), name="ingest", daemon=True
+                    target=self._run, args=(self._leases, before), name="ingest", daemon=True
                 )
                 self._thread.start()
-            elif self._shift is not None:
-                self._shift.wake()
+            elif self._tasks is not None:
+                self._tasks.wake()
 
     def drain(self, *, timeout_s: float | None = None) -> bool:
         """Work until the ledger has nothing left; False when the time was too short.
@@ -152,64 +154,64 @@ class IngestionEngine:
     def stop(self, *, timeout_s: float = 25.0) -> None:
         """Take no further rows, finish those in hand, and give back what is not done in time."""
         with self._lock:
-            thread, shift, in_hand = self._thread, self._shift, self._in_hand
-        in_hand.close()
-        if thread is not None and shift is not None:
-            shift.wake()
+            thread, tasks, leases = self._thread, self._tasks, self._leases
+        leases.close()
+        if thread is not None and tasks is not None:
+            tasks.wake()
             thread.join(timeout_s)
-        in_hand.give_back(in_hand.all())
-        if thread is not None and shift is not None and thread.is_alive():
-            shift.cancel()
-            thread.join(GOODBYE_S)
+        leases.release(leases.all())
+        if thread is not None and tasks is not None and thread.is_alive():
+            tasks.cancel()
+            thread.join(SHUTDOWN_GRACE_S)
 
-    def _nothing_in_hand(self) -> ClaimsInHand:
-        return ClaimsInHand(self._store.ledger, lease_s=self._settings.ingest_lease_s)
+    def _new_leases(self) -> Leases:
+        return Leases(self._store.ledger, lease_s=self._settings.ingest_lease_s)
 
-    def _run(self, in_hand: ClaimsInHand, before: threading.Thread | None) -> None:
+    def _run(self, leases: Leases, before: threading.Thread | None) -> None:
         """Work on the background loop, where hosts keep their turns from one start to the next."""
         if before is not None:
             before.join()
         with suppress(CancelledError):
-            run_blocking(self._serve(in_hand))
+            run_blocking(self._serve(leases))
 
-    async def _serve(self, in_hand: ClaimsInHand) -> None:
-        shift = self._shift = Shift(self._settings.ingest_workers, in_hand)
-        heart = asyncio.create_task(self._beat(in_hand))
+    async def _serve(self, leases: Leases) -> None:
+        tasks = self._tasks = PageTaskGroup(self._settings.ingest_workers, leases)
+        heartbeat = asyncio.create_task(self._heartbeat(leases))
         try:
             await offload(self._store.staging.prune, STAGED_FOR_S)
-            await self._dispatch(shift)
+            await self._dispatch(tasks)
         except Exception as error:  # noqa: BLE001 - who waits for the work gets it
-            logger.warning("the ingestion stopped: %s", _cause(error))
+            logger.warning("the ingestion stopped: %s", cause_of(error))
             self.failure = error
         finally:
-            heart.cancel()
-            await offload(in_hand.close)  # from here on a start begins other work
-            held = in_hand.all()
-            await shift.end()
-            await offload(in_hand.give_back, held)
+            heartbeat.cancel()
+            await offload(leases.close)  # from here on a start begins other work
+            unfinished = leases.all()
+            await tasks.cancel_pages()
+            await offload(leases.release, unfinished)
 
-    async def _dispatch(self, shift: Shift) -> None:
+    async def _dispatch(self, tasks: PageTaskGroup) -> None:
         """Hand out rows as long as there are any; end when nobody asked for more meanwhile."""
-        work = PageWork(self._store, self._settings, self._embedders, shift.slots)
+        work = PageWork(self._store, self._settings, self._embedders, tasks.slots, self._report)
         most = self._settings.ingest_workers
         most = max(most, self._settings.fetch_at_once) if self.fetches else most
-        while shift.in_hand.is_open:
+        while tasks.leases.is_open:
             wakes = self._wakes
-            shift.begin()
+            tasks.discard_done()
             claim = None
-            if shift.has_room(most):
-                claim = await offload(shift.in_hand.take, fetch=self.fetches)
+            if tasks.has_room(most):
+                claim = await offload(tasks.leases.claim, fetch=self.fetches)
             if claim is not None:
                 reader = None
                 if claim.content_ref is None and self._source is not None:
                     reader = await self._source()
-                shift.take(self._attempt(claim, work, reader, shift.in_hand))
+                tasks.start(self._attempt(claim, work, reader, tasks.leases))
                 continue
             rest_s = await offload(self._rest)
-            if rest_s is None and not shift.tasks and self._leaves(shift, wakes):
+            if rest_s is None and not tasks.running and self._leaves(tasks.leases, wakes):
                 return
-            await shift.pause(IDLE_S if rest_s is None or shift.tasks else rest_s)
-        await shift.finish()
+            await tasks.rest(IDLE_S if rest_s is None or tasks.running else rest_s)
+        await tasks.wait_until_done()
 
     def _rest(self) -> float | None:
         """Return how long to wait for rows that may come back; None when there are none."""
@@ -219,16 +221,16 @@ class IngestionEngine:
         pending_in_s = ledger.pending_in_s(fetch=True) if self.fetches else ledger.pending_in_s()
         return None if pending_in_s is None else min(max(pending_in_s, BUSY_S), IDLE_S)
 
-    def _leaves(self, shift: Shift, wakes: int) -> bool:
+    def _leaves(self, leases: Leases, wakes: int) -> bool:
         """End the work, unless somebody asked for it, or stopped it, since it looked."""
         with self._lock:
-            if self._wakes != wakes or not shift.in_hand.is_open:
+            if self._wakes != wakes or not leases.is_open:
                 return False
             self._thread = None
             return True
 
     async def _attempt(
-        self, claim: Claim, work: PageWork, reader: PageReader | None, in_hand: ClaimsInHand
+        self, claim: Claim, work: PageWork, reader: PageReader | None, leases: Leases
     ) -> None:
         """Ingest one page; whatever goes wrong becomes the row's cause."""
         started = time.monotonic()
@@ -242,36 +244,37 @@ class IngestionEngine:
                     await self._failed(claim, error, span)
                 span.set({"latency_ms": round((time.monotonic() - started) * 1000, 3)})
         finally:
-            in_hand.done(claim)
+            leases.forget(claim)
 
     async def _failed(self, claim: Claim, error: Exception, span: Span) -> None:
-        cause, ledger = _cause(error), self._store.ledger
+        cause, ledger = cause_of(error), self._store.ledger
         span.set({"reason": error.reason if isinstance(error, FetchError) else None})
         if has_vanished(claim, error):
             span.set({"changed": True})
-            await offload(ledger.retire, claim, cause, is_final=is_gone_for_good(error))
+            if await offload(ledger.retire, claim, cause, is_final=is_gone_for_good(error)):
+                self._report(PageDone(claim, "gone", cause))
         elif (in_s := postponed_s(error)) is not None:
             await offload(ledger.postpone, claim, in_s, cause)
         else:
             span.fail(type(error).__name__, cause)
-            await offload(self._fail, claim, error)
+            retry_in_s = retry_delay_s(
+                claim,
+                error,
+                max_attempts=self._settings.ingest_max_attempts,
+                backoff_s=self._backoff_s,
+            )
+            if await offload(ledger.fail, claim, cause, retry_in_s=retry_in_s):
+                self._report(PageDone(claim, "failed", cause))
 
-    def _fail(self, claim: Claim, error: Exception) -> None:
-        """Leave the row to another attempt; give it up where none is left or would help."""
-        is_over = claim.attempts >= self._settings.ingest_max_attempts
-        retry_in_s: float | None = None
-        if not is_over and not _is_lasting(error):
-            retry_in_s = min(MAX_BACKOFF_S, self._backoff_s * 2 ** (claim.attempts - 1))
-        if self._store.ledger.fail(claim, _cause(error), retry_in_s=retry_in_s):
-            with self._lock:
-                self.buried += 1
-                self.burial = self.burial or f"{claim.url}: {_cause(error)}"
+    def _report(self, page: PageDone) -> None:
+        if self._on_page_done is not None:
+            self._on_page_done(page)
 
-    async def _beat(self, in_hand: ClaimsInHand) -> None:
-        """Keep the leases of all pages in hand alive."""
+    async def _heartbeat(self, leases: Leases) -> None:
+        """Renew the leases of all pages that are worked on."""
         while True:
             await asyncio.sleep(self._settings.ingest_lease_s / 3)
-            await offload(in_hand.renew)
+            await offload(leases.renew)
 
 
 def engine_of(
@@ -290,20 +293,6 @@ def engine_of(
     engine.add_embedder(embedder, payer)
     engine.equip(reader=reader, sink=sink)
     return engine
-
-
-def _is_lasting(error: Exception) -> bool:
-    if isinstance(error, FetchError):
-        return not error.retryable
-    return isinstance(error, PERMANENT) and not isinstance(error, MissingEmbedderError)
-
-
-def _cause(error: Exception) -> str:
-    if isinstance(error, FetchError):
-        way_out = _ALLOWED if error.reason in {"blocked_address", "blocked_host"} else ""
-        return told(f"{error.reason}: {error}{way_out}")
-    said = str(error) if isinstance(error, CollectionSearchError) else repr(error)
-    return told(said)
 
 
 # An engine that nobody holds does no work: its thread holds it.

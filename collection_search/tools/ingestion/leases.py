@@ -1,4 +1,4 @@
-"""The rows of the ledger that this process works on."""
+"""The leases of this process: the rows of the ledger that it works on."""
 
 from __future__ import annotations
 
@@ -18,30 +18,30 @@ if TYPE_CHECKING:
     from ...ports import Ledger
 
 
-class ClaimsInHand:
-    """Claims from being taken until they are done or given back; any thread may ask.
+class Leases:
+    """Claimed rows until they are done or released; safe for threads.
 
-    Those of one stretch of work: once closed they stay so, and nothing is taken late. A lease that
-    cannot be kept or given back runs out, as if this process had died.
+    Once closed it stays so: no row is claimed late, and the engine's next start has leases of its
+    own. A lease that cannot be renewed or released runs out, as if this process had died.
     """
 
     def __init__(self, ledger: Ledger, *, lease_s: float) -> None:
         self.is_open = True
-        """Whether further rows are taken."""
+        """Whether further rows are claimed."""
         self._ledger = ledger
         self._lease_s = lease_s
-        self._taking = threading.Lock()
-        self._held: dict[tuple[int, int], Claim] = {}
+        self._claiming = threading.Lock()
+        self._claims: dict[tuple[int, int], Claim] = {}
 
     def close(self) -> None:
-        """Take no more; this waits for a row that is being taken, so `all` has it."""
+        """Claim no more; this waits for a row that is being claimed, so `all` has it."""
         self.is_open = False
-        with self._taking:
+        with self._claiming:
             return
 
-    def take(self, *, fetch: bool) -> Claim | None:
-        """Return a row, with `fetch` also one of a page to get. Raises StoreError."""
-        with self._taking:
+    def claim(self, *, fetch: bool) -> Claim | None:
+        """Claim a row, with `fetch` also one of a page to get. Raises StoreError."""
+        with self._claiming:
             if not self.is_open:
                 return None
             if fetch:
@@ -52,34 +52,34 @@ class ClaimsInHand:
             else:
                 claim = self._ledger.claim(this_process(), lease_s=self._lease_s)
             if claim is not None:  # who lost the row may still be busy with it, hence the fence
-                self._held[claim.row_id, claim.fence] = claim
+                self._claims[claim.row_id, claim.fence] = claim
             return claim
 
     def all(self) -> list[Claim]:
-        """Return the claims that are neither done nor given back."""
-        return list(self._held.values())
+        """Return the claims that are neither done nor released."""
+        return list(self._claims.values())
 
-    def done(self, claim: Claim) -> None:
+    def forget(self, claim: Claim) -> None:
         """Forget the claim: the ledger knows how its page ended."""
-        self._held.pop((claim.row_id, claim.fence), None)
+        self._claims.pop((claim.row_id, claim.fence), None)
 
     def renew(self) -> None:
-        """Extend all leases."""
+        """Extend all leases: the heartbeat of this process."""
         with suppress(StoreError):
             for claim in self.all():
                 self._ledger.renew(claim, lease_s=self._lease_s)
 
-    def give_back(self, claims: Iterable[Claim]) -> None:
+    def release(self, claims: Iterable[Claim]) -> None:
         """Let others take the rows at once."""
         for claim in claims:
             with suppress(StoreError):
                 self._ledger.release(claim)
-            self.done(claim)
+            self.forget(claim)
 
     def _busy_hosts(self) -> list[str]:
         """Return the hosts whose turn more pages would only wait for."""
-        in_hand = Counter(netloc(claim.url) for claim in self.all() if not claim.content_ref)
-        return [host for host, count in in_hand.items() if count >= PER_HOST]
+        counts = Counter(netloc(claim.url) for claim in self.all() if not claim.content_ref)
+        return [host for host, count in counts.items() if count >= PER_HOST]
 
 
 def netloc(url: str) -> str:

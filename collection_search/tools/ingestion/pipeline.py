@@ -8,49 +8,46 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from ...contracts.collection import Chunk, Document
-from ...contracts.ingestion import Fetched
+from ...contracts.ingestion import Fetched, PageDone
 from ...contracts.page import NotModified, ReadPage
-from ...errors import ExtractionError, FetchError, IngestError
+from ...errors import ExtractionError, IngestError
 from ...ports import TraceRef
-from ...ports.ledger import FAILED_BEFORE, is_revisit
+from ...ports.ledger import FAILED_BEFORE
 from ...runtime.concurrency import compute, offload
 from ...text.clean import chunk_spans, plain
 from .embedders import vectors_of
 
 if TYPE_CHECKING:
     import asyncio
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from ...contracts.collection import Vectors
-    from ...contracts.ingestion import Claim
+    from ...contracts.ingestion import Claim, PageOutcome
     from ...ports import PageReader, Scalar, Storage
     from ...settings import Settings
     from .embedders import Embedders
 
 logger = logging.getLogger(__name__)
 
-VANISHED: Final = frozenset({"gone", "soft_404"})
-"""Reasons that say that a page is no more."""
-MAX_POSTPONE_S: Final = 86_400.0
-_OUR_OWN: Final = frozenset({"host_busy", "dns_failed", "connect_failed", "connect_timeout"})
-"""Reasons that may be those of our own network: nobody has answered for the page."""
 _PIECE_CHARS: Final = 1 << 18
-_GONE: Final = 410
-_UNAVAILABLE: Final = 503
-_ADAPTIVE_S: Final = 30.0
-"""A longer wait was asked for by the site itself."""
 
 
 class PageWork:
     """What is done with a claimed page; `slots` bounds how many are past fetching at once."""
 
     def __init__(
-        self, store: Storage, settings: Settings, embedders: Embedders, slots: asyncio.Semaphore
+        self,
+        store: Storage,
+        settings: Settings,
+        embedders: Embedders,
+        slots: asyncio.Semaphore,
+        on_page_done: Callable[[PageDone], None] = lambda _: None,
     ) -> None:
         self._store = store
         self._settings = settings
         self._embedders = embedders
         self._slots = slots
+        self._on_page_done = on_page_done
 
     async def ingest(self, claim: Claim, reader: PageReader | None) -> dict[str, Scalar]:
         """Bring the page into its collection and return what was done, as facts of a span.
@@ -78,8 +75,8 @@ class PageWork:
             return await self._finished(claim, said, title, page) | facts
 
     async def _unchanged(self, claim: Claim, fetched: Fetched) -> dict[str, Scalar]:
-        if not await offload(self._store.ledger.unchanged, claim, fetched):
-            logger.info("another worker took over %s", claim.url)
+        is_ours = await offload(self._store.ledger.unchanged, claim, fetched)
+        self._report(claim, "unchanged", is_ours=is_ours)
         return {"changed": False, "chunks": 0}
 
     async def _finished(
@@ -94,9 +91,16 @@ class PageWork:
         )
         chunks = await self._chunks(claim, said.text)
         fetched = None if page is None else _fetched(page)
-        if not await offload(self._store.ledger.finish, claim, document, chunks, fetched=fetched):
-            logger.info("another worker took over %s", claim.url)
+        finish = self._store.ledger.finish
+        is_ours = await offload(finish, claim, document, chunks, fetched=fetched)
+        self._report(claim, "new" if claim.text_hash is None else "changed", is_ours=is_ours)
         return {"changed": True, "chunks": len(chunks), "chars": len(said.text)}
+
+    def _report(self, claim: Claim, outcome: PageOutcome, *, is_ours: bool) -> None:
+        if is_ours:
+            self._on_page_done(PageDone(claim, outcome))
+        else:
+            logger.info("another worker took over %s", claim.url)
 
     def _staged(self, claim: Claim) -> _Hashed:
         ref = claim.content_ref
@@ -142,46 +146,6 @@ def _cut(text: str, size: int, overlap: int) -> list[Chunk]:
 
 def _with_vectors(chunks: Sequence[Chunk], vectors: Vectors) -> list[Chunk]:
     return [replace(one, vector=vector) for one, vector in zip(chunks, vectors, strict=True)]
-
-
-def has_vanished(claim: Claim, error: Exception) -> bool:
-    """Tell whether a page that was there before is no more.
-
-    A site that says 410 means it. A 404, and what looks like one, may be a slip: what is stored
-    goes only if the look before has ended so as well. A retired page that a refresh asks for once
-    more stays retired, whatever the site answers; our own failures are tried again, as of any page.
-    """
-    if is_revisit(claim) and _has_answered(error):
-        return True
-    if not (claim.is_refresh and isinstance(error, FetchError) and error.reason in VANISHED):
-        return False
-    if is_gone_for_good(error) or claim.text_hash is None:
-        return True
-    return str(claim.provenance.get(FAILED_BEFORE)).partition(":")[0] in VANISHED
-
-
-def is_gone_for_good(error: Exception) -> bool:
-    """Tell whether the site says that the page will not come back: 410 (RFC 9110, 15.5.11)."""
-    return isinstance(error, FetchError) and error.status == _GONE
-
-
-def postponed_s(error: Exception) -> float | None:
-    """Return how long to leave a site alone that wants it so; None for any other failure.
-
-    A 503 without a wish of the site's own is a failure of the page.
-    """
-    if not isinstance(error, FetchError) or not error.retryable or error.retry_in_s is None:
-        return None
-    if error.status == _UNAVAILABLE and error.retry_in_s <= _ADAPTIVE_S:
-        return None
-    return min(error.retry_in_s, MAX_POSTPONE_S)
-
-
-def _has_answered(error: Exception) -> bool:
-    """Tell whether the page itself is what failed, not our own turn, network, store or model."""
-    if isinstance(error, FetchError):
-        return error.reason not in _OUR_OWN
-    return isinstance(error, ExtractionError)
 
 
 def trace_of(claim: Claim) -> TraceRef | None:

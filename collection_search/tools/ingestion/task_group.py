@@ -1,4 +1,4 @@
-"""One stretch of an engine's work: the pages in hand, and how it pauses and ends."""
+"""The pages that an engine works on at once: one task each, waited for or cancelled together."""
 
 from __future__ import annotations
 
@@ -9,59 +9,59 @@ if TYPE_CHECKING:
     from collections.abc import Coroutine
     from typing import Any
 
-    from .leases import ClaimsInHand
+    from .leases import Leases
 
 
-class Shift:
-    """The tasks of one stretch of work and their claims, on its loop."""
+class PageTaskGroup:
+    """The tasks between a start of the engine and its rest, with their leases, on one loop."""
 
-    def __init__(self, workers: int, in_hand: ClaimsInHand) -> None:
-        self.in_hand = in_hand
-        self.tasks: set[asyncio.Task[None]] = set()
+    def __init__(self, workers: int, leases: Leases) -> None:
+        self.leases = leases
+        self.running: set[asyncio.Task[None]] = set()
         self.slots = asyncio.Semaphore(workers)
         self._root = asyncio.current_task()
         self._loop = asyncio.get_running_loop()
         self._woken = asyncio.Event()
 
-    def begin(self) -> None:
-        """Forget who is done, and raise what went wrong with the ledger."""
+    def discard_done(self) -> None:
+        """Forget the tasks that are done. Raises what went wrong with the ledger."""
         self._woken.clear()
-        for task in [task for task in self.tasks if task.done()]:
-            self.tasks.remove(task)
+        for task in [task for task in self.running if task.done()]:
+            self.running.remove(task)
             task.result()
 
-    def has_room(self, most: int) -> bool:
-        """Tell whether another page may be taken in hand."""
-        return len(self.tasks) < most and not self.slots.locked()
+    def has_room(self, limit: int) -> bool:
+        """Tell whether the work on another page may begin."""
+        return len(self.running) < limit and not self.slots.locked()
 
-    def take(self, work: Coroutine[Any, Any, None]) -> None:
+    def start(self, work: Coroutine[Any, Any, None]) -> None:
         """Begin the work on a page."""
-        self.tasks.add(asyncio.create_task(work))
+        self.running.add(asyncio.create_task(work))
 
-    async def pause(self, seconds: float) -> None:
-        """Wait that long, or until a page is done or somebody wakes us."""
+    async def rest(self, seconds: float) -> None:
+        """Wait that long, or until a page is done or `wake` is called."""
         woken = asyncio.create_task(self._woken.wait())
         try:
-            waiting = {woken, *self.tasks}
+            waiting = {woken, *self.running}
             await asyncio.wait(waiting, timeout=seconds, return_when=asyncio.FIRST_COMPLETED)
         finally:
             woken.cancel()
 
-    async def finish(self) -> None:
-        """Wait for all pages in hand."""
-        await asyncio.gather(*self.tasks)
+    async def wait_until_done(self) -> None:
+        """Wait for all pages."""
+        await asyncio.gather(*self.running)
 
-    async def end(self) -> None:
-        """Call off what is still in hand."""
-        for task in self.tasks:
+    async def cancel_pages(self) -> None:
+        """Cancel the work on all pages and wait until it has ended."""
+        for task in self.running:
             task.cancel()
-        await asyncio.gather(*self.tasks, return_exceptions=True)
+        await asyncio.gather(*self.running, return_exceptions=True)
 
     def wake(self) -> None:
-        """End a pause, from any thread."""
+        """End a rest, from any thread."""
         self._loop.call_soon_threadsafe(self._woken.set)
 
     def cancel(self) -> None:
-        """Call off everything, from any thread."""
+        """Cancel the engine's own task, from any thread; it then cancels the pages."""
         if self._root is not None:
             self._loop.call_soon_threadsafe(self._root.cancel)

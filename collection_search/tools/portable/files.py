@@ -17,8 +17,6 @@ if TYPE_CHECKING:
     from ...contracts.collection import TenantScope
     from ...ports import CollectionStore
 
-    Progress = Callable[[int, int], None]
-
 Format = Literal["jsonl", "parquet"]
 _PARQUET: Final = b"PAR1"
 """How a Parquet file begins."""
@@ -62,7 +60,7 @@ def import_file(
     scope: TenantScope,
     path: Path,
     *,
-    on_progress: Progress | None = None,
+    on_progress: Callable[[int, int], None] | None = None,
 ) -> Imported:
     """Store an exported collection's documents, in place of those with the same `url_key`.
 

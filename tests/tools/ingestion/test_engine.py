@@ -14,7 +14,7 @@ from collection_search import SearchContext, Settings, retrieve
 from collection_search.adapters.crawl.web import WebPages
 from collection_search.adapters.stores.sqlite import SQLiteStore
 from collection_search.contracts.collection import TenantScope
-from collection_search.contracts.ingestion import IngestionItem, IngestionRequest
+from collection_search.contracts.ingestion import IngestionItem, IngestionRequest, PageDone
 from collection_search.contracts.page import NotModified, ReadPage, Validators
 from collection_search.errors import FetchError, InputError, InvalidUrlError
 from collection_search.ports.ledger import PER_HOST
@@ -195,6 +195,24 @@ def test_a_page_that_vanished_is_retired(
     assert context.store.collections.hashes(SCOPE) == {}
     site.put("/tea", TEA)
     assert refetched(context).change == "new"
+
+
+def test_a_listener_learns_how_each_page_ended(site: LoopbackSite, context: SearchContext) -> None:
+    """Once per look at a page, with the error where there is one."""
+    done: list[PageDone] = []
+    engine = run_blocking(engine_for(context))  # held, or another one takes its place
+    engine.equip(on_page_done=done.append)
+    url = site.put("/tea", TEA)
+    rows_of(context, ingest([url], collection="docs", context=context))
+    refetched(context)
+    site.put("/tea", article("Black tea", essay("black tea")))
+    refetched(context)
+    site.put("/tea", article("Gone", "Gone."), status=410)
+    refetched(context)
+    rows_of(context, ingest([site.address("/none")], collection="docs", context=context))
+    assert [page.outcome for page in done] == ["new", "unchanged", "changed", "gone", "failed"]
+    assert {page.claim.url for page in done[:4]} == {site.address("/tea")}
+    assert [bool(page.error) for page in done] == [False] * 3 + [True] * 2
 
 
 def test_pages_that_are_named_again_are_looked_at_again(

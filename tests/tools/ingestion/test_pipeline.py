@@ -16,7 +16,8 @@ from collection_search.contracts.ingestion import Claim, IngestionItem, Ingestio
 from collection_search.contracts.page import ReadPage, Validators
 from collection_search.errors import ExtractionError, FetchError, StoreError
 from collection_search.tools.ingestion.embedders import Embedders
-from collection_search.tools.ingestion.pipeline import PageWork, has_vanished, is_gone_for_good
+from collection_search.tools.ingestion.failures import has_vanished, is_gone_for_good
+from collection_search.tools.ingestion.pipeline import PageWork
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

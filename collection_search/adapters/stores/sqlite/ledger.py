@@ -207,7 +207,7 @@ class SQLiteLedger:
         return False
 
     def fail(self, claim: Claim, error: str, *, retry_in_s: float | None) -> bool:
-        """Return the row to the queue after `retry_in_s`, or give it up; True when it was buried.
+        """Return the row to the queue after `retry_in_s`, or give it up; True for a dead letter.
 
         It is given up when that is None and after the last attempt.
         """

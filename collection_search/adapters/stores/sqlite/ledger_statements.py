@@ -116,8 +116,8 @@ SPENT: Final = (
 def given_up(error: str) -> str:
     """Return what ends the work on a page that cannot be had; `error` is an SQL expression.
 
-    The page is buried, or retired again as of when it vanished: our own failures add nothing to
-    how long it is left alone.
+    The page becomes a dead letter, or is retired again as of when it vanished: our own failures
+    add nothing to how long it is left alone.
     """
     return f"""
         state = CASE WHEN {IS_GONE} THEN 'retired' ELSE 'dead' END, owner = NULL,

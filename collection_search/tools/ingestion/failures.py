@@ -1,0 +1,102 @@
+"""What follows from a page's failure: another attempt, a pause, a dead letter or its end."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from ...errors import (
+    CollectionSearchError,
+    ConfigError,
+    ExtractionError,
+    FetchError,
+    IngestError,
+)
+from ...ports.ledger import FAILED_BEFORE, is_revisit
+from ...text.redaction import told
+from .embedders import MissingEmbedderError
+
+if TYPE_CHECKING:
+    from ...contracts.ingestion import Claim
+
+_PERMANENT: Final = (ConfigError, ExtractionError, IngestError)
+"""Failures that another attempt would only repeat."""
+BACKOFF_S: Final = 1.0
+"""First delay before another attempt; it doubles with every attempt."""
+MAX_BACKOFF_S: Final = 60.0
+_ALLOWED: Final = (
+    ". A page of your own network needs its host:port in the setting fetch_allowed, such as"
+    " wiki.intra:443."
+)
+VANISHED: Final = frozenset({"gone", "soft_404"})
+"""Reasons that say that a page is no more."""
+MAX_POSTPONE_S: Final = 86_400.0
+_OUR_OWN: Final = frozenset({"host_busy", "dns_failed", "connect_failed", "connect_timeout"})
+"""Reasons that may be those of our own network: nobody has answered for the page."""
+_GONE: Final = 410
+_UNAVAILABLE: Final = 503
+_ADAPTIVE_S: Final = 30.0
+"""A longer wait was asked for by the site itself."""
+
+
+def retry_delay_s(
+    claim: Claim, error: Exception, *, max_attempts: int, backoff_s: float
+) -> float | None:
+    """Return the seconds until another attempt; None where none is left, or none would help."""
+    if claim.attempts >= max_attempts or _is_lasting(error):
+        return None
+    return min(MAX_BACKOFF_S, backoff_s * 2.0 ** (claim.attempts - 1))
+
+
+def has_vanished(claim: Claim, error: Exception) -> bool:
+    """Tell whether a page that was there before is no more.
+
+    A site that says 410 means it. A 404, and what looks like one, may be a slip: what is stored
+    goes only if the look before has ended so as well. A retired page that a refresh asks for once
+    more stays retired, whatever the site answers; our own failures are tried again, as of any page.
+    """
+    if is_revisit(claim) and _has_answered(error):
+        return True
+    if not (claim.is_refresh and isinstance(error, FetchError) and error.reason in VANISHED):
+        return False
+    if is_gone_for_good(error) or claim.text_hash is None:
+        return True
+    return str(claim.provenance.get(FAILED_BEFORE)).partition(":")[0] in VANISHED
+
+
+def is_gone_for_good(error: Exception) -> bool:
+    """Tell whether the site says that the page will not come back: 410 (RFC 9110, 15.5.11)."""
+    return isinstance(error, FetchError) and error.status == _GONE
+
+
+def postponed_s(error: Exception) -> float | None:
+    """Return how long to leave a site alone that wants it so; None for any other failure.
+
+    A 503 without a wish of the site's own is a failure of the page.
+    """
+    if not isinstance(error, FetchError) or not error.retryable or error.retry_in_s is None:
+        return None
+    if error.status == _UNAVAILABLE and error.retry_in_s <= _ADAPTIVE_S:
+        return None
+    return min(error.retry_in_s, MAX_POSTPONE_S)
+
+
+def _has_answered(error: Exception) -> bool:
+    """Tell whether the page itself is what failed, not our own turn, network, store or model."""
+    if isinstance(error, FetchError):
+        return error.reason not in _OUR_OWN
+    return isinstance(error, ExtractionError)
+
+
+def _is_lasting(error: Exception) -> bool:
+    if isinstance(error, FetchError):
+        return not error.retryable
+    return isinstance(error, _PERMANENT) and not isinstance(error, MissingEmbedderError)
+
+
+def cause_of(error: Exception) -> str:
+    """Return what the ledger keeps of a failure, without secrets."""
+    if isinstance(error, FetchError):
+        way_out = _ALLOWED if error.reason in {"blocked_address", "blocked_host"} else ""
+        return told(f"{error.reason}: {error}{way_out}")
+    said = str(error) if isinstance(error, CollectionSearchError) else repr(error)
+    return told(said)
