@@ -42,9 +42,9 @@ def costs(
     By dated list prices. What is free is not listed; answers used again cost nothing.
     """
     from ..settings.resolve import made
-    from ..tools.spending.writer import clerk
+    from ..tools.spending.writer import spend_writer
 
-    clerk().flush()
+    spend_writer().flush()
     screen, context = Screen(as_json=as_json), search_context(tenant_id=tenant)
     start, whose = started(since, now=time.time()), context.tenant()
     ledger = made(context.using(), "usage", "sqlite")

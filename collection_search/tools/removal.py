@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from ..contracts.collection import Deleted
 from ..errors import StoreError
 from ..runtime.concurrency import offload, run_blocking
-from .spending.writer import clerk
+from .spending.writer import spend_writer
 
 if TYPE_CHECKING:
     from ..context import SearchContext
@@ -64,7 +64,7 @@ async def _stores(context: SearchContext) -> tuple[Storage, UsageStore]:
 
 
 def _delete_tenant(store: Storage, usage: UsageStore, tenant: str) -> Erased:
-    clerk().flush()  # a run that is over may have spending on its way
+    spend_writer().flush()  # a run that is over may have spending on its way
     answers, spending = usage.delete_tenant(tenant), usage.forget_tenant(tenant)
     deleted = store.collections.delete_tenant(tenant)
     return Erased(**deleted.model_dump(), answers=answers, spending=spending)

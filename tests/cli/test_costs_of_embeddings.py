@@ -8,7 +8,7 @@ import pytest
 
 from collection_search.context import process_settings
 from collection_search.testing import OpenAIServer
-from collection_search.tools.spending.writer import clerk
+from collection_search.tools.spending.writer import spend_writer
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -39,7 +39,7 @@ def test_a_collection_is_in_the_books(run: Invoke, command: Invoke) -> None:
     for step in steps:
         ended = command(*step)
         assert ended.code == 0, ended.err
-        clerk().flush()
+        spend_writer().flush()
         told = command("costs", "--by", "name", "--json").json["totals"]
         [total] = [one for one in told if one["kind"] == "embedding"]
         assert (total["group"], total["unpriced"]) == (NAME, 0)
@@ -55,7 +55,7 @@ def test_ingested_pages_are_in_their_runs_books(run: Invoke, command: Invoke) ->
     """`costs --run` tells them with the searches that found them."""
     ended = run("--auto-ingest", "--embeddings", NAME, "--top-k", "3", "--min-score", "0", "--json")
     assert ended.code == 0, ended.err
-    clerk().flush()
+    spend_writer().flush()
     [total] = command("costs", "--by", "run", "--json").json["totals"]
     by_name = command("costs", "--by", "name", "--json").json["totals"]
     [embedding] = [one for one in by_name if one["kind"] == "embedding"]

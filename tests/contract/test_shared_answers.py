@@ -21,7 +21,7 @@ from collection_search.testing.providers.brave import Brave
 from collection_search.testing.providers.google import ENGINE_ID
 from collection_search.testing.providers.wire import KEY
 from collection_search.tools.search.cache import SearchCache
-from collection_search.tools.spending.writer import clerk
+from collection_search.tools.spending.writer import spend_writer
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -177,7 +177,7 @@ async def test_the_search_of_a_cancelled_run_is_in_the_books(tmp_path: Path) -> 
     while not store.run_total("local", "first").requests:
         assert asyncio.get_running_loop().time() < give_up, "nobody booked it"
         await asyncio.sleep(0.01)
-        await clerk().settled()
+        await spend_writer().wait_until_done()
     assert float(store.run_total("local", "first").cost_usd) == 0.008
     assert store.run_total("local", "second").requests == 0
     assert adapter.asked == 1

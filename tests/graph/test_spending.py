@@ -17,7 +17,7 @@ from collection_search.cassette import Cassette
 from collection_search.errors import ConfigError, ModelError, StoreError
 from collection_search.runtime.concurrency import run_blocking
 from collection_search.testing import ScriptedAdapter, ScriptedQueryModel
-from collection_search.tools.spending.writer import clerk
+from collection_search.tools.spending.writer import spend_writer
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -70,7 +70,7 @@ def world(tmp_path: Path) -> Iterator[PaidWorld]:
 
 async def settled() -> None:
     """Wait for the books of the loop that runs synchronous questions."""
-    await clerk().settled()
+    await spend_writer().wait_until_done()
 
 
 def booked(world: PaidWorld) -> list[tuple[str, str, int, str | None]]:

@@ -19,7 +19,7 @@ from collection_search.testing.clock import FakeClock
 from collection_search.testing.stores.suite import chunks, document
 from collection_search.tools.removal import Erased, adelete_tenant, delete_tenant, purge
 from collection_search.tools.spending.account import Account
-from collection_search.tools.spending.writer import clerk
+from collection_search.tools.spending.writer import spend_writer
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -91,7 +91,7 @@ async def test_spending_on_its_way_is_deleted(context: SearchContext, tmp_path: 
     await account.close(is_last=False)  # waits long enough
     erased = await adelete_tenant(context)
     assert erased.spending == 2
-    await clerk().settled()
+    await spend_writer().wait_until_done()
     assert rows_of(tmp_path, "acme")["spend"] == 0
 
 

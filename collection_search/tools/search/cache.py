@@ -14,7 +14,7 @@ from weakref import WeakValueDictionary
 from ...cassette.codec import read_search_answer, search_answer
 from ...errors import InputError, InvalidUrlError
 from ...text.urls import normalize_url
-from ..spending.writer import guarded, kept
+from ..spending.writer import cached_answers, guarded
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -54,7 +54,7 @@ class SearchCache:
         def read(found: Mapping[str, bytes]) -> dict[str, SearchAdapterResponse | None]:
             return {key: _read(found.get(key)) for key in keys}
 
-        known = await kept(
+        known = await cached_answers(
             self.store, self.tenant_id, KIND, keys, max_age_s=self.max_age_s, read=read
         )
         self._known.update(known or dict.fromkeys(keys))

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 from ...contracts.prices import RunBudget, search_cost, total_cost
 from ...errors import CollectionSearchError
 from ...ports.usage import SpendEntry
-from .writer import Page, clerk, guarded, kept
+from .writer import SpendBatch, cached_answers, guarded, spend_writer
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -118,7 +118,7 @@ class Account:
         if not max_age_s or not keys or (store := await self._context.usage()) is None:
             return {}
         tenant = self._context.tenant()
-        return await kept(store, tenant, kind, keys, max_age_s=max_age_s, read=made) or {}
+        return await cached_answers(store, tenant, kind, keys, max_age_s=max_age_s, read=made) or {}
 
     def keep(self, kind: str, tell: Callable[[], Mapping[str, Any]]) -> None:
         """Remember answers for the next run; `tell` returns them by key, as JSON has them.
@@ -143,7 +143,7 @@ class Account:
     async def close(self, *, is_last: bool = True) -> None:
         """Hand over what is to be written down: with the `is_last` part of a run it is at once.
 
-        Nobody waits for that; see `Clerk.settled`. Answers can be found from now on.
+        Nobody waits for that; see `SpendWriter.wait_until_done`. Answers can be found from now on.
         """
         self._is_closed = True
         self._book()
@@ -154,9 +154,9 @@ class Account:
                     payloads = self._answers.pop(kind)
                     put = partial(store.put_many, self._context.tenant(), kind, payloads)
                     guarded(put, _NOT_KEPT)
-                clerk().take(self._page(store))
+                spend_writer().add(self._batch(store))
         if is_last:
-            clerk().write()
+            spend_writer().write_soon()
 
     def _book(self) -> None:
         """Make one entry of all searches of a provider whose cost is known, and one of others."""
@@ -173,10 +173,10 @@ class Account:
             _closing.add(task := asyncio.ensure_future(self.close()))
             task.add_done_callback(_closing.discard)
 
-    def _page(self, store: UsageStore) -> Page:
+    def _batch(self, store: UsageStore) -> SpendBatch:
         entries, self._entries = self._entries, []
         settings = self._context.using()
-        return Page(
+        return SpendBatch(
             store,
             entries,
             spend_days=settings.spend_days,

@@ -1,6 +1,6 @@
-"""Where accounts are written down: off the event loop, and those that come together in one go.
+"""Spending is written by a thread: off the event loop, several accounts in one transaction.
 
-A run does not wait for its books: they are written when it ends, its answers a moment later.
+A run does not wait for it: entries are written when the run ends, its answers a moment later.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ _pruned: WeakKeyDictionary[UsageStore, float] = WeakKeyDictionary()
 
 
 @dataclass(frozen=True, slots=True)
-class Page:
+class SpendBatch:
     """What one account has to write down."""
 
     store: UsageStore
@@ -55,15 +55,15 @@ class Page:
     answer_cache_s: float
 
 
-class Clerk:
-    """Writes the pages of a process in order, those that gather meanwhile in one go.
+class SpendWriter:
+    """Writes the spending of a process in order, what gathers meanwhile in one transaction.
 
     Its thread has them from the beginning: they outlive their event loop, and a process that ends
     in good order ends after them.
     """
 
     def __init__(self) -> None:
-        self._pages: deque[Page] = deque()
+        self._batches: deque[SpendBatch] = deque()
         self._taking = threading.Lock()
         self._is_called = False
         self._written: Future[None] | None = None
@@ -75,70 +75,72 @@ class Clerk:
     def look_up(self, call: Callable[[], T]) -> asyncio.Future[T]:
         """Return what the blocking call will return; context variables reach it.
 
-        A thread of the clerk's takes it on in a third of the time that `offload` needs.
+        A thread of this writer starts it in a third of the time that `offload` needs.
         """
         work = partial(copy_context().run, call)
         return asyncio.get_running_loop().run_in_executor(self._readers, work)
 
-    def take(self, page: Page) -> None:
-        """Take a page; it is written with the next, or after `SOON_S` seconds."""
+    def add(self, batch: SpendBatch) -> None:
+        """Take a batch; it is written with the next, or after `SOON_S` seconds."""
         with self._taking:
-            self._pages.append(page)
+            self._batches.append(batch)
             if self._is_called:
                 return
             self._is_called = True
             try:
                 self._written = self._writer.submit(self._write)
             except RuntimeError:  # the interpreter is about to end
-                self.hurry()
+                self.write_now()
                 self._write()
 
-    def write(self) -> None:
+    def write_soon(self) -> None:
         """Have all that was taken written in a moment."""
-        if self._pages:
+        if self._batches:
             self._is_over.set()
 
-    def hurry(self) -> None:
+    def write_now(self) -> None:
         """Have it written now: somebody waits for it."""
-        if self._pages:
+        if self._batches:
             self._is_awaited.set()
             self._is_over.set()
 
     def flush(self) -> None:
         """Return when all that was taken before is written, or has been warned of. Blocks."""
-        self.hurry()
+        self.write_now()
         with self._taking:
             written = self._written
         if written is not None:
             wait([written])
 
-    async def settled(self) -> None:
+    async def wait_until_done(self) -> None:
         """Wait until all that was taken before is written, but not for ever."""
-        self.hurry()
+        self.write_now()
         if self._written is not None and not self._written.done():
             await asyncio.wait({asyncio.wrap_future(self._written)}, timeout=PATIENCE_S)
 
     def _write(self) -> None:
-        if self._pages and self._is_over.wait(SOON_S):  # else another call has written them
+        if self._batches and self._is_over.wait(SOON_S):  # else another call has written them
             self._is_awaited.wait(LINGER_S)
         self._is_over.clear()
         self._is_awaited.clear()
         self._is_called = False  # what is taken from now on may come too late
-        by_store: defaultdict[UsageStore, list[Page]] = defaultdict(list)
+        by_store: defaultdict[UsageStore, list[SpendBatch]] = defaultdict(list)
         with suppress(IndexError):  # until there are no more
             while True:
-                page = self._pages.popleft()
-                by_store[page.store].append(page)
-        for store, its_pages in by_store.items():
-            guarded(partial(_write_to, store, its_pages), "What was spent cannot be written down.")
+                batch = self._batches.popleft()
+                by_store[batch.store].append(batch)
+        for store, its_batches in by_store.items():
+            guarded(
+                partial(_write_to, store, its_batches), "What was spent cannot be written down."
+            )
 
 
-def clerk() -> Clerk:
-    """Return the process's clerk."""
-    return _clerk
+def spend_writer() -> SpendWriter:
+    """Return the process's writer."""
+    return _spend_writer
 
 
-async def kept(
+async def cached_answers(
     store: AnswerCache,
     tenant_id: str,
     kind: str,
@@ -154,7 +156,7 @@ async def kept(
     if guarded(lambda: store.lacks(tenant_id, kind, keys), _NOT_READ):
         return None
     get = partial(store.get_many, tenant_id, kind, keys, max_age_s=max_age_s)
-    known = clerk().look_up(partial(guarded, lambda: read(get()), _NOT_READ))
+    known = spend_writer().look_up(partial(guarded, lambda: read(get()), _NOT_READ))
     try:
         async with asyncio.timeout(PATIENCE_S):
             return await known
@@ -162,9 +164,9 @@ async def kept(
         return None
 
 
-def _write_to(store: UsageStore, pages: Sequence[Page]) -> None:
-    store.add(entry for page in pages for entry in page.entries)
-    now, last = time.monotonic(), pages[-1]
+def _write_to(store: UsageStore, batches: Sequence[SpendBatch]) -> None:
+    store.add(entry for batch in batches for entry in batch.entries)
+    now, last = time.monotonic(), batches[-1]
     if now >= _pruned.get(store, now):
         _pruned[store] = now + PRUNE_EVERY_S
         store.forget(last.spend_days * _DAY_S)
@@ -181,12 +183,12 @@ def guarded(work: Callable[[], T], failure: str) -> T | None:
         return None
 
 
-_clerk = Clerk()
+_spend_writer = SpendWriter()
 
 
 def _begin_anew() -> None:
-    global _clerk  # noqa: PLW0603 - a forked child has none of the threads
-    _clerk = Clerk()
+    global _spend_writer  # noqa: PLW0603 - a forked child has none of the threads
+    _spend_writer = SpendWriter()
 
 
 if hasattr(os, "register_at_fork"):

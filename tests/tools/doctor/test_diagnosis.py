@@ -21,7 +21,7 @@ from collection_search.testing.openai_server import Failure, Raw
 from collection_search.testing.provider_server import DIALECTS
 from collection_search.testing.providers.wire import KEY, Reply
 from collection_search.tools.doctor.diagnosis import Diagnosis, diagnose
-from collection_search.tools.spending.writer import clerk
+from collection_search.tools.spending.writer import spend_writer
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -142,7 +142,7 @@ async def test_spending_is_written_down_and_keeps_to_the_ceiling(tmp_path: Path)
         await diagnose(context, provider="brave", spend=True, limit_s=LIMIT_S)
         usage = await context.usage()
         assert usage is not None
-        await clerk().settled()
+        await spend_writer().wait_until_done()
         [total] = usage.totals(context.tenant(), by="name")
         assert (total.group, total.requests, float(total.cost_usd)) == ("brave", 1, 0.005)
         made = len(server.requests)

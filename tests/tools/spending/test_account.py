@@ -58,7 +58,7 @@ def with_paid(its: Account, *paid: tuple[str, int, float | None]) -> Account:
 async def ended(its: Account) -> None:
     """Close the account and wait for its books."""
     await its.close()
-    await books.clerk().settled()
+    await books.spend_writer().wait_until_done()
 
 
 async def test_searches_cost_what_was_paid_and_not_known(
@@ -114,7 +114,7 @@ async def test_what_is_paid_after_the_end_is_booked_all_the_same(
     while usage.run_total("local", "run").requests < 3:
         assert asyncio.get_running_loop().time() < give_up
         await asyncio.sleep(0.01)
-        await books.clerk().settled()
+        await books.spend_writer().wait_until_done()
     assert float(usage.run_total("local", "run").cost_usd) == 0.024
     assert usage.get("local", "search", "late", max_age_s=60) == b"1"
 

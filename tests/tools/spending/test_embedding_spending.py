@@ -23,7 +23,7 @@ from collection_search.tools.ingest import IngestionEngine, LedgerTrigger, wait
 from collection_search.tools.langchain.vector_store import CollectionVectorStore
 from collection_search.tools.reembed import reembed
 from collection_search.tools.retrieve import retrieve
-from collection_search.tools.spending.writer import clerk
+from collection_search.tools.spending.writer import spend_writer
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -52,7 +52,7 @@ class Books(SQLiteUsage):
 
     def told(self) -> list[tuple[str, str, str, str, int, Any]]:
         """Return what each entry says, once all are written."""
-        clerk().flush()
+        spend_writer().flush()
         return [
             (one.tenant_id, one.run_id, one.kind, one.name, one.input_tokens, one.cost_usd)
             for one in self.entries
@@ -189,7 +189,7 @@ def test_an_engine_of_its_own_has_the_books_of_the_settings(
     store.collections.bind_embedder(SCOPE, NAME)
     store.ledger.enqueue(pages(store, {"run_id": "run-1"}, "Green tea."))
     assert IngestionEngine(store, Settings(home=tmp_path), embedder=embedder).drain(timeout_s=60)
-    clerk().flush()
+    spend_writer().flush()
     total = SQLiteUsage(tmp_path / "usage.db").run_total("acme", "run-1")
     assert (total.requests, total.input_tokens) == (1, 2)
 
@@ -250,7 +250,7 @@ def test_books_that_fail_do_not_fail_the_work(
     assert ask(ours)
     ours.embeddings = ScriptedEmbedder(fingerprint="openai:text-embedding-3-large")
     assert reembed("docs", tenant="acme", context=ours).chunks == 1
-    clerk().flush()
+    spend_writer().flush()
     assert "the disk is full" in caplog.text
 
 
@@ -266,7 +266,7 @@ def test_what_is_replayed_is_in_no_books(
             ours.embeddings = None
         store.collections.delete_collection(SCOPE)
         ingest(ours, pages(store, {"run_id": "run-1"}, "Green tea."))
-        clerk().flush()
+        spend_writer().flush()
         assert SQLiteUsage(usage).run_total("acme", "run-1").requests == 1
 
 

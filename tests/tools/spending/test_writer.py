@@ -1,4 +1,4 @@
-"""The clerk who writes down what runs spent: in order, together, and never in their way."""
+"""What runs spent is written in order, together, and never in their way."""
 
 from __future__ import annotations
 
@@ -14,7 +14,12 @@ import pytest
 
 from collection_search.adapters.stores.sqlite.usage import SQLiteUsage
 from collection_search.ports.usage import SpendEntry
-from collection_search.tools.spending.writer import Clerk, Page, clerk, kept
+from collection_search.tools.spending.writer import (
+    SpendBatch,
+    SpendWriter,
+    cached_answers,
+    spend_writer,
+)
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -37,21 +42,21 @@ class Slow(SQLiteUsage):
         super().add(known)
 
 
-def page(store: SQLiteUsage, run_id: str) -> Page:
+def batch(store: SQLiteUsage, run_id: str) -> SpendBatch:
     entries = [SpendEntry("local", run_id, 0, "chat", "m", cost_usd=0.1)]
-    return Page(store, entries, spend_days=36_000, answer_cache_s=0)
+    return SpendBatch(store, entries, spend_days=36_000, answer_cache_s=0)
 
 
 async def test_what_comes_during_a_write_is_written_together(tmp_path: Path) -> None:
     """A crowd of runs takes two transactions, in the order in which they came."""
-    store, its = Slow(tmp_path / "usage.db"), Clerk()
-    its.take(page(store, "0"))
-    first = asyncio.ensure_future(its.settled())
+    store, its = Slow(tmp_path / "usage.db"), SpendWriter()
+    its.add(batch(store, "0"))
+    first = asyncio.ensure_future(its.wait_until_done())
     await asyncio.to_thread(store.started.wait, 60)
     for number in range(1, 20):
-        its.take(page(store, str(number)))
+        its.add(batch(store, str(number)))
     store.go.set()
-    await its.settled()
+    await its.wait_until_done()
     await first
     assert store.batches == [["0"], [str(number) for number in range(1, 20)]]
     assert len(store.totals("local", by="run")) == 20
@@ -59,41 +64,41 @@ async def test_what_comes_during_a_write_is_written_together(tmp_path: Path) -> 
 
 async def test_waiting_is_for_what_came_before(tmp_path: Path) -> None:
     """Not for what others go on bringing."""
-    store, its = Slow(tmp_path / "usage.db"), Clerk()
+    store, its = Slow(tmp_path / "usage.db"), SpendWriter()
     store.go.set()
-    its.take(page(store, "mine"))
-    waiting = asyncio.ensure_future(its.settled())
+    its.add(batch(store, "mine"))
+    waiting = asyncio.ensure_future(its.wait_until_done())
     while not waiting.done():
-        its.take(page(store, "others"))
+        its.add(batch(store, "others"))
         await asyncio.sleep(0)
     assert store.run_total("local", "mine").requests == 1
-    await its.settled()
+    await its.wait_until_done()
 
 
-async def test_a_page_is_written_soon_if_nobody_waits(tmp_path: Path) -> None:
+async def test_a_batch_is_written_soon_if_nobody_waits(tmp_path: Path) -> None:
     """A run that goes on for long need not end well for its books."""
-    store, its = Slow(tmp_path / "usage.db"), Clerk()
+    store, its = Slow(tmp_path / "usage.db"), SpendWriter()
     store.go.set()
     for run_id in ("a", "b"):
-        its.take(page(store, run_id))
+        its.add(batch(store, run_id))
     assert await asyncio.to_thread(store.started.wait, 60)
-    await its.settled()
+    await its.wait_until_done()
     assert store.batches == [["a", "b"]]
 
 
 async def test_a_store_that_fails_spoils_no_other(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """Tenants with books of their own share the clerk."""
+    """Tenants with books of their own share the writer."""
 
     class Full(SQLiteUsage):
         def add(self, entries: Any) -> None:
             raise OSError("no space left")
 
-    good, its = SQLiteUsage(tmp_path / "usage.db"), Clerk()
-    its.take(page(Full(tmp_path / "full.db"), "a"))
-    its.take(page(good, "b"))
-    await its.settled()
+    good, its = SQLiteUsage(tmp_path / "usage.db"), SpendWriter()
+    its.add(batch(Full(tmp_path / "full.db"), "a"))
+    its.add(batch(good, "b"))
+    await its.wait_until_done()
     assert good.run_total("local", "b").requests == 1
     assert "no space left" in caplog.text
 
@@ -103,9 +108,9 @@ async def test_what_is_being_written_outlives_its_loop(tmp_path: Path) -> None:
     store = Slow(tmp_path / "usage.db")
 
     async def leaves() -> None:
-        its = Clerk()
-        its.take(page(store, "a"))
-        waiting = asyncio.ensure_future(its.settled())
+        its = SpendWriter()
+        its.add(batch(store, "a"))
+        waiting = asyncio.ensure_future(its.wait_until_done())
         await asyncio.to_thread(store.started.wait, 60)
         waiting.cancel()
 
@@ -118,30 +123,30 @@ async def test_what_is_being_written_outlives_its_loop(tmp_path: Path) -> None:
         await asyncio.sleep(0.01)
 
 
-def test_a_page_that_nobody_asks_for_outlives_its_loop(tmp_path: Path) -> None:
+def test_a_batch_that_nobody_asks_for_outlives_its_loop(tmp_path: Path) -> None:
     """Its run was left after the first stage."""
-    store, its = SQLiteUsage(tmp_path / "usage.db"), Clerk()
+    store, its = SQLiteUsage(tmp_path / "usage.db"), SpendWriter()
 
     async def leaves() -> None:
-        its.take(page(store, "a"))
+        its.add(batch(store, "a"))
 
     asyncio.run(leaves())
     its.flush()
     assert store.run_total("local", "a").requests == 1
 
 
-def test_a_page_that_nobody_asks_for_outlives_its_process(tmp_path: Path) -> None:
+def test_a_batch_that_nobody_asks_for_outlives_its_process(tmp_path: Path) -> None:
     """A program that leaves its run ends after it is written down."""
     script = f"""
 import asyncio
 from pathlib import Path
 from collection_search.adapters.stores.sqlite.usage import SQLiteUsage
-from collection_search.tools.spending.writer import Page, clerk
+from collection_search.tools.spending.writer import SpendBatch, spend_writer
 from collection_search.ports.usage import SpendEntry
 store = SQLiteUsage(Path({str(tmp_path / "usage.db")!r}))
 entries = [SpendEntry("local", "a", 0, "chat", "m")]
 async def leaves():
-    clerk().take(Page(store, entries, spend_days=36_000, answer_cache_s=0))
+    spend_writer().add(SpendBatch(store, entries, spend_days=36_000, answer_cache_s=0))
 asyncio.run(leaves())
 """
     subprocess.run([sys.executable, "-c", script], check=True, timeout=120)
@@ -150,16 +155,16 @@ asyncio.run(leaves())
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork")
 @pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning")  # its threads are our own
-def test_a_forked_child_has_a_clerk_of_its_own(tmp_path: Path) -> None:
+def test_a_forked_child_has_a_writer_of_its_own(tmp_path: Path) -> None:
     """Whose thread is there."""
-    store, before = SQLiteUsage(tmp_path / "usage.db"), clerk()
-    before.take(page(store, "parent"))
+    store, before = SQLiteUsage(tmp_path / "usage.db"), spend_writer()
+    before.add(batch(store, "parent"))
     child = os.fork()
     if child == 0:
-        if clerk() is before:
+        if spend_writer() is before:
             os._exit(8)
-        clerk().take(page(store, "child"))
-        clerk().flush()
+        spend_writer().add(batch(store, "child"))
+        spend_writer().flush()
         os._exit(7)
     assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 7
     before.flush()
@@ -177,7 +182,7 @@ async def test_looking_up_gives_up_on_errors(
 
     store = SQLiteUsage(tmp_path / "usage.db")
     store.put("local", "plan", "a", b"1")
-    find = partial(kept, store, "local", "plan", ["a"], max_age_s=60, read=dict)
+    find = partial(cached_answers, store, "local", "plan", ["a"], max_age_s=60, read=dict)
     assert await find() == {"a": b"1"}
     setattr(store, broken, fail)
     assert await find() == (None if broken == "get_many" else {"a": b"1"})
