@@ -6,17 +6,14 @@ the settings.
 
 from __future__ import annotations
 
-import functools
 import logging
-import uuid
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
-from pydantic import BaseModel, ConfigDict, Field, InstanceOf, field_validator
+from pydantic import Field, InstanceOf, field_validator
 from pydantic.json_schema import SkipJsonSchema
 
 from .cassette import Cassette
-from .contracts.search import BusinessContext, Identifier, Name, ScopeContext, ToolContext
 from .errors import ConfigError, StoreError
 from .ports import (
     BaseSearchAdapter,
@@ -26,25 +23,25 @@ from .ports import (
     QueryModel,
     SpanSink,
     Storage,
-    TraceRef,
 )
 from .ports.search import provider_name
 from .ports.usage import UsageStore
 from .runtime.concurrency import offload
 from .runtime.spans import NULL_SINK, GuardedSink
-from .settings import Settings, registry
+from .settings import registry
+from .settings.identity import RunIdentity
+from .settings.process import process_settings
+from .settings.remote_caller import restrict_remote_caller
 from .settings.resolve import (
     access_of,
     adapter_of,
     auto_provider,
     is_configured,
-    made,
     provider_guard,
     traced,
 )
 
 if TYPE_CHECKING:
-    from .contracts.state import RunIds
     from .resilience import ProviderGuard
 
 _LOGGER = logging.getLogger(__name__)
@@ -59,22 +56,8 @@ class SearchProvider(NamedTuple):
     reason: str
 
 
-class SearchContext(BaseModel):
+class SearchContext(RunIdentity):
     """Who asks, and with which provider, model, embedder, store and tracing."""
-
-    model_config = ConfigDict(extra="forbid", hide_input_in_errors=True)
-
-    tenant_id: SkipJsonSchema[Name | None] = None
-    """Whose collections; on a server always the authenticated user, whatever a caller says."""
-    case_id: Identifier | None = Field(default=None, description="Your own case or ticket number.")
-    workflow_id: Identifier = Field(
-        default="collection_search", description="Name of the workflow that asks."
-    )
-    trace_id: Identifier | None = Field(
-        default=None, description="Seed of the trace; by default the run's id."
-    )
-    invocation_id: SkipJsonSchema[Identifier | None] = None
-    run_id: SkipJsonSchema[Identifier | None] = None
 
     provider: str | SkipJsonSchema[Any] | None = Field(
         default=None, description="Search provider; auto takes the first usable one."
@@ -105,7 +88,6 @@ class SearchContext(BaseModel):
     usage_store: SkipJsonSchema[InstanceOf[UsageStore] | None] = None
     """Remembered answers, quotas and spending; by default an SQLite file beside the collections."""
     spans: SkipJsonSchema[InstanceOf[SpanSink] | None] = None
-    settings: SkipJsonSchema[InstanceOf[Settings] | None] = None
     asks_anew: SkipJsonSchema[bool] = False
     """Whether answers that were paid for before are asked for once more."""
     cassette: SkipJsonSchema[InstanceOf[Cassette] | None] = None
@@ -123,44 +105,13 @@ class SearchContext(BaseModel):
         """Return this run's context: ours, one that a host's context carries, or the default.
 
         A host carries it as attribute or key `collection_search`. On a server what a remote
-        caller may choose is narrowed, see `_narrowed`.
+        caller may choose is restricted: see `settings.remote_caller`.
         """
-        given = _ours(cls, getattr(runtime, "context", None))
+        given = cls.found_in(getattr(runtime, "context", None))
         server = getattr(runtime, "server_info", None)
-        return given if server is None else _narrowed(given, server)
-
-    def using(self) -> Settings:
-        """Return the settings of this run. Raises ConfigError naming the wrong setting."""
-        return self.settings or process_settings()
-
-    def ids(self, run_id: str | None = None) -> RunIds:
-        """Return the ids of a new run; `run_id` is the host's own where it has one."""
-        run = self.run_id or run_id or f"run-{uuid.uuid4().hex}"
-        return {
-            "run_id": run,
-            "trace_id": self.trace_id or run,
-            "invocation_id": self.invocation_id or str(uuid.uuid4()),
-        }
-
-    def tool_context(self, ids: RunIds) -> ToolContext:
-        """Return the context of a tool call within the run."""
-        return ToolContext(
-            scope=ScopeContext(tenant_id=self.tenant(), **ids),
-            business=BusinessContext(workflow_id=self.workflow_id, case_id=self.case_id),
-        )
-
-    def trace(self, ids: RunIds) -> TraceRef:
-        """Return the trace that the run's observations belong to."""
-        return TraceRef(
-            trace_id=ids["trace_id"],
-            trace_name=self.workflow_id,
-            session_id=self.case_id,
-            tenant_id=self.tenant(),
-        )
-
-    def tenant(self) -> str:
-        """Return whose collections this run reads and writes."""
-        return self.tenant_id or self.using().tenant
+        if server is None:
+            return given
+        return given.model_copy(update=restrict_remote_caller(given, server, process_settings()))
 
     async def search_provider(self) -> SearchProvider:
         """Return the search adapter with the reason for the choice. Raises ConfigError."""
@@ -343,62 +294,3 @@ class SearchContext(BaseModel):
             return NULL_SINK
         sink: SpanSink = await adapter_of(settings, "tracing", "langfuse")
         return sink
-
-
-@functools.lru_cache(maxsize=1)
-def process_settings() -> Settings:
-    """Return the settings of this process, read once."""
-    return Settings.load()
-
-
-def default_sink() -> SpanSink:
-    """Return where a tool outside any graph sends its observations."""
-    settings = process_settings()
-    if not traced(settings):
-        return NULL_SINK
-    sink: SpanSink = made(settings, "tracing", "langfuse")
-    return sink
-
-
-def _ours(cls: type[SearchContext], given: Any) -> SearchContext:
-    for candidate in (given, getattr(given, "collection_search", None)):
-        if isinstance(candidate, cls):
-            return candidate
-    inner = given.get("collection_search") if isinstance(given, Mapping) else None
-    if isinstance(inner, Mapping):
-        return cls.model_validate(inner)
-    return inner if isinstance(inner, cls) else cls()
-
-
-def _narrowed(given: SearchContext, server: Any) -> SearchContext:
-    """Keep a remote caller within what the operator configured.
-
-    The tenant is the authenticated user; provider and model are those of the settings, and the
-    ceiling of the cost can only be lowered.
-    """
-    settings = process_settings()
-    named = {*settings.providers, *settings.stored_keys}
-    providers = {name for name in named if is_configured(settings, name)}
-    known = {settings.provider, settings.default_provider, "auto", "offline"}
-    for field, allowed in (
-        ("provider", known | providers),
-        ("model", {settings.model}),
-        ("embeddings", {settings.embeddings, "lexical"}),
-    ):
-        asked = getattr(given, field)
-        if isinstance(asked, str) and asked not in allowed:
-            raise ConfigError(f"{field} {asked!r} is not configured on this server.")
-    user = getattr(server, "user", None)
-    tenant = settings.tenant if user is None else getattr(user, "identity", None)
-    if not tenant:
-        raise ConfigError("The authenticated user has no identity, so there is no tenant.")
-    own, asked = settings.max_cost_usd, given.max_cost_usd
-    limit = own if asked is None else asked if own is None else min(asked, own)
-    return given.model_copy(
-        update={
-            "tenant_id": tenant,
-            "run_id": None,
-            "invocation_id": None,
-            "max_cost_usd": limit,
-        }
-    )

@@ -36,7 +36,7 @@ def clean_surroundings(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Itera
         if name.startswith(OURS) or name.upper().endswith(SUFFIXES):
             monkeypatch.delenv(name)
     monkeypatch.setenv("COLLECTION_SEARCH_HOME", str(tmp_path / "home"))
-    from collection_search.context import process_settings
+    from collection_search.settings.process import process_settings
 
     process_settings.cache_clear()
     yield

@@ -303,7 +303,7 @@ class WebSearchWorker:
 
 
 def _default_sink() -> SpanSink:
-    from ..context import default_sink
+    from ..settings.process import default_sink
 
     return default_sink()
 

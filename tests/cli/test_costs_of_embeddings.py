@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from collection_search.context import process_settings
+from collection_search.settings.process import process_settings
 from collection_search.testing import OpenAIServer
 from collection_search.tools.spending.writer import spend_writer
 

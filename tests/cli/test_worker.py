@@ -5,7 +5,7 @@ from __future__ import annotations
 import sqlite3
 from typing import TYPE_CHECKING
 
-from collection_search.context import process_settings
+from collection_search.settings.process import process_settings
 
 if TYPE_CHECKING:
     import pytest

@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from collection_search import SearchContext
-from collection_search.context import process_settings
 from collection_search.errors import ConfigError, MissingExtraError, WebSearchError
 from collection_search.settings import Settings
+from collection_search.settings.process import process_settings
 from collection_search.settings.resolve import adapter_of, auto_provider, made
 from collection_search.testing import ProviderServer
 from collection_search.testing.providers.wire import KEY

@@ -129,10 +129,8 @@ class SpendWriter:
             while True:
                 batch = self._batches.popleft()
                 by_store[batch.store].append(batch)
-        for store, its_batches in by_store.items():
-            guarded(
-                partial(_write_to, store, its_batches), "What was spent cannot be written down."
-            )
+        for store, together in by_store.items():
+            guarded(partial(_write_to, store, together), "What was spent cannot be written down.")
 
 
 def spend_writer() -> SpendWriter:

@@ -1,0 +1,81 @@
+"""Who asks: tenant, case and workflow, and the ids of the run."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, Self
+
+from pydantic import BaseModel, ConfigDict, Field, InstanceOf
+from pydantic.json_schema import SkipJsonSchema
+
+from ..contracts.search import BusinessContext, Identifier, Name, ScopeContext, ToolContext
+from ..ports import TraceRef
+from . import Settings
+from .process import process_settings
+
+if TYPE_CHECKING:
+    from ..contracts.state import RunIds
+
+
+class RunIdentity(BaseModel):
+    """Who asks; what is not given comes from the settings, or is made for the run."""
+
+    model_config = ConfigDict(extra="forbid", hide_input_in_errors=True)
+
+    tenant_id: SkipJsonSchema[Name | None] = None
+    """Whose collections; on a server always the authenticated user, whatever a caller says."""
+    case_id: Identifier | None = Field(default=None, description="Your own case or ticket number.")
+    workflow_id: Identifier = Field(
+        default="collection_search", description="Name of the workflow that asks."
+    )
+    trace_id: Identifier | None = Field(
+        default=None, description="Seed of the trace; by default the run's id."
+    )
+    invocation_id: SkipJsonSchema[Identifier | None] = None
+    run_id: SkipJsonSchema[Identifier | None] = None
+    settings: SkipJsonSchema[InstanceOf[Settings] | None] = None
+
+    @classmethod
+    def found_in(cls, given: Any) -> Self:
+        """Return the context that `given` is or carries as `collection_search`; else a new one."""
+        for candidate in (given, getattr(given, "collection_search", None)):
+            if isinstance(candidate, cls):
+                return candidate
+        inner = given.get("collection_search") if isinstance(given, Mapping) else None
+        if isinstance(inner, Mapping):
+            return cls.model_validate(inner)
+        return inner if isinstance(inner, cls) else cls()
+
+    def using(self) -> Settings:
+        """Return the settings of this run. Raises ConfigError naming the wrong setting."""
+        return self.settings or process_settings()
+
+    def ids(self, run_id: str | None = None) -> RunIds:
+        """Return the ids of a new run; `run_id` is the host's own where it has one."""
+        run = self.run_id or run_id or f"run-{uuid.uuid4().hex}"
+        return {
+            "run_id": run,
+            "trace_id": self.trace_id or run,
+            "invocation_id": self.invocation_id or str(uuid.uuid4()),
+        }
+
+    def tool_context(self, ids: RunIds) -> ToolContext:
+        """Return the context of a tool call within the run."""
+        return ToolContext(
+            scope=ScopeContext(tenant_id=self.tenant(), **ids),
+            business=BusinessContext(workflow_id=self.workflow_id, case_id=self.case_id),
+        )
+
+    def trace(self, ids: RunIds) -> TraceRef:
+        """Return the trace that the run's observations belong to."""
+        return TraceRef(
+            trace_id=ids["trace_id"],
+            trace_name=self.workflow_id,
+            session_id=self.case_id,
+            tenant_id=self.tenant(),
+        )
+
+    def tenant(self) -> str:
+        """Return whose collections this run reads and writes."""
+        return self.tenant_id or self.using().tenant

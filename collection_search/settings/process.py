@@ -1,0 +1,28 @@
+"""What the whole process has by default: its settings, and where tools send observations."""
+
+from __future__ import annotations
+
+import functools
+from typing import TYPE_CHECKING
+
+from ..runtime.spans import NULL_SINK
+from . import Settings
+from .resolve import made, traced
+
+if TYPE_CHECKING:
+    from ..ports import SpanSink
+
+
+@functools.lru_cache(maxsize=1)
+def process_settings() -> Settings:
+    """Return the settings of this process, read once."""
+    return Settings.load()
+
+
+def default_sink() -> SpanSink:
+    """Return where a tool outside any graph sends its observations."""
+    settings = process_settings()
+    if not traced(settings):
+        return NULL_SINK
+    sink: SpanSink = made(settings, "tracing", "langfuse")
+    return sink

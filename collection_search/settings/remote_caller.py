@@ -1,0 +1,51 @@
+"""What a remote caller may choose on a server: what its operator configured, and no more."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Protocol
+
+from ..errors import ConfigError
+from .resolve import is_configured
+
+if TYPE_CHECKING:
+    from . import Settings
+
+
+class RemoteChoice(Protocol):
+    """What a remote caller asks for: the part of a context that is judged here."""
+
+    provider: Any
+    model: Any
+    embeddings: Any
+    max_cost_usd: float | None
+
+
+def restrict_remote_caller(asked: RemoteChoice, server: Any, settings: Settings) -> dict[str, Any]:
+    """Return the fields of a context that replace what a remote caller gave.
+
+    The tenant is the authenticated user of the host's `server`, and the ceiling of the cost can
+    only be lowered. Raises ConfigError for a provider or model that is not in the settings, and
+    for a user without an identity; a retry does not help.
+    """
+    named = {*settings.providers, *settings.stored_keys}
+    providers = {name for name in named if is_configured(settings, name)}
+    known = {settings.provider, settings.default_provider, "auto", "offline"}
+    for field, allowed in (
+        ("provider", known | providers),
+        ("model", {settings.model}),
+        ("embeddings", {settings.embeddings, "lexical"}),
+    ):
+        name = getattr(asked, field)
+        if isinstance(name, str) and name not in allowed:
+            raise ConfigError(f"{field} {name!r} is not configured on this server.")
+    user = getattr(server, "user", None)
+    tenant = settings.tenant if user is None else getattr(user, "identity", None)
+    if not tenant:
+        raise ConfigError("The authenticated user has no identity, so there is no tenant.")
+    limits = [limit for limit in (settings.max_cost_usd, asked.max_cost_usd) if limit is not None]
+    return {
+        "tenant_id": tenant,
+        "run_id": None,
+        "invocation_id": None,
+        "max_cost_usd": min(limits, default=None),
+    }
