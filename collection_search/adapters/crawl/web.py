@@ -163,7 +163,7 @@ class WebPages(PageReader):
 
 
 def policy_of(settings: Settings) -> FetchPolicy:
-    """Return limits and manners as set. Raises ConfigError naming the wrong setting."""
+    """Return limits and delays as set. Raises ConfigError naming the wrong setting."""
     for entry in settings.fetch_allowed:
         host, _, port = entry.rpartition(":")
         if not host or not port.isdigit():

@@ -1,18 +1,20 @@
-"""Whose turn it is: few connections per host, time between requests, and less when it is too much.
+"""How fast each host is asked: few connections at once, and a delay between two requests.
 
-The time between two requests to a host grows by a factor when it says that it is asked too much,
-and shrinks in small steps while it answers.
+The delay doubles when the host says that it is asked too much (429, 503), and shrinks in small
+steps while it answers.
 """
 
 from __future__ import annotations
 
 import asyncio
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, Final
 
 from ....errors import FetchError
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
+
+    from .policy import FetchPolicy
 
 _BACK_OFF: Final = 2.0
 _FIRST_DELAY_S: Final = 0.1
@@ -24,36 +26,27 @@ _MAX_HOLD_S: Final = 3600.0
 _MANY_HOSTS: Final = 10_000
 
 
-class Manners(NamedTuple):
-    """How hosts are treated; times in seconds."""
+class HostThrottle:
+    """The requests to one host. Every `acquire` that returns is followed by one `release`."""
 
-    connections: int = 2
-    min_delay_s: float = 1.0
-    max_delay_s: float = 30.0
-    max_wait_s: float = 60.0
-
-
-class HostTurns:
-    """The turns of one host. Every `enter` that returns is followed by one `leave`."""
-
-    __slots__ = ("_active", "_asked_delay_s", "_clock", "_delay_s", "_gate", "_manners", "_name",
-                 "_next_at", "_sleep", "_slots", "_waiting")  # fmt: skip
+    __slots__ = ("_active", "_asked_delay_s", "_clock", "_delay_s", "_gate", "_name", "_next_at",
+                 "_policy", "_sleep", "_slots", "_waiting")  # fmt: skip
 
     def __init__(
         self,
         name: str,
-        manners: Manners,
+        policy: FetchPolicy,
         clock: Callable[[], float],
         sleep: Callable[[float], Awaitable[None]],
     ) -> None:
         self._name = name
-        self._manners = manners
+        self._policy = policy
         self._clock = clock
         self._sleep = sleep
-        self._slots = asyncio.Semaphore(manners.connections)
+        self._slots = asyncio.Semaphore(policy.per_host_connections)
         self._gate = asyncio.Lock()
         self._asked_delay_s = 0.0
-        self._delay_s = manners.min_delay_s
+        self._delay_s = policy.min_delay_s
         self._next_at = clock()
         self._waiting = 0
         self._active = 0
@@ -70,21 +63,21 @@ class HostTurns:
         in_use = self._waiting or self._active
         return is_due and not in_use and self._delay_s <= self._floor_s
 
-    async def enter(self) -> None:
-        """Wait for the turn. Raises FetchError (`host_busy`) when that would take too long."""
+    async def acquire(self) -> None:
+        """Wait for a free place. Raises FetchError (`host_busy`) where that takes too long."""
         now = self._clock()
-        is_free = self._active < self._manners.connections and not self._waiting
+        is_free = self._active < self._policy.per_host_connections and not self._waiting
         if is_free and now >= self._next_at and not self._gate.locked():
             await self._slots.acquire()  # does not wait
             self._active += 1
             self._next_at = now + self._delay_s
             return
         expected = max(0.0, self._next_at - now) + self._waiting * self._delay_s
-        if expected > self._manners.max_wait_s:
+        if expected > self._policy.max_wait_s:
             raise self._busy(expected)
         self._waiting += 1
         try:
-            async with asyncio.timeout(self._manners.max_wait_s):
+            async with asyncio.timeout(self._policy.max_wait_s):
                 await self._slots.acquire()
         except TimeoutError:
             raise self._busy(self._delay_s) from None
@@ -92,45 +85,45 @@ class HostTurns:
             self._waiting -= 1
         self._active += 1
         try:
-            await self._wait_in_line(now + self._manners.max_wait_s)
+            await self._wait_in_line(now + self._policy.max_wait_s)
         except BaseException:
-            self.leave()
+            self.release()
             raise
 
-    def leave(self) -> None:
+    def release(self) -> None:
         """Give the connection back."""
         self._active -= 1
         self._slots.release()
 
-    def answered(self) -> None:
-        """Note an answer that is no throttle: go a little faster."""
+    def speed_up(self) -> None:
+        """Shorten the delay a little, after an answer that is no throttle."""
         if self._delay_s <= self._floor_s:
             return
         full = max(self._floor_s, _NO_FLOOR_S)
         slower = 1 / (1 / self._delay_s + _GAIN / full)
         self._delay_s = slower if slower > full else self._floor_s
 
-    def throttled(self, retry_after_s: float | None = None) -> float:
-        """Note a throttle: go slower, hold back as long as the host says.
+    def slow_down(self, retry_after_s: float | None = None) -> float:
+        """Lengthen the delay after a throttle; return the seconds until the next request.
 
-        Returns the seconds until the next request.
+        They are those that the host asks for, else the new delay.
         """
         slower = max(self._delay_s * _BACK_OFF, _FIRST_DELAY_S)
-        self._delay_s = max(self._floor_s, min(slower, self._manners.max_delay_s))
+        self._delay_s = max(self._floor_s, min(slower, self._policy.max_delay_s))
         wait = self._delay_s if retry_after_s is None else retry_after_s
         self._next_at = max(self._next_at, self._clock() + min(wait, _MAX_HOLD_S))
         return wait
 
-    def ask_delay(self, seconds: float) -> None:
-        """Keep the site's own delay, up to the longest that is kept."""
+    def set_crawl_delay(self, seconds: float) -> None:
+        """Keep the delay that the site asks for in robots.txt, up to the longest that is kept."""
         if seconds != self._asked_delay_s:
             self._asked_delay_s = seconds
             self._delay_s = max(self._delay_s, self._floor_s)
 
     @property
     def _floor_s(self) -> float:
-        asked = min(self._asked_delay_s, self._manners.max_delay_s)
-        return max(self._manners.min_delay_s, asked)
+        asked = min(self._asked_delay_s, self._policy.max_delay_s)
+        return max(self._policy.min_delay_s, asked)
 
     async def _wait_in_line(self, until: float) -> None:
         async with self._gate:
@@ -148,28 +141,28 @@ class HostTurns:
         )
 
 
-class Turns:
-    """The hosts that were asked, each with its turns; of one event loop."""
+class HostThrottles:
+    """The throttles of all hosts that were asked; they belong to one event loop."""
 
     def __init__(
         self,
-        manners: Manners,
+        policy: FetchPolicy,
         clock: Callable[[], float],
         sleep: Callable[[float], Awaitable[None]],
     ) -> None:
-        self._manners = manners
+        self._policy = policy
         self._clock = clock
         self._sleep = sleep
-        self._hosts: dict[str, HostTurns] = {}
+        self._hosts: dict[str, HostThrottle] = {}
         self._tidy_at = _MANY_HOSTS
 
-    def of(self, host: str) -> HostTurns:
-        """Return the host's turns."""
-        turns = self._hosts.get(host)
-        if turns is None:
+    def of(self, host: str) -> HostThrottle:
+        """Return the throttle of a host."""
+        throttle = self._hosts.get(host)
+        if throttle is None:
             if len(self._hosts) >= self._tidy_at:
                 self._hosts = {name: one for name, one in self._hosts.items() if not one.is_idle}
                 self._tidy_at = max(_MANY_HOSTS, 2 * len(self._hosts))
-            turns = HostTurns(host, self._manners, self._clock, self._sleep)
-            self._hosts[host] = turns
-        return turns
+            throttle = HostThrottle(host, self._policy, self._clock, self._sleep)
+            self._hosts[host] = throttle
+        return throttle

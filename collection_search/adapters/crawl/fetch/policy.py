@@ -1,4 +1,4 @@
-"""The settings of the safe fetch: limits, manners and the operator's exceptions."""
+"""The settings of the safe fetch: limits, delays per host and the operator's exceptions."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ class Clock(Protocol):
 
 @dataclass(frozen=True, kw_only=True)
 class FetchPolicy:
-    """Limits and manners; times in seconds, sizes in bytes."""
+    """Limits, and delays per host; times in seconds, sizes in bytes."""
 
     deadline_s: float = 30.0
-    """For one address: robots.txt, all hops and retries together, waiting for turns apart."""
+    """For one address: robots.txt, all hops and retries; not the wait for the host's throttle."""
     connect_timeout_s: float = 10.0
     """Name lookup, all addresses of the name and the TLS handshake together."""
     min_rate: float = 1_000.0
@@ -48,7 +48,7 @@ class FetchPolicy:
     max_delay_s: float = 30.0
     """The longest Crawl-delay or back-off that is kept."""
     max_wait_s: float = 60.0
-    """For the host's turn."""
+    """For the host's throttle."""
     max_retry_after_s: float = 10.0
     """How long a Retry-After is waited for inside of the call, in all."""
     allowed_addresses: frozenset[str] = frozenset()

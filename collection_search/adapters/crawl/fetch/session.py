@@ -1,4 +1,4 @@
-"""The requests of one event loop: each in its host's turn, throttles obeyed."""
+"""The requests of one event loop: each waits for its host's throttle, and a 429 is obeyed."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final
 import aiohttp
 
 from .decompression import ACCEPTED
-from .host_throttle import Manners, Turns
+from .host_throttle import HostThrottles
 from .responses import THROTTLED, retry_after_s, throttled
 from .transfer import exchange
 
@@ -27,7 +27,7 @@ _ACCEPT: Final = "text/html,application/xhtml+xml,application/pdf,text/*;q=0.9,*
 
 
 class PoliteSession:
-    """The connections of one event loop, and the turns of the hosts that it asks."""
+    """The connections of one event loop, and the throttles of the hosts that it asks."""
 
     def __init__(
         self,
@@ -50,14 +50,8 @@ class PoliteSession:
             auto_decompress=False,
             trust_env=False,
         )
-        self._session._retry_connection = False  # noqa: SLF001 - every request takes its turn
-        manners = Manners(
-            connections=policy.per_host_connections,
-            min_delay_s=policy.min_delay_s,
-            max_delay_s=policy.max_delay_s,
-            max_wait_s=policy.max_wait_s,
-        )
-        self._turns = Turns(manners, clock.monotonic, sleep)
+        self._session._retry_connection = False  # noqa: SLF001 - every request waits for the throttle
+        self._throttles = HostThrottles(policy, clock.monotonic, sleep)
 
     async def ask(
         self,
@@ -72,10 +66,10 @@ class PoliteSession:
 
         Raises FetchError.
         """
-        turns = self._turns.of(target.site)
+        throttle = self._throttles.of(target.site)
         spent_s = waited_s = 0.0
         for attempt in range(1, _MAX_ATTEMPTS + 1):
-            await turns.enter()
+            await throttle.acquire()
             started = time.monotonic()
             try:
                 received = await exchange(
@@ -88,13 +82,13 @@ class PoliteSession:
                     proxy=self._policy.egress_proxy,
                 )
             finally:
-                turns.leave()
+                throttle.release()
                 spent_s += time.monotonic() - started
             if received.status not in THROTTLED:
-                turns.answered()
+                throttle.speed_up()
                 return received, spent_s
             asked_s = retry_after_s(received.headers, self._clock.time())
-            wait_s = turns.throttled(asked_s)
+            wait_s = throttle.slow_down(asked_s)
             waited_s += wait_s
             is_long = asked_s is None or waited_s > self._policy.max_retry_after_s
             if is_long or attempt == _MAX_ATTEMPTS:
@@ -103,7 +97,7 @@ class PoliteSession:
 
     def keep_delay(self, target: Target, seconds: float) -> None:
         """Keep the delay that the site of the address asks for."""
-        self._turns.of(target.site).ask_delay(seconds)
+        self._throttles.of(target.site).set_crawl_delay(seconds)
 
     async def aclose(self) -> None:
         """Close the connections."""
