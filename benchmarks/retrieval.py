@@ -18,7 +18,6 @@ import statistics
 import subprocess
 import sys
 import tempfile
-import threading
 import time
 from collections import deque
 from functools import partial
@@ -28,6 +27,7 @@ from typing import TYPE_CHECKING, Any, Final
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # read when numpy is imported
 
 import numpy as np
+from peak_memory import PeakMemory
 
 from collection_search.adapters.stores.sqlite import SQLiteStore
 from collection_search.contracts.collection import Chunk, Document, TenantScope
@@ -35,7 +35,6 @@ from collection_search.ranking.lexicon import match_query
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
-    from typing import Self
 
 SIZE: Final = 384
 PER_DOCUMENT: Final = 10
@@ -208,42 +207,8 @@ def show(title: str, times: dict[str, list[float]]) -> float:
     return max(ratios)
 
 
-class Peak:
-    """The highest memory of this process in MiB: all of it, and what is no page of a file.
-
-    The second is looked at every few milliseconds, since the system keeps no mark of it.
-    """
-
-    def __init__(self) -> None:
-        self._anonymous = 0.0
-        self._done = threading.Event()
-        self._thread = threading.Thread(target=self._watch)
-
-    def __enter__(self) -> Self:
-        self._thread.start()
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._done.set()
-        self._thread.join()
-
-    def _watch(self) -> None:
-        while not self._done.wait(0.005):
-            self._anonymous = max(self._anonymous, _status("RssAnon"))
-
-    def read(self) -> tuple[float, float]:
-        """Return both; ru_maxrss would not do, as it begins with the parent's."""
-        return _status("VmHWM"), self._anonymous
-
-
-def _status(name: str) -> float:
-    """Return a size of this process in MiB, as Linux tells it."""
-    with Path("/proc/self/status").open() as lines:
-        return next(int(line.split()[1]) / 1024 for line in lines if line.startswith(name))
-
-
 def peaks(count: int, *, vectors: bool) -> tuple[float, float]:
-    """Return the `Peak` of a process that stores, exports and searches so many documents."""
+    """Return the `PeakMemory` of a process that stores, exports and searches so many documents."""
     command = [sys.executable, __file__, "--fill", str(count), *["--vectors"][: int(vectors)]]
     call = subprocess.run(command, capture_output=True, text=True, check=True)  # noqa: S603
     whole, anonymous = map(float, call.stdout.split())
@@ -252,7 +217,7 @@ def peaks(count: int, *, vectors: bool) -> tuple[float, float]:
 
 def use(count: int, *, vectors: bool) -> None:
     """Do what `peaks` measures, and print both figures."""
-    with tempfile.TemporaryDirectory() as folder, Peak() as peak:
+    with tempfile.TemporaryDirectory() as folder, PeakMemory() as peak:
         store, texts = SQLiteStore(Path(folder) / "collections.db"), Texts()
         fill(store, SCOPE, texts, count, vectors=vectors)
         for _ in store.collections.export(SCOPE):

@@ -47,7 +47,7 @@ from collection_search.testing import (
     example_context,
 )
 from collection_search.testing.keyring import MemoryKeyring
-from collection_search.testing.openai_server import Failure, Raw
+from collection_search.testing.openai_replies import Failure, Raw
 from collection_search.testing.provider_server import DIALECTS
 from collection_search.testing.providers.google import ENGINE_ID
 from collection_search.testing.providers.sample_index import found

@@ -19,16 +19,16 @@ from typing_extensions import TypedDict
 from collection_search.adapters.models.openai import OpenAIQueryModel
 from collection_search.errors import ConfigError, ModelError
 from collection_search.settings import Settings, registry
-from collection_search.testing.openai_server import (
+from collection_search.testing.openai_replies import (
     KEY_REFUSED,
     MODEL_UNKNOWN,
     QUOTA_USED_UP,
     SERVER_ERROR,
     THROTTLED,
     Failure,
-    OpenAIServer,
     Raw,
 )
+from collection_search.testing.openai_server import OpenAIServer
 
 
 def openai(server, **options):
