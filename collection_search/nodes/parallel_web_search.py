@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 import asyncio
-import logging
 import math
 from itertools import zip_longest
 from typing import TYPE_CHECKING
 
 from ..contracts.options import SearchOptions
 from ..errors import CostLimitReached
-from ..runtime.concurrency import offload
-from ..text.redaction import captured_query, loggable
+from ..text.redaction import captured_query
 from ..text.urls import url_key
 from ..tools.search.route import SearchRoute, search_route
 from .searches import query_report, search_report
 from .stage import Stage, stage
+from .staging import stage_texts
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -29,8 +28,6 @@ if TYPE_CHECKING:
         SearchFailure,
         SearchUpdate,
     )
-
-logger = logging.getLogger(__name__)
 
 MIN_RESULTS_PER_QUERY = 10
 
@@ -54,7 +51,7 @@ async def parallel_web_search(state: CollectionSearchState, at: Stage) -> Search
     flags: list[Flag] = ["partial_search"] if 0 < len(errors) < len(queries) else []
     if search["routing"]:
         flags.append("provider_fallback")
-    if not await _stage_texts(candidates, responses, at):
+    if not await stage_texts(candidates, responses, at):
         flags.append("staging_failed")
     requests = sum(r.outcome.meta["request_count"] for r in responses)
     cached = sum(bool(r.outcome.meta.get("cached")) for r in responses)
@@ -174,32 +171,3 @@ def _outcome(
         return None
     stopped = any(error["kind"] == CostLimitReached.__name__ for error in errors)
     return "search_failed" if stopped or len(errors) == len(queries) else "no_candidates"
-
-
-async def _stage_texts(
-    candidates: Sequence[Candidate], responses: Sequence[WebSearchResponse], at: Stage
-) -> bool:
-    """Move the delivered texts to the staging table; False when that failed.
-
-    A search that cannot stage is still a search: only an ingestion would miss the texts.
-    """
-    texts = {
-        url_key(result.url): result.content
-        for response in reversed(responses)
-        for result in response.results
-        if result.content
-    }
-    staged = [candidate for candidate in candidates if candidate["url_key"] in texts]
-    if not staged:
-        return True
-    try:
-        store = await at.context.storage()
-        refs = await offload(
-            store.staging.put, at.context.tenant(), [texts[c["url_key"]] for c in staged]
-        )
-    except Exception as error:
-        logger.warning("page texts could not be staged", exc_info=loggable(error))
-        return False
-    for candidate, ref in zip(staged, refs, strict=True):
-        candidate["content_ref"] = ref
-    return True
