@@ -18,6 +18,9 @@ Outcome = Literal[
     "no_candidates",
 ]
 
+QualityMode = Literal["standard", "premium"]
+"""How thoroughly a question is searched."""
+
 Flag = Literal[
     "strategy_fallback",
     "embedding_degraded",
@@ -170,7 +173,7 @@ class CollectionSearchState(TypedDict):
 
     question: str
     collection_scope: str
-    quality_mode: Literal["standard", "premium"]
+    quality_mode: QualityMode
     max_candidates: int
     purpose: str
     auto_ingest: bool
@@ -209,7 +212,7 @@ class StrategyUpdate(TypedDict):
 
     question: str
     collection_scope: str
-    quality_mode: Literal["standard", "premium"]
+    quality_mode: QualityMode
     max_candidates: int
     purpose: str
     auto_ingest: bool

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import asyncio
-import math
 from itertools import zip_longest
 from typing import TYPE_CHECKING
 
-from ..contracts.options import SearchOptions
 from ..errors import CostLimitReached
+from ..planning.quality import QUALITY, results_per_query
 from ..text.redaction import captured_query
 from ..text.urls import url_key
 from ..tools.search.route import SearchRoute, search_route
@@ -19,6 +18,7 @@ from .staging import stage_texts
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
+    from ..contracts.options import SearchOptions
     from ..contracts.search import SearchResult, WebSearchResponse
     from ..contracts.state import (
         Candidate,
@@ -29,8 +29,6 @@ if TYPE_CHECKING:
         SearchUpdate,
     )
 
-MIN_RESULTS_PER_QUERY = 10
-
 
 @stage("k_parallel_web_search")
 async def parallel_web_search(state: CollectionSearchState, at: Stage) -> SearchUpdate:
@@ -40,7 +38,7 @@ async def parallel_web_search(state: CollectionSearchState, at: Stage) -> Search
     the ceiling of the run's cost, unless nothing was found without the queries that it stopped.
     """
     queries = state["strategy"]["queries"]
-    route, options = await _route(state, at), _options(state)
+    route, options = await _route(state, at), QUALITY[state["quality_mode"]].options
     await route.recall(queries, options)
     searches = (_search(route, q, options, at, waits=n > 0) for n, q in enumerate(queries))
     responses = await asyncio.gather(*searches)
@@ -74,15 +72,6 @@ async def parallel_web_search(state: CollectionSearchState, at: Stage) -> Search
             "cached_count": cached,
         },
     }
-
-
-def results_per_query(max_candidates: int, queries: int) -> int:
-    """Return how many results each query asks for.
-
-    >>> results_per_query(20, 3), results_per_query(5, 5)
-    (14, 10)
-    """
-    return max(MIN_RESULTS_PER_QUERY, math.ceil(2 * max_candidates / queries))
 
 
 def merged(answers: Sequence[tuple[str, WebSearchResponse]]) -> list[Candidate]:
@@ -127,19 +116,14 @@ async def _route(state: CollectionSearchState, at: Stage) -> SearchRoute:
     return await search_route(
         at.context,
         max_results=results_per_query(state["max_candidates"], len(state["strategy"]["queries"])),
-        oversample_factor=4 if state["quality_mode"] == "premium" else 2,
+        oversample_factor=QUALITY[state["quality_mode"]].oversample_factor,
         sink=at.sink,
         account=at.account,
     )
 
 
-def _options(state: CollectionSearchState) -> SearchOptions | None:
-    """Return what is asked besides the query: the depth, where the provider has it."""
-    return SearchOptions(search_depth="deep") if state["quality_mode"] == "premium" else None
-
-
 async def _search(
-    route: SearchRoute, query: str, options: SearchOptions | None, at: Stage, *, waits: bool
+    route: SearchRoute, query: str, options: SearchOptions, at: Stage, *, waits: bool
 ) -> WebSearchResponse:
     """Return how the query ended; with `waits` the first request leaves before it is prepared.
 

@@ -38,6 +38,7 @@ from ..errors import (
     SearchProviderTimeout,
     SearchProviderUnavailable,
 )
+from ..planning.quality import rows_to_request
 from ..ports import BaseSearchAdapter, SearchAdapter, SpanSink, SupportsOptions, TraceRef
 from ..ports.search import provider_name
 from ..text.clean import plain
@@ -289,12 +290,12 @@ class WebSearchWorker:
         return answer
 
     def _asked(self, query: str, options: SearchOptions) -> Asked:
-        """Return the request; a second page is paid for only if asked for."""
-        most = options.max_results or self._max_results
-        wanted = most * self._oversample
-        if isinstance(self._page_size, int):
-            wanted = max(most, min(wanted, self._page_size))
-        return Asked(query, wanted, options)
+        rows = rows_to_request(
+            options.max_results or self._max_results,
+            oversample_factor=self._oversample,
+            page_size=self._page_size if isinstance(self._page_size, int) else None,
+        )
+        return Asked(query, rows, options)
 
     def _log_dropped(self, payload: dict[str, Any]) -> None:
         if self._logger.isEnabledFor(logging.DEBUG):
