@@ -20,8 +20,9 @@ from ...errors import (
 )
 from ...runtime.concurrency import offload, run_blocking
 from ...runtime.spans import NULL_SINK
+from ...settings.embedders import MissingEmbedderError
 from ...text.redaction import told
-from .embedders import Embedders, MissingEmbedderError
+from .embedders import Embedders
 from .leases import ClaimsInHand, netloc
 from .ownership import is_gone
 from .pipeline import PageWork, has_vanished, is_gone_for_good, postponed_s, trace_of
