@@ -16,6 +16,7 @@ from pydantic import BaseModel, ValidationError
 
 from ..errors import InputError
 from ..runtime.concurrency import run_blocking
+from ..text.validation import describe_problems
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping, Sequence
@@ -112,8 +113,4 @@ def checked(model: type[InputT], given: Mapping[str, Any]) -> InputT:
     try:
         return model.model_validate(given)
     except ValidationError as error:
-        problems = "; ".join(
-            f"{'.'.join(map(str, item['loc'])) or 'input'}: {item['msg']}"
-            for item in error.errors(include_url=False, include_input=False)
-        )
-        raise InputError(f"The input is not valid. {problems}") from error
+        raise InputError(f"The input is not valid. {describe_problems(error)}") from error
