@@ -96,11 +96,14 @@ class Unobserved(Runnable[Any, Any]):
         return self._observed.astream(*args, **kwargs)
 
 
-def unobserved(graph: CompiledStateGraph[Any, Any, Any, Any]) -> None:
-    """Let the graph's nodes run without reports to callbacks where nobody listens."""
+def unobserved(
+    graph: CompiledStateGraph[Any, Any, Any, Any],
+) -> CompiledStateGraph[Any, Any, Any, Any]:
+    """Return the graph, whose nodes run without reports to callbacks where nobody listens."""
     for node in graph.nodes.values():
         if node.node is not None and (steps := getattr(node.node, "steps", None)):
             node.node = Unobserved(node.node, steps)
+    return graph
 
 
 def _listened(config: RunnableConfig) -> bool:

@@ -6,6 +6,7 @@ import json
 from typing import TYPE_CHECKING, Any, Final
 
 from ..errors import InputError
+from ..ports.ledger import require_session
 from ..runtime.concurrency import offload
 from ..text.redaction import captured_query
 from ..text.urls import url_key
@@ -60,9 +61,7 @@ async def acquire(state: IngestionInput, at: Stage) -> AcquireUpdate:
 
 async def _from_session(state: IngestionInput, at: Stage) -> AcquireUpdate:
     store, tenant = await at.context.storage(), at.context.tenant()
-    staged = await offload(store.staging.session, tenant, str(state.session_id))
-    if staged is None:
-        raise InputError(f"Tenant {tenant!r} has no staged session {state.session_id!r}.")
+    staged = await offload(require_session, store.staging, tenant, str(state.session_id))
     pages: list[AcquiredPage] = [_page(**candidate) for candidate in staged.candidates]
     return _update(state, pages, session_id=staged.session_id)
 

@@ -10,7 +10,7 @@ from ..errors import CostLimitReached
 from ..planning.fallback import complete_queries, fallback_queries
 from ..planning.prompts import strategy_messages
 from ..planning.quality import MAX_QUERIES, QUALITY
-from ..text.redaction import captured_query, loggable, told
+from ..text.redaction import captured_query, error_message, loggable
 from ..tools.spending.plan_cache import cache_plan, cached_plan, plan_key
 from .stage import Stage, stage
 
@@ -88,9 +88,8 @@ async def _planned(state: GraphInput, at: Stage, model: QueryModel) -> QueryPlan
 def _failed(
     state: GraphInput, at: Stage, wanted: int, *, model: str, error: Exception
 ) -> tuple[Strategy, dict[str, Any]]:
-    kind = type(error).__name__
-    message = told(str(error)) or kind
-    at.span.fail(kind, message)
+    message = error_message(error)
+    at.span.fail(type(error).__name__, message)
     is_refused = isinstance(error, CostLimitReached)
     cost = 0.0 if is_refused or not getattr(error, "may_be_billed", True) else None
     if not is_refused:

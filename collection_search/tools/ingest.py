@@ -10,6 +10,7 @@ from ..context import SearchContext
 from ..contracts.collection import TenantScope
 from ..contracts.ingestion import IngestionItem, IngestionRequest, Ticket
 from ..errors import CollectionSearchError, IngestError, InputError
+from ..ports.ledger import require_session
 from ..runtime.concurrency import compute, offload, run_blocking
 from .ingestion.engine import IngestionEngine, engine_of
 from .ingestion.sites import distinct, pages_of
@@ -292,10 +293,7 @@ async def engine_for(context: SearchContext) -> IngestionEngine:
 
 async def _session(context: SearchContext, session_id: str) -> StagedSession:
     store, tenant = await context.storage(), context.tenant()
-    staged = await offload(store.staging.session, tenant, session_id)
-    if staged is None:
-        raise InputError(f"Tenant {tenant!r} has no staged session {session_id!r}.")
-    return staged
+    return await offload(require_session, store.staging, tenant, session_id)
 
 
 def _named(ticket: Ticket | str, tenant: str | None) -> tuple[str, str]:
