@@ -16,7 +16,7 @@ from pydantic import BaseModel, ValidationError
 
 from ..errors import InputError
 from ..runtime.concurrency import run_blocking
-from ..text.validation import describe_problems
+from ..text.problems import describe_problems
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping, Sequence

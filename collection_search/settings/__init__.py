@@ -21,7 +21,7 @@ from pydantic_settings import (
 )
 
 from ..errors import ConfigError
-from ..text.validation import list_problems
+from ..text.problems import list_problems
 from .keyring import read_key, stored_names
 from .mistakes import problem, refuse_unknown_providers, warn_of_unknown_variables
 from .sources import (

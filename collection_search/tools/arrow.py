@@ -9,7 +9,7 @@ from pydantic import ValidationError
 
 from ..contracts.service import SearchRequest
 from ..errors import InputError, WebSearchError
-from ..text.validation import describe_problems
+from ..text.problems import describe_problems
 from .search_texts import arrow_reply
 
 if TYPE_CHECKING:

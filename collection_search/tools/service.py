@@ -24,7 +24,7 @@ from ..settings import ProviderAccess, Settings
 from ..settings.keyring import variable_of
 from ..settings.resolve import adapter_of, class_of, refuse_unknown_choices
 from ..text.clean import normalize_query
-from ..text.validation import describe_problems
+from ..text.problems import describe_problems
 from .search.route import SearchRoute, search_route
 from .spending.account import Account
 

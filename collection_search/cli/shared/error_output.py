@@ -54,7 +54,7 @@ def refuse_option(
 
     `flags` and `problems` are by field, for flags of another name and for clearer sentences.
     """
-    from ...text.validation import list_problems
+    from ...text.problems import list_problems
 
     problem = list_problems(error, with_input=True)[0]
     name = str(problem["loc"][0])

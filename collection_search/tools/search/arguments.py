@@ -8,7 +8,7 @@ from pydantic import ValidationError
 
 from ...contracts.search import ToolContext, WebSearchInput
 from ...errors import InputError, InvalidQueryError
-from ...text.validation import describe_problems
+from ...text.problems import describe_problems
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
 
-from collection_search.text.validation import describe_problems, list_problems
+from collection_search.text.problems import describe_problems, list_problems
 
 SECRET = "tvly-my-key-0123456789"
 
