@@ -57,8 +57,8 @@ if TYPE_CHECKING:
     from .runtime.gc import relieve_collector
     from .settings import Settings
     from .tools.ingest import ingest, wait
-    from .tools.langchain.retriever import CollectionRetriever
     from .tools.langchain.vector_store import CollectionVectorStore
+    from .tools.langchain_retriever import CollectionRetriever
     from .tools.reembed import reembed
     from .tools.retrieve import retrieve
     from .tools.service import WebSearchService
@@ -68,7 +68,7 @@ __version__ = "0.1.0"
 
 _HOME = {
     "BusinessContext": "contracts.search",
-    "CollectionRetriever": "tools.langchain.retriever",
+    "CollectionRetriever": "tools.langchain_retriever",
     "CollectionSearchError": "errors",
     "CollectionSearchGraph": "graphs.collection_search",
     "CollectionVectorStore": "tools.langchain.vector_store",

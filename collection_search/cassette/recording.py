@@ -21,7 +21,7 @@ from .requests import embed_request, keywords_of, plan_request, search_request
 from .scrubbing import Scrubber
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Awaitable, Callable, Mapping, Sequence
     from pathlib import Path
 
     from ..contracts.collection import Embedded
@@ -172,17 +172,8 @@ class RecordedSearch:
     def _awaiting(self, asearch: Callable[..., Any]) -> Callable[..., Any]:
         @functools.wraps(asearch)
         async def call(query: str, **keywords: Any) -> Any:
-            started = time.perf_counter()
-            try:
-                answer = await asearch(query, **keywords)
-            except CancelledError as error:
-                self._note(query, keywords, error, started)
-                raise
-            except Exception as error:
-                await offload(self._note, query, keywords, error, started)
-                raise
-            await offload(self._note, query, keywords, answer, started)
-            return answer
+            note = functools.partial(self._note, query, keywords)
+            return await _recorded(lambda: asearch(query, **keywords), note)
 
         return call
 
@@ -202,19 +193,12 @@ class RecordedModel:
 
     async def plan(self, question: str, *, purpose: str, count: int) -> QueryPlan:
         """Return or raise what the model does."""
-        started = time.perf_counter()
-        call = functools.partial(
+        note = functools.partial(
             self._cassette.note, "plan", self.model_name, plan_request(question, purpose, count)
         )
-        try:
-            plan: QueryPlan = await self._model.plan(question, purpose=purpose, count=count)
-        except CancelledError as error:
-            call(error, started)
-            raise
-        except Exception as error:
-            await offload(call, error, started)
-            raise
-        await offload(call, plan, started)
+        plan: QueryPlan = await _recorded(
+            lambda: self._model.plan(question, purpose=purpose, count=count), note
+        )
         return plan
 
 
@@ -238,19 +222,10 @@ class RecordedEmbedder:
         return embedded
 
     async def _embedded(self, texts: Sequence[str]) -> Embedded:
-        started = time.perf_counter()
-        call = functools.partial(
+        note = functools.partial(
             self._cassette.note, "embed", self.fingerprint, embed_request(texts)
         )
-        try:
-            embedded: Embedded = await self._embedder.embed(texts)
-        except CancelledError as error:
-            call(error, started)
-            raise
-        except Exception as error:
-            await offload(call, error, started)
-            raise
-        await offload(call, embedded, started)
+        embedded: Embedded = await _recorded(lambda: self._embedder.embed(texts), note)
         return embedded
 
     async def _measured(self, texts: Sequence[str]) -> None:
@@ -264,6 +239,21 @@ class RecordedEmbedder:
         nowhere = self._cassette.path / uuid.uuid4().hex
         with suppress(CollectionSearchError):  # the failure is on the cassette
             await calibration_of(self, folder=nowhere)
+
+
+async def _recorded(call: Callable[[], Awaitable[Any]], note: Callable[[Any, float], None]) -> Any:
+    """Return or raise what the call does; how it ended is written off the loop."""
+    started = time.perf_counter()
+    try:
+        answer = await call()
+    except CancelledError as error:
+        note(error, started)
+        raise
+    except Exception as error:
+        await offload(note, error, started)
+        raise
+    await offload(note, answer, started)
+    return answer
 
 
 def _nothing() -> None:

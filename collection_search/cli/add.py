@@ -14,12 +14,13 @@ from .shared.error_output import ExitCode, Interrupted
 from .shared.preparation import flushed
 from .shared.signals import terminable
 from .shared.terminal import Screen
+from .shared.ticket_progress import wait_with_bar
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from ..context import SearchContext
-    from ..contracts.ingestion import RowStatus, Ticket, TicketStatus
+    from ..contracts.ingestion import RowStatus, TicketStatus
 
 WAIT_S: Final = 3600.0
 
@@ -63,7 +64,7 @@ def add(
             context=context,
             work=not no_wait,
         )
-        status = _settled(ticket, context, screen, waits=not no_wait)
+        status = wait_with_bar(ticket, context, screen, timeout_s=0.0 if no_wait else WAIT_S)
     raise typer.Exit(_told(status, screen, waited=not no_wait))
 
 
@@ -103,21 +104,6 @@ def _found(
             "Interrupted while looking for pages: none was accepted yet. To start over, run the"
             " command again."
         ) from None
-
-
-def _settled(
-    ticket: Ticket, context: SearchContext, screen: Screen, *, waits: bool
-) -> TicketStatus:
-    from ..tools.ingest import wait
-
-    if not waits:
-        return wait(ticket, 0.0, context=context, work=False)
-    with screen.bar("Ingesting") as advance:
-
-        def show(status: TicketStatus) -> None:
-            advance(status.count - status.left(fetch=True), status.count)
-
-        return wait(ticket, WAIT_S, context=context, on_progress=show)
 
 
 def _told(status: TicketStatus, screen: Screen, *, waited: bool) -> ExitCode:

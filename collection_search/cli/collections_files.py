@@ -62,11 +62,11 @@ def import_(
 
     Pages that the collection has already are replaced. An interrupted import can be repeated.
     """
+    from ..contracts.collection import TenantScope
     from ..tools.portable.files import import_file
-    from ..tools.retrieve import scope_of
 
     store, owner = stored(search_context(tenant_id=tenant))
-    scope, screen = scope_of(owner, collection or file.stem), Screen()
+    scope, screen = TenantScope(owner, collection or file.stem), Screen()
     with screen.bar(f"Importing {file.name}") as advance:
         done = import_file(store, scope, file, on_progress=advance)
     known = f" {done.known} were there already." if done.known else ""

@@ -11,14 +11,14 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from ..context import SearchContext
-    from ..tools.spending.estimate import Estimate
+    from ..tools.estimate import Estimate
     from .shared.terminal import Screen
 
 
 def show_estimate(given: Mapping[str, Any], context: SearchContext, screen: Screen) -> None:
     """Print the estimate. Raises InputError, and ConfigError as the run would."""
     from ..graphs.collection_search import validated
-    from ..tools.spending.estimate import estimated
+    from ..tools.estimate import estimated
 
     estimate = asyncio.run(estimated(validated(given), context))
     limit = context.cost_limit()
@@ -44,7 +44,7 @@ def told(estimate: Estimate, limit_usd: float | None) -> dict[str, Any]:
 def lines(estimate: Estimate, limit_usd: float | None) -> Iterator[str]:
     """Yield the estimate for people.
 
-    >>> from collection_search.tools.spending.estimate import Estimate, Part
+    >>> from collection_search.tools.estimate import Estimate, Part
     >>> search = Part("search", "search", "tavily", "requests", 3, 5, 0.024, 0.04)
     >>> plan = Part("chat", "plan", "my-model", "tokens", 400, 900, None, None)
     >>> for line in lines(Estimate([plan, search], ["1 of 6 searches"]), 0.03):

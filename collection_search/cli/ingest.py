@@ -52,10 +52,10 @@ def failed(
 @app.command("retry-failed")
 def retry_failed(*, collection: OneCollection = None, tenant: Tenant = None) -> None:
     """Put the pages that were given up back into the queue."""
-    from ..tools.retrieve import scope_of
+    from ..contracts.collection import TenantScope
 
     ledger, owner = _ledger(search_context(tenant_id=tenant), collection)
-    whose = owner if collection is None else scope_of(owner, collection)
+    whose = owner if collection is None else TenantScope(owner, collection)
     pages, screen = ledger.retry_failed(whose), Screen()
     screen.line(f"Pages put back into the queue: {pages}.")
     if pages:

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from ..errors import InputError
+
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
@@ -32,7 +34,10 @@ Provenance: TypeAlias = Mapping[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class TenantScope:
-    """Whose collection: required by every read and write of a store."""
+    """Whose collection: required by every read and write of a store.
+
+    Raises InputError for a name that no collection can have.
+    """
 
     tenant_id: str
     collection: str
@@ -40,7 +45,7 @@ class TenantScope:
     def __post_init__(self) -> None:
         for name, value in (("tenant_id", self.tenant_id), ("collection", self.collection)):
             if not value.strip() or len(value) > 200 or not value.isprintable():  # noqa: PLR2004
-                raise ValueError(f"{name} needs 1 to 200 printable characters, got {value!r}")
+                raise InputError(f"{name} needs 1 to 200 printable characters, got {value!r}.")
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,6 +8,7 @@ from typing import Any, Literal
 from pydantic import BaseModel, ConfigDict, Field, JsonValue, model_validator
 
 from .search import Identifier, Name, NormalizedQuery, NormalizedUrl
+from .state import QualityMode
 
 
 class GraphInput(BaseModel):
@@ -24,7 +25,7 @@ class GraphInput(BaseModel):
     collection_scope: Name = Field(
         description="The collection that the pages go into.", examples=["software_docs"]
     )
-    quality_mode: Literal["standard", "premium"] = Field(
+    quality_mode: QualityMode = Field(
         default="standard",
         description="premium: five queries, deep search where the provider has it, more results.",
     )

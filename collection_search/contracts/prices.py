@@ -1,4 +1,4 @@
-"""What calls cost, by the dated list prices of `prices.toml`, and how much a run may spend.
+"""What calls cost, by the dated list prices of `prices.toml`.
 
 Amounts are US dollars. None means that the price is not known: nothing is ever guessed.
 """
@@ -6,13 +6,10 @@ Amounts are US dollars. None means that the price is not known: nothing is ever 
 from __future__ import annotations
 
 import re
-import threading
 import tomllib
 from decimal import Decimal
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Literal
-
-from ..errors import CostLimitReached, InputError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -21,7 +18,8 @@ if TYPE_CHECKING:
 PriceKind = Literal["chat", "embedding", "search"]
 
 CHARS_PER_TOKEN: Final = 3
-"""Fewer than most texts have: what a text will cost is rather told too high."""
+"""Of Latin text, where no tokenizer is at hand: vendors name 4 for English prose, while German,
+code and addresses have fewer. So a cost is rather told too high, and a budget of tokens kept."""
 PLAN_TOKENS: Final = (60, 300)
 """Output of a model that plans queries, from and to."""
 THOUGHT_TOKENS: Final = 4_000
@@ -100,7 +98,7 @@ def total_cost(costs: Iterable[float]) -> float:
     >>> total_cost([0.1, 0.2])
     0.3
     """
-    return float(sum(map(_exact, costs), Decimal(0)))
+    return float(sum(map(to_decimal, costs), Decimal(0)))
 
 
 def tokens_in(texts: Iterable[str]) -> int:
@@ -134,81 +132,19 @@ def priced_on(kind: PriceKind, name: str) -> date | None:
     return None if price is None else price["seen"]
 
 
-class RunBudget:
-    """What a run may still spend, for all of its calls that are under way together.
-
-    `limit_usd` None is no limit. Safe for threads; sums are exact.
-
-    >>> budget = RunBudget(0.02)
-    >>> budget.reserve(0.008), budget.reserve(0.008), budget.settle(0.008, 0.0)
-    (None, None, None)
-    >>> budget.spent_usd
-    0.008
-    """
-
-    def __init__(self, limit_usd: float | None, spent_usd: float = 0.0) -> None:
-        self.limit_usd = limit_usd
-        self.is_reached = False
-        """True once a call was refused."""
-        self.has_unknown = False
-        """True once a call was allowed whose price is not known: a limit did not count it."""
-        self._limit = None if limit_usd is None else _exact(limit_usd)
-        self._spent = _exact(spent_usd)
-        self._lock = threading.Lock()
-
-    @property
-    def spent_usd(self) -> float:
-        """What was spent, and is set aside for calls that are under way."""
-        return float(self._spent)
-
-    def reserve(self, price_usd: float | None) -> None:
-        """Set the price of a call aside before it is made; None, an unknown one, always passes.
-
-        Raises CostLimitReached, and sets nothing aside, where the call could pass the limit, and
-        InputError for what is no amount.
-        """
-        with self._lock:
-            if price_usd is None:
-                self.has_unknown = True
-                return
-            price = _amount(price_usd)
-            if self._limit is not None and price and self._spent + price > self._limit:
-                self.is_reached = True
-                raise CostLimitReached(
-                    f"The ceiling of {dollars(self._limit)} does not allow a call of about"
-                    f" {dollars(float(f'{price:.2g}'))} after {dollars(self._spent)}:"
-                    " raise max_cost_usd, in the command --max-cost."
-                )
-            self._spent += price
-
-    def settle(self, reserved: float | None, actual: float | None) -> None:
-        """Replace what was set aside by what the call cost; None: it may have cost all of that.
-
-        Raises InputError, and leaves it set aside, for what is no amount.
-        """
-        with self._lock:
-            if actual is not None:
-                self._spent += _amount(actual) - _amount(reserved or 0.0)
-
-
 def dollars(amount: float | Decimal) -> str:
     """Return the amount for people, with as many digits as it needs, at least cents.
 
     >>> dollars(0.5), dollars(3e-07), dollars(0.00021), dollars(Decimal("12"))
     ('$0.50', '$0.0000003', '$0.00021', '$12.00')
     """
-    exact = amount if isinstance(amount, Decimal) else _exact(amount)
+    exact = amount if isinstance(amount, Decimal) else to_decimal(amount)
     whole, _, cents = f"{exact.normalize():f}".partition(".")
     return f"${whole}.{cents:0<2}"
 
 
-def _amount(given: float) -> Decimal:
-    if usd(given) is None:
-        raise InputError(f"A cost must be an amount from 0 to {MOST_USD:.0f}, got {given!r}.")
-    return _exact(given)
-
-
-def _exact(amount: float) -> Decimal:
+def to_decimal(amount: float) -> Decimal:
+    """Return the amount as it is written, so that sums are exact to the last digit."""
     return Decimal(repr(amount))
 
 

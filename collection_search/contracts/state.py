@@ -18,6 +18,9 @@ Outcome = Literal[
     "no_candidates",
 ]
 
+QualityMode = Literal["standard", "premium"]
+"""How thoroughly a question is searched."""
+
 Flag = Literal[
     "strategy_fallback",
     "embedding_degraded",
@@ -165,17 +168,21 @@ class Telemetry(TypedDict):
     `cost_limit_blind` says that a price was not known, so that the ceiling did not count it."""
 
 
-class CollectionSearchState(TypedDict):
-    """Everything that the collection search graph knows while it runs."""
+class ValidatedInput(TypedDict):
+    """The fields of `GraphInput`, as the state carries them."""
 
     question: str
     collection_scope: str
-    quality_mode: Literal["standard", "premium"]
+    quality_mode: QualityMode
     max_candidates: int
     purpose: str
     auto_ingest: bool
     auto_ingest_top_k: int
     auto_ingest_min_score: float
+
+
+class CollectionSearchState(ValidatedInput):
+    """Everything that the collection search graph knows while it runs."""
 
     ids: RunIds
     strategy: Strategy
@@ -201,20 +208,12 @@ class CollectionSearchOutput(TypedDict):
     telemetry: Telemetry
 
 
-class StrategyUpdate(TypedDict):
+class StrategyUpdate(ValidatedInput):
     """`k_generate_strategy`: the validated input, the queries, and a clean slate for the rest.
 
     The slate matters on a thread with a checkpointer, where the last run's values still stand.
     """
 
-    question: str
-    collection_scope: str
-    quality_mode: Literal["standard", "premium"]
-    max_candidates: int
-    purpose: str
-    auto_ingest: bool
-    auto_ingest_top_k: int
-    auto_ingest_min_score: float
     strategy: Strategy
     search: None
     candidates: list[Candidate]

@@ -48,9 +48,7 @@ def build_graph(**compile_options: Any) -> CompiledStateGraph[Any, Any, Any, Any
     )
     graph.add_conditional_edges("k_embedding_rank", Choice(_after_rank), ["k_auto_ingest", END])
     graph.add_edge("k_auto_ingest", END)
-    compiled = graph.compile(name=NAME, **compile_options)
-    unobserved(compiled)
-    return compiled
+    return unobserved(graph.compile(name=NAME, **compile_options))
 
 
 def _after_search(state: CollectionSearchState) -> Literal["k_embedding_rank", "__end__"]:

@@ -8,20 +8,21 @@ from typing import TYPE_CHECKING, Any, Final
 from pydantic import BaseModel, ConfigDict, Field, computed_field
 
 from ..context import SearchContext
+from ..contracts.collection import TenantScope
 from ..contracts.prices import total_cost
-from ..errors import CollectionSearchError, InputError
+from ..errors import CollectionSearchError
+from ..ports.collections import require_collection
 from ..runtime.concurrency import offload, run_blocking
-from ..settings.resolve import remembered_embedder
+from ..settings.embedders import remembered_embedder
 from ..text.redaction import told
 from ..tools.ingest import engine_for, wait
-from ..tools.retrieve import scope_of
 from .collection_search import CollectionSearchGraph
 from .universal_ingestion import UniversalIngestionGraph
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
-    from ..contracts.collection import QuestionRecord, TenantScope
+    from ..contracts.collection import QuestionRecord
     from ..contracts.ingestion import RowStatus, TicketStatus
     from ..ports import Storage
 
@@ -135,7 +136,7 @@ async def arefresh(
     """Return what `refresh` returns, from within an event loop."""
     whose = {} if tenant is None else {"tenant_id": tenant}
     context = (context or SearchContext()).model_copy(update={**whose, "asks_anew": True})
-    store, scope = await context.storage(), scope_of(context.tenant(), collection)
+    store, scope = await context.storage(), TenantScope(context.tenant(), collection)
     engine = await engine_for(context)  # held, so that hosts and models are known throughout
     before = await offload(_hashes, store, scope)
     given_up = await offload(_given_up, store, scope)
@@ -157,9 +158,7 @@ async def arefresh(
 
 
 def _hashes(store: Storage, scope: TenantScope) -> dict[str, str]:
-    names = {info.collection for info in store.collections.collections(scope.tenant_id)}
-    if scope.collection not in names:
-        raise InputError(f"Tenant {scope.tenant_id!r} has no collection {scope.collection!r}.")
+    require_collection(store.collections, scope)
     return store.collections.hashes(scope)
 
 

@@ -16,6 +16,7 @@ from pydantic import BaseModel, ValidationError
 
 from ..errors import InputError
 from ..runtime.concurrency import run_blocking
+from ..text.problems import describe_problems
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping, Sequence
@@ -95,11 +96,14 @@ class Unobserved(Runnable[Any, Any]):
         return self._observed.astream(*args, **kwargs)
 
 
-def unobserved(graph: CompiledStateGraph[Any, Any, Any, Any]) -> None:
-    """Let the graph's nodes run without reports to callbacks where nobody listens."""
+def unobserved(
+    graph: CompiledStateGraph[Any, Any, Any, Any],
+) -> CompiledStateGraph[Any, Any, Any, Any]:
+    """Return the graph, whose nodes run without reports to callbacks where nobody listens."""
     for node in graph.nodes.values():
         if node.node is not None and (steps := getattr(node.node, "steps", None)):
             node.node = Unobserved(node.node, steps)
+    return graph
 
 
 def _listened(config: RunnableConfig) -> bool:
@@ -112,8 +116,4 @@ def checked(model: type[InputT], given: Mapping[str, Any]) -> InputT:
     try:
         return model.model_validate(given)
     except ValidationError as error:
-        problems = "; ".join(
-            f"{'.'.join(map(str, item['loc'])) or 'input'}: {item['msg']}"
-            for item in error.errors(include_url=False, include_input=False)
-        )
-        raise InputError(f"The input is not valid. {problems}") from error
+        raise InputError(f"The input is not valid. {describe_problems(error)}") from error

@@ -46,9 +46,7 @@ def build_graph(**compile_options: Any) -> CompiledStateGraph[Any, Any, Any, Any
     graph.add_conditional_edges("k_select", Choice(_after_select), ["k_stage", END])
     graph.add_conditional_edges("k_stage", Choice(_after_stage), ["k_ingest", END])
     graph.add_edge("k_ingest", END)
-    compiled = graph.compile(name=NAME, **compile_options)
-    unobserved(compiled)
-    return compiled
+    return unobserved(graph.compile(name=NAME, **compile_options))
 
 
 def _after_select(state: IngestionState) -> Literal["k_stage", "__end__"]:

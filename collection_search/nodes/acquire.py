@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import json
-import logging
 from typing import TYPE_CHECKING, Any, Final
 
 from ..errors import InputError
+from ..ports.ledger import require_session
 from ..runtime.concurrency import offload
-from ..text.redaction import captured_query, loggable
+from ..text.redaction import captured_query
 from ..text.urls import url_key
-from ..tools.ingestion.storage_rights import may_store
 from ..tools.search.route import search_route
 from .searches import search_report
 from .stage import Stage, stage
+from .staging import stage_texts
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -25,10 +25,8 @@ if TYPE_CHECKING:
         IngestionOutcome,
     )
     from ..contracts.inputs import IngestionInput
-    from ..contracts.search import SearchResult, WebSearchResponse
+    from ..contracts.search import WebSearchResponse
     from ..contracts.state import SearchReport
-
-logger = logging.getLogger(__name__)
 
 MAX_PROVENANCE_BYTES: Final = 16_384
 """Of one page, as JSON."""
@@ -63,9 +61,7 @@ async def acquire(state: IngestionInput, at: Stage) -> AcquireUpdate:
 
 async def _from_session(state: IngestionInput, at: Stage) -> AcquireUpdate:
     store, tenant = await at.context.storage(), at.context.tenant()
-    staged = await offload(store.staging.session, tenant, str(state.session_id))
-    if staged is None:
-        raise InputError(f"Tenant {tenant!r} has no staged session {state.session_id!r}.")
+    staged = await offload(require_session, store.staging, tenant, str(state.session_id))
     pages: list[AcquiredPage] = [_page(**candidate) for candidate in staged.candidates]
     return _update(state, pages, session_id=staged.session_id)
 
@@ -81,7 +77,7 @@ async def _from_search(state: IngestionInput, at: Stage) -> AcquireUpdate:
     at.emit({"type": "query_finished", "node": at.name, "report": report["queries"][0]})
     pages = _distinct(_found(response, query))
     flags: list[IngestionFlag] = []
-    if not await _stage_texts(pages, response, at):
+    if not await stage_texts(pages, [response], at):
         flags.append("staging_failed")
     outcome: IngestionOutcome | None = None if pages else "no_candidates"
     if report["errors"]:
@@ -206,25 +202,3 @@ def _distinct(pages: Iterable[AcquiredPage]) -> list[AcquiredPage]:
     for page in pages:
         found.setdefault(page["url_key"], page)
     return list(found.values())
-
-
-async def _stage_texts(pages: list[AcquiredPage], response: WebSearchResponse, at: Stage) -> bool:
-    """Keep the texts that may be kept; False when that failed: the pages are then fetched."""
-    texts = {url_key(result.url): result.content for result in _with_text(response)}
-    staged = [page for page in pages if page["url_key"] in texts]
-    if not staged or not await offload(may_store, str(response.outcome.meta["provider"])):
-        return True
-    try:
-        store = await at.context.storage()
-        wanted = [texts[page["url_key"]] or "" for page in staged]
-        refs = await offload(store.staging.put, at.context.tenant(), wanted)
-    except Exception as error:
-        logger.warning("page texts could not be staged", exc_info=loggable(error))
-        return False
-    for page, ref in zip(staged, refs, strict=True):
-        page["content_ref"] = ref
-    return True
-
-
-def _with_text(response: WebSearchResponse) -> list[SearchResult]:
-    return [result for result in reversed(response.results) if result.content]

@@ -9,9 +9,9 @@ from ..contracts.collection import QuestionRecord, TenantScope
 from ..contracts.ingestion import IngestionItem, IngestionRequest
 from ..errors import QualityThresholdError
 from ..ranking.threshold import select_for_ingestion
-from ..text.redaction import loggable, told
+from ..text.redaction import error_message, loggable
 from ..tools.ingestion.questions import remember
-from .receipts import receipt_of, refusal_of
+from .receipts import receipt_of, refusal_of, run_provenance
 from .stage import Stage, stage
 
 if TYPE_CHECKING:
@@ -68,15 +68,8 @@ def _request(
     state: CollectionSearchState, at: Stage, results: Sequence[RankedResult], threshold: float
 ) -> IngestionRequest:
     by_url = {candidate["url"]: candidate for candidate in state["candidates"]}
-    shared = {
-        "question": state["question"],
-        "threshold": threshold,
-        "approved_by": "auto_ingest",
-        "workflow_id": at.context.workflow_id,
-        **at.ids,
-    }
-    if at.context.case_id:
-        shared["case_id"] = at.context.case_id
+    shared = run_provenance(at, approved_by="auto_ingest")
+    shared |= {"question": state["question"], "threshold": threshold}
     return IngestionRequest(
         scope=TenantScope(at.context.tenant(), state["collection_scope"]),
         items=[
@@ -121,18 +114,15 @@ def _started(request: IngestionRequest, ticket: Ticket, threshold: float) -> Ing
 def _failed(
     state: CollectionSearchState, at: Stage, outcome: Outcome, error: Exception
 ) -> IngestUpdate:
-    kind = type(error).__name__
-    message = told(str(error)) or kind
+    message = error_message(error)
     logger.error(
         "auto ingest ended with %s",
         outcome,
         extra={**at.ids, "cause": message},
         exc_info=loggable(error),
     )
-    at.span.fail(kind, message)
-    receipt = refusal_of(state["collection_scope"], kind, message)
     return {
-        "ingestion": receipt,
+        "ingestion": refusal_of(state["collection_scope"], error, at),
         "outcome": outcome,
         "flags": [],
         "telemetry": _facts(count=0, error=message),

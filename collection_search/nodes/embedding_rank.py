@@ -16,7 +16,7 @@ from ..errors import CostLimitReached, ModelError
 from ..ranking.calibration import begun, settled
 from ..ranking.scoring import LEXICAL, Calibration, Judged, Page, judged, ranked
 from ..runtime.concurrency import offload
-from ..text.redaction import loggable, told
+from ..text.redaction import error_message, loggable
 from ..tools.spending.account import answer_key
 from .stage import Stage, stage
 
@@ -175,7 +175,7 @@ async def _compared(texts: Texts, embedder: Embedder, at: Stage) -> Measured:
         similarities = _cosines(embedded.vectors)
     except Exception as error:
         logger.warning("embedding failed, similarities count as 0", exc_info=loggable(error))
-        cause = told(str(error)) or type(error).__name__
+        cause = error_message(error)
         nothing = [math.nan] * (len(texts.all) - 1)
         cost = None if getattr(error, "may_be_billed", True) else 0.0
         return Measured(nothing, input_tokens=None, cost_usd=cost, error=cause)

@@ -5,13 +5,13 @@ from __future__ import annotations
 import logging
 from typing import TYPE_CHECKING, Any
 
-from ..cassette.codec import plan_answer, read_plan_answer
 from ..contracts.prices import chat_cost, plan_tokens, tokens_in
 from ..errors import CostLimitReached
-from ..planning.fallback import MAX_QUERIES, MIN_QUERIES, complete_queries, fallback_queries
+from ..planning.fallback import complete_queries, fallback_queries
 from ..planning.prompts import strategy_messages
-from ..text.redaction import captured_query, loggable, told
-from ..tools.spending.plan_cache import PLAN, plan_key
+from ..planning.quality import MAX_QUERIES, QUALITY
+from ..text.redaction import captured_query, error_message, loggable
+from ..tools.spending.plan_cache import cache_plan, cached_plan, plan_key
 from .stage import Stage, stage
 
 if TYPE_CHECKING:
@@ -29,7 +29,7 @@ async def generate_strategy(state: GraphInput, at: Stage) -> StrategyUpdate:
     A model that fails, or is too dear for the run's ceiling, costs the run nothing but the flag
     `strategy_fallback`.
     """
-    wanted = MAX_QUERIES if state.quality_mode == "premium" else MIN_QUERIES
+    wanted = QUALITY[state.quality_mode].min_queries
     strategy, facts = await _strategy(state, at, wanted)
     flags: list[Flag] = ["strategy_fallback"] if strategy["fallback"] else []
     question = captured_query(state.question, at.context.using().capture_query)
@@ -56,18 +56,18 @@ async def _strategy(state: GraphInput, at: Stage, wanted: int) -> tuple[Strategy
     if model is None:
         return _fallback(state, wanted, model=None, error=None), {"cost_usd": 0.0}
     key = plan_key(state, at.context)
-    known = await at.account.recalled(PLAN, [key], read_plan_answer) if key else {}
+    known = await cached_plan(at.account, key)
     try:
-        plan = known.get(key) or await _planned(state, at, model)
+        plan = known or await _planned(state, at, model)
         queries = complete_queries(
-            plan.queries, state.question, purpose=state.purpose, minimum=wanted, maximum=MAX_QUERIES
+            plan.queries, state.question, purpose=state.purpose, minimum=wanted
         )
     except Exception as error:  # noqa: BLE001 - any model's failure; it is logged there
         return _failed(state, at, wanted, model=model.model_name, error=error)
-    if key and plan.queries and not known:
-        at.account.keep(PLAN, lambda: {key: plan_answer(plan)})
+    if known is None:
+        cache_plan(at.account, key, plan)
     strategy: Strategy = {"queries": queries, "fallback": False, "model": plan.model, "error": None}
-    return strategy, _usage(plan, at, is_known=bool(known))
+    return strategy, _usage(plan, at, is_known=known is not None)
 
 
 async def _planned(state: GraphInput, at: Stage, model: QueryModel) -> QueryPlan:
@@ -88,9 +88,8 @@ async def _planned(state: GraphInput, at: Stage, model: QueryModel) -> QueryPlan
 def _failed(
     state: GraphInput, at: Stage, wanted: int, *, model: str, error: Exception
 ) -> tuple[Strategy, dict[str, Any]]:
-    kind = type(error).__name__
-    message = told(str(error)) or kind
-    at.span.fail(kind, message)
+    message = error_message(error)
+    at.span.fail(type(error).__name__, message)
     is_refused = isinstance(error, CostLimitReached)
     cost = 0.0 if is_refused or not getattr(error, "may_be_billed", True) else None
     if not is_refused:

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import logging
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from ..contracts.collection import QuestionRecord, TenantScope
 from ..contracts.ingestion import IngestionRequest
 from ..errors import CollectionSearchError
 from ..runtime.concurrency import offload
-from ..text.redaction import loggable, told
+from ..text.redaction import error_message, loggable
 from ..tools.ingest import staged_items
 from ..tools.ingestion.questions import remember
-from .receipts import receipt_of, refusal_of
+from .receipts import receipt_of, refusal_of, run_provenance
 from .stage import Stage, stage
 
 if TYPE_CHECKING:
@@ -44,13 +44,7 @@ async def ingest_candidates(state: IngestionState, at: Stage) -> StartUpdate:
 
 
 def _request(state: IngestionState, at: Stage) -> IngestionRequest:
-    shared: dict[str, Any] = {
-        "workflow_id": at.context.workflow_id,
-        "approved_by": "universal_ingestion",
-        **at.ids,
-    }
-    if at.context.case_id:
-        shared["case_id"] = at.context.case_id
+    shared = run_provenance(at, approved_by="universal_ingestion")
     if state["query"]:
         shared["question"] = state["query"]
     items = [
@@ -90,13 +84,11 @@ def _started(request: IngestionRequest, ticket: Ticket) -> StartUpdate:
 
 
 def _failed(state: IngestionState, at: Stage, error: Exception) -> StartUpdate:
-    kind, message = type(error).__name__, told(str(error)) or type(error).__name__
+    message = error_message(error)
     logger.error("the ingestion could not be started", extra={**at.ids, "cause": message})
-    at.span.fail(kind, message)
-    receipt = refusal_of(state["collection_scope"], kind, message)
     return {
         "session_id": state["session_id"],
-        "ingestion": receipt,
+        "ingestion": refusal_of(state["collection_scope"], error, at),
         "outcome": "acquired",
         "flags": ["ingestion_failed"],
         "telemetry": {"count": 0, "error": message, "cost_usd": 0.0},

@@ -3,23 +3,22 @@
 from __future__ import annotations
 
 import asyncio
-import logging
-import math
 from itertools import zip_longest
 from typing import TYPE_CHECKING
 
-from ..contracts.options import SearchOptions
 from ..errors import CostLimitReached
-from ..runtime.concurrency import offload
-from ..text.redaction import captured_query, loggable
+from ..planning.quality import QUALITY, results_per_query
+from ..text.redaction import captured_query
 from ..text.urls import url_key
 from ..tools.search.route import SearchRoute, search_route
 from .searches import query_report, search_report
 from .stage import Stage, stage
+from .staging import stage_texts
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
+    from ..contracts.options import SearchOptions
     from ..contracts.search import SearchResult, WebSearchResponse
     from ..contracts.state import (
         Candidate,
@@ -30,10 +29,6 @@ if TYPE_CHECKING:
         SearchUpdate,
     )
 
-logger = logging.getLogger(__name__)
-
-MIN_RESULTS_PER_QUERY = 10
-
 
 @stage("k_parallel_web_search")
 async def parallel_web_search(state: CollectionSearchState, at: Stage) -> SearchUpdate:
@@ -43,7 +38,7 @@ async def parallel_web_search(state: CollectionSearchState, at: Stage) -> Search
     the ceiling of the run's cost, unless nothing was found without the queries that it stopped.
     """
     queries = state["strategy"]["queries"]
-    route, options = await _route(state, at), _options(state)
+    route, options = await _route(state, at), QUALITY[state["quality_mode"]].options
     await route.recall(queries, options)
     searches = (_search(route, q, options, at, waits=n > 0) for n, q in enumerate(queries))
     responses = await asyncio.gather(*searches)
@@ -54,7 +49,7 @@ async def parallel_web_search(state: CollectionSearchState, at: Stage) -> Search
     flags: list[Flag] = ["partial_search"] if 0 < len(errors) < len(queries) else []
     if search["routing"]:
         flags.append("provider_fallback")
-    if not await _stage_texts(candidates, responses, at):
+    if not await stage_texts(candidates, responses, at):
         flags.append("staging_failed")
     requests = sum(r.outcome.meta["request_count"] for r in responses)
     cached = sum(bool(r.outcome.meta.get("cached")) for r in responses)
@@ -77,15 +72,6 @@ async def parallel_web_search(state: CollectionSearchState, at: Stage) -> Search
             "cached_count": cached,
         },
     }
-
-
-def results_per_query(max_candidates: int, queries: int) -> int:
-    """Return how many results each query asks for.
-
-    >>> results_per_query(20, 3), results_per_query(5, 5)
-    (14, 10)
-    """
-    return max(MIN_RESULTS_PER_QUERY, math.ceil(2 * max_candidates / queries))
 
 
 def merged(answers: Sequence[tuple[str, WebSearchResponse]]) -> list[Candidate]:
@@ -130,19 +116,14 @@ async def _route(state: CollectionSearchState, at: Stage) -> SearchRoute:
     return await search_route(
         at.context,
         max_results=results_per_query(state["max_candidates"], len(state["strategy"]["queries"])),
-        oversample_factor=4 if state["quality_mode"] == "premium" else 2,
+        oversample_factor=QUALITY[state["quality_mode"]].oversample_factor,
         sink=at.sink,
         account=at.account,
     )
 
 
-def _options(state: CollectionSearchState) -> SearchOptions | None:
-    """Return what is asked besides the query: the depth, where the provider has it."""
-    return SearchOptions(search_depth="deep") if state["quality_mode"] == "premium" else None
-
-
 async def _search(
-    route: SearchRoute, query: str, options: SearchOptions | None, at: Stage, *, waits: bool
+    route: SearchRoute, query: str, options: SearchOptions, at: Stage, *, waits: bool
 ) -> WebSearchResponse:
     """Return how the query ended; with `waits` the first request leaves before it is prepared.
 
@@ -174,32 +155,3 @@ def _outcome(
         return None
     stopped = any(error["kind"] == CostLimitReached.__name__ for error in errors)
     return "search_failed" if stopped or len(errors) == len(queries) else "no_candidates"
-
-
-async def _stage_texts(
-    candidates: Sequence[Candidate], responses: Sequence[WebSearchResponse], at: Stage
-) -> bool:
-    """Move the delivered texts to the staging table; False when that failed.
-
-    A search that cannot stage is still a search: only an ingestion would miss the texts.
-    """
-    texts = {
-        url_key(result.url): result.content
-        for response in reversed(responses)
-        for result in response.results
-        if result.content
-    }
-    staged = [candidate for candidate in candidates if candidate["url_key"] in texts]
-    if not staged:
-        return True
-    try:
-        store = await at.context.storage()
-        refs = await offload(
-            store.staging.put, at.context.tenant(), [texts[c["url_key"]] for c in staged]
-        )
-    except Exception as error:
-        logger.warning("page texts could not be staged", exc_info=loggable(error))
-        return False
-    for candidate, ref in zip(staged, refs, strict=True):
-        candidate["content_ref"] = ref
-    return True

@@ -1,12 +1,21 @@
-"""What the stages that start an ingestion have in common: its receipt in the state."""
+"""What the stages that start an ingestion have in common: provenance, receipt and refusal."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
+
+from ..text.redaction import error_message
 
 if TYPE_CHECKING:
     from ..contracts.ingestion import IngestionRequest, Ticket
     from ..contracts.state import IngestionReceipt
+    from .stage import Stage
+
+
+def run_provenance(at: Stage, *, approved_by: str) -> dict[str, Any]:
+    """Return what the run itself says of each page that it hands over."""
+    case = {"case_id": at.context.case_id} if at.context.case_id else {}
+    return {"approved_by": approved_by, "workflow_id": at.context.workflow_id, **at.ids, **case}
 
 
 def receipt_of(
@@ -23,8 +32,10 @@ def receipt_of(
     }
 
 
-def refusal_of(collection: str, kind: str, message: str) -> IngestionReceipt:
-    """Return the receipt of one that could not be started, with the cause."""
+def refusal_of(collection: str, error: Exception, at: Stage) -> IngestionReceipt:
+    """Return the receipt of one that could not be started; the stage's observation fails."""
+    kind, message = type(error).__name__, error_message(error)
+    at.span.fail(kind, message)
     return {
         "ticket": None,
         "count": 0,

@@ -16,9 +16,9 @@ from ..tools.spending.account import Account
 if TYPE_CHECKING:
     from langgraph.runtime import Runtime
 
-    from ..contracts.prices import RunBudget
     from ..contracts.state import RunIds, Telemetry
     from ..ports import Scalar, Span, SpanKind, SpanSink
+    from ..tools.spending.budget import RunBudget
 
 StateT = TypeVar("StateT")
 Update = Mapping[str, Any]

@@ -11,14 +11,13 @@ from typing import TYPE_CHECKING, Final
 from ..errors import InvalidQueryError
 from ..ranking.lexicon import language_of, terms
 from ..text.clean import normalize_query
+from .quality import MAX_QUERIES, MIN_QUERIES
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from ..ranking.lexicon import Language
 
-MIN_QUERIES: Final = 3
-MAX_QUERIES: Final = 5
 MAX_CHARS: Final = 400
 MAX_WORDS: Final = 50
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
+from ..errors import InputError
+
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
@@ -166,3 +168,13 @@ class Storage(Protocol):
     def close(self) -> None:
         """Give back what no call uses at the moment; the next call opens it again."""
         ...
+
+
+def require_collection(collections: CollectionStore, scope: TenantScope) -> None:
+    """Raise InputError naming the tenant's collections, unless this is one of them. Blocks."""
+    names = [info.collection for info in collections.collections(scope.tenant_id)]
+    if scope.collection not in names:
+        known = f"Known: {', '.join(names)}." if names else "It has none yet: ingest pages first."
+        raise InputError(
+            f"Tenant {scope.tenant_id!r} has no collection {scope.collection!r}. {known}"
+        )

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final, Protocol, runtime_checkable
 
+from ..errors import InputError
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Mapping, Sequence
 
@@ -48,6 +50,14 @@ def look_again_in_s(gone_for_s: float, *, is_final: bool = False) -> float:
 def is_revisit(claim: Claim) -> bool:
     """Tell whether the page was retired and a refresh asks whether it is back."""
     return claim.is_refresh and claim.text_hash is None and FAILED_BEFORE in claim.provenance
+
+
+def require_session(staging: StagingStore, tenant_id: str, session_id: str) -> StagedSession:
+    """Return the staged session. Blocks. Raises InputError where the tenant has none of that id."""
+    staged = staging.session(tenant_id, session_id)
+    if staged is None:
+        raise InputError(f"Tenant {tenant_id!r} has no staged session {session_id!r}.")
+    return staged
 
 
 class StagingStore(Protocol):

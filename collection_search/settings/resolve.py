@@ -21,7 +21,6 @@ from . import ProviderAccess, registry
 from .mistakes import meant
 
 if TYPE_CHECKING:
-    from ..ports import Embedder
     from . import Settings
 
 AUTO_PROVIDERS: Final = (
@@ -145,17 +144,6 @@ def _make_room(group: registry.Group) -> None:
     alike = [key for key in _adapters if (key[1] in _OPEN) == (group in _OPEN)]
     if len(alike) > MAX_ADAPTERS:
         del _adapters[alike[0]]
-
-
-def remembered_embedder(settings: Settings, fingerprint: str) -> Embedder | None:
-    """Return the embedder that a collection remembers; None where its name does not lead to it.
-
-    Raises ConfigError where it does but something is missing, such as a key.
-    """
-    if fingerprint.partition(":")[0] not in registry.names("embeddings"):
-        return None
-    embedder: Embedder = made(settings, "embeddings", fingerprint)
-    return embedder if embedder.fingerprint == fingerprint else None
 
 
 def is_configured(settings: Settings, provider: str) -> bool:

@@ -57,6 +57,15 @@ def told(text: str, *, most: int = 500) -> str:
     return mask_text(sound)[:most]
 
 
+def error_message(error: BaseException) -> str:
+    """Return what the error says, as `told` shows it; its class where it says nothing.
+
+    >>> error_message(ValueError("no such page")), error_message(TimeoutError())
+    ('no such page', 'TimeoutError')
+    """
+    return told(str(error)) or type(error).__name__
+
+
 def loggable(error: Exception) -> Exception:
     """Return the error, or its masked traceback as an error where it would print a secret.
 

@@ -9,6 +9,7 @@ from pydantic import ValidationError
 
 from ..contracts.service import SearchRequest
 from ..errors import InputError, WebSearchError
+from ..text.problems import describe_problems
 from .search_texts import arrow_reply
 
 if TYPE_CHECKING:
@@ -78,5 +79,5 @@ def _request(match: re.Match[str]) -> SearchRequest:
     try:
         return SearchRequest.model_validate({"query": match["query"], "options": options})
     except ValidationError as error:
-        problems = "; ".join(item["msg"] for item in error.errors(include_url=False))
+        problems = describe_problems(error)
         raise InputError(f"The options of the search cannot be used: {problems}.") from error

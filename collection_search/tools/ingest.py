@@ -7,13 +7,14 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
 
 from ..context import SearchContext
+from ..contracts.collection import TenantScope
 from ..contracts.ingestion import IngestionItem, IngestionRequest, Ticket
 from ..errors import CollectionSearchError, IngestError, InputError
+from ..ports.ledger import require_session
 from ..runtime.concurrency import compute, offload, run_blocking
 from .ingestion.engine import IngestionEngine, engine_of
 from .ingestion.sites import distinct, pages_of
 from .ingestion.storage_rights import storable
-from .retrieve import scope_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -173,7 +174,7 @@ async def aingest(
         raise InputError("Into which collection? Give its name.")
     if not addresses and staged is None:
         raise InputError("Give the URLs to ingest, or the session that staged them.")
-    scope = scope_of(context.tenant(), collection)
+    scope = TenantScope(context.tenant(), collection)
     if addresses and context.fetches():
         await context.page_reader()  # a wrong setting of fetching is told before pages wait
     if depth:
@@ -292,10 +293,7 @@ async def engine_for(context: SearchContext) -> IngestionEngine:
 
 async def _session(context: SearchContext, session_id: str) -> StagedSession:
     store, tenant = await context.storage(), context.tenant()
-    staged = await offload(store.staging.session, tenant, session_id)
-    if staged is None:
-        raise InputError(f"Tenant {tenant!r} has no staged session {session_id!r}.")
-    return staged
+    return await offload(require_session, store.staging, tenant, session_id)
 
 
 def _named(ticket: Ticket | str, tenant: str | None) -> tuple[str, str]:

@@ -8,17 +8,18 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 from ..context import SearchContext
+from ..contracts.collection import TenantScope
 from ..contracts.prices import embedding_cost
 from ..errors import ModelError
+from ..ports.collections import require_collection
 from ..runtime.concurrency import offload, run_blocking
 from .ingestion.embedders import account_of, embedded
 from .ingestion.engine import engine_of
-from .retrieve import refuse_unknown, scope_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from ..contracts.collection import PendingChunk, TenantScope, Vectors
+    from ..contracts.collection import PendingChunk, Vectors
     from ..ports import CollectionStore, Embedder
     from .spending.account import Account
 
@@ -71,9 +72,9 @@ async def areembed(
 ) -> Reembedded:
     """Do what `reembed` does, without blocking the event loop."""
     context = context or SearchContext()
-    scope = scope_of(tenant, collection)
+    scope = TenantScope(tenant, collection)
     store, embedder = await context.storage(), await context.embedder()
-    await offload(refuse_unknown, store, scope)
+    await offload(require_collection, store.collections, scope)
     engine = engine_of(store, context.using())  # held: the change puts its pages back
     engine.add_embedder(embedder, context)
     account = account_of(context, scope, context.run_id)

@@ -8,17 +8,18 @@ from typing import TYPE_CHECKING, Final
 from ..context import SearchContext
 from ..contracts.collection import Passage, TenantScope
 from ..errors import InputError
+from ..ports.collections import require_collection
 from ..ranking.calibration import begun, settled
 from ..ranking.scoring import Page, rank
 from ..runtime.concurrency import offload, run_blocking
 from ..text.clean import normalize_query
-from .ingestion.embedders import account_of, embedder_that_filled, vectors_of
+from .ingestion.embedders import account_of, embedder_for, vectors_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from ..contracts.collection import StoredChunk, Vectors
-    from ..ports import CollectionStore, Embedder, Storage
+    from ..ports import CollectionStore, Storage
     from ..ranking.scoring import Calibration, Profile
 
 MAX_K: Final = 100
@@ -70,7 +71,7 @@ async def aretrieve(
         raise InputError(f"The question is longer than {MAX_QUESTION_CHARS} characters; cut it.")
     if not 1 <= k <= MAX_K:
         raise InputError(f"k is {k}; ask for 1 to {MAX_K} passages.")
-    scope = scope_of(tenant, collection)
+    scope = TenantScope(tenant, collection)
     store: Storage = await context.storage()
     embedder = await embedder_for(context, store, scope)
     scale, profile = None, context.profile()
@@ -82,48 +83,12 @@ async def aretrieve(
         vector = await vectors_of(embedder, [query], account=account)
     found = await offload(_found, store.collections, scope, query, vector, k)
     if not found:
-        await offload(refuse_unknown, store, scope)
+        await offload(require_collection, store.collections, scope)
         return []
     calibration = None if scale is None else await settled(scale)
     return await offload(
         _passages, query, found, vector, calibration=calibration, profile=profile, k=k
     )
-
-
-def scope_of(tenant_id: str, collection: str) -> TenantScope:
-    """Return the tenant's collection. Raises InputError for a name that no collection can have."""
-    try:
-        return TenantScope(tenant_id, collection)
-    except ValueError as error:
-        raise InputError(f"{error}.") from error
-
-
-async def embedder_for(
-    context: SearchContext, store: Storage, scope: TenantScope
-) -> Embedder | None:
-    """Return the embedder that filled the collection, None where words suffice.
-
-    Raises ConfigError when the settings lead to another one.
-    """
-    fingerprint = await offload(store.collections.embedder, scope)
-    if fingerprint is None:
-        return None
-    embedder = await context.embedder()
-    if embedder is not None and embedder.fingerprint == fingerprint:
-        return embedder
-    settings = context.using() if context.embeddings is None else None  # a caller's choice stands
-    given = () if embedder is None else (embedder.fingerprint,)
-    return await offload(embedder_that_filled, scope, fingerprint, settings, given=given)
-
-
-def refuse_unknown(store: Storage, scope: TenantScope) -> None:
-    """Raise InputError naming the tenant's collections, unless this is one of them."""
-    names = [info.collection for info in store.collections.collections(scope.tenant_id)]
-    if scope.collection not in names:
-        known = f"Known: {', '.join(names)}." if names else "It has none yet: ingest pages first."
-        raise InputError(
-            f"Tenant {scope.tenant_id!r} has no collection {scope.collection!r}. {known}"
-        )
 
 
 def _found(

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Final
 
+from ..contracts.prices import CHARS_PER_TOKEN
 from ..text.clean import excerpt, plain
 from ..text.urls import host_of
 
@@ -19,8 +20,6 @@ COMPACT_TOKENS: Final = 100
 """Of one result in the compact format, at most."""
 FULL_TOKENS: Final = 500
 """Of one result in the full format, at most."""
-CHARS_PER_TOKEN: Final = 4
-"""Of usual text; enough to keep a budget by."""
 _TITLE_CHARS: Final = 200
 _LINE_CHARS: Final = 1_000
 

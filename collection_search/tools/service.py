@@ -24,6 +24,7 @@ from ..settings import ProviderAccess, Settings
 from ..settings.keyring import variable_of
 from ..settings.resolve import adapter_of, class_of, refuse_unknown_choices
 from ..text.clean import normalize_query
+from ..text.problems import describe_problems
 from .search.route import SearchRoute, search_route
 from .spending.account import Account
 
@@ -185,12 +186,8 @@ def checked_request(request: SearchRequest | Mapping[str, Any] | str) -> SearchR
         asked = SearchRequest.model_validate(given)
         WebSearchInput(query=asked.query)
     except ValidationError as error:
-        problems = "; ".join(
-            f"{'.'.join(map(str, item['loc']))}: {item['msg']}"
-            for item in error.errors(include_url=False, include_input=False)
-        )
         raise WebSearchError(
-            f"The search request cannot be used. {problems}", code="invalidQuery"
+            f"The search request cannot be used. {describe_problems(error)}", code="invalidQuery"
         ) from error
     return asked
 

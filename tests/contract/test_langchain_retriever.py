@@ -9,8 +9,8 @@ from langchain_tests.integration_tests import RetrieversIntegrationTests
 
 from collection_search.adapters.stores.sqlite import SQLiteStore
 from collection_search.context import SearchContext
-from collection_search.tools.langchain.retriever import CollectionRetriever
 from collection_search.tools.langchain.vector_store import CollectionVectorStore
+from collection_search.tools.langchain_retriever import CollectionRetriever
 
 if TYPE_CHECKING:
     from pathlib import Path

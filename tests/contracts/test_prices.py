@@ -8,7 +8,6 @@ import pytest
 
 from collection_search.contracts.prices import (
     PRICES,
-    RunBudget,
     chat_cost,
     dollars,
     embedding_cost,
@@ -18,7 +17,6 @@ from collection_search.contracts.prices import (
     tokens_in,
     total_cost,
 )
-from collection_search.errors import CostLimitReached, InputError
 
 
 def test_a_chat_call_costs_input_and_output_tokens():
@@ -150,38 +148,3 @@ def test_a_price_has_its_day(kind, name):
 def test_amounts_are_told_in_full(amount, text):
     """Neither rounded nor in powers of ten."""
     assert dollars(amount) == text
-
-
-def test_a_refused_call_sets_nothing_aside():
-    """A cheaper one still has room, and the message names the way out."""
-    budget = RunBudget(0.01)
-    budget.reserve(0.008)
-    with pytest.raises(
-        CostLimitReached, match=r"\$0\.01 .* \$0\.008 after \$0\.008: raise max_cost"
-    ):
-        budget.reserve(0.008)
-    budget.reserve(0.002)
-    assert budget.spent_usd == 0.01
-    assert budget.is_reached
-
-
-def test_a_limit_is_not_passed_by_a_rounding_error():
-    """Ten times 0.1 is 1, to the last digit."""
-    budget = RunBudget(1.0)
-    for _ in range(10):
-        budget.reserve(0.1)
-    with pytest.raises(CostLimitReached):
-        budget.reserve(1e-9)
-
-
-@pytest.mark.parametrize("amount", [-0.001, float("nan"), float("inf"), 1e300])
-def test_a_budget_takes_amounts_alone(amount: float) -> None:
-    """What is none changes nothing: neither a debt nor infinity opens the ceiling."""
-    budget = RunBudget(0.01)
-    budget.reserve(0.008)
-    for wrong in (lambda: budget.reserve(amount), lambda: budget.settle(0.008, amount)):
-        with pytest.raises(InputError, match="A cost must be"):
-            wrong()
-    assert budget.spent_usd == 0.008
-    with pytest.raises(CostLimitReached):
-        budget.reserve(0.008)

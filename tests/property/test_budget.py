@@ -9,8 +9,8 @@ from threading import Barrier
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from collection_search.contracts.prices import RunBudget
 from collection_search.errors import CostLimitReached
+from collection_search.tools.spending.budget import RunBudget
 
 CENTS = st.integers(0, 100_000).map(lambda units: units / 1_000_000)
 CALLS = st.lists(st.tuples(CENTS, st.none() | CENTS), max_size=30)

@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from collection_search.contracts.prices import CHARS_PER_TOKEN
 from collection_search.contracts.service import SearchResponse, ServiceSearchResult
 from collection_search.tools.search_texts import arrow_reply, compact, foreign, full, injected
 
@@ -73,7 +74,7 @@ def test_results_beyond_the_token_threshold_are_summarised():
         shown = make(response(*[long] * 5), tokens=80)
         assert shown.count("Tea is hot.") >= 5
         assert shown.count("…") == 5
-        assert len(shown) <= 5 * 80 * 4 + 200
+        assert len(shown) <= 5 * 80 * CHARS_PER_TOKEN + 200
 
 
 def test_compact_format():
@@ -118,9 +119,11 @@ def test_token_budget(make, tokens):
     """Token Budgeting: at most 100 tokens a result compact, 500 in full."""
     long = {"title": "t" * 3000, "snippet": "word " * 3000, "content": "word " * 30_000}
     bare = len(make(response()))
-    assert len(make(response(long, long))) - bare <= 2 * (tokens * 4 + 20)
+    assert len(make(response(long, long))) - bare <= 2 * (tokens * CHARS_PER_TOKEN + 20)
     tight = make(response(long), tokens=60)
-    assert len(tight) - bare <= 60 * 4 + 300  # a title and an address are never left out
+    assert (
+        len(tight) - bare <= 60 * CHARS_PER_TOKEN + 300
+    )  # a title and an address are never left out
 
 
 @pytest.mark.parametrize(

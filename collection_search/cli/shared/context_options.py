@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import typer
 
+from .error_output import refuse_option
+
 if TYPE_CHECKING:
     from ...context import SearchContext
     from ...settings import Settings
@@ -31,6 +33,14 @@ MaxCost = Annotated[
 UnaskedPaid = Annotated[bool, typer.Option("--yes", help="Do not ask before an embedder is paid.")]
 AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON object and nothing else.")]
 
+_FLAGS: Final = {
+    "tenant_id": "--tenant",
+    "case_id": "--case",
+    "ranking_profile": "--profile",
+    "max_cost_usd": "--max-cost",
+}
+"""Where a flag is not called as the field is."""
+
 
 def search_context(**choices: Any) -> SearchContext:
     """Return the context with the settings of this machine and what was chosen beside them.
@@ -41,7 +51,6 @@ def search_context(**choices: Any) -> SearchContext:
     from pydantic import ValidationError
 
     from ...context import SearchContext
-    from ...errors import InputError
     from ...settings import Settings
 
     settings = Settings.load()
@@ -50,10 +59,7 @@ def search_context(**choices: Any) -> SearchContext:
     try:
         return SearchContext(settings=settings, **choices)
     except ValidationError as error:
-        item = error.errors(include_url=False)[0]
-        option = str(item["loc"][0]).removesuffix("_id").replace("ranking_profile", "profile")
-        problem = item["msg"].removeprefix("Value error, ")
-        raise InputError(f"--{option} {item['input']!r} cannot be used: {problem}.") from error
+        raise refuse_option(error, _FLAGS) from error
 
 
 def _warn_of_half_a_tracing(settings: Settings) -> None:

@@ -5,16 +5,22 @@ from __future__ import annotations
 import json
 import sys
 from enum import IntEnum
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from ...errors import (
     CollectionSearchError,
     IngestError,
+    InputError,
     ModelError,
     QualityThresholdError,
     SearchProviderError,
 )
 from .terminal import printable
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from pydantic import ValidationError
 
 
 class ExitCode(IntEnum):
@@ -39,6 +45,21 @@ class UsageError(CollectionSearchError):
         problem = error.format_message().strip().rstrip(".")
         end = "" if problem.endswith("?") else "."
         super().__init__(f"{problem}{end} See '{path} --help'.")
+
+
+def refuse_option(
+    error: ValidationError, flags: Mapping[str, str], problems: Mapping[str, str] | None = None
+) -> InputError:
+    """Return the refusal of the first wrong option, by its flag and as it was typed.
+
+    `flags` and `problems` are by field, for flags of another name and for clearer sentences.
+    """
+    from ...text.problems import list_problems
+
+    problem = list_problems(error, with_input=True)[0]
+    name = str(problem["loc"][0])
+    flag, says = flags.get(name, f"--{name}"), (problems or {}).get(name, problem["msg"])
+    return InputError(f"{flag} {problem['input']!r} cannot be used: {says}.")
 
 
 class Interrupted(CollectionSearchError):  # noqa: N818 - an end, not a mistake

@@ -19,8 +19,6 @@ if TYPE_CHECKING:
     from .terminal import Screen
 
 FLUSH_TIMEOUT_S: Final = 2
-CHARS_PER_TOKEN: Final = 3
-"""Fewer than most texts have: what embedding will cost is rather told too high."""
 
 
 @contextmanager
@@ -62,7 +60,7 @@ def agreed(
     `texts` says how many there are and of what, `chars` their characters in all, `instead`
     another way than `--yes`. Raises InputError where nobody can be asked, and typer.Abort.
     """
-    from ...contracts.prices import embedding_cost
+    from ...contracts.prices import CHARS_PER_TOKEN, embedding_cost
 
     tokens = chars // CHARS_PER_TOKEN
     cost = embedding_cost(fingerprint, tokens)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 from collections import Counter
 from dataclasses import dataclass, field
-from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
 from ...errors import CollectionSearchError
@@ -23,12 +22,12 @@ from .run_summary import (
     warnings,
 )
 from .signals import terminable
+from .ticket_progress import wait_with_bar
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
     from ...context import SearchContext
-    from ...contracts.ingestion import TicketStatus
     from .error_output import ExitCode
     from .terminal import Screen
 
@@ -111,7 +110,12 @@ class Job:
         if not receipt or not receipt["ticket"]:
             return
         try:
-            status = self._settled(receipt)
+            status = wait_with_bar(
+                receipt["ticket"],
+                self.context,
+                self.screen,
+                timeout_s=WAIT_S if self.waits else 0.0,
+            )
         except CollectionSearchError as error:
             cause = {"kind": type(error).__name__, "message": str(error)}
             self.output["ingestion"] = {**receipt, "status": None, "error": cause}
@@ -123,21 +127,6 @@ class Job:
         for row in status.rows:
             if row.state == "dead":
                 self.screen.warn(f"{row.url} was not ingested: {row.error}")
-
-    def _settled(self, receipt: Mapping[str, Any]) -> TicketStatus:
-        from ...tools.ingest import wait
-
-        looked = partial(
-            wait, receipt["ticket"], tenant=self.context.tenant(), context=self.context
-        )
-        if not self.waits:
-            return looked(0.0, work=False)
-        with self.screen.bar("Ingesting") as advance:
-
-            def show(status: TicketStatus) -> None:
-                advance(status.count - status.left(fetch=True), status.count)
-
-            return looked(WAIT_S, on_progress=show)
 
     def _interrupted(self, within_s: float) -> Interrupted:
         """Give back what the workers hold, and return what to say."""

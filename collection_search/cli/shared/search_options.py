@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import typer
 
+from .error_output import refuse_option
+
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
@@ -77,11 +79,7 @@ def search_options(
             }
         )
     except ValidationError as error:
-        item = error.errors(include_url=False)[0]
-        name = str(item["loc"][0])
-        problem = _PROBLEMS.get(name) or item["msg"].removeprefix("Value error, ")
-        flag = _FLAGS.get(name, f"--{name}")
-        raise InputError(f"{flag} {item['input']!r} cannot be used: {problem}.") from error
+        raise refuse_option(error, _FLAGS, _PROBLEMS) from error
     return NO_OPTIONS if wished == NO_OPTIONS else wished
 
 

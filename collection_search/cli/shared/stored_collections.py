@@ -7,8 +7,6 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from ...errors import InputError
-
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
@@ -29,13 +27,12 @@ def stored(context: SearchContext) -> tuple[CollectionStore, str]:
 def found(name: str, context: SearchContext) -> tuple[CollectionStore, TenantScope]:
     """Return where a collection is. Raises InputError when the tenant has none of that name."""
     from ...contracts.collection import TenantScope
+    from ...ports.collections import require_collection
 
     store, owner = stored(context)
-    names = [info.collection for info in store.collections(owner)]
-    if name not in names:
-        known = f"Known: {', '.join(names)}." if names else "It has none yet."
-        raise InputError(f"Tenant {owner!r} has no collection {name!r}. {known}")
-    return store, TenantScope(owner, name)
+    scope = TenantScope(owner, name)
+    require_collection(store, scope)
+    return store, scope
 
 
 def tell_empty(infos: Iterable[CollectionInfo], screen: Screen) -> None:

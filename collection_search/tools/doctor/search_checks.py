@@ -22,8 +22,8 @@ from ...runtime.spans import NULL_SINK
 from ...settings import registry
 from ...settings.key_sources import held_key
 from ...settings.resolve import access_of, made, quota_left
+from ..search.worker import WebSearchWorker
 from ..spending.account import Account
-from ..web_search import WebSearchWorker
 from .diagnosis_report import Finding, KeyState, Price, failed, settled, without_extra
 
 if TYPE_CHECKING:

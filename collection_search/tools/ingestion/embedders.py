@@ -6,22 +6,18 @@ from typing import TYPE_CHECKING
 
 from ...context import SearchContext
 from ...contracts.prices import embedding_cost
-from ...errors import ConfigError, ModelError
-from ...runtime.concurrency import compute
-from ...settings.resolve import remembered_embedder
+from ...errors import ModelError
+from ...runtime.concurrency import compute, offload
+from ...settings.embedders import collection_embedder
 from ..spending.account import Account
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Sequence
 
     from ...contracts.collection import Embedded, TenantScope, Vectors
     from ...contracts.ingestion import Claim
-    from ...ports import CollectionStore, Embedder
+    from ...ports import CollectionStore, Embedder, Storage
     from ...settings import Settings
-
-
-class MissingEmbedderError(ConfigError):
-    """This process lacks the collection's embedder; another worker may have it."""
 
 
 class Embedders:
@@ -58,33 +54,25 @@ class Embedders:
         fingerprint = self._collections.embedder(scope)
         if fingerprint is None:
             return None
-        embedder = self._known.get(fingerprint) or embedder_that_filled(
-            scope, fingerprint, self._settings, given=self._known
-        )
+        embedder = collection_embedder(scope, fingerprint, self._settings, given=self._known)
         self.add(embedder)
         return embedder
 
 
-def embedder_that_filled(
-    scope: TenantScope, fingerprint: str, settings: Settings | None, *, given: Iterable[str]
-) -> Embedder:
-    """Return the embedder that the collection remembers, as the settings make it.
+async def embedder_for(
+    context: SearchContext, store: Storage, scope: TenantScope
+) -> Embedder | None:
+    """Return the embedder that filled the collection, None where words suffice.
 
-    `given` are the fingerprints of those that do not fit; without settings there is no other.
-    Raises MissingEmbedderError with the way out.
+    Raises ConfigError when the settings lead to another one.
     """
-    try:
-        embedder = None if settings is None else remembered_embedder(settings, fingerprint)
-    except ConfigError as error:  # a key is missing here, but perhaps not elsewhere
-        raise MissingEmbedderError(str(error)) from error
-    if embedder is None:
-        raise MissingEmbedderError(
-            f"Collection {scope.collection!r} was filled with the embedder {fingerprint}, but the"
-            f" setting embeddings says {', '.join(given) or 'lexical'}. Set it to the embedder that"
-            " filled the collection, or embed the collection anew:"
-            f" collection-search collections reembed {scope.collection!r}."
-        )
-    return embedder
+    fingerprint = await offload(store.collections.embedder, scope)
+    if fingerprint is None:
+        return None
+    embedder = await context.embedder()
+    given = {} if embedder is None else {embedder.fingerprint: embedder}
+    settings = context.using() if context.embeddings is None else None  # a caller's choice stands
+    return await offload(collection_embedder, scope, fingerprint, settings, given=given)
 
 
 def account_of(context: SearchContext, scope: TenantScope, run_id: str | None) -> Account:

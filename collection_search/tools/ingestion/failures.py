@@ -12,8 +12,8 @@ from ...errors import (
     IngestError,
 )
 from ...ports.ledger import FAILED_BEFORE, is_revisit
+from ...settings.embedders import MissingEmbedderError
 from ...text.redaction import told
-from .embedders import MissingEmbedderError
 
 if TYPE_CHECKING:
     from ...contracts.ingestion import Claim

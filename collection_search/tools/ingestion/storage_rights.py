@@ -28,6 +28,11 @@ def may_store(provider: str) -> bool:
     return getattr(adapter, "storage_rights", "allowed") == "allowed"
 
 
+def storing_providers(names: Iterable[str]) -> set[str]:
+    """Return those of the providers whose texts may be stored; it may import their adapters."""
+    return {name for name in names if may_store(name)}
+
+
 def storable(items: Iterable[IngestionItem]) -> list[IngestionItem]:
     """Return the pages; one whose text may not be stored is to be fetched instead."""
     return [

@@ -9,12 +9,11 @@ import numpy as np
 from langchain_core.vectorstores import VectorStore
 
 from ...context import SearchContext
-from ...contracts.collection import Chunk
+from ...contracts.collection import Chunk, TenantScope
 from ...errors import InputError
 from ...runtime.concurrency import offload, run_blocking
 from ...text.clean import plain
-from ..ingestion.embedders import account_of, vectors_of
-from ..retrieve import embedder_for, scope_of
+from ..ingestion.embedders import account_of, embedder_for, vectors_of
 from .document_mapping import document_of, shown, url_key_of
 
 if TYPE_CHECKING:
@@ -24,7 +23,7 @@ if TYPE_CHECKING:
     from langchain_core.documents import Document as LangChainDocument
     from langchain_core.embeddings import Embeddings
 
-    from ...contracts.collection import Document, Filters, StoredChunk, TenantScope, Vectors
+    from ...contracts.collection import Document, Filters, StoredChunk, Vectors
     from ...ports import Embedder, Storage
     from ..spending.account import Account
 
@@ -51,7 +50,7 @@ class CollectionVectorStore(VectorStore):
         fingerprint: str | None = None,
         context: SearchContext | None = None,
     ) -> None:
-        self._scope = scope_of(tenant, collection)
+        self._scope = TenantScope(tenant, collection)
         self._embedding = embedding
         self._fingerprint = fingerprint
         self._context = context or SearchContext()

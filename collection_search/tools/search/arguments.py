@@ -8,6 +8,7 @@ from pydantic import ValidationError
 
 from ...contracts.search import ToolContext, WebSearchInput
 from ...errors import InputError, InvalidQueryError
+from ...text.problems import describe_problems
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -21,8 +22,9 @@ def complete(context: ToolContext | Mapping[str, Any]) -> ToolContext:
         return ToolContext.model_validate(context)
     except ValidationError as error:
         raise InputError(
-            f"The tool context cannot be used ({_problems(error)}). It needs scope.tenant_id, "
-            "scope.trace_id, scope.invocation_id and scope.run_id or scope.ingestion_run_id."
+            f"The tool context cannot be used ({describe_problems(error)}). It needs"
+            " scope.tenant_id, scope.trace_id, scope.invocation_id and scope.run_id or"
+            " scope.ingestion_run_id."
         ) from error
 
 
@@ -31,22 +33,7 @@ def clean(query: str) -> str:
     try:
         return WebSearchInput(query=query).query
     except ValidationError as error:
-        raise InvalidQueryError(_problems(error)) from error
-
-
-def _problems(error: ValidationError) -> str:
-    """Return what is wrong, without the values: they may be private.
-
-    >>> try:
-    ...     ToolContext.model_validate({})
-    ... except ValidationError as error:
-    ...     _problems(error)
-    'scope: Field required'
-    """
-    return "; ".join(
-        f"{'.'.join(map(str, item['loc']))}: {item['msg'].removeprefix('Value error, ')}"
-        for item in error.errors(include_url=False)
-    )
+        raise InvalidQueryError(describe_problems(error)) from error
 
 
 def whole(name: str, value: Any, *, most: int) -> int:

@@ -14,9 +14,9 @@ from .responses import checked, whole_number
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from ...contracts.prices import RunBudget
     from ...contracts.search import SearchAdapterResponse
     from ...resilience import Permit, ProviderGuard
+    from ..spending.budget import RunBudget
     from .callers import Asked, Caller
     from .retry import RetrySchedule
     from .telemetry import SearchReport

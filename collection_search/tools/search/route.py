@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
-from ..web_search import WebSearchWorker
 from .cache import SearchCache
+from .worker import WebSearchWorker
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 from ...contracts.prices import total_cost
 from ...contracts.search import SearchResult, ToolContext, ToolOutcome, WebSearchResponse
 from ...errors import CostLimitReached, ErrorCode, InvalidQueryError, SearchProviderError
-from ...text.redaction import told
+from ...text.redaction import error_message, told
 from .responses import whole_number
 
 if TYPE_CHECKING:
@@ -43,7 +43,7 @@ class Failure:
     def of(cls, error: Exception) -> Failure:
         """Return the failure that the exception stands for."""
         kind = type(error).__name__
-        message = told(str(error)) or kind
+        message = error_message(error)
         if isinstance(error, SearchProviderError):
             return cls(
                 RATIONALES.get(error.code, RATIONALES["unknown"]),

@@ -11,9 +11,10 @@ from functools import partial
 from hashlib import blake2b
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
-from ...contracts.prices import RunBudget, search_cost, total_cost
+from ...contracts.prices import search_cost, total_cost
 from ...errors import CollectionSearchError
 from ...ports.usage import SpendEntry
+from .budget import RunBudget
 from .writer import SpendBatch, cached_answers, guarded, spend_writer
 
 if TYPE_CHECKING:

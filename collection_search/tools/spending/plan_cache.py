@@ -1,28 +1,26 @@
-"""What a run need not pay for again: its plan and its searches, as far as they are kept."""
+"""The plans that models made, cached so that the same question is not planned and paid again."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from ...cassette.codec import read_plan_answer
-from ...contracts.options import SearchOptions
-from ...planning.fallback import MAX_QUERIES, MIN_QUERIES, complete_queries, fallback_queries
+from ...cassette.codec import plan_answer, read_plan_answer
 from ...planning.prompts import strategy_messages
-from ...runtime.spans import NULL_SINK
-from ..search.route import search_route
-from .account import Account, answer_key
+from ...planning.quality import MAX_QUERIES
+from .account import answer_key
 
 if TYPE_CHECKING:
     from ...context import SearchContext
     from ...contracts.inputs import GraphInput
-    from ...ports import QueryModel
+    from ...ports import QueryPlan
+    from .account import Account
 
-PLAN: Final = "plan"
-"""Kind of the plans among the answers that are kept."""
+_KIND: Final = "plan"
+"""Of the plans among the cached answers."""
 
 
 def plan_key(given: GraphInput, context: SearchContext) -> str:
-    """Return what the plan is remembered by; nothing for a live object, which has no identity."""
+    """Return the key of the plan in the cache; blank for a live object, which has no identity."""
     settings = context.using()
     name = settings.model if context.model is None else context.model
     if not isinstance(name, str) or not context.answer_cache_s():
@@ -31,38 +29,13 @@ def plan_key(given: GraphInput, context: SearchContext) -> str:
     return answer_key(name, settings.openai_base_url or "", *(text for _, text in asked))
 
 
-async def known_queries(
-    given: GraphInput, context: SearchContext, model: QueryModel | None
-) -> list[str] | None:
-    """Return the queries that the run will send; None where a model has to be asked for them."""
-    wanted = MAX_QUERIES if given.quality_mode == "premium" else MIN_QUERIES
-    if model is None:
-        return fallback_queries(given.question, purpose=given.purpose, count=wanted)
-    if not (key := plan_key(given, context)):
-        return None
-    account = Account(context, context.ids())
-    plans = await account.recalled(PLAN, [key], read_plan_answer)
-    if key not in plans:
-        return None
-    return complete_queries(
-        plans[key].queries,
-        given.question,
-        purpose=given.purpose,
-        minimum=wanted,
-        maximum=MAX_QUERIES,
-    )
+async def cached_plan(account: Account, key: str) -> QueryPlan | None:
+    """Return the plan of that key while it is fresh; None for a blank key."""
+    plans = await account.recalled(_KIND, [key], read_plan_answer) if key else {}
+    return plans.get(key)
 
 
-async def known_searches(
-    queries: list[str], given: GraphInput, context: SearchContext, *, max_results: int
-) -> int:
-    """Return how many of the queries the first provider has answered before; nobody is asked."""
-    is_premium = given.quality_mode == "premium"
-    route = await search_route(
-        context,
-        max_results=max_results,
-        oversample_factor=4 if is_premium else 2,
-        sink=NULL_SINK,
-        account=Account(context, context.ids()),
-    )
-    return await route.known(queries, SearchOptions(search_depth="deep") if is_premium else None)
+def cache_plan(account: Account, key: str, plan: QueryPlan) -> None:
+    """Keep the plan for the next run, unless it is empty or the key is blank."""
+    if key and plan.queries:
+        account.keep(_KIND, lambda: {key: plan_answer(plan)})

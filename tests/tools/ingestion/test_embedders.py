@@ -12,12 +12,7 @@ from collection_search.adapters.stores.sqlite import SQLiteStore
 from collection_search.contracts.collection import Embedded, TenantScope
 from collection_search.errors import ModelError
 from collection_search.testing.embeddings import ScriptedEmbedder
-from collection_search.tools.ingestion.embedders import (
-    Embedders,
-    MissingEmbedderError,
-    embedder_that_filled,
-    vectors_of,
-)
+from collection_search.tools.ingestion.embedders import Embedders, vectors_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -64,33 +59,6 @@ def test_the_remembered_model_is_made_once(store: SQLiteStore, settings: Setting
     assert embedder is not None
     assert embedder.fingerprint == REMEMBERED
     assert embedders.of(SCOPE) is embedder
-
-
-@pytest.mark.parametrize(
-    ("given", "told"), [((), "lexical"), (("a:1", "b:2"), "a:1, b:2")], ids=["words", "models"]
-)
-def test_a_name_that_leads_nowhere_is_refused(
-    settings: Settings, given: tuple[str, ...], told: str
-) -> None:
-    """The sentence names what is needed, what is there, and the way out."""
-    says = (
-        r"^Collection 'docs' was filled with the embedder first:64, but the setting embeddings says"
-        rf" {told}\. .* collection-search collections reembed 'docs'\.$"
-    )
-    with pytest.raises(MissingEmbedderError, match=says):
-        embedder_that_filled(SCOPE, "first:64", settings, given=given)
-
-
-def test_without_settings_none_is_made() -> None:
-    """The caller chose another one."""
-    with pytest.raises(MissingEmbedderError, match="reembed 'docs'"):
-        embedder_that_filled(SCOPE, REMEMBERED, None, given=("first:64",))
-
-
-def test_a_missing_key_may_be_there_elsewhere(tmp_path: Path) -> None:
-    """It is not the end of a page: another worker may have the key."""
-    with pytest.raises(MissingEmbedderError, match="OPENAI_API_KEY"):
-        embedder_that_filled(SCOPE, REMEMBERED, Settings(home=tmp_path), given=())
 
 
 @pytest.mark.parametrize(

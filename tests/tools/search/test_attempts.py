@@ -10,7 +10,6 @@ from typing import Any
 
 import pytest
 
-from collection_search.contracts.prices import RunBudget
 from collection_search.contracts.search import SearchAdapterResponse
 from collection_search.errors import (
     SearchProviderBadResponse,
@@ -23,6 +22,7 @@ from collection_search.resilience import ProviderGuard, Quota
 from collection_search.runtime.spans import NULL_SINK
 from collection_search.testing import FakeClock, ScriptedAdapter, example_context, rows
 from collection_search.tools.search.attempts import cost_of
+from collection_search.tools.spending.budget import RunBudget
 from collection_search.tools.web_search import WebSearchWorker
 
 CALL: dict[str, Any] = {"query": "asyncio", "context": example_context()}

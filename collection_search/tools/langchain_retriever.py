@@ -8,9 +8,9 @@ from langchain_core.documents import Document
 from langchain_core.retrievers import BaseRetriever
 from pydantic import ConfigDict, Field
 
-from ...context import SearchContext  # noqa: TC001 - pydantic reads the annotations
-from ...runtime.concurrency import run_blocking
-from ..retrieve import aretrieve
+from ..context import SearchContext  # noqa: TC001 - pydantic reads the annotations
+from ..runtime.concurrency import run_blocking
+from .retrieve import aretrieve
 
 if TYPE_CHECKING:
     from langchain_core.callbacks import (
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
         CallbackManagerForRetrieverRun,
     )
 
-    from ...contracts.collection import Passage
+    from ..contracts.collection import Passage
 
 
 class CollectionRetriever(BaseRetriever):

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final
 
-from ...contracts.options import NO_OPTIONS, SearchOptions
-from ...contracts.prices import (
+from ..contracts.prices import (
     CHARS_PER_TOKEN,
     chat_cost,
     embedding_cost,
@@ -17,22 +15,25 @@ from ...contracts.prices import (
     tokens_in,
     total_cost,
 )
-from ...planning.fallback import MAX_QUERIES, MIN_QUERIES
-from ...planning.prompts import strategy_messages
-from ...ports.search import provider_name
-from ..search.attempts import price_of
-from ..search.callers import Asked
-from .plan_cache import known_queries, known_searches
+from ..planning.fallback import complete_queries, fallback_queries
+from ..planning.prompts import strategy_messages
+from ..planning.quality import MAX_QUERIES, QUALITY, results_per_query, rows_to_request
+from ..ports.search import provider_name
+from ..runtime.spans import NULL_SINK
+from .search.attempts import price_of
+from .search.callers import Asked
+from .search.route import search_route
+from .spending.account import Account
+from .spending.plan_cache import cached_plan, plan_key
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from ...context import SearchContext
-    from ...contracts.inputs import GraphInput
-    from ...contracts.prices import PriceKind
+    from ..context import SearchContext
+    from ..contracts.inputs import GraphInput
+    from ..contracts.prices import PriceKind
+    from ..ports import QueryModel
 
-ROWS_PER_QUERY: Final = 10
-"""Results that each query asks for at least."""
 CANDIDATE_CHARS: Final = (200, 900)
 """Title and snippet of one page, from and to."""
 PAGE_CHARS: Final = 40_000
@@ -99,8 +100,8 @@ async def estimated(given: GraphInput, context: SearchContext) -> Estimate:
     model = await context.query_model()
     (provider, *fallbacks), _ = await context.search_providers()
     embedder = await context.embedder()
-    queries = await known_queries(given, context, model)
-    least = MAX_QUERIES if given.quality_mode == "premium" else MIN_QUERIES
+    queries = await _cached_queries(given, context, model)
+    least = QUALITY[given.quality_mode].min_queries
     least, most = (least, MAX_QUERIES) if queries is None else (len(queries), len(queries))
     known: list[str] = []
     parts: list[Part] = []
@@ -111,8 +112,7 @@ async def estimated(given: GraphInput, context: SearchContext) -> Estimate:
     spared = 0
     search = _searches(given, provider.adapter, least, most)
     if queries is not None and search.high_usd != 0:
-        wanted = _wanted(given, len(queries))
-        spared = await known_searches(queries, given, context, max_results=wanted)
+        spared = await _cached_searches(queries, given, context)
         known += [f"{spared} of {most} searches"] if spared else []
     if spared < most:
         parts.append(_share(search, (most - spared) / most))
@@ -122,6 +122,32 @@ async def estimated(given: GraphInput, context: SearchContext) -> Estimate:
     if embedder is not None:
         parts.extend(_embeddings(given, embedder.fingerprint, most, may_be_known=spared == most))
     return Estimate([part for part in parts if part.high_usd != 0], known)
+
+
+async def _cached_queries(
+    given: GraphInput, context: SearchContext, model: QueryModel | None
+) -> list[str] | None:
+    """Return the queries that the run will send; None where a model has to be asked for them."""
+    wanted = QUALITY[given.quality_mode].min_queries
+    if model is None:
+        return fallback_queries(given.question, purpose=given.purpose, count=wanted)
+    account = Account(context, context.ids())
+    if (plan := await cached_plan(account, plan_key(given, context))) is None:
+        return None
+    return complete_queries(plan.queries, given.question, purpose=given.purpose, minimum=wanted)
+
+
+async def _cached_searches(queries: list[str], given: GraphInput, context: SearchContext) -> int:
+    """Return how many of the queries the first provider has answered before; nobody is asked."""
+    quality = QUALITY[given.quality_mode]
+    route = await search_route(
+        context,
+        max_results=results_per_query(given.max_candidates, len(queries)),
+        oversample_factor=quality.oversample_factor,
+        sink=NULL_SINK,
+        account=Account(context, context.ids()),
+    )
+    return await route.known(queries, quality.options)
 
 
 def _share(part: Part, share: float) -> Part:
@@ -156,28 +182,22 @@ def _searches(given: GraphInput, adapter: Any, least: int, most: int) -> Part:
 
 def _units(given: GraphInput, adapter: Any, queries: int) -> tuple[float, float]:
     """Return the units of the list price that so many queries cost, with one page and with all."""
-    premium = given.quality_mode == "premium"
-    wanted = _wanted(given, queries)
-    rows = wanted * (4 if premium else 2)
-    size: Any = getattr(adapter, "page_size", None)
-    count = max(wanted, min(rows, size)) if isinstance(size, int) else rows
-    first = min(count, size) if isinstance(size, int) else count
-    options = SearchOptions(search_depth="deep") if premium else NO_OPTIONS
+    quality = QUALITY[given.quality_mode]
+    wanted = results_per_query(given.max_candidates, queries)
+    size = getattr(adapter, "page_size", None)
+    size = size if isinstance(size, int) else None
+    count = rows_to_request(wanted, oversample_factor=quality.oversample_factor, page_size=size)
+    first = count if size is None else min(count, size)
     price = price_of(adapter)
-    low, high = (price(Asked(given.question, n, options)).units for n in (first, count))
+    low, high = (price(Asked(given.question, n, quality.options)).units for n in (first, count))
     return queries * low, queries * high
-
-
-def _wanted(given: GraphInput, queries: int) -> int:
-    """Return how many results each query asks for."""
-    return max(ROWS_PER_QUERY, math.ceil(2 * given.max_candidates / queries))
 
 
 def _embeddings(
     given: GraphInput, fingerprint: str, queries: int, *, may_be_known: bool
 ) -> Iterator[Part]:
     """Yield what is embedded; pages that a run has compared before `may_be_known`."""
-    rows = _wanted(given, queries)
+    rows = results_per_query(given.max_candidates, queries)
     short, long = CANDIDATE_CHARS
     low = 0 if may_be_known else (len(given.question) + rows * short) // _LONG_TOKEN
     high = (len(given.question) + queries * rows * long) // CHARS_PER_TOKEN

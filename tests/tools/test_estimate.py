@@ -9,12 +9,12 @@ from support.paid_world import SEARCH_USD, PaidWorld
 
 from collection_search import CollectionSearchGraph, GraphInput, SearchContext, Settings
 from collection_search.testing import ScriptedAdapter
-from collection_search.tools.spending.estimate import estimated
+from collection_search.tools.estimate import estimated
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from collection_search.tools.spending.estimate import Estimate
+    from collection_search.tools.estimate import Estimate
 
 GIVEN: dict[str, Any] = {
     "question": "How does asyncio work?",

@@ -1,0 +1,60 @@
+"""What the stages that search have in common: the texts that came with the results."""
+
+from __future__ import annotations
+
+import logging
+from typing import TYPE_CHECKING
+
+from ..runtime.concurrency import offload
+from ..text.redaction import loggable
+from ..text.urls import url_key
+from ..tools.ingestion.storage_rights import storing_providers
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from ..contracts.ingestion_state import AcquiredPage
+    from ..contracts.search import WebSearchResponse
+    from ..contracts.state import Candidate
+    from .stage import Stage
+
+logger = logging.getLogger(__name__)
+
+
+async def stage_texts(
+    pages: Sequence[Candidate] | Sequence[AcquiredPage],
+    responses: Sequence[WebSearchResponse],
+    at: Stage,
+) -> bool:
+    """Stage the texts that may be stored and set each page's `content_ref`; False if that failed.
+
+    A page without a staged text is fetched when it is ingested, so the search goes on.
+    """
+    with_texts = [one for one in responses if any(result.content for result in one.results)]
+    if not with_texts:
+        return True
+    try:
+        allowed = await offload(storing_providers, {_provider(one) for one in with_texts})
+        texts = {
+            url_key(result.url): result.content
+            for response in reversed(with_texts)
+            if _provider(response) in allowed
+            for result in reversed(response.results)
+            if result.content
+        }
+        staged = [page for page in pages if page["url_key"] in texts]
+        if not staged:
+            return True
+        store = await at.context.storage()
+        wanted = [texts[page["url_key"]] for page in staged]
+        refs = await offload(store.staging.put, at.context.tenant(), wanted)
+    except Exception as error:
+        logger.warning("page texts could not be staged", exc_info=loggable(error))
+        return False
+    for page, ref in zip(staged, refs, strict=True):
+        page["content_ref"] = ref
+    return True
+
+
+def _provider(response: WebSearchResponse) -> str:
+    return str(response.outcome.meta["provider"])

@@ -1,0 +1,66 @@
+"""What a quality mode means for a search: how many queries, how deep, and for how many results.
+
+The run and its estimate both read it here.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+from ..contracts.options import NO_OPTIONS, SearchOptions
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from ..contracts.state import QualityMode
+
+MIN_QUERIES: Final = 3
+MAX_QUERIES: Final = 5
+"""Queries of one run, whatever its mode; so many are asked of a model."""
+MIN_RESULTS_PER_QUERY: Final = 10
+
+
+@dataclass(frozen=True, slots=True)
+class SearchQuality:
+    """How thoroughly a question is searched."""
+
+    min_queries: int
+    """Fewer proposals of a model are filled up."""
+    oversample_factor: int
+    """Rows that are requested for each result that is wanted."""
+    options: SearchOptions = NO_OPTIONS
+    """What is asked of the provider besides the query."""
+
+
+QUALITY: Final[Mapping[QualityMode, SearchQuality]] = {
+    "standard": SearchQuality(min_queries=MIN_QUERIES, oversample_factor=2),
+    "premium": SearchQuality(
+        min_queries=MAX_QUERIES,
+        oversample_factor=4,
+        options=SearchOptions(search_depth="deep"),
+    ),
+}
+"""What each mode means; providers without a deep search say so in the outcome."""
+
+
+def rows_to_request(wanted: int, *, oversample_factor: int, page_size: int | None) -> int:
+    """Return how many rows to request for the wanted results.
+
+    Not more than one page of the provider, unless more are wanted: a second page costs money.
+
+    >>> [rows_to_request(14, oversample_factor=2, page_size=size) for size in (None, 20, 10)]
+    [28, 20, 14]
+    """
+    rows = wanted * oversample_factor
+    return rows if page_size is None else max(wanted, min(rows, page_size))
+
+
+def results_per_query(max_candidates: int, queries: int) -> int:
+    """Return how many results each of so many queries asks for.
+
+    >>> results_per_query(20, 3), results_per_query(5, 5)
+    (14, 10)
+    """
+    return max(MIN_RESULTS_PER_QUERY, math.ceil(2 * max_candidates / queries))

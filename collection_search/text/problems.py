@@ -1,0 +1,41 @@
+"""What pydantic finds wrong, as sentences that never show a value: it may be private."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    from pydantic import ValidationError
+    from pydantic_core import ErrorDetails
+
+_PREFIX: Final = "Value error, "
+"""What pydantic puts before the sentence of a validator."""
+
+
+def list_problems(error: ValidationError, *, with_input: bool = False) -> list[ErrorDetails]:
+    """Return every problem with its `loc`, `type` and `msg`.
+
+    `with_input` is for words that a person has just typed, none of which can be secret.
+    """
+    problems = error.errors(include_url=False, include_input=with_input, include_context=False)
+    for problem in problems:
+        problem["msg"] = problem["msg"].removeprefix(_PREFIX)
+    return problems
+
+
+def describe_problems(error: ValidationError) -> str:
+    """Return what is wrong, each problem after the name of its field.
+
+    >>> from pydantic import BaseModel, ValidationError
+    >>> class Point(BaseModel):
+    ...     x: int
+    >>> try:
+    ...     Point.model_validate({"x": "my password"})
+    ... except ValidationError as error:
+    ...     describe_problems(error)
+    'x: Input should be a valid integer, unable to parse string as an integer'
+    """
+    return "; ".join(
+        f"{'.'.join(map(str, problem['loc'])) or 'input'}: {problem['msg']}"
+        for problem in list_problems(error)
+    )

@@ -1,0 +1,267 @@
+"""Web search through any adapter: retried, cleaned, observed, and never an exception."""
+
+from __future__ import annotations
+
+import logging
+import random
+import time
+from contextlib import suppress
+from itertools import islice
+from typing import TYPE_CHECKING, Any, Final
+
+from ...contracts.options import NO_OPTIONS, SearchOptions, utc_today
+from ...errors import CollectionSearchError, CostLimitReached, InvalidQueryError
+from ...planning.quality import rows_to_request
+from ...ports import TraceRef
+from ...ports.search import provider_name
+from ...text.clean import plain
+from ...text.redaction import loggable, mask
+from .arguments import clean, complete, seconds, whole
+from .attempts import Attempts, OutOfTimeError, Rules, price_of
+from .callers import Asked, AwaitingCaller, BlockingCaller, Caller, finished
+from .normalize import valid_results, without_duplicates
+from .option_filter import fitting, settled
+from .page_texts import wants_texts, with_texts
+from .responses import whole_number
+from .retry import RetrySchedule
+from .telemetry import Failure, SearchReport
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable, Mapping, Sequence
+    from datetime import date
+
+    from ...contracts.search import SearchAdapterResponse, ToolContext, WebSearchResponse
+    from ...ports import BaseSearchAdapter, PageReader, SpanSink
+    from ...resilience.provider_limits import ProviderGuard
+    from ..spending.budget import RunBudget
+    from .cache import SearchCache
+
+MAX_ROWS: Final = 1_000
+"""Rows of one answer that are read, unless more were asked for: reading them holds up the loop."""
+
+_LOGGER = logging.getLogger("collection_search.tools.web_search")  # as callers know it
+
+
+class WebSearchWorker:
+    """Searches the web with one adapter; safe to share between threads and event loops.
+
+    Every call ends in a `WebSearchResponse`: a failing provider is an outcome `error` with its
+    cause. Only a wrong argument raises, an `InputError`, and cancellation passes through.
+    """
+
+    def __init__(
+        self,
+        adapter: BaseSearchAdapter,
+        *,
+        max_results: int = 10,
+        max_attempts: int = 3,
+        backoff_factor: float = 0.6,
+        oversample_factor: int = 2,
+        sleep: Callable[[float], None] | None = None,
+        timer: Callable[[], float] | None = None,
+        logger: logging.Logger | None = None,
+        asleep: Callable[[float], Awaitable[None]] | None = None,
+        timeout_s: float = 10.0,
+        retry_timeout_s: float = 20.0,
+        deadline_s: float = 60.0,
+        spans: SpanSink | None = None,
+        guard: ProviderGuard | None = None,
+        budget: RunBudget | None = None,
+        ledger: Callable[[str, int, float | None], None] | None = None,
+        cache: SearchCache | None = None,
+        reader: Callable[[], Awaitable[PageReader]] | None = None,
+        today: Callable[[], date] | None = None,
+    ) -> None:
+        self._max_results = whole("max_results", max_results, most=10_000)
+        self._oversample = whole("oversample_factor", oversample_factor, most=100)
+        self._page_size = getattr(adapter, "page_size", None)
+        self._deadline_s = seconds("deadline_s", deadline_s)
+        self._timer = timer or time.monotonic
+        self._provider = provider_name(adapter)
+        self._rules = Rules(
+            provider=self._provider,
+            schedule=RetrySchedule(
+                max_attempts=whole("max_attempts", max_attempts, most=100),
+                backoff_factor=seconds("backoff_factor", backoff_factor, least=0.0),
+                jitter=_full_jitter if sleep is None and asleep is None else None,
+            ),
+            timer=self._timer,
+            timeout_s=seconds("timeout_s", timeout_s),
+            retry_timeout_s=seconds("retry_timeout_s", retry_timeout_s),
+            guard=guard,
+            budget=budget,
+            note=ledger,
+            price_of=price_of(adapter),
+        )
+        self._blocking = BlockingCaller(adapter, sleep or time.sleep)
+        self._awaiting = AwaitingCaller(adapter, asleep)
+        self._logger = logger or _LOGGER
+        self._spans = spans
+        self._cache = cache
+        self._reader = reader
+        self._today = today or utc_today
+
+    def run(
+        self,
+        *,
+        query: str,
+        context: ToolContext | Mapping[str, Any],
+        options: SearchOptions | None = None,
+    ) -> WebSearchResponse:
+        """Return what the provider found, or why it failed. Blocks; `arun` does not.
+
+        What was made of each option stands in the outcome's `meta["options"]`.
+        """
+        sink = _default_sink() if self._spans is None else self._spans
+        return finished(self._run(query, complete(context), options, self._blocking, sink))
+
+    async def arun(
+        self,
+        *,
+        query: str,
+        context: ToolContext | Mapping[str, Any],
+        options: SearchOptions | None = None,
+    ) -> WebSearchResponse:
+        """Return the same as `run`; cancelling it cancels the adapter's coroutine."""
+        from ...runtime.concurrency import offload
+
+        sink = await offload(_default_sink) if self._spans is None else self._spans
+        return await self._run(query, complete(context), options, self._awaiting, sink)
+
+    async def recall(self, queries: Sequence[str], options: SearchOptions | None = None) -> None:
+        """Look up what is known of several queries at one go, before they are searched."""
+        if self._cache is not None:
+            with suppress(InvalidQueryError):  # it is told when it is searched
+                wish = options or NO_OPTIONS
+                await self._cache.recall([self._asked(clean(query), wish) for query in queries])
+
+    async def known(self, queries: Sequence[str], options: SearchOptions | None = None) -> int:
+        """Return how many of the queries are answered by what is kept; nobody is asked."""
+        if self._cache is None:
+            return 0
+        await self.recall(queries, options)
+        wish = options or NO_OPTIONS
+        asked = [self._asked(clean(query), wish) for query in queries]
+        return sum([await self._cache.get(one) is not None for one in asked])
+
+    async def _run(
+        self,
+        query: str,
+        context: ToolContext,
+        options: SearchOptions | None,
+        caller: Caller,
+        sink: SpanSink,
+    ) -> WebSearchResponse:
+        started = self._timer()
+        report = SearchReport(context, self._provider, plain(str(query)))
+        with sink.span("tool.web_search", kind="tool", trace=_trace(context)) as span:
+            try:
+                report.query = clean(query)
+                asked = self._asked(report.query, options or NO_OPTIONS)
+                await self._search(asked, report, caller, ends_at=started + self._deadline_s)
+            except CollectionSearchError as error:
+                report.failure = Failure.of(error)
+            except OutOfTimeError as error:
+                report.failure = Failure.of(error.reason)
+            except Exception as error:
+                self._logger.exception("web search worker failed", exc_info=loggable(error))
+                report.failure = Failure.of(error)
+            report.latency_ms = round((self._timer() - started) * 1000)
+            span.set(report.attributes())
+            if report.failure:
+                span.fail(report.failure.kind, report.failure.message)
+        return report.response()
+
+    async def _search(
+        self, asked: Asked, report: SearchReport, caller: Caller, *, ends_at: float
+    ) -> None:
+        answer = await self._answer(asked, report, caller, ends_at=ends_at)
+        report.http_status = whole_number(answer.status_code)
+        report.quota_remaining = whole_number(answer.quota_remaining)
+        report.notices.extend(str(notice) for notice in answer.notices)
+        report.raw_result_count = len(answer.raw_results or answer.results)
+        rows = islice(answer.results, max(MAX_ROWS, asked.count))
+        results = valid_results(rows, provider=self._provider, dropped=self._log_dropped)
+        report.normalized_result_count = len(results)
+        results = without_duplicates(results)
+        if asked.options is not NO_OPTIONS:
+            report.options = settled(asked.options, answer.applied, results, counts=caller.counts)
+            results = fitting(results, asked.options, today=self._today())
+        report.results = results[: asked.options.max_results or self._max_results]
+        await self._read_pages(asked, report, caller, ends_at=ends_at)
+
+    async def _read_pages(
+        self, asked: Asked, report: SearchReport, caller: Caller, *, ends_at: float
+    ) -> None:
+        """Fetch the texts that are wanted and that the provider does not deliver."""
+        reader, applied = self._reader, {n: o["applied"] for n, o in report.options.items()}
+        left_s = ends_at - self._timer()
+        if reader is None or left_s <= 0 or not wants_texts(asked.options, applied):
+            return
+        results = report.results
+        report.results, notices = await caller.wait_for(
+            lambda: with_texts(results, reader, timeout_s=left_s)
+        )
+        report.notices.extend(notices)
+        for name in {"include_content", "search_depth"} & report.options.keys():
+            if report.options[name]["applied"] == "unsupported":
+                report.options[name]["applied"] = "emulated"
+
+    async def _answer(
+        self, asked: Asked, report: SearchReport, caller: Caller, *, ends_at: float
+    ) -> SearchAdapterResponse:
+        """Return the provider's answer: a fresh one of before where there is one."""
+        cache, attempts = self._cache, Attempts(self._rules, asked, report, caller, ends_at)
+        if cache is None:
+            return await attempts.answer()
+        is_new = False
+
+        async def found() -> SearchAdapterResponse:
+            nonlocal is_new
+            if (known := await caller.wait_for(lambda: cache.get(asked))) is not None:
+                return known
+            is_new = True
+            answer = await attempts.answer()
+            if answer.complete:
+                await caller.wait_for(lambda: cache.put(asked, answer))
+            return answer
+
+        try:
+            answer = await caller.share(cache.tenant_id, cache.key(asked), found)
+        except (CostLimitReached, OutOfTimeError):
+            if is_new or self._timer() >= ends_at:
+                raise
+            # the ceiling, or the time, was that of another run, which asked first
+            return await self._answer(asked, report, caller, ends_at=ends_at)
+        if not is_new:
+            report.cached = True
+            report.billed(0, 0.0)
+        return answer
+
+    def _asked(self, query: str, options: SearchOptions) -> Asked:
+        rows = rows_to_request(
+            options.max_results or self._max_results,
+            oversample_factor=self._oversample,
+            page_size=self._page_size if isinstance(self._page_size, int) else None,
+        )
+        return Asked(query, rows, options)
+
+    def _log_dropped(self, payload: dict[str, Any]) -> None:
+        if self._logger.isEnabledFor(logging.DEBUG):
+            shown = mask(payload)  # an address may hold a password: many are dropped for it
+            self._logger.debug("dropping invalid search result", extra={"payload": shown})
+
+
+def _default_sink() -> SpanSink:
+    from ...settings.process import default_sink
+
+    return default_sink()
+
+
+def _trace(context: ToolContext) -> TraceRef:
+    scope = context.scope
+    return TraceRef(scope.trace_id, session_id=context.business.case_id, tenant_id=scope.tenant_id)
+
+
+def _full_jitter(delay_s: float) -> float:
+    return random.uniform(0, delay_s)

@@ -1,0 +1,75 @@
+"""The ceiling of a run's cost: no call that could pass it is made."""
+
+from __future__ import annotations
+
+import threading
+from typing import TYPE_CHECKING
+
+from ...contracts.prices import MOST_USD, dollars, to_decimal, usd
+from ...errors import CostLimitReached, InputError
+
+if TYPE_CHECKING:
+    from decimal import Decimal
+
+
+class RunBudget:
+    """What a run may still spend, for all of its calls that are under way together.
+
+    `limit_usd` None is no limit. Safe for threads; sums are exact.
+
+    >>> budget = RunBudget(0.02)
+    >>> budget.reserve(0.008), budget.reserve(0.008), budget.settle(0.008, 0.0)
+    (None, None, None)
+    >>> budget.spent_usd
+    0.008
+    """
+
+    def __init__(self, limit_usd: float | None, spent_usd: float = 0.0) -> None:
+        self.limit_usd = limit_usd
+        self.is_reached = False
+        """True once a call was refused."""
+        self.has_unknown = False
+        """True once a call was allowed whose price is not known: a limit did not count it."""
+        self._limit = None if limit_usd is None else to_decimal(limit_usd)
+        self._spent = to_decimal(spent_usd)
+        self._lock = threading.Lock()
+
+    @property
+    def spent_usd(self) -> float:
+        """What was spent, and is set aside for calls that are under way."""
+        return float(self._spent)
+
+    def reserve(self, price_usd: float | None) -> None:
+        """Set the price of a call aside before it is made; None, an unknown one, always passes.
+
+        Raises CostLimitReached, and sets nothing aside, where the call could pass the limit, and
+        InputError for what is no amount.
+        """
+        with self._lock:
+            if price_usd is None:
+                self.has_unknown = True
+                return
+            price = _amount(price_usd)
+            if self._limit is not None and price and self._spent + price > self._limit:
+                self.is_reached = True
+                raise CostLimitReached(
+                    f"The ceiling of {dollars(self._limit)} does not allow a call of about"
+                    f" {dollars(float(f'{price:.2g}'))} after {dollars(self._spent)}:"
+                    " raise max_cost_usd, in the command --max-cost."
+                )
+            self._spent += price
+
+    def settle(self, reserved: float | None, actual: float | None) -> None:
+        """Replace what was set aside by what the call cost; None: it may have cost all of that.
+
+        Raises InputError, and leaves it set aside, for what is no amount.
+        """
+        with self._lock:
+            if actual is not None:
+                self._spent += _amount(actual) - _amount(reserved or 0.0)
+
+
+def _amount(given: float) -> Decimal:
+    if usd(given) is None:
+        raise InputError(f"A cost must be an amount from 0 to {MOST_USD:.0f}, got {given!r}.")
+    return to_decimal(given)
