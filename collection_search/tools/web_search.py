@@ -42,13 +42,13 @@ from ..ports import BaseSearchAdapter, SearchAdapter, SpanSink, SupportsOptions,
 from ..ports.search import provider_name
 from ..text.clean import plain
 from ..text.redaction import loggable, mask
+from ..text.validation import whole_number
 from .search.arguments import clean, complete, seconds, whole
 from .search.attempts import Attempts, OutOfTimeError, Rules, price_of
 from .search.callers import Asked, AwaitingCaller, BlockingCaller, Caller, finished
 from .search.normalize import valid_results, without_duplicates
 from .search.option_filter import fitting, settled
 from .search.page_texts import wants_texts, with_texts
-from .search.responses import whole_number
 from .search.retry import RetrySchedule
 from .search.telemetry import Failure, SearchReport
 

@@ -10,6 +10,7 @@ from urllib.parse import quote, unquote, urlsplit
 
 from ...errors import ConfigError
 from ...text.redaction import SECRET, told
+from ...text.validation import whole_number
 from ..http import MAX_ANSWER_BYTES, HttpRequest, joined, json_value, send
 from .output_methods import Tokens
 
@@ -157,8 +158,7 @@ def tokens_of(answer: dict[str, Any]) -> Tokens:
 def token_count(answer: dict[str, Any], name: str) -> int | None:
     """Return a count of the answer's `usage`, None where the endpoint does not say."""
     usage = answer.get("usage")
-    count = usage.get(name) if isinstance(usage, dict) else None
-    return count if isinstance(count, int) and count >= 0 else None
+    return whole_number(usage.get(name), least=0) if isinstance(usage, dict) else None
 
 
 def _message(answer: Any) -> tuple[str, str]:
@@ -177,5 +177,4 @@ def _message(answer: Any) -> tuple[str, str]:
 
 def _status(error: Any) -> int:
     code = error.get("code") if isinstance(error, dict) else None
-    client_error = HTTPStatus.BAD_REQUEST
-    return code if isinstance(code, int) and code >= client_error else HTTPStatus.BAD_GATEWAY
+    return whole_number(code, least=HTTPStatus.BAD_REQUEST) or HTTPStatus.BAD_GATEWAY

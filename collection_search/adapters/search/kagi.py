@@ -6,8 +6,9 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, ClassVar, Final
 
 from ...contracts.options import NO_OPTIONS, SearchOptions
-from ...contracts.prices import dollars, usd
+from ...contracts.prices import MOST_USD, dollars, usd
 from ...contracts.search import ProviderSearchResult
+from ...text.validation import number_within
 from ..http import HttpRequest, joined
 from .http.adapter import HttpSearch, ResultPage
 from .http.error_mapping import FailureRules, Refusal
@@ -97,4 +98,4 @@ class KagiSearch(HttpSearch):
 def _dollars_left(answer: Any) -> float | None:
     """Return the account's balance; a debt is none."""
     left = at(answer, "meta", "api_balance")
-    return 0.0 if isinstance(left, int | float) and left < 0 else usd(left)
+    return usd(left) if number_within(left, -MOST_USD, 0) is None else 0.0

@@ -15,7 +15,6 @@ from hypothesis import strategies as st
 from collection_search.adapters.http import HttpResponse
 from collection_search.adapters.search.brave import BraveSearch
 from collection_search.adapters.search.google import GoogleSearchAdapter
-from collection_search.adapters.search.http.retry_after import LONGEST_WAIT_S, retry_after_s
 from collection_search.adapters.search.searxng import SearxngSearch
 from collection_search.adapters.search.tavily import TavilySearch
 from collection_search.adapters.search.wikipedia import WikipediaSearch
@@ -42,7 +41,6 @@ GOOGLE = GoogleSearchAdapter(
 SEARXNG = SearxngSearch(base_url="http://localhost:8080")
 WIKIPEDIA = WikipediaSearch()
 VENDORS = [TAVILY, BRAVE, GOOGLE, SEARXNG, WIKIPEDIA]
-NOW = datetime(2026, 11, 21, 10, tzinfo=UTC)
 
 CLASSES = {
     "authenticationFailed": SearchProviderAuthenticationFailed,
@@ -168,28 +166,6 @@ def test_a_refused_token_of_brave_may_be_tried_once_more():
     assert refused(BRAVE, 422, brave(422, "SUBSCRIPTION_TOKEN_INVALID")).retryable
     assert not refused(BRAVE, 401).retryable
     assert not refused(GOOGLE, 403).retryable
-
-
-@pytest.mark.parametrize(
-    ("value", "seconds"),
-    [
-        ("7", 7), (" 7 ", 7), ("1.5", 1.5), ("0", 0), ("-5", 0), ("86400", 86400),
-        ("1e300", LONGEST_WAIT_S), ("9" * 400, None), ("inf", None), ("nan", None), ("", None),
-        ("soon", None), ("Wed, 99 Foo 2026 25:61:61 GMT", None), (None, None), ("7 seconds", None),
-        ("Sat, 21 Nov 2026 10:00:45 GMT", 45), ("Sat, 21 Nov 2026 09:00:00 GMT", 0),
-        ("Sat, 21 Nov 2026 11:00:45 +0100", 45), ("Saturday, 21-Nov-26 10:00:45 GMT", 45),
-        ("Sat Nov 21 10:00:45 2026", 45), ("Sat, 21 Nov 2026 10:00:45 -0000", 45),
-    ],
-)  # fmt: skip
-def test_retry_after_in_every_form(value, seconds):
-    assert retry_after_s(value, now=NOW) == seconds
-
-
-@settings(deadline=None)
-@given(st.text(max_size=40) | st.floats().map(str) | st.integers().map(str))
-def test_any_retry_after_is_a_time_or_nothing(value):
-    wait = retry_after_s(value, now=NOW)
-    assert wait is None or 0 <= wait <= LONGEST_WAIT_S
 
 
 @pytest.mark.parametrize(

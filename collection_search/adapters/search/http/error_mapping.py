@@ -17,7 +17,8 @@ from ....errors import (
     code_of_status,
 )
 from ....text.clean import clean_snippet
-from .retry_after import retry_after_s, seconds
+from ....text.validation import whole_number
+from ...retry_after import retry_after_s, seconds
 
 if TYPE_CHECKING:
     from ...http import FailureKind, HttpResponse
@@ -204,8 +205,8 @@ def _status_of(status: int, error: Mapping[str, Any]) -> int:
     if status >= HTTPStatus.MULTIPLE_CHOICES:
         return status
     for named in (error.get("code"), error.get("status")):
-        if isinstance(named, int) and named >= HTTPStatus.BAD_REQUEST:
-            return named
+        if own := whole_number(named, least=HTTPStatus.BAD_REQUEST):
+            return own
     return status
 
 

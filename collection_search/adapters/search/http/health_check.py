@@ -7,6 +7,7 @@ from urllib.parse import urlsplit
 
 from ....contracts.health import Health
 from ....errors import SearchProviderBadResponse
+from ....text.validation import number_within
 from ...http import HttpError, HttpRequest, joined, send
 from .json_values import at, json_of
 
@@ -61,8 +62,8 @@ def whole(value: Any) -> int | None:
     >>> whole(250), whole(249.9), whole("250"), whole(True), whole(float("nan"))
     (250, 249, None, None, None)
     """
-    is_number = isinstance(value, int | float) and not isinstance(value, bool)
-    return int(value) if is_number and abs(value) < _MOST else None
+    number = number_within(value, -_MOST, _MOST)
+    return None if number is None else int(number)
 
 
 _MOST: Final = 10**15
