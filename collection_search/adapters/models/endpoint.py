@@ -6,10 +6,11 @@ import json
 import re
 from http import HTTPStatus
 from typing import TYPE_CHECKING, Any, Final
-from urllib.parse import quote, unquote, urlsplit
+from urllib.parse import unquote, urlsplit
 
 from ...errors import ConfigError
-from ...text.redaction import SECRET, told
+from ...text.known_secrets import KnownSecrets
+from ...text.redaction import told
 from ...text.validation import whole_number
 from ..http import MAX_ANSWER_BYTES, HttpRequest, joined, json_value, send
 from .output_methods import Tokens
@@ -22,8 +23,6 @@ if TYPE_CHECKING:
 DEFAULT_BASE_URL: Final = "https://api.openai.com/v1"
 _TELLING_KEY: Final = 8
 """Characters from which on a key is no word of a normal answer."""
-_SHORTEST: Final = 4
-"""Characters of what is a secret at all."""
 
 
 class EndpointError(Exception):
@@ -48,6 +47,9 @@ class Endpoint:
     def __init__(self, base_url: str | None = None, api_key: SecretStr | None = None) -> None:
         self.base_url = base_url or DEFAULT_BASE_URL
         self._api_key = api_key
+        secrets = self._secrets()
+        self._shown_secrets = KnownSecrets(secrets)
+        self._telling_secrets = KnownSecrets(secrets, shortest=_TELLING_KEY)
 
     async def post(
         self,
@@ -81,11 +83,7 @@ class Endpoint:
         response = await send(request, timeout_s=timeout_s, max_bytes=max_bytes)
         if response.status >= HTTPStatus.MULTIPLE_CHOICES:
             raise self._refusal(response)
-        body = response.body
-        for secret in self._secrets():
-            if len(secret) >= _TELLING_KEY:
-                body = body.replace(secret.encode(), SECRET.encode())
-        return body
+        return self._telling_secrets.redact_bytes(response.body)
 
     def read(self, body: bytes) -> dict[str, Any]:
         """Return the JSON object of an answer. Raises EndpointError where it is none of these."""
@@ -121,19 +119,15 @@ class Endpoint:
 
     def _told(self, text: str) -> str:
         """Return what may be shown of a text that the endpoint sent: it may repeat the key."""
-        for secret in self._secrets():
-            text = text.replace(secret, SECRET)
-        return told(text, most=400)
+        return told(self._shown_secrets.redact(text), most=400)
 
-    def _secrets(self) -> list[str]:
-        """Return the key and the address's password, as they are and as addresses have them."""
+    def _secrets(self) -> set[str]:
+        """Return the key and the address's password."""
         try:
             password = urlsplit(self.base_url).password or ""
         except ValueError:
             password = ""
-        plain = {self._key(), unquote(password)}
-        forms = {*plain, password, *(quote(secret, safe="") for secret in plain)}
-        return sorted((form for form in forms if len(form) >= _SHORTEST), key=len, reverse=True)
+        return {self._key(), unquote(password)}
 
 
 def clean_key(given: SecretStr | None, variable: str) -> SecretStr | None:

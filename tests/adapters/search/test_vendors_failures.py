@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import json
 from datetime import UTC, date, datetime, timedelta
 from email.utils import format_datetime
@@ -219,8 +220,20 @@ def test_a_message_says_what_happened_and_what_to_do(error, said):
     assert [part for part in said if part not in str(error)] == []
 
 
+def in_base64(text: str) -> str:
+    return base64.b64encode(text.encode()).decode()
+
+
+def in_hex(text: str) -> str:
+    return text.encode().hex()
+
+
+def in_html(text: str) -> str:
+    return text.replace("/", "&#47;").replace("+", "&#43;")
+
+
 @pytest.mark.parametrize("vendor", [TAVILY, BRAVE, GOOGLE], ids=lambda vendor: vendor.title)
-@pytest.mark.parametrize("form", [str, quote, quote_plus, json.dumps])
+@pytest.mark.parametrize("form", [str, quote, quote_plus, json.dumps, in_base64, in_hex, in_html])
 def test_no_message_shows_the_key(vendor, form):
     """Vendors repeat it in sentences, addresses and pages, some quote it."""
     for status, body in (
@@ -232,7 +245,8 @@ def test_no_message_shows_the_key(vendor, form):
         (200, {"error": f"{form(KEY)}"}),
     ):
         error = refused(vendor, status, body)
-        assert not [known for known in (KEY, quote(KEY), quote_plus(KEY)) if known in str(error)]
+        known = (KEY, quote(KEY), quote_plus(KEY), in_base64(KEY), in_hex(KEY), in_html(KEY))
+        assert [each for each in known if each in str(error)] == []
         assert error.__cause__ is None
 
 

@@ -11,8 +11,9 @@ from ....contracts.options import NO_OPTIONS, Applied, OptionName, SearchOptions
 from ....contracts.prices import usd
 from ....errors import BY_CODE, ErrorCode, SearchProviderBadResponse, SearchProviderError
 from ....resilience import key_id
+from ....text.known_secrets import KnownSecrets
 from ....text.redaction import told
-from .credentials import checked_address, checked_key, without_key
+from .credentials import checked_address, checked_key
 from .error_mapping import (
     BY_KIND,
     MAX_TEXT_CHARS,
@@ -302,4 +303,4 @@ class Vendor:
 
     def _shown(self, text: str) -> str:
         """Return the text without the key, which vendors repeat, and without other secrets."""
-        return told(without_key(text, self.key()), most=MAX_TEXT_CHARS)
+        return told(KnownSecrets([self.key()]).redact(text), most=MAX_TEXT_CHARS)
