@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-import re
+from dataclasses import replace
 from http import HTTPStatus
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import unquote, urlsplit
@@ -13,12 +13,14 @@ from ...text.known_secrets import KnownSecrets
 from ...text.redaction import told
 from ...text.validation import whole_number
 from ..http import MAX_ANSWER_BYTES, HttpRequest, joined, json_value, send
+from ..refusals import refusal_in, refusal_of
 from .output_methods import Tokens
 
 if TYPE_CHECKING:
     from pydantic import SecretStr
 
     from ..http import HttpResponse
+    from ..refusals import Refusal
 
 DEFAULT_BASE_URL: Final = "https://api.openai.com/v1"
 _TELLING_KEY: Final = 8
@@ -94,28 +96,31 @@ class Endpoint:
         if not isinstance(answer, dict):
             raise EndpointError("the answer is no JSON object", kind="elsewhere")
         if answer.get("error"):  # some gateways say so with status 200
-            raise self._error(answer, _status(answer["error"]))
+            refusal = refusal_in(answer, status=HTTPStatus.OK)
+            named = refusal.status != HTTPStatus.OK
+            raise self._error(refusal if named else replace(refusal, status=HTTPStatus.BAD_GATEWAY))
         return answer
 
     def _key(self) -> str:
         return self._api_key.get_secret_value() if self._api_key else ""
 
     def _refusal(self, response: HttpResponse) -> EndpointError:
-        if response.status < HTTPStatus.BAD_REQUEST:
-            target = self._told(response.headers.get("location", "another one"))
-            return EndpointError(
-                f"it redirects to {target}", status=response.status, kind="elsewhere"
-            )
         try:
             answer = response.json()
         except ValueError:
-            answer = re.sub(r"<[^>]*>", " ", response.text()[:4000])
-        return self._error(answer, response.status)
+            answer = None
+        return self._error(refusal_of(response, answer))
 
-    def _error(self, answer: Any, status: int) -> EndpointError:
-        message, code = _message(answer)
-        said = self._told(" ".join(message.split())) or "no reason is given"
-        return EndpointError(said, status=status, code=code)
+    def _error(self, refusal: Refusal) -> EndpointError:
+        said = refusal.text or (json.dumps(refusal.error) if refusal.error else "")
+        redirects = refusal.status < HTTPStatus.BAD_REQUEST
+        usual = "it redirects to another one" if redirects else "no reason is given"
+        return EndpointError(
+            self._told(" ".join(said.split())) or usual,
+            status=refusal.status,
+            code=" ".join(refusal.codes),
+            kind="elsewhere" if redirects else "",
+        )
 
     def _told(self, text: str) -> str:
         """Return what may be shown of a text that the endpoint sent: it may repeat the key."""
@@ -153,22 +158,3 @@ def token_count(answer: dict[str, Any], name: str) -> int | None:
     """Return a count of the answer's `usage`, None where the endpoint does not say."""
     usage = answer.get("usage")
     return whole_number(usage.get(name), least=0) if isinstance(usage, dict) else None
-
-
-def _message(answer: Any) -> tuple[str, str]:
-    """Return the message and the code of an error body, in the dialects that are in use."""
-    if isinstance(answer, list) and answer:  # Google wraps it in a list
-        answer = answer[0]
-    error = answer.get("error", answer) if isinstance(answer, dict) else answer
-    if not isinstance(error, dict):
-        return str(error), ""
-    message = error.get("message") or error.get("detail") or error
-    text = message if isinstance(message, str) else json.dumps(message)
-    if isinstance(error.get("param"), str):
-        text += f" ({error['param']})"
-    return text, str(error.get("code") or error.get("type") or "")
-
-
-def _status(error: Any) -> int:
-    code = error.get("code") if isinstance(error, dict) else None
-    return whole_number(code, least=HTTPStatus.BAD_REQUEST) or HTTPStatus.BAD_GATEWAY

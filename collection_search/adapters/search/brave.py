@@ -11,13 +11,14 @@ from ...text.validation import whole_number
 from ..http import HttpRequest, joined
 from ..retry_after import numbers
 from .http.adapter import HttpSearch, ResultPage
-from .http.error_mapping import FailureRules, Refusal
+from .http.error_mapping import FailureRules
 from .http.json_values import at, published, text
 from .http.regions import codes
 
 if TYPE_CHECKING:
     from ...errors import ErrorCode
     from ..http import HttpResponse
+    from ..refusals import Refusal
 
 _PERIODS: Final = {"day": "pd", "week": "pw", "month": "pm", "year": "py"}
 _LANGUAGES: Final = codes(

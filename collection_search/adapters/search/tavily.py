@@ -10,7 +10,7 @@ from ...contracts.options import NO_OPTIONS, SearchOptions
 from ...contracts.search import ProviderSearchResult
 from ..http import HttpRequest, joined
 from .http.adapter import HttpSearch, ResultPage
-from .http.error_mapping import FailureRules, Refusal
+from .http.error_mapping import FailureRules
 from .http.health_check import unused
 from .http.json_values import published, share, text
 from .http.regions import TAVILY_COUNTRIES
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from ...contracts.options import Applied, OptionName
     from ...errors import ErrorCode
     from ..http import HttpResponse
+    from ..refusals import Refusal
 
 
 class TavilySearch(HttpSearch):

@@ -247,7 +247,7 @@ async def test_an_endpoint_without_any_method_says_so():
         (Raw(b"", 307, headers={"Location": "https://elsewhere.example/v1"}), "it redirects to"),
         (Raw.json([{"error": {"message": "Bad thing"}}], 400), "(HTTP 400) failed: Bad thing."),
         (Raw.json({"error": "Bad thing"}, 400), "(HTTP 400) failed: Bad thing."),
-        (Raw.json({"detail": [{"msg": "Bad thing"}]}, 422), "(HTTP 422) failed: [{"),
+        (Raw.json({"detail": [{"msg": "Bad thing"}]}, 422), "(HTTP 422) failed: Bad thing."),
         (Raw.json({"error": {"message": "Upstream", "code": 503}}), "(HTTP 503) failed on its own"),
         (Raw.json({"error": {"message": "Upstream", "code": "x"}}), "(HTTP 502) failed on its own"),
     ],

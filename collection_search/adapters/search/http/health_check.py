@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import urlsplit
 
 from ....contracts.health import Health
-from ....errors import SearchProviderBadResponse
 from ....text.validation import number_within
 from ...http import HttpError, HttpRequest, joined, send
 from .json_values import at, json_of
@@ -35,13 +34,7 @@ async def checked(vendor: Vendor, timeout_s: float) -> Health:
         if response.status in _GATEWAY:
             raise vendor.failure(vendor.refusal(response, json_of(response)), response)
         return Health(f"{urlsplit(vendor.base_url).hostname} answers")
-    try:
-        return vendor.health(response)
-    except (LookupError, TypeError, ValueError, AttributeError, RecursionError) as error:
-        raise SearchProviderBadResponse(
-            f"{vendor.title} gave an answer of an unknown form. Use another provider.",
-            http_status=response.status,
-        ) from error
+    return vendor.read(vendor.health, response)
 
 
 def unused(value: Any, used: str, limit: str) -> int | None:

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar, Final, NoReturn
+from typing import TYPE_CHECKING, Any, ClassVar, Final, NoReturn, TypeVar
 
 from ....contracts.health import Health, StorageRights
 from ....contracts.options import NO_OPTIONS, Applied, OptionName, SearchOptions, utc_today
@@ -13,18 +12,11 @@ from ....errors import BY_CODE, ErrorCode, SearchProviderBadResponse, SearchProv
 from ....resilience import key_id
 from ....text.known_secrets import KnownSecrets
 from ....text.redaction import told
+from ...refusals import MAX_TEXT_CHARS, Refusal, refusal_of, reports_error, told_by
 from .credentials import checked_address, checked_key
-from .error_mapping import (
-    BY_KIND,
-    MAX_TEXT_CHARS,
-    FailureRules,
-    Refusal,
-    judged,
-    refusal_of,
-    reports_error,
-    told_by,
-)
+from .error_mapping import BY_KIND, FailureRules, judged
 from .json_values import form_of, json_of
+from .result_page import ResultPage
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -32,27 +24,12 @@ if TYPE_CHECKING:
 
     from pydantic import SecretStr
 
-    from ....contracts.search import ProviderSearchResult, RawSearchResult
+    from ....contracts.search import ProviderSearchResult
     from ...http import FailureKind, HttpRequest, HttpResponse
 
+T = TypeVar("T")
+
 SUCCESS: Final = range(200, 300)
-
-
-@dataclass(frozen=True, slots=True)
-class ResultPage:
-    """One page of results, read."""
-
-    rows: Sequence[ProviderSearchResult]
-    raw: Sequence[RawSearchResult] = ()
-    """The rows as they came, unusable ones included."""
-    more: bool | None = None
-    """Whether there is a further page; None where the answer does not say."""
-    quota_remaining: int | None = None
-    notices: Sequence[str] = ()
-    cost_usd: float | None = None
-    """What the answer says it cost, in US dollars."""
-    complete: bool = True
-    """Whether it holds all that the vendor would have given, had nothing failed."""
 
 
 class Vendor:
@@ -254,6 +231,19 @@ class Vendor:
         return ResultPage(
             rows, raw, more, quota_remaining, notices, usd(cost_usd), complete=complete
         )
+
+    def read(self, make: Callable[[HttpResponse], T], response: HttpResponse) -> T:
+        """Return what `make` makes of a response.
+
+        Raises SearchProviderBadResponse where `make` does not know the form of the answer.
+        """
+        try:
+            return make(response)
+        except (LookupError, TypeError, ValueError, AttributeError, RecursionError) as error:
+            raise SearchProviderBadResponse(
+                f"{self.title} gave an answer of an unknown form. Use another provider.",
+                http_status=response.status,
+            ) from error
 
     def unusable(self, what: str, response: HttpResponse) -> NoReturn:
         """Raise the error of a successful answer that cannot be used."""
