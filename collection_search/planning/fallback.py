@@ -15,7 +15,7 @@ from ..text.clean import normalize_query
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from ..ranking.lexicon import Language
+    from ..ranking.languages import Language
 
 MIN_QUERIES: Final = 3
 MAX_QUERIES: Final = 5

@@ -13,7 +13,7 @@ from .http.adapter import HttpSearch, ResultPage
 from .http.error_mapping import FailureRules
 from .http.health_check import unused
 from .http.json_values import published, share, text
-from .http.regions import TAVILY_COUNTRIES
+from .http.regions import named_codes
 
 if TYPE_CHECKING:
     from ...contracts.options import Applied, OptionName
@@ -47,7 +47,7 @@ class TavilySearch(HttpSearch):
         "country": "native",
     }
     prefers_domains = True
-    countries = TAVILY_COUNTRIES
+    countries = named_codes("tavily_countries.txt")
     rules = FailureRules(
         statuses={432: "quotaExceeded", 433: "quotaExceeded"}  # of the plan, of pay-as-you-go
     )
