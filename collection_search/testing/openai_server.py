@@ -2,93 +2,47 @@
 
 from __future__ import annotations
 
-import base64
 import json
-import struct
 import threading
-from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from typing import Any, Final, Self, TypeAlias
+from typing import TYPE_CHECKING, Any, Final, Self
 
-from .embeddings import word_counts
-
-
-@dataclass(frozen=True, slots=True)
-class Failure:
-    """An error as the protocol words it."""
-
-    status: int
-    message: str
-    type: str = "invalid_request_error"
-    code: str | None = None
-    param: str | None = None
-
-    def body(self) -> dict[str, Any]:
-        """Return the JSON body."""
-        fields = ("message", "type", "param", "code")
-        return {"error": {name: getattr(self, name) for name in fields}}
-
-
-KEY_REFUSED: Final = Failure(
-    401, "Incorrect API key provided: sk-wrong*****key.", code="invalid_api_key"
+from .openai_protocol import (
+    KEY_REFUSED,
+    MODEL_UNKNOWN,
+    QUOTA_USED_UP,
+    SERVER_ERROR,
+    THROTTLED,
+    Failure,
+    Raw,
+    ReceivedRequest,
+    Reply,
+    completion_body,
+    embeddings_body,
+    refused_method,
 )
-MODEL_UNKNOWN: Final = Failure(
-    404, "The model `no-such-model` does not exist.", code="model_not_found"
-)
-THROTTLED: Final = Failure(
-    429, "Rate limit reached for requests.", type="requests", code="rate_limit_exceeded"
-)
-QUOTA_USED_UP: Final = Failure(
-    429,
-    "You exceeded your current quota, please check your plan and billing details.",
-    type="insufficient_quota",
-    code="insufficient_quota",
-)
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+__all__ = [
+    "KEY_REFUSED",
+    "MODEL_UNKNOWN",
+    "QUOTA_USED_UP",
+    "SERVER_ERROR",
+    "THROTTLED",
+    "Failure",
+    "OpenAIServer",
+    "Raw",
+    "ReceivedRequest",
+    "Reply",
+]
+
+
 _NO_REPLY: Final = (
     'No reply is scripted for this double: give it one, as in OpenAIServer({"queries": ["a"]}).'
 )
-SERVER_ERROR: Final = Failure(
-    500, "The server had an error while processing your request.", type="server_error"
-)
-
-
-@dataclass(frozen=True, slots=True)
-class Raw:
-    """An answer of the wire, for what no endpoint should send."""
-
-    body: bytes
-    status: int = 200
-    content_type: str = "application/json"
-    headers: Mapping[str, str] = field(default_factory=dict)
-
-    @classmethod
-    def json(cls, value: Any, status: int = 200) -> Self:
-        """Return an answer that holds the value."""
-        return cls(json.dumps(value).encode(), status)
-
-
-Reply: TypeAlias = Mapping[str, Any] | str | Failure | Raw
-"""Structured data in the form that the request asks for, a plain text, or an error."""
-
-
-@dataclass(frozen=True, slots=True)
-class ReceivedRequest:
-    """One request as it arrived."""
-
-    path: str
-    headers: Mapping[str, str]
-    """Names in lower case."""
-    body: Mapping[str, Any]
-
-    @property
-    def method(self) -> str | None:
-        """The method of structured output that the request asks for."""
-        form = self.body.get("response_format", {}).get("type")
-        if "tools" in self.body:
-            return "function_calling"
-        return {"json_schema": "json_schema", "json_object": "json_mode"}.get(form)
 
 
 class OpenAIServer:
@@ -163,8 +117,8 @@ class OpenAIServer:
         if isinstance(reply, Failure):
             return Raw.json(reply.body(), reply.status)
         if reply is None:
-            return Raw.json(self._embedded(request.body))
-        return Raw.json(_completion(request, reply, self._usage))
+            return Raw.json(self._vectors(request))
+        return Raw.json(completion_body(request, reply, self._usage))
 
     def _listed(self, request: ReceivedRequest) -> Raw:
         """Return the list of models, which nobody pays for."""
@@ -193,7 +147,7 @@ class OpenAIServer:
             if not request.path.endswith("/chat/completions"):
                 return Failure(404, f"Invalid URL (POST {request.path})")
             if request.method in self.refuses:
-                return _refusal(request.method)
+                return refused_method(request.method)
             if not self._replies:
                 return Failure(500, _NO_REPLY)
             return self._in_turn("chat", self._replies)
@@ -202,25 +156,13 @@ class OpenAIServer:
         self._answered[kind] += 1
         return replies[min(self._answered[kind], len(replies)) - 1]
 
-    def _embedded(self, body: Mapping[str, Any]) -> dict[str, Any]:
-        asked, dimension = body.get("encoding_format"), body.get("dimensions", self.dimension)
-        form = _base64 if asked == "base64" and self.gives_base64 else list
-        answer: dict[str, Any] = {
-            "object": "list",
-            "model": body["model"],
-            "data": [
-                {
-                    "object": "embedding",
-                    "index": place,
-                    "embedding": form(word_counts(text, dimension)),
-                }
-                for place, text in enumerate(body["input"])
-            ],
-        }
-        tokens = sum(len(text.split()) for text in body["input"])
-        if self._usage is not None:
-            answer["usage"] = {"prompt_tokens": tokens, "total_tokens": tokens}
-        return answer
+    def _vectors(self, request: ReceivedRequest) -> dict[str, Any]:
+        return embeddings_body(
+            request,
+            dimension=self.dimension,
+            gives_base64=self.gives_base64,
+            counts=self._usage is not None,
+        )
 
     def _connected(self) -> None:
         with self._lock:
@@ -268,50 +210,3 @@ class OpenAIServer:
 class _Listener(ThreadingHTTPServer):
     daemon_threads = True
     request_queue_size = 256
-
-
-def _base64(numbers: Sequence[float]) -> str:
-    return base64.b64encode(struct.pack(f"<{len(numbers)}f", *numbers)).decode()
-
-
-def _refusal(method: str) -> Failure:
-    if method == "function_calling":
-        return Failure(400, "This model does not support tools.", param="tools")
-    form = "json_schema" if method == "json_schema" else "json_object"
-    return Failure(
-        400,
-        f"Invalid parameter: 'response_format' of type '{form}' is not supported with this model.",
-        param="response_format",
-    )
-
-
-def _completion(
-    request: ReceivedRequest, reply: Mapping[str, Any] | str, usage: tuple[int, int] | None
-) -> dict[str, Any]:
-    message, reason = _message(request, reply)
-    answer: dict[str, Any] = {
-        "id": "chatcmpl-1",
-        "object": "chat.completion",
-        "created": 1_767_225_600,
-        "model": request.body["model"],
-        "choices": [{"index": 0, "message": message, "finish_reason": reason, "logprobs": None}],
-    }
-    if usage is not None:
-        given, made = usage
-        tokens = {"prompt_tokens": given, "completion_tokens": made, "total_tokens": given + made}
-        answer["usage"] = tokens
-    return answer
-
-
-def _message(
-    request: ReceivedRequest, reply: Mapping[str, Any] | str
-) -> tuple[dict[str, Any], str]:
-    message: dict[str, Any] = {"role": "assistant", "content": reply, "refusal": None}
-    if isinstance(reply, str):
-        return message, "stop"
-    arguments = json.dumps(reply)
-    if request.method != "function_calling":
-        return message | {"content": arguments}, "stop"
-    function = {"name": request.body["tools"][0]["function"]["name"], "arguments": arguments}
-    calls = [{"id": "call_1", "type": "function", "function": function}]
-    return message | {"content": None, "tool_calls": calls}, "tool_calls"
