@@ -22,9 +22,9 @@ from datetime import date
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import urlsplit
 
+from answer_mutations import STATUSES, json_bytes, mutated
 from langchain_core.documents import Document
 from langchain_core.messages import ToolMessage
-from mutations import STATUSES, mutated_answer, to_json
 
 from collection_search.adapters.http import HttpRequest, HttpResponse
 from collection_search.adapters.search.ddgs import DdgsSearch
@@ -79,7 +79,7 @@ def parsers() -> dict[str, Parser]:
     tools = [found[name].seeds[0] for name in ("tavily", "serper", "exa", "searxng", "serpapi")]
     found["langchain"] = Parser("langchain", _langchain, tools)
     rows = [{"title": p.title, "href": p.url, "body": p.snippet} for p in pages("asyncio")[:3]]
-    found["ddgs"] = Parser("ddgs", _ddgs, [HttpResponse(200, {}, to_json(rows))])
+    found["ddgs"] = Parser("ddgs", _ddgs, [HttpResponse(200, {}, json_bytes(rows))])
     return found
 
 
@@ -105,7 +105,7 @@ def tally(parser: Parser, inputs: int, seed: int) -> Tally:
     """Return what became of that many inputs."""
     rng, told = random.Random(f"{parser.name} {seed}"), Tally()
     for _ in range(inputs):
-        response = mutated_answer(parser.seeds, rng)
+        response = mutated(parser.seeds, rng)
         started = time.thread_time()
         try:
             told.outcomes[outcome(parser, response)] += 1

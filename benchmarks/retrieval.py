@@ -12,12 +12,12 @@ from __future__ import annotations
 
 import argparse
 import os
-import random
 import sqlite3
 import statistics
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 from collections import deque
 from functools import partial
@@ -27,18 +27,16 @@ from typing import TYPE_CHECKING, Any, Final
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # read when numpy is imported
 
 import numpy as np
-from peak_memory import PeakMemory
+from retrieval_texts import PER_DOCUMENT, SIZE, Texts, documents, fill
 
 from collection_search.adapters.stores.sqlite import SQLiteStore
-from collection_search.contracts.collection import Chunk, Document, TenantScope
+from collection_search.contracts.collection import TenantScope
 from collection_search.ranking.lexicon import match_query
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable
+    from typing import Self
 
-SIZE: Final = 384
-PER_DOCUMENT: Final = 10
-WORDS_PER_CHUNK: Final = 120
 LIMIT: Final = 40
 MAX_RATIO: Final = 1.5
 MAX_GROWTH_MIB: Final = 16
@@ -53,60 +51,6 @@ SEARCHES: Final[dict[str, dict[str, Any] | None]] = {
     "published_after, half": {"published_after": "2026-07-01"},
     "three at once": {"provider": "brave", "is_pdf": False, "published_before": "2026-09-01"},
 }
-
-
-class Texts:
-    """Texts of a vocabulary whose words are as unequally common as those of a language."""
-
-    def __init__(self, seed: int = 7) -> None:
-        self._random = random.Random(seed)
-        self._numbers = np.random.default_rng(seed)
-        letters = "abcdefghijklmnopqrstuvwxyz"
-        self._words = ["".join(self._random.choices(letters, k=7)) for _ in range(30_000)]
-        shares = 1 / np.arange(10, 10 + len(self._words))
-        self._shares = shares / shares.sum()
-
-    def text(self, words: int = WORDS_PER_CHUNK) -> str:
-        """Return a text of that many words."""
-        chosen = self._numbers.choice(len(self._words), size=words, p=self._shares)
-        return " ".join(self._words[place] for place in chosen)
-
-    def question(self) -> str:
-        """Return a question of six words, none of the hundred commonest."""
-        return " ".join(self._random.choices(self._words[100:5000], k=6))
-
-    def vectors(self, count: int) -> Any:
-        """Return unit vectors."""
-        vectors = self._numbers.standard_normal((count, SIZE)).astype(np.float32)
-        return vectors / np.linalg.norm(vectors, axis=1, keepdims=True)
-
-
-def documents(texts: Texts, count: int, *, vectors: bool) -> Iterator[tuple[Document, list[Chunk]]]:
-    """Yield documents of ten chunks with the facts that filters look at."""
-    for n in range(count):
-        host = f"host{n % 50}.example"
-        provenance = {
-            "provider": "brave" if n % 2 else "exa",
-            "source": host,
-            "is_pdf": n % 10 == 0,
-            "published_date": f"2026-{1 + n % 12:02}-{1 + n % 28:02}",
-            "question": "What is measured here?",
-            "query": "retrieval at fifty thousand chunks",
-            "rank": n % 20,
-        }
-        page = Document(f"https://{host}/{n}", f"{n:06}", texts.text(6), "0" * 64, provenance)
-        rows = texts.vectors(PER_DOCUMENT) if vectors else [None] * PER_DOCUMENT
-        yield page, [Chunk(i, texts.text(), i, i, row) for i, row in enumerate(rows)]
-
-
-def fill(
-    store: SQLiteStore, scope: TenantScope, texts: Texts, count: int, *, vectors: bool
-) -> None:
-    """Store that many documents."""
-    if vectors:
-        store.collections.bind_embedder(scope, f"bench:{SIZE}")
-    for page, chunks in documents(texts, count, vectors=vectors):
-        store.collections.replace_document(scope, page, chunks)
 
 
 class Floor:
@@ -207,8 +151,42 @@ def show(title: str, times: dict[str, list[float]]) -> float:
     return max(ratios)
 
 
+class Peak:
+    """The highest memory of this process in MiB: all of it, and what is no page of a file.
+
+    The second is looked at every few milliseconds, since the system keeps no mark of it.
+    """
+
+    def __init__(self) -> None:
+        self._anonymous = 0.0
+        self._done = threading.Event()
+        self._thread = threading.Thread(target=self._watch)
+
+    def __enter__(self) -> Self:
+        self._thread.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._done.set()
+        self._thread.join()
+
+    def _watch(self) -> None:
+        while not self._done.wait(0.005):
+            self._anonymous = max(self._anonymous, _status("RssAnon"))
+
+    def read(self) -> tuple[float, float]:
+        """Return both; ru_maxrss would not do, as it begins with the parent's."""
+        return _status("VmHWM"), self._anonymous
+
+
+def _status(name: str) -> float:
+    """Return a size of this process in MiB, as Linux tells it."""
+    with Path("/proc/self/status").open() as lines:
+        return next(int(line.split()[1]) / 1024 for line in lines if line.startswith(name))
+
+
 def peaks(count: int, *, vectors: bool) -> tuple[float, float]:
-    """Return the `PeakMemory` of a process that stores, exports and searches so many documents."""
+    """Return the `Peak` of a process that stores, exports and searches so many documents."""
     command = [sys.executable, __file__, "--fill", str(count), *["--vectors"][: int(vectors)]]
     call = subprocess.run(command, capture_output=True, text=True, check=True)  # noqa: S603
     whole, anonymous = map(float, call.stdout.split())
@@ -217,7 +195,7 @@ def peaks(count: int, *, vectors: bool) -> tuple[float, float]:
 
 def use(count: int, *, vectors: bool) -> None:
     """Do what `peaks` measures, and print both figures."""
-    with tempfile.TemporaryDirectory() as folder, PeakMemory() as peak:
+    with tempfile.TemporaryDirectory() as folder, Peak() as peak:
         store, texts = SQLiteStore(Path(folder) / "collections.db"), Texts()
         fill(store, SCOPE, texts, count, vectors=vectors)
         for _ in store.collections.export(SCOPE):

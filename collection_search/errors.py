@@ -48,39 +48,13 @@ ErrorCode = Literal[
 
 
 FetchReason = Literal[
-    "bad_url",
-    "bad_scheme",
-    "credentials_in_url",
-    "blocked_host",
-    "blocked_address",
-    "blocked_port",
-    "dns_failed",
-    "connect_failed",
-    "connect_timeout",
-    "tls_failed",
-    "too_many_redirects",
-    "bad_redirect",
-    "robots_disallowed",
-    "robots_unreachable",
-    "rate_limited",
-    "host_busy",
-    "too_large",
-    "ratio_exceeded",
-    "too_slow",
-    "deadline",
-    "incomplete",
-    "bad_response",
-    "bad_encoding",
-    "unsupported_type",
-    "http_error",
-    "gone",
-    "needs_login",
-    "empty",
-    "soft_404",
-    "paywalled",
-    "extraction_failed",
-    "extraction_killed",
-]
+    "bad_url", "bad_scheme", "credentials_in_url", "blocked_host", "blocked_address",
+    "blocked_port", "dns_failed", "connect_failed", "connect_timeout", "tls_failed",
+    "too_many_redirects", "bad_redirect", "robots_disallowed", "robots_unreachable",
+    "rate_limited", "host_busy", "too_large", "ratio_exceeded", "too_slow", "deadline",
+    "incomplete", "bad_response", "bad_encoding", "unsupported_type", "http_error", "gone",
+    "needs_login", "empty", "soft_404", "paywalled", "extraction_failed", "extraction_killed",
+]  # fmt: skip
 """Why a page could not be had. `rate_limited`: the site answered 429 or 503. `host_busy`: too many
 of our own requests wait for the host. `incomplete`: the answer broke off or never began.
 `bad_response`: no valid HTTP. `gone`: 404 or 410. `needs_login`: 401, 403 or 407."""

@@ -8,12 +8,11 @@ Values that nobody needs are left out, names that are not known are ignored.
 from __future__ import annotations
 
 import base64
-import binascii
 import math
 from collections.abc import Mapping, Sequence
 from collections.abc import Set as AbstractSet
-from dataclasses import MISSING, Field, fields, is_dataclass, replace
-from typing import TYPE_CHECKING, Any, Final, TypeVar, get_args
+from dataclasses import is_dataclass, replace
+from typing import Any, Final, get_args
 
 from pydantic import BaseModel
 
@@ -22,11 +21,8 @@ from ..contracts.collection import Embedded
 from ..contracts.search import ProviderSearchResult, SearchAdapterResponse
 from ..errors import CollectionSearchError, ErrorCode, InputError, SearchProviderError
 from ..ports import QueryPlan
-
-if TYPE_CHECKING:
-    from _typeshed import DataclassInstance
-
-    T = TypeVar("T", bound=DataclassInstance)
+from ..text.validation import whole_number
+from .forms import given_fields, read_fields, usual_values
 
 _MAX_DEPTH: Final = 40
 """Values that lie deeper are dropped, as in a row that holds itself."""
@@ -87,7 +83,10 @@ def _scalar(value: str | float) -> str | float | None:
 
 def search_answer(response: Any) -> dict[str, Any]:
     """Return a search adapter's response. Raises InputError for anything else."""
-    if isinstance(response, SearchAdapterResponse) and _is_whole(response.status_code):
+    if (
+        isinstance(response, SearchAdapterResponse)
+        and whole_number(response.status_code) is not None
+    ):
         rows: Any = response.results
         if isinstance(rows, Sequence) and not isinstance(rows, str | bytes):
             told = _fields_of(replace(response, results=()))
@@ -100,10 +99,9 @@ def search_answer(response: Any) -> dict[str, Any]:
 
 def read_search_answer(given: Any) -> SearchAdapterResponse:
     """Return the response that `search_answer` has told."""
-    response = _made(SearchAdapterResponse, given, "the answer")
-    if not _is_whole(response.status_code):
-        raise InputError("status_code of the answer is no whole number.")
-    response.results = [_made(ProviderSearchResult, row, "a result") for row in response.results]
+    response = read_fields(SearchAdapterResponse, given, "the answer")
+    rows: Any = response.results
+    response.results = [given_fields(ProviderSearchResult, row) for row in rows]
     return response
 
 
@@ -118,13 +116,7 @@ def plan_answer(plan: Any) -> dict[str, Any]:
 
 def read_plan_answer(given: Any) -> QueryPlan:
     """Return the plan that `plan_answer` has told."""
-    plan = _made(QueryPlan, given, "the plan")
-    if not isinstance(plan.queries, list) or not all(isinstance(q, str) for q in plan.queries):
-        raise InputError("queries of the plan are no list of texts.")
-    if not isinstance(plan.model, str):
-        raise InputError("model of the plan is no text.")
-    _check_counts(plan, "input_tokens", "output_tokens")
-    return plan
+    return read_fields(QueryPlan, given, "the plan")
 
 
 def embedded_answer(embedded: Any) -> dict[str, Any]:
@@ -144,19 +136,15 @@ def read_embedded_answer(given: Any) -> Embedded:
     """Return the vectors that `embedded_answer` has told, `(n, d)` float32, free to be changed."""
     import numpy as np
 
-    embedded = _made(Embedded, given, "the answer")
-    vectors: Any = embedded.vectors
-    told = vectors if isinstance(vectors, dict) else {}
-    shape, text = told.get("shape"), told.get("float32", "")
-    if not isinstance(shape, list) or not all(_is_whole(size) and size >= 0 for size in shape):
-        raise InputError("shape of the vectors is no list of whole numbers.")
+    embedded = read_fields(Embedded, given, "the answer")
+    told: Any = embedded.vectors
+    shape, text = told.shape, told.float32
     try:
         content = base64.b64decode(text, validate=True)
-    except (TypeError, ValueError, binascii.Error) as error:
+    except ValueError as error:
         raise InputError("float32 of the vectors is no base64.") from error
     if math.prod(shape) * _FLOAT32_BYTES != len(content):
         raise InputError(f"{len(content)} bytes are no vectors of the shape {shape}.")
-    _check_counts(embedded, "input_tokens")
     vectors = np.frombuffer(content, dtype=_FLOAT32).astype(np.float32).reshape(shape)
     return Embedded(vectors, embedded.input_tokens)
 
@@ -174,8 +162,8 @@ def failure(error: BaseException) -> dict[str, Any]:
     return told | {
         "code": error.code if error.code in get_args(ErrorCode) else "unknown",
         "retryable": bool(error.retryable),
-        "retry_in_ms": _count(error.retry_in_ms),
-        "http_status": _count(error.http_status),
+        "retry_in_ms": whole_number(error.retry_in_ms),
+        "http_status": whole_number(error.http_status),
     }
 
 
@@ -195,7 +183,7 @@ def read_failure(given: Any) -> Exception:
     retry_in_ms, http_status = given.get("retry_in_ms"), given.get("http_status")
     if code not in get_args(ErrorCode) or not isinstance(retryable, bool):
         raise InputError("the error has no known code, or does not say whether it is retryable.")
-    if not all(value is None or _is_whole(value) for value in (retry_in_ms, http_status)):
+    if any(n is not None and whole_number(n) is None for n in (retry_in_ms, http_status)):
         raise InputError("retry_in_ms or http_status of the error is no whole number.")
     error = kind(
         message, code=code, retryable=retryable, retry_in_ms=retry_in_ms, http_status=http_status
@@ -206,65 +194,19 @@ def read_failure(given: Any) -> Exception:
 
 def _fields_of(value: Any, depth: int = 0) -> dict[str, Any]:
     """Return the fields of a dataclass by name, without those that say nothing new."""
-    told = {field.name: plain(getattr(value, field.name), depth) for field in fields(value)}
-    return {
-        field.name: told[field.name]
-        for field in fields(value)
-        if told[field.name] != plain(_default(field)) or _is_required(field)
-    }
+    kind: Any = type(value)
+    usual = usual_values(kind)
+    return _news({name: getattr(value, name) for name in usual}, usual, depth)
 
 
 def _row(row: Any) -> dict[str, Any]:
     """Return a result; adapters give mappings and objects of their own too."""
-    names = [field.name for field in fields(ProviderSearchResult)]
+    usual = usual_values(ProviderSearchResult)
     if isinstance(row, Mapping):
-        said = {name: row.get(name) for name in names}
-    else:
-        said = {name: getattr(row, name, None) for name in names}
-    return _fields_of(ProviderSearchResult(**{name: plain(value) for name, value in said.items()}))
+        return _news({name: row.get(name) for name in usual}, usual)
+    return _news({name: getattr(row, name, None) for name in usual}, usual)
 
 
-def _made(kind: type[T], given: Any, what: str) -> T:
-    """Return the dataclass with the known fields of `given`."""
-    if not isinstance(given, dict):
-        raise InputError(f"{what} is no JSON object.")
-    known = {field.name: field for field in fields(kind)}
-    if missing := [n for n, field in known.items() if _is_required(field) and n not in given]:
-        raise InputError(f"{what} has no {missing[0]}.")
-    for name, field in known.items():
-        if name in given and not _fits(given[name], field):
-            raise InputError(f"{name} of {what} has not the form that it should have.")
-    return kind(**{name: given[name] for name in known if name in given})
-
-
-def _fits(value: Any, field: Field[Any]) -> bool:
-    """Return whether a value is a list or an object just where its field has one."""
-    usual = [] if field.name == "results" else plain(_default(field))
-    if isinstance(usual, list | dict):
-        return isinstance(value, type(usual))
-    return _is_required(field) or usual is None or not isinstance(value, list | dict)
-
-
-def _default(field: Field[Any]) -> Any:
-    if field.default_factory is not MISSING:
-        return field.default_factory()
-    return None if field.default is MISSING else field.default
-
-
-def _is_required(field: Field[Any]) -> bool:
-    return field.default is MISSING and field.default_factory is MISSING
-
-
-def _check_counts(value: Any, *names: str) -> None:
-    for name in names:
-        count = getattr(value, name)
-        if count is not None and not _is_whole(count):
-            raise InputError(f"{name} of the answer is no whole number.")
-
-
-def _count(value: Any) -> int | None:
-    return int(value) if _is_whole(value) else None
-
-
-def _is_whole(value: Any) -> bool:
-    return isinstance(value, int) and not isinstance(value, bool)
+def _news(said: dict[str, Any], usual: Mapping[str, Any], depth: int = 0) -> dict[str, Any]:
+    told = {name: plain(value, depth) for name, value in said.items()}
+    return {name: value for name, value in told.items() if value != usual[name]}

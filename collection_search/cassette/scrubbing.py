@@ -2,49 +2,33 @@
 
 from __future__ import annotations
 
-import base64
-import html
-import json
-import re
 from collections import deque
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
-from urllib.parse import quote, quote_plus, unquote, urlsplit
+from urllib.parse import unquote, urlsplit
 
 from pydantic import SecretBytes, SecretStr
 
-from ..text.redaction import SECRET, mask, mask_text
+from ..text.known_secrets import KnownSecrets
+from ..text.redaction import is_secret_name, mask, mask_text
 
-_SHORTEST: Final = 4
-"""What is shorter is no secret, and stands in every second word."""
 _MAX_SEEN: Final = 1_000
 """Attributes and values of one object that are looked at."""
-_SECRET_NAME: Final = re.compile(
-    r"(?i)\w*(?:api_?key|access_?key|secret_?key|secret|token|passw(?:or)?d|credentials?)"
-)
-_LOWER_HEX: Final = re.compile("%[0-9A-F]{2}")
 
 
 class Scrubber:
     """Masks JSON-plain values: known secrets literally, all others by their form."""
 
     def __init__(self) -> None:
-        self._forms: set[str] = set()
-        self._pattern: re.Pattern[str] | None = None
+        self._hidden: set[str] = set()
+        self._known = KnownSecrets(())
 
     def hide(self, *owners: object) -> None:
         """Know the secrets that these objects hold."""
-        forms = {
-            form
-            for owner in owners
-            for secret in secrets_of(owner)
-            if len(secret) >= _SHORTEST
-            for form in _forms(secret)
-        }
-        if not forms <= self._forms:
-            self._forms |= forms
-            longest_first = sorted(self._forms, key=len, reverse=True)
-            self._pattern = re.compile("|".join(map(re.escape, longest_first)))
+        secrets = {secret for owner in owners for secret in secrets_of(owner)}
+        if not secrets <= self._hidden:
+            self._hidden |= secrets
+            self._known = KnownSecrets(self._hidden)
 
     def scrubbed(self, value: Any) -> Any:
         """Return a copy without secrets and personal data; names in it are cleaned too.
@@ -58,11 +42,11 @@ class Scrubber:
 
     def text(self, text: str) -> str:
         """Return the text without secrets and personal data."""
-        return mask_text(self._pattern.sub(SECRET, text) if self._pattern else text)
+        return mask_text(self._known.redact(text))
 
     def _literally(self, value: Any) -> Any:
         if isinstance(value, str):
-            return self._pattern.sub(SECRET, value) if self._pattern else value
+            return self._known.redact(value)
         if isinstance(value, dict):
             return {self.text(name): self._literally(inner) for name, inner in value.items()}
         if isinstance(value, list):
@@ -95,7 +79,7 @@ def secrets_of(owner: Any) -> Iterator[str]:
 
 
 def _secrets_in(text: str, name: str) -> Iterator[str]:
-    if name == "secret" or _SECRET_NAME.fullmatch(name):
+    if name == "secret" or is_secret_name(name):
         yield text.strip()
     elif "://" in text and "@" in text:
         try:
@@ -105,13 +89,3 @@ def _secrets_in(text: str, name: str) -> Iterator[str]:
         if password:
             yield password
             yield unquote(password)
-
-
-def _forms(secret: str) -> Iterator[str]:
-    """Yield the secret as JSON, addresses, HTML and basic authentication write it."""
-    sound = secret.encode(errors="replace").decode()
-    quoted = {quote(sound, safe=""), quote(sound), quote_plus(sound)}
-    yield from {secret, html.escape(secret), *quoted}
-    yield from (_LOWER_HEX.sub(lambda match: match[0].lower(), form) for form in quoted)
-    yield from (json.dumps(secret, ensure_ascii=is_ascii)[1:-1] for is_ascii in (True, False))
-    yield base64.b64encode(sound.encode()).decode()

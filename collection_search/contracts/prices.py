@@ -11,6 +11,8 @@ from decimal import Decimal
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Literal
 
+from ..text.validation import number_within
+
 if TYPE_CHECKING:
     from collections.abc import Iterable
     from datetime import date
@@ -88,8 +90,7 @@ def usd(value: Any) -> float | None:
     >>> usd(0.007), usd(0), usd(-1), usd(float("nan")), usd(10**400), usd("7")
     (0.007, 0.0, None, None, None, None)
     """
-    is_number = isinstance(value, int | float) and not isinstance(value, bool)
-    return float(value) if is_number and 0 <= value <= MOST_USD else None
+    return number_within(value, 0, MOST_USD)
 
 
 def total_cost(costs: Iterable[float]) -> float:

@@ -16,7 +16,7 @@ from .quality import MAX_QUERIES, MIN_QUERIES
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from ..ranking.lexicon import Language
+    from ..ranking.languages import Language
 
 MAX_CHARS: Final = 400
 MAX_WORDS: Final = 50

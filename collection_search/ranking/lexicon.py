@@ -3,22 +3,15 @@
 from __future__ import annotations
 
 import re
-import threading
 import unicodedata
 from functools import cache, lru_cache
-from typing import TYPE_CHECKING, Final, Literal, NamedTuple, TypeAlias, cast, get_args
+from typing import TYPE_CHECKING, Final, NamedTuple
 
-from .languages import english, german
+from .languages import LANGUAGES, Language, vocabulary
+from .stemming import STEMS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable
-
-Language: TypeAlias = Literal["en", "de"]
-
-LANGUAGES: Final[tuple[Language, ...]] = get_args(Language)
-
-_VOCABULARY: Final = {"en": english, "de": german}
-_SNOWBALL: Final = {"en": "english", "de": "german"}
 
 MAX_WORD_CHARS: Final = 100
 """German builds long words, but not this long."""
@@ -99,7 +92,7 @@ def stems(text: str, language: Language | None = None) -> list[str]:
     (['cancel', 'task'], ['haus', 'stadt'])
     """
     language = language or language_of(text)
-    return [_stem(language, word) for word in terms(text, language)]
+    return [STEMS[language][word] for word in terms(text, language)]
 
 
 def question_terms(question: str) -> tuple[Term, ...]:
@@ -115,7 +108,7 @@ def question_terms(question: str) -> tuple[Term, ...]:
 
 def _question_terms(question: str) -> tuple[Term, ...]:
     language = language_of(question)
-    stop, levels, stems_of = _stop_words(language), _levels(language), _STEMS[language]
+    stop, levels, stems_of = _stop_words(language), _levels(language), STEMS[language]
     spelled = [
         (word, 0.5 if _is_name(token, first=position == 0) else 0.0)
         for position, token in enumerate(_WORD.findall(_normal(question)))
@@ -141,7 +134,7 @@ def stem_finder(
     >>> stem_finder({"task", "timeout"}, "en")(["the", "cancelled", "tasks"])
     ['task']
     """
-    known = _STEMS[language]
+    known = STEMS[language]
     # both stemmers keep a word's first letter, but for the dots of an umlaut
     initials = {stem[0] for stem in wanted}
     initials.update([umlaut for letter, umlaut in _UMLAUTS if letter in initials])
@@ -175,7 +168,7 @@ def match_query(question: str) -> str:
     english_votes, german_votes = _votes(question[:_HEAD])
     language: Language = "de" if german_votes > english_votes else "en"
     stemmers = LANGUAGES if language == "de" or not english_votes else (language,)
-    found = {_stem(each, word): None for word in terms(question, language) for each in stemmers}
+    found = {STEMS[each][word]: None for word in terms(question, language) for each in stemmers}
     quoted = ('"' + stem.replace('"', '""') + '"' for stem in list(found)[:_MAX_TERMS])
     return " OR ".join(quoted)
 
@@ -239,14 +232,14 @@ def _votes(text: str) -> tuple[int, int]:
     if for_english != for_german:
         return for_english, for_german
     for_english, for_german = (
-        sum(_stem(language, word) in _levels(language) for word in found) for language in LANGUAGES
+        sum(STEMS[language][word] in _levels(language) for word in found) for language in LANGUAGES
     )
     return for_english, for_german
 
 
 @cache
 def _stop_words(language: Language) -> frozenset[str]:
-    return frozenset(words(_VOCABULARY[language].STOP_WORDS))
+    return frozenset(words(vocabulary(language).stop_words))
 
 
 @cache
@@ -258,46 +251,6 @@ def _own_stop_words(language: Language) -> frozenset[str]:
 @cache
 def _levels(language: Language) -> dict[str, int]:
     """Map the stem of every listed word to its rarity."""
-    vocabulary = _VOCABULARY[language]
-    tiers = (vocabulary.STOP_WORDS, 1), (vocabulary.COMMON, 2), (vocabulary.VERY_COMMON, 1)
-    return {_stem(language, word): level for tier, level in tiers for word in words(tier)}
-
-
-class _Stems(dict[str, str]):
-    """The Snowball stems of words, found when asked for.
-
-    It forgets all at 2**14 words and keeps none of more than 40 characters: 3 MiB, 8 MiB if all
-    are long. Each thread has its own stemmer, as they are not shareable.
-    """
-
-    _MOST = 1 << 14
-    _LONGEST = 40
-
-    def __init__(self, language: Language) -> None:
-        super().__init__()
-        self._language = language
-        self._own = threading.local()
-
-    def __missing__(self, word: str) -> str:
-        stem = self._stem(word)
-        if len(word) <= self._LONGEST:
-            if len(self) >= self._MOST:
-                self.clear()
-            self[word] = stem
-        return stem
-
-    def _stem(self, word: str) -> str:
-        try:
-            stem = self._own.stem
-        except AttributeError:
-            from Stemmer import Stemmer
-
-            stem = self._own.stem = Stemmer(_SNOWBALL[self._language], 0).stemWord
-        return cast("str", stem(word))
-
-
-_STEMS: Final[dict[Language, _Stems]] = {language: _Stems(language) for language in LANGUAGES}
-
-
-def _stem(language: Language, word: str) -> str:
-    return _STEMS[language][word]
+    stop_words, common, very_common = vocabulary(language)
+    tiers = (stop_words, 1), (common, 2), (very_common, 1)
+    return {STEMS[language][word]: level for tier, level in tiers for word in words(tier)}

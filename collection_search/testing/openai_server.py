@@ -2,28 +2,47 @@
 
 from __future__ import annotations
 
-import base64
 import json
-import struct
 import threading
 from contextlib import suppress
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, Final, Self
 
-from .embeddings import word_counts
-from .openai_replies import (
+from .openai_protocol import (
     KEY_REFUSED,
-    NO_REPLY,
+    MODEL_UNKNOWN,
+    QUOTA_USED_UP,
+    SERVER_ERROR,
+    THROTTLED,
     Failure,
     Raw,
     ReceivedRequest,
     Reply,
-    completion,
-    refusal,
+    completion_body,
+    embeddings_body,
+    refused_method,
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Sequence
+
+__all__ = [
+    "KEY_REFUSED",
+    "MODEL_UNKNOWN",
+    "QUOTA_USED_UP",
+    "SERVER_ERROR",
+    "THROTTLED",
+    "Failure",
+    "OpenAIServer",
+    "Raw",
+    "ReceivedRequest",
+    "Reply",
+]
+
+
+_NO_REPLY: Final = (
+    'No reply is scripted for this double: give it one, as in OpenAIServer({"queries": ["a"]}).'
+)
 
 
 class OpenAIServer:
@@ -98,8 +117,8 @@ class OpenAIServer:
         if isinstance(reply, Failure):
             return Raw.json(reply.body(), reply.status)
         if reply is None:
-            return Raw.json(self._embedded(request.body))
-        return Raw.json(completion(request, reply, self._usage))
+            return Raw.json(self._vectors(request))
+        return Raw.json(completion_body(request, reply, self._usage))
 
     def _listed(self, request: ReceivedRequest) -> Raw:
         """Return the list of models, which nobody pays for."""
@@ -128,34 +147,22 @@ class OpenAIServer:
             if not request.path.endswith("/chat/completions"):
                 return Failure(404, f"Invalid URL (POST {request.path})")
             if request.method in self.refuses:
-                return refusal(request.method)
+                return refused_method(request.method)
             if not self._replies:
-                return Failure(500, NO_REPLY)
+                return Failure(500, _NO_REPLY)
             return self._in_turn("chat", self._replies)
 
     def _in_turn(self, kind: str, replies: Sequence[Reply]) -> Reply:
         self._answered[kind] += 1
         return replies[min(self._answered[kind], len(replies)) - 1]
 
-    def _embedded(self, body: Mapping[str, Any]) -> dict[str, Any]:
-        asked, dimension = body.get("encoding_format"), body.get("dimensions", self.dimension)
-        form = _base64 if asked == "base64" and self.gives_base64 else list
-        answer: dict[str, Any] = {
-            "object": "list",
-            "model": body["model"],
-            "data": [
-                {
-                    "object": "embedding",
-                    "index": place,
-                    "embedding": form(word_counts(text, dimension)),
-                }
-                for place, text in enumerate(body["input"])
-            ],
-        }
-        tokens = sum(len(text.split()) for text in body["input"])
-        if self._usage is not None:
-            answer["usage"] = {"prompt_tokens": tokens, "total_tokens": tokens}
-        return answer
+    def _vectors(self, request: ReceivedRequest) -> dict[str, Any]:
+        return embeddings_body(
+            request,
+            dimension=self.dimension,
+            gives_base64=self.gives_base64,
+            counts=self._usage is not None,
+        )
 
     def _connected(self) -> None:
         with self._lock:
@@ -203,7 +210,3 @@ class OpenAIServer:
 class _Listener(ThreadingHTTPServer):
     daemon_threads = True
     request_queue_size = 256
-
-
-def _base64(numbers: Sequence[float]) -> str:
-    return base64.b64encode(struct.pack(f"<{len(numbers)}f", *numbers)).decode()

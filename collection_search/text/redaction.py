@@ -96,6 +96,15 @@ def mask(value: Any) -> Any:
     return value
 
 
+def is_secret_name(name: str) -> bool:
+    """Return whether a field of this name holds a secret.
+
+    >>> is_secret_name("tavily_api_key"), is_secret_name("keyword")
+    (True, False)
+    """
+    return _SECRET_NAME.fullmatch(name) is not None
+
+
 def captured_query(text: str, mode: CaptureMode) -> str | None:
     """Return what a log or a span may show of a question; equal questions have equal hashes.
 
@@ -123,7 +132,7 @@ def _masked_once(text: str) -> str:
 
 
 def _mask_named(name: Any, value: Any) -> Any:
-    named_secret = isinstance(name, str) and _SECRET_NAME.fullmatch(name)
+    named_secret = isinstance(name, str) and is_secret_name(name)
     return SECRET if named_secret and value and isinstance(value, str) else mask(value)
 
 

@@ -117,6 +117,25 @@ def _told(answer: SearchAdapterResponse) -> Any:
     return response.model_dump(include={"results"})
 
 
+def test_an_answer_that_is_written_down_stays_readable() -> None:
+    """Files hold answers as they were written: with odd values of third parties, and without."""
+    written = (
+        '{"results": [{"url": "https://a.example/", "title": null, "snippet": "s", "source": 200,'
+        ' "score": 1}], "status_code": 200, "raw_results": [{}], "notices": ["n"], "later": true,'
+        ' "applied": {"topic": "native"}, "cost_usd": 0.008, "request_count": 2}'
+    )
+    row = ProviderSearchResult("https://a.example/", None, "s", 200, score=1)  # type: ignore[arg-type]
+    assert read_search_answer(json.loads(written)) == SearchAdapterResponse(
+        results=[row],
+        status_code=200,
+        raw_results=[{}],
+        request_count=2,
+        cost_usd=0.008,
+        notices=["n"],
+        applied={"topic": "native"},
+    )
+
+
 @pytest.mark.parametrize("answer", [None, {"results": []}, [], response().results, "text"])
 def test_what_is_no_response_is_refused(answer: Any) -> None:
     """An adapter without a response of the port has nothing to record."""

@@ -15,8 +15,7 @@ from collection_search.errors import ModelError
 from collection_search.settings import Settings
 from collection_search.testing.embedder_contract import EmbedderContract
 from collection_search.testing.embeddings import ScriptedEmbedder
-from collection_search.testing.openai_replies import SERVER_ERROR
-from collection_search.testing.openai_server import OpenAIServer
+from collection_search.testing.openai_server import SERVER_ERROR, OpenAIServer
 
 
 class TestScripted(EmbedderContract):

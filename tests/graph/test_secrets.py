@@ -19,7 +19,15 @@ from urllib.parse import quote
 
 import pytest
 from langgraph.checkpoint.sqlite.aio import AsyncSqliteSaver
-from support.planted_secrets import SECRETS, VENDORS, chain, files_of, leaks, quoted
+from support.planted_secrets import (
+    SECRETS,
+    VENDORS,
+    chain,
+    encodings,
+    files_of,
+    leaks,
+    quoted,
+)
 from support.scripted_world import INPUT, QUESTION
 
 from collection_search import (
@@ -47,7 +55,7 @@ from collection_search.testing import (
     example_context,
 )
 from collection_search.testing.keyring import MemoryKeyring
-from collection_search.testing.openai_replies import Failure, Raw
+from collection_search.testing.openai_server import Failure, Raw
 from collection_search.testing.provider_server import DIALECTS
 from collection_search.testing.providers.google import ENGINE_ID
 from collection_search.testing.providers.sample_index import found
@@ -99,6 +107,7 @@ def echoes(server: ProviderServer) -> dict[str, Reply]:
         for name, reply in own.items()
         if reply.shows_request or "echoed" in name or key.encode() in reply.body
     }
+    encoded = ", ".join(encodings(key))
     page = f"<html><p>{key}</p><pre>{FOREIGN}</pre></html>"
     said = {"error": {"code": 400, "message": f"{key} {FOREIGN} {key}", "status": key}}
     return shown | {
@@ -112,6 +121,8 @@ def echoes(server: ProviderServer) -> dict[str, Reply]:
         "detail": Reply.of_json(
             {"detail": [{"loc": ["body", key], "msg": f"{key} {FOREIGN}"}]}, 422
         ),
+        "encoded": Reply.of_json({"error": {"code": 400, "message": encoded}}, 400),
+        "encoded_in_text": Reply.of_text(encoded, 401),
         "throttled": Reply.of_json({"error": f"{key}: slow down", "message": key}, 429).having(
             Retry_After=key
         ),
@@ -325,8 +336,11 @@ def refusals(name: str, *, passwords: bool = True) -> dict[str, Any]:
     """Return what a model's endpoint says that repeats what it was sent, or somebody else's key."""
     key = SECRETS[name]
     password = SECRETS[f"{name}-password"] if passwords else ""
+    encoded = ", ".join(encodings(key))
     return {
         "refused": Failure(401, f"Incorrect API key provided: {key} {password}. {FOREIGN}"),
+        "encoded": Failure(400, f"Not understood: {encoded}"),
+        "odd_encoded": Raw(json.dumps({"error": "", "choices": encoded}).encode(), 200),
         "unknown": Failure(404, f"The model of {key} at me:{password} does not exist."),
         "page": Raw(f"<html>{key} {FOREIGN}</html>".encode(), 403, "text/html"),
         "redirect": Raw(b"", 302, headers={"Location": f"https://a.example/?key={key}"}),

@@ -9,9 +9,8 @@ from subprocess import run
 
 import pytest
 
-from collection_search.ranking.languages import english, german
+from collection_search.ranking.languages import LANGUAGES, vocabulary
 from collection_search.ranking.lexicon import (
-    LANGUAGES,
     index_text,
     language_of,
     match_query,
@@ -75,7 +74,7 @@ def test_terms_and_stems():
 @pytest.mark.parametrize("language", LANGUAGES)
 def test_stem_finder(language):
     """It finds the stem of every listed word, and of that word alone; umlauts lose their dots."""
-    listed = english.COMMON, english.VERY_COMMON, german.COMMON, german.VERY_COMMON
+    listed = [words for each in LANGUAGES for words in vocabulary(each)[1:]]
     for word in terms(" ".join([*listed, "Äpfel über öde dying"]), language):
         (stem,) = stems(word, language)
         assert stem_finder({stem}, language)(["zzz", word]) == [stem]
@@ -155,9 +154,8 @@ def test_threads_stem_alike():
 
 def test_word_lists_are_tidy():
     """Each word stands once in its list, in one list only, and the lists are in order."""
-    for language in (english, german):
-        lists = [language.STOP_WORDS, language.VERY_COMMON, language.COMMON]
-        split = [each.split() for each in lists]
+    for language in LANGUAGES:
+        split = [each.split() for each in vocabulary(language)]
         assert all(len(each) == len(set(each)) for each in split)
         assert len(set().union(*split)) == sum(map(len, split))
         assert all(each == sorted(each) for each in split[1:])

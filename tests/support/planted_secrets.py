@@ -52,6 +52,18 @@ def quoted(name: str) -> str:
     return quote(SECRETS[name], safe="")
 
 
+def encodings(secret: str) -> tuple[str, ...]:
+    """Return a secret as servers may repeat it."""
+    return (
+        quote(secret, safe=""),
+        quote(secret, safe="").lower(),
+        json.dumps(secret)[1:-1].replace("/", "\\/"),
+        base64.b64encode(secret.encode()).decode(),
+        base64.b64encode(f"me:{secret}".encode()).decode(),
+        secret.encode().hex(),
+    )
+
+
 def leaks(where: str, *told: Any) -> list[str]:
     """Return which secrets stand there, in any form: texts, bytes, objects and files.
 

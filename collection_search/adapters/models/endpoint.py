@@ -3,26 +3,28 @@
 from __future__ import annotations
 
 import json
-import re
+from dataclasses import replace
 from http import HTTPStatus
 from typing import TYPE_CHECKING, Any, Final
-from urllib.parse import quote, unquote, urlsplit
+from urllib.parse import unquote, urlsplit
 
 from ...errors import ConfigError
-from ...text.redaction import SECRET, told
+from ...text.known_secrets import KnownSecrets
+from ...text.redaction import told
+from ...text.validation import whole_number
 from ..http import MAX_ANSWER_BYTES, HttpRequest, joined, json_value, send
+from ..refusals import refusal_in, refusal_of
 from .output_methods import Tokens
 
 if TYPE_CHECKING:
     from pydantic import SecretStr
 
     from ..http import HttpResponse
+    from ..refusals import Refusal
 
 DEFAULT_BASE_URL: Final = "https://api.openai.com/v1"
 _TELLING_KEY: Final = 8
 """Characters from which on a key is no word of a normal answer."""
-_SHORTEST: Final = 4
-"""Characters of what is a secret at all."""
 
 
 class EndpointError(Exception):
@@ -47,6 +49,9 @@ class Endpoint:
     def __init__(self, base_url: str | None = None, api_key: SecretStr | None = None) -> None:
         self.base_url = base_url or DEFAULT_BASE_URL
         self._api_key = api_key
+        secrets = self._secrets()
+        self._shown_secrets = KnownSecrets(secrets)
+        self._telling_secrets = KnownSecrets(secrets, shortest=_TELLING_KEY)
 
     async def post(
         self,
@@ -80,11 +85,7 @@ class Endpoint:
         response = await send(request, timeout_s=timeout_s, max_bytes=max_bytes)
         if response.status >= HTTPStatus.MULTIPLE_CHOICES:
             raise self._refusal(response)
-        body = response.body
-        for secret in self._secrets():
-            if len(secret) >= _TELLING_KEY:
-                body = body.replace(secret.encode(), SECRET.encode())
-        return body
+        return self._telling_secrets.redact_bytes(response.body)
 
     def read(self, body: bytes) -> dict[str, Any]:
         """Return the JSON object of an answer. Raises EndpointError where it is none of these."""
@@ -95,44 +96,43 @@ class Endpoint:
         if not isinstance(answer, dict):
             raise EndpointError("the answer is no JSON object", kind="elsewhere")
         if answer.get("error"):  # some gateways say so with status 200
-            raise self._error(answer, _status(answer["error"]))
+            refusal = refusal_in(answer, status=HTTPStatus.OK)
+            named = refusal.status != HTTPStatus.OK
+            raise self._error(refusal if named else replace(refusal, status=HTTPStatus.BAD_GATEWAY))
         return answer
 
     def _key(self) -> str:
         return self._api_key.get_secret_value() if self._api_key else ""
 
     def _refusal(self, response: HttpResponse) -> EndpointError:
-        if response.status < HTTPStatus.BAD_REQUEST:
-            target = self._told(response.headers.get("location", "another one"))
-            return EndpointError(
-                f"it redirects to {target}", status=response.status, kind="elsewhere"
-            )
         try:
             answer = response.json()
         except ValueError:
-            answer = re.sub(r"<[^>]*>", " ", response.text()[:4000])
-        return self._error(answer, response.status)
+            answer = None
+        return self._error(refusal_of(response, answer))
 
-    def _error(self, answer: Any, status: int) -> EndpointError:
-        message, code = _message(answer)
-        said = self._told(" ".join(message.split())) or "no reason is given"
-        return EndpointError(said, status=status, code=code)
+    def _error(self, refusal: Refusal) -> EndpointError:
+        said = refusal.text or (json.dumps(refusal.error) if refusal.error else "")
+        redirects = refusal.status < HTTPStatus.BAD_REQUEST
+        usual = "it redirects to another one" if redirects else "no reason is given"
+        return EndpointError(
+            self._told(" ".join(said.split())) or usual,
+            status=refusal.status,
+            code=" ".join(refusal.codes),
+            kind="elsewhere" if redirects else "",
+        )
 
     def _told(self, text: str) -> str:
         """Return what may be shown of a text that the endpoint sent: it may repeat the key."""
-        for secret in self._secrets():
-            text = text.replace(secret, SECRET)
-        return told(text, most=400)
+        return told(self._shown_secrets.redact(text), most=400)
 
-    def _secrets(self) -> list[str]:
-        """Return the key and the address's password, as they are and as addresses have them."""
+    def _secrets(self) -> set[str]:
+        """Return the key and the address's password."""
         try:
             password = urlsplit(self.base_url).password or ""
         except ValueError:
             password = ""
-        plain = {self._key(), unquote(password)}
-        forms = {*plain, password, *(quote(secret, safe="") for secret in plain)}
-        return sorted((form for form in forms if len(form) >= _SHORTEST), key=len, reverse=True)
+        return {self._key(), unquote(password)}
 
 
 def clean_key(given: SecretStr | None, variable: str) -> SecretStr | None:
@@ -157,25 +157,4 @@ def tokens_of(answer: dict[str, Any]) -> Tokens:
 def token_count(answer: dict[str, Any], name: str) -> int | None:
     """Return a count of the answer's `usage`, None where the endpoint does not say."""
     usage = answer.get("usage")
-    count = usage.get(name) if isinstance(usage, dict) else None
-    return count if isinstance(count, int) and count >= 0 else None
-
-
-def _message(answer: Any) -> tuple[str, str]:
-    """Return the message and the code of an error body, in the dialects that are in use."""
-    if isinstance(answer, list) and answer:  # Google wraps it in a list
-        answer = answer[0]
-    error = answer.get("error", answer) if isinstance(answer, dict) else answer
-    if not isinstance(error, dict):
-        return str(error), ""
-    message = error.get("message") or error.get("detail") or error
-    text = message if isinstance(message, str) else json.dumps(message)
-    if isinstance(error.get("param"), str):
-        text += f" ({error['param']})"
-    return text, str(error.get("code") or error.get("type") or "")
-
-
-def _status(error: Any) -> int:
-    code = error.get("code") if isinstance(error, dict) else None
-    client_error = HTTPStatus.BAD_REQUEST
-    return code if isinstance(code, int) and code >= client_error else HTTPStatus.BAD_GATEWAY
+    return whole_number(usage.get(name), least=0) if isinstance(usage, dict) else None

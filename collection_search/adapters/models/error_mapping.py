@@ -9,6 +9,7 @@ from typing import Final, Literal
 
 from ...errors import ModelError
 from ...text.redaction import told
+from ...text.validation import whole_number
 
 Kind = Literal[
     "key",
@@ -66,8 +67,8 @@ def status_of(error: Exception) -> int | None:
     """Return the HTTP status that vendors' error classes carry, each in its own place."""
     response = getattr(error, "response", None)
     for holder, name in ((error, "status_code"), (response, "status_code"), (error, "code")):
-        status = getattr(holder, name, None)
-        if isinstance(status, int) and status >= HTTPStatus.MULTIPLE_CHOICES:
+        status = whole_number(getattr(holder, name, None), least=HTTPStatus.MULTIPLE_CHOICES)
+        if status is not None:
             return status
     return None
 

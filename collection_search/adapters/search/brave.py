@@ -7,16 +7,18 @@ from typing import TYPE_CHECKING, Any, ClassVar, Final
 
 from ...contracts.options import NO_OPTIONS, SearchOptions
 from ...contracts.search import ProviderSearchResult
+from ...text.validation import whole_number
 from ..http import HttpRequest, joined
+from ..retry_after import numbers
 from .http.adapter import HttpSearch, ResultPage
-from .http.error_mapping import FailureRules, Refusal
+from .http.error_mapping import FailureRules
 from .http.json_values import at, published, text
 from .http.regions import codes
-from .http.retry_after import numbers
 
 if TYPE_CHECKING:
     from ...errors import ErrorCode
     from ..http import HttpResponse
+    from ..refusals import Refusal
 
 _PERIODS: Final = {"day": "pd", "week": "pw", "month": "pm", "year": "py"}
 _LANGUAGES: Final = codes(
@@ -106,9 +108,10 @@ class BraveSearch(HttpSearch):
     def meaning(self, refusal: Refusal) -> ErrorCode:
         """Return what a refusal stands for; a plan's quota shows in the counters only."""
         meta = refusal.error.get("meta")
-        limit, current = at(meta, "quota_limit"), at(meta, "quota_current")
-        counted = isinstance(limit, int) and isinstance(current, int) and limit > _UNLIMITED
-        if refusal.status == HTTPStatus.TOO_MANY_REQUESTS and counted and current >= limit:
+        limit = whole_number(at(meta, "quota_limit"), least=_UNLIMITED + 1)
+        current = whole_number(at(meta, "quota_current"), least=limit)
+        is_used_up = limit is not None and current is not None
+        if refusal.status == HTTPStatus.TOO_MANY_REQUESTS and is_used_up:
             return "quotaExceeded"
         return super().meaning(refusal)
 

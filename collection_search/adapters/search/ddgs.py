@@ -20,7 +20,7 @@ from ...errors import (
 )
 from ...text.clean import plain
 from ...text.redaction import told
-from .http.error_mapping import MAX_TEXT_CHARS
+from ..refusals import MAX_TEXT_CHARS
 from .http.json_values import text
 from .http.query_limits import fitted
 

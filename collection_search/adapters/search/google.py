@@ -11,7 +11,7 @@ from ...contracts.search import ProviderSearchResult
 from ...errors import ConfigError
 from ..http import HttpRequest, joined
 from .http.adapter import HttpSearch, ResultPage
-from .http.error_mapping import FailureRules, Refusal
+from .http.error_mapping import FailureRules
 from .http.json_values import at, text
 from .http.regions import codes
 
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from ...errors import ErrorCode
     from ...settings import Settings
     from ..http import HttpResponse
+    from ..refusals import Refusal
 
 
 class GoogleSearchAdapter(HttpSearch):

@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, ClassVar, Final
 
 from ...contracts.options import NO_OPTIONS, SearchOptions
 from ...contracts.prices import dollars, usd
 from ...contracts.search import ProviderSearchResult
+from ...text.validation import number_within
 from ..http import HttpRequest, joined
 from .http.adapter import HttpSearch, ResultPage
-from .http.error_mapping import FailureRules, Refusal
+from .http.error_mapping import FailureRules
 from .http.json_values import at, published, text
 from .http.query_limits import day_beside
 
 if TYPE_CHECKING:
     from ..http import HttpResponse
+    from ..refusals import Refusal
 
 _NO_BALANCE: Final = "no balance"
 """Stands among the codes of a refusal where nothing is left to pay with."""
@@ -97,4 +100,4 @@ class KagiSearch(HttpSearch):
 def _dollars_left(answer: Any) -> float | None:
     """Return the account's balance; a debt is none."""
     left = at(answer, "meta", "api_balance")
-    return 0.0 if isinstance(left, int | float) and left < 0 else usd(left)
+    return usd(left) if number_within(left, -math.inf, 0) is None else 0.0

@@ -18,7 +18,7 @@ from ...errors import (
 )
 from ...runtime.concurrency import run_blocking
 from ...text.redaction import told
-from .http.error_mapping import MAX_TEXT_CHARS
+from ..refusals import MAX_TEXT_CHARS
 from .langchain_shapes import UnknownShapeError, rows_of
 
 if TYPE_CHECKING:

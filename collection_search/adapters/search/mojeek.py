@@ -9,13 +9,14 @@ from ...contracts.options import NO_OPTIONS, SearchOptions
 from ...contracts.search import ProviderSearchResult
 from ..http import HttpRequest, joined
 from .http.adapter import HttpSearch, ResultPage
-from .http.error_mapping import FailureRules, Refusal
+from .http.error_mapping import FailureRules
 from .http.json_values import at, text
 from .http.query_limits import day_beside
 
 if TYPE_CHECKING:
     from ...contracts.options import Applied, OptionName
     from ..http import HttpResponse
+    from ..refusals import Refusal
 
 
 class MojeekSearch(HttpSearch):

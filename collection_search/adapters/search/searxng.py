@@ -12,8 +12,9 @@ from ...contracts.search import ProviderSearchResult
 from ...errors import SearchProviderUnavailable
 from ...text.redaction import told
 from ..http import HttpRequest, joined
+from ..refusals import MAX_TEXT_CHARS
 from .http.adapter import HttpSearch, ResultPage
-from .http.error_mapping import MAX_TEXT_CHARS, FailureRules
+from .http.error_mapping import FailureRules
 from .http.json_values import at, json_of, published, text
 
 if TYPE_CHECKING:

@@ -10,15 +10,16 @@ from ...contracts.options import NO_OPTIONS, SearchOptions
 from ...contracts.search import ProviderSearchResult
 from ..http import HttpRequest, joined
 from .http.adapter import HttpSearch, ResultPage
-from .http.error_mapping import FailureRules, Refusal
+from .http.error_mapping import FailureRules
 from .http.health_check import unused
 from .http.json_values import published, share, text
-from .http.regions import TAVILY_COUNTRIES
+from .http.regions import named_codes
 
 if TYPE_CHECKING:
     from ...contracts.options import Applied, OptionName
     from ...errors import ErrorCode
     from ..http import HttpResponse
+    from ..refusals import Refusal
 
 
 class TavilySearch(HttpSearch):
@@ -46,7 +47,7 @@ class TavilySearch(HttpSearch):
         "country": "native",
     }
     prefers_domains = True
-    countries = TAVILY_COUNTRIES
+    countries = named_codes("tavily_countries.txt")
     rules = FailureRules(
         statuses={432: "quotaExceeded", 433: "quotaExceeded"}  # of the plan, of pay-as-you-go
     )

@@ -200,6 +200,7 @@ def _project(public_key: str, secret_key: str, base_url: str) -> tuple[Langfuse,
             )
             exporter = QuietExporter(
                 endpoint=f"{base_url}/api/public/otel/v1/traces",
+                secret=secret_key,
                 headers=_headers(public_key, secret_key),
                 timeout=float(os.environ.get("LANGFUSE_TIMEOUT") or TIMEOUT_S),
                 compression=Compression.Gzip,

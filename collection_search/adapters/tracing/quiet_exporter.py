@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from opentelemetry.exporter.otlp.proto.http import trace_exporter
 from opentelemetry.sdk.trace.export import SpanExportResult
 
+from ...text.known_secrets import KnownSecrets
 from ...text.redaction import mask_text
 
 if TYPE_CHECKING:
@@ -33,10 +34,14 @@ logging.getLogger(trace_exporter.__name__).addFilter(_keep_back)
 
 
 class QuietExporter(trace_exporter.OTLPSpanExporter):
-    """An OTLP exporter that logs its first failure only and can be stopped for good."""
+    """An OTLP exporter that logs its first failure only and can be stopped for good.
 
-    def __init__(self, endpoint: str, **options: Any) -> None:
+    `secret` is what the server is sent and may repeat; it is never logged.
+    """
+
+    def __init__(self, endpoint: str, *, secret: str = "", **options: Any) -> None:
         super().__init__(endpoint, **options)
+        self._secrets = KnownSecrets([secret])
         self._address = mask_text(endpoint)  # it may hold a password
         self._stopped = False
         self._reported = False
@@ -68,5 +73,5 @@ class QuietExporter(trace_exporter.OTLPSpanExporter):
             logger.warning(
                 "%s takes no spans (%s). They are dropped; the work goes on.",
                 self._address,
-                mask_text(cause),
+                mask_text(self._secrets.redact(cause)),
             )

@@ -20,6 +20,7 @@ from ...errors import (
     SearchProviderTimeout,
     SearchProviderUnavailable,
 )
+from ...text.validation import whole_number
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -275,7 +276,7 @@ def within(value: Any, least: int, most: int) -> bool:
     >>> within(7, 1, 10), within(11, 1, 10), within("7", 1, 10), within(True, 1, 10)
     (True, False, False, False)
     """
-    return isinstance(value, int) and not isinstance(value, bool) and least <= value <= most
+    return whole_number(value, least=least, most=most) is not None
 
 
 def _persistent(retry_in_ms: int | None) -> tuple[float, ...]:

@@ -9,6 +9,7 @@ from pydantic import ValidationError
 from ...contracts.search import ToolContext, WebSearchInput
 from ...errors import InputError, InvalidQueryError
 from ...text.problems import describe_problems
+from ...text.validation import number_within, whole_number
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -38,14 +39,15 @@ def clean(query: str) -> str:
 
 def whole(name: str, value: Any, *, most: int) -> int:
     """Return the whole number from 1 to `most`. Raises InputError."""
-    if not isinstance(value, int) or isinstance(value, bool) or not 1 <= value <= most:
+    number = whole_number(value, least=1, most=most)
+    if number is None:
         raise InputError(f"{name} must be a whole number from 1 to {most}, got {value!r}.")
-    return int(value)
+    return number
 
 
 def seconds(name: str, value: Any, *, least: float = 0.001) -> float:
     """Return the seconds from `least` to a day. Raises InputError."""
-    is_number = isinstance(value, int | float) and not isinstance(value, bool)
-    if not is_number or not least <= value <= _DAY_S:
+    number = number_within(value, least, _DAY_S)
+    if number is None:
         raise InputError(f"{name} must be {least:g} to {_DAY_S:g} seconds, got {value!r}.")
-    return float(value)
+    return number

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Final, TypeVar
 from ...contracts.prices import search_cost, usd
 from ...errors import SearchProviderError, SearchProviderTimeout, StoreError
 from ...resilience.provider_limits import MAY_BE_BILLED
-from .responses import checked, whole_number
+from ...text.validation import whole_number
+from .responses import checked
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

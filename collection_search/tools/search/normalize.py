@@ -13,6 +13,7 @@ from ...contracts.search import ProviderSearchResult, SearchResult
 from ...errors import InvalidUrlError
 from ...text.clean import clean_snippet, excerpt, plain
 from ...text.urls import is_pdf, normalize_url, url_key
+from ...text.validation import number_within
 
 MAX_URL_CHARS: Final = 8_000
 """What every server takes (RFC 9110, section 4.1); a longer one makes the row invalid."""
@@ -132,5 +133,4 @@ def _text(value: Any) -> str | None:
 
 
 def _score(value: Any) -> float | None:
-    is_number = isinstance(value, int | float) and not isinstance(value, bool)
-    return float(value) if is_number and abs(value) <= sys.float_info.max else None
+    return number_within(value, -sys.float_info.max, sys.float_info.max)

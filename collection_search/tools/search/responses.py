@@ -7,6 +7,7 @@ from typing import Any, Final
 
 from ...contracts.search import SearchAdapterResponse
 from ...errors import BY_CODE, SearchProviderBadResponse, SearchProviderError, code_of_status
+from ...text.validation import whole_number
 
 _FORM: Final = (
     "Its search has to return SearchAdapterResponse(results=[...], status_code=200) of"
@@ -30,16 +31,6 @@ def checked(answer: Any, *, provider: str) -> SearchAdapterResponse:
     if not _is_success(answer):
         raise _failure(answer.status_code, provider)
     return answer
-
-
-def whole_number(value: Any) -> int | None:
-    """Return a plain whole number, None for everything else: it has to travel as JSON.
-
-    >>> from http import HTTPStatus
-    >>> whole_number(HTTPStatus.OK), whole_number(True), whole_number("73")
-    (200, None, None)
-    """
-    return int(value) if isinstance(value, int) and not isinstance(value, bool) else None
 
 
 def _is_complete(answer: Any) -> bool:

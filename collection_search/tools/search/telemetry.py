@@ -9,7 +9,7 @@ from ...contracts.prices import total_cost
 from ...contracts.search import SearchResult, ToolContext, ToolOutcome, WebSearchResponse
 from ...errors import CostLimitReached, ErrorCode, InvalidQueryError, SearchProviderError
 from ...text.redaction import error_message, told
-from .responses import whole_number
+from ...text.validation import whole_number
 
 if TYPE_CHECKING:
     from ...ports import Scalar

@@ -16,13 +16,13 @@ from ...ports import TraceRef
 from ...ports.search import provider_name
 from ...text.clean import plain
 from ...text.redaction import loggable, mask
+from ...text.validation import whole_number
 from .arguments import clean, complete, seconds, whole
 from .attempts import Attempts, OutOfTimeError, Rules, price_of
 from .callers import Asked, AwaitingCaller, BlockingCaller, Caller, finished
 from .normalize import valid_results, without_duplicates
 from .option_filter import fitting, settled
 from .page_texts import wants_texts, with_texts
-from .responses import whole_number
 from .retry import RetrySchedule
 from .telemetry import Failure, SearchReport
 

@@ -22,16 +22,16 @@ from collection_search.adapters.embeddings.openai import (
 )
 from collection_search.errors import ConfigError, ModelError
 from collection_search.settings import Settings, registry
-from collection_search.testing.openai_replies import (
+from collection_search.testing.openai_server import (
     KEY_REFUSED,
     MODEL_UNKNOWN,
     QUOTA_USED_UP,
     SERVER_ERROR,
     THROTTLED,
     Failure,
+    OpenAIServer,
     Raw,
 )
-from collection_search.testing.openai_server import OpenAIServer
 
 TEXTS = ["cancel a task", "read a file", "cancel a file"]
 MODEL = "text-embedding-3-small"

@@ -19,13 +19,13 @@ from collection_search.planning.prompts import strategy_messages
 from collection_search.ports import QueryModel
 from collection_search.settings import registry
 from collection_search.testing.models import ScriptedChatModel, ScriptedQueryModel
-from collection_search.testing.openai_replies import (
+from collection_search.testing.openai_server import (
     KEY_REFUSED,
     QUOTA_USED_UP,
     SERVER_ERROR,
     THROTTLED,
+    OpenAIServer,
 )
-from collection_search.testing.openai_server import OpenAIServer
 
 # Any LangChain chat model
 

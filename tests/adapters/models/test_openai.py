@@ -19,16 +19,16 @@ from typing_extensions import TypedDict
 from collection_search.adapters.models.openai import OpenAIQueryModel
 from collection_search.errors import ConfigError, ModelError
 from collection_search.settings import Settings, registry
-from collection_search.testing.openai_replies import (
+from collection_search.testing.openai_server import (
     KEY_REFUSED,
     MODEL_UNKNOWN,
     QUOTA_USED_UP,
     SERVER_ERROR,
     THROTTLED,
     Failure,
+    OpenAIServer,
     Raw,
 )
-from collection_search.testing.openai_server import OpenAIServer
 
 
 def openai(server, **options):
@@ -247,7 +247,7 @@ async def test_an_endpoint_without_any_method_says_so():
         (Raw(b"", 307, headers={"Location": "https://elsewhere.example/v1"}), "it redirects to"),
         (Raw.json([{"error": {"message": "Bad thing"}}], 400), "(HTTP 400) failed: Bad thing."),
         (Raw.json({"error": "Bad thing"}, 400), "(HTTP 400) failed: Bad thing."),
-        (Raw.json({"detail": [{"msg": "Bad thing"}]}, 422), "(HTTP 422) failed: [{"),
+        (Raw.json({"detail": [{"msg": "Bad thing"}]}, 422), "(HTTP 422) failed: Bad thing."),
         (Raw.json({"error": {"message": "Upstream", "code": 503}}), "(HTTP 503) failed on its own"),
         (Raw.json({"error": {"message": "Upstream", "code": "x"}}), "(HTTP 502) failed on its own"),
     ],

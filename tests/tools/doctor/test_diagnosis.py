@@ -17,7 +17,7 @@ from collection_search.settings import keyring as keys
 from collection_search.settings.registry import BUILTIN
 from collection_search.testing import OpenAIServer, OtlpServer, ProviderServer
 from collection_search.testing.keyring import MemoryKeyring
-from collection_search.testing.openai_replies import Failure, Raw
+from collection_search.testing.openai_server import Failure, Raw
 from collection_search.testing.provider_server import DIALECTS
 from collection_search.testing.providers.wire import KEY, Reply
 from collection_search.tools.doctor.diagnosis import Diagnosis, diagnose

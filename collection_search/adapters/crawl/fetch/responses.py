@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import math
 import re
-from email.utils import parsedate_to_datetime
 from typing import TYPE_CHECKING, Final
 
 from ....contracts.page import FetchedPage, Validators
@@ -33,10 +31,9 @@ _STATUS_REASONS: Final[Mapping[int, FetchReason]] = {
     407: "needs_login",
     410: "gone",
 }
-_MAX_RETRY_AFTER_S: Final = 7 * 24 * 3600.0
+MAX_RETRY_AFTER_S: Final = 7 * 24 * 3600.0
 _NO_VALIDATORS: Final = Validators()
 _VALIDATOR = re.compile(r"[\x20-\x7e]{1,1024}")
-_SECONDS = re.compile(r"[0-9]{1,12}", re.ASCII)
 
 
 def page_of(
@@ -93,24 +90,6 @@ def conditions(validators: Validators | None) -> dict[str, str]:
         return {}
     pairs = (("If-None-Match", validators.etag), ("If-Modified-Since", validators.last_modified))
     return {name: value for name, value in pairs if _usable(value) and value}
-
-
-def retry_after_s(headers: Mapping[str, str], now: float) -> float | None:
-    """Return the seconds of a Retry-After, 0 to a week; None without a usable one.
-
-    `now` are the seconds since 1970.
-
-    >>> retry_after_s({"Retry-After": "120"}, 0.0), retry_after_s({"Retry-After": "soon"}, 0.0)
-    (120.0, None)
-    """
-    text = headers.get("Retry-After", "").strip()
-    if _SECONDS.fullmatch(text):
-        return min(float(text), _MAX_RETRY_AFTER_S)
-    try:
-        seconds = parsedate_to_datetime(text).timestamp() - now
-    except (ValueError, OverflowError, TypeError, IndexError):
-        return None
-    return min(max(0.0, seconds), _MAX_RETRY_AFTER_S) if math.isfinite(seconds) else None
 
 
 def throttled(host: str, status: int, wait_s: float) -> FetchError:

@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING, Final
 
 import aiohttp
 
+from ...retry_after import retry_after_s
 from .decompression import ACCEPTED
 from .host_throttle import HostThrottles
-from .responses import THROTTLED, retry_after_s, throttled
+from .responses import MAX_RETRY_AFTER_S, THROTTLED, throttled
 from .transfer import exchange
 
 if TYPE_CHECKING:
@@ -87,7 +88,11 @@ class PoliteSession:
             if received.status not in THROTTLED:
                 throttle.speed_up()
                 return received, spent_s
-            asked_s = retry_after_s(received.headers, self._clock.time())
+            asked_s = retry_after_s(
+                received.headers.get("Retry-After"),
+                now=self._clock.time(),
+                longest_s=MAX_RETRY_AFTER_S,
+            )
             wait_s = throttle.slow_down(asked_s)
             waited_s += wait_s
             is_long = asked_s is None or waited_s > self._policy.max_retry_after_s

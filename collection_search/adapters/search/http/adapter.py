@@ -11,13 +11,14 @@ from typing import TYPE_CHECKING, Final
 
 from ....contracts.options import NO_OPTIONS, SearchOptions
 from ....contracts.search import ProviderSearchResult, RawSearchResult, SearchAdapterResponse
-from ....errors import InputError, SearchProviderBadResponse, SearchProviderError
+from ....errors import InputError, SearchProviderError
 from ....runtime.concurrency import run_blocking
 from ....text.clean import plain
 from ...http import HttpError, send
 from .health_check import checked
 from .query_limits import fitted
-from .vendor import SUCCESS, ResultPage, Vendor
+from .result_page import ResultPage
+from .vendor import SUCCESS, Vendor
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Iterator, Mapping
@@ -170,13 +171,7 @@ class HttpSearch(Vendor):
         except HttpError as error:  # its own cause may show the address, and in it a key
             reason = too_late if error.kind == "timeout" else str(error)
             raise self.unanswered(error.kind, reason) from None
-        try:
-            page = self.parse(response)
-        except (LookupError, TypeError, ValueError, AttributeError, RecursionError) as error:
-            raise SearchProviderBadResponse(
-                f"{self.title} gave an answer of an unknown form. Use another provider.",
-                http_status=response.status,
-            ) from error
+        page = self.read(self.parse, response)
         found.status = response.status if response.status in SUCCESS else _NOTHING_FOUND
         return page
 

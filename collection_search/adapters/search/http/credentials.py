@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import re
 from urllib.parse import urlsplit
 
 from pydantic import SecretStr
 
 from ....errors import ConfigError
-from ....text.redaction import SECRET
 
 
 def checked_key(
@@ -52,19 +50,3 @@ def checked_address(given: str, *, title: str, variable: str) -> str:
     if "?" in address or "#" in address:
         raise ConfigError(f"{variable} goes up to the path at most, without ? and #: {example}.")
     return address
-
-
-def without_key(text: str, key: str) -> str:
-    """Return the text without the key, as it is or quoted as in addresses and JSON.
-
-    >>> without_key("?key=open%2fsesame and open/sesame", "open/sesame")
-    '?key=[secret] and [secret]'
-    """
-    return re.sub("".join(map(_quoted_or_not, key)), SECRET, text) if key else text
-
-
-def _quoted_or_not(char: str) -> str:
-    if char.isalnum():
-        return re.escape(char)
-    code = f"{ord(char):02x}"
-    return rf"\\?(?:{re.escape(char)}|%(?i:{code}))"

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import urlsplit
 
 from ....contracts.health import Health
-from ....errors import SearchProviderBadResponse
+from ....text.validation import number_within
 from ...http import HttpError, HttpRequest, joined, send
 from .json_values import at, json_of
 
@@ -34,13 +34,7 @@ async def checked(vendor: Vendor, timeout_s: float) -> Health:
         if response.status in _GATEWAY:
             raise vendor.failure(vendor.refusal(response, json_of(response)), response)
         return Health(f"{urlsplit(vendor.base_url).hostname} answers")
-    try:
-        return vendor.health(response)
-    except (LookupError, TypeError, ValueError, AttributeError, RecursionError) as error:
-        raise SearchProviderBadResponse(
-            f"{vendor.title} gave an answer of an unknown form. Use another provider.",
-            http_status=response.status,
-        ) from error
+    return vendor.read(vendor.health, response)
 
 
 def unused(value: Any, used: str, limit: str) -> int | None:
@@ -61,8 +55,8 @@ def whole(value: Any) -> int | None:
     >>> whole(250), whole(249.9), whole("250"), whole(True), whole(float("nan"))
     (250, 249, None, None, None)
     """
-    is_number = isinstance(value, int | float) and not isinstance(value, bool)
-    return int(value) if is_number and abs(value) < _MOST else None
+    number = number_within(value, -_MOST, _MOST)
+    return None if number is None else int(number)
 
 
 _MOST: Final = 10**15

@@ -8,6 +8,8 @@ from datetime import UTC, date, datetime, timedelta
 from email.utils import parsedate_to_datetime
 from typing import TYPE_CHECKING, Any, Final
 
+from ....text.validation import number_within
+
 if TYPE_CHECKING:
     from ...http import HttpResponse
 
@@ -54,8 +56,7 @@ def share(value: Any) -> float | None:
     >>> share(0.93), share(1), share(17.5), share("0.9"), share(float("nan"))
     (0.93, 1.0, None, None, None)
     """
-    is_number = isinstance(value, int | float) and not isinstance(value, bool)
-    return float(value) if is_number and 0 <= value <= 1 else None
+    return number_within(value, 0, 1)
 
 
 def published(value: Any, *, today: date) -> str | None:

@@ -3,27 +3,20 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar, Final, NoReturn
+from typing import TYPE_CHECKING, Any, ClassVar, Final, NoReturn, TypeVar
 
 from ....contracts.health import Health, StorageRights
 from ....contracts.options import NO_OPTIONS, Applied, OptionName, SearchOptions, utc_today
 from ....contracts.prices import usd
 from ....errors import BY_CODE, ErrorCode, SearchProviderBadResponse, SearchProviderError
 from ....resilience import key_id
+from ....text.known_secrets import KnownSecrets
 from ....text.redaction import told
-from .credentials import checked_address, checked_key, without_key
-from .error_mapping import (
-    BY_KIND,
-    MAX_TEXT_CHARS,
-    FailureRules,
-    Refusal,
-    judged,
-    refusal_of,
-    reports_error,
-    told_by,
-)
+from ...refusals import MAX_TEXT_CHARS, Refusal, refusal_of, reports_error, told_by
+from .credentials import checked_address, checked_key
+from .error_mapping import BY_KIND, FailureRules, judged
 from .json_values import form_of, json_of
+from .result_page import ResultPage
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -31,27 +24,12 @@ if TYPE_CHECKING:
 
     from pydantic import SecretStr
 
-    from ....contracts.search import ProviderSearchResult, RawSearchResult
+    from ....contracts.search import ProviderSearchResult
     from ...http import FailureKind, HttpRequest, HttpResponse
 
+T = TypeVar("T")
+
 SUCCESS: Final = range(200, 300)
-
-
-@dataclass(frozen=True, slots=True)
-class ResultPage:
-    """One page of results, read."""
-
-    rows: Sequence[ProviderSearchResult]
-    raw: Sequence[RawSearchResult] = ()
-    """The rows as they came, unusable ones included."""
-    more: bool | None = None
-    """Whether there is a further page; None where the answer does not say."""
-    quota_remaining: int | None = None
-    notices: Sequence[str] = ()
-    cost_usd: float | None = None
-    """What the answer says it cost, in US dollars."""
-    complete: bool = True
-    """Whether it holds all that the vendor would have given, had nothing failed."""
 
 
 class Vendor:
@@ -254,6 +232,19 @@ class Vendor:
             rows, raw, more, quota_remaining, notices, usd(cost_usd), complete=complete
         )
 
+    def read(self, make: Callable[[HttpResponse], T], response: HttpResponse) -> T:
+        """Return what `make` makes of a response.
+
+        Raises SearchProviderBadResponse where `make` does not know the form of the answer.
+        """
+        try:
+            return make(response)
+        except (LookupError, TypeError, ValueError, AttributeError, RecursionError) as error:
+            raise SearchProviderBadResponse(
+                f"{self.title} gave an answer of an unknown form. Use another provider.",
+                http_status=response.status,
+            ) from error
+
     def unusable(self, what: str, response: HttpResponse) -> NoReturn:
         """Raise the error of a successful answer that cannot be used."""
         raise SearchProviderBadResponse(
@@ -302,4 +293,4 @@ class Vendor:
 
     def _shown(self, text: str) -> str:
         """Return the text without the key, which vendors repeat, and without other secrets."""
-        return told(without_key(text, self.key()), most=MAX_TEXT_CHARS)
+        return told(KnownSecrets([self.key()]).redact(text), most=MAX_TEXT_CHARS)

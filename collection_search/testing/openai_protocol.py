@@ -1,11 +1,15 @@
-"""What an endpoint of OpenAI's protocol receives and answers: completions and errors."""
+"""OpenAI's protocol as its server writes it: answers, errors and vectors of the double."""
 
 from __future__ import annotations
 
+import base64
 import json
-from collections.abc import Mapping
+import struct
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final, Self, TypeAlias
+
+from .embeddings import word_counts
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,9 +42,6 @@ QUOTA_USED_UP: Final = Failure(
     "You exceeded your current quota, please check your plan and billing details.",
     type="insufficient_quota",
     code="insufficient_quota",
-)
-NO_REPLY: Final = (
-    'No reply is scripted for this double: give it one, as in OpenAIServer({"queries": ["a"]}).'
 )
 SERVER_ERROR: Final = Failure(
     500, "The server had an error while processing your request.", type="server_error"
@@ -84,8 +85,28 @@ class ReceivedRequest:
         return {"json_schema": "json_schema", "json_object": "json_mode"}.get(form)
 
 
-def refusal(method: str) -> Failure:
-    """Return the error of a model that lacks this method of structured output."""
+def embeddings_body(
+    request: ReceivedRequest, *, dimension: int, gives_base64: bool, counts: bool
+) -> dict[str, Any]:
+    """Return vectors made of the words of the texts, with the tokens used where it `counts`."""
+    body = request.body
+    dimension = body.get("dimensions", dimension)
+    form = _base64 if gives_base64 and body.get("encoding_format") == "base64" else list
+    vectors = [form(word_counts(text, dimension)) for text in body["input"]]
+    answer: dict[str, Any] = {
+        "object": "list",
+        "model": body["model"],
+        "data": [
+            {"object": "embedding", "index": place, "embedding": vector}
+            for place, vector in enumerate(vectors)
+        ],
+    }
+    tokens = sum(len(text.split()) for text in body["input"])
+    return answer | ({"usage": {"prompt_tokens": tokens, "total_tokens": tokens}} if counts else {})
+
+
+def refused_method(method: str) -> Failure:
+    """Return how the protocol refuses a method of structured output."""
     if method == "function_calling":
         return Failure(400, "This model does not support tools.", param="tools")
     form = "json_schema" if method == "json_schema" else "json_object"
@@ -96,10 +117,10 @@ def refusal(method: str) -> Failure:
     )
 
 
-def completion(
+def completion_body(
     request: ReceivedRequest, reply: Mapping[str, Any] | str, usage: tuple[int, int] | None
 ) -> dict[str, Any]:
-    """Return the body of a chat completion; `usage` are the tokens read and written."""
+    """Return a chat answer that holds the reply, in the form that the request asks for."""
     message, reason = _message(request, reply)
     answer: dict[str, Any] = {
         "id": "chatcmpl-1",
@@ -127,3 +148,7 @@ def _message(
     function = {"name": request.body["tools"][0]["function"]["name"], "arguments": arguments}
     calls = [{"id": "call_1", "type": "function", "function": function}]
     return message | {"content": None, "tool_calls": calls}, "tool_calls"
+
+
+def _base64(numbers: Sequence[float]) -> str:
+    return base64.b64encode(struct.pack(f"<{len(numbers)}f", *numbers)).decode()

@@ -1,9 +1,10 @@
-"""How long a provider asks to wait, and until when: the many ways in which it is written."""
+"""How long a server asks to wait, and until when: the many ways in which it is written."""
 
 from __future__ import annotations
 
 import math
-from datetime import UTC, datetime
+import time
+from datetime import UTC
 from email.utils import parsedate_to_datetime
 from typing import Any, Final
 
@@ -11,7 +12,7 @@ LONGEST_WAIT_S: Final = 1e9
 """Longer waits are cut to this (31 years), so that milliseconds fit into 64 bits."""
 
 
-def seconds(value: Any) -> float | None:
+def seconds(value: Any, *, longest_s: float = LONGEST_WAIT_S) -> float | None:
     """Return a waiting time given in seconds; below zero is zero, and what is none is None.
 
     >>> seconds("7"), seconds(1.5), seconds("-5"), seconds("soon"), seconds("inf"), seconds(True)
@@ -23,13 +24,17 @@ def seconds(value: Any) -> float | None:
         number = float(value)
     except (ValueError, OverflowError):
         return None
-    return min(max(0.0, number), LONGEST_WAIT_S) if math.isfinite(number) else None
+    return min(max(0.0, number), longest_s) if math.isfinite(number) else None
 
 
-def retry_after_s(value: str | None, *, now: datetime | None = None) -> float | None:
-    """Return the seconds that a `Retry-After` header asks for; a date that is past asks for none.
+def retry_after_s(
+    value: str | None, *, now: float | None = None, longest_s: float = LONGEST_WAIT_S
+) -> float | None:
+    """Return the seconds that a `Retry-After` header asks for, `longest_s` at most.
 
-    >>> now = datetime(2026, 11, 21, 10, 0, tzinfo=UTC)
+    A date that is past asks for none. `now` are the seconds since 1970, the clock's by default.
+
+    >>> now = 1_795_255_200.0
     >>> retry_after_s("Sat, 21 Nov 2026 10:00:45 GMT", now=now), retry_after_s("86400")
     (45.0, 86400.0)
     >>> retry_after_s("Sat, 21 Nov 2026 09:00:00 GMT", now=now), retry_after_s("garbage")
@@ -37,15 +42,16 @@ def retry_after_s(value: str | None, *, now: datetime | None = None) -> float | 
     """
     if value is None:
         return None
-    if (wait := seconds(value)) is not None:
+    if (wait := seconds(value, longest_s=longest_s)) is not None:
         return wait
     try:
         date = parsedate_to_datetime(value)
+        if date.tzinfo is None:  # -0000, which means UTC of an unknown place
+            date = date.replace(tzinfo=UTC)
+        wait = date.timestamp() - (time.time() if now is None else now)
     except (ValueError, TypeError, IndexError, OverflowError):
         return None
-    if date.tzinfo is None:  # -0000, which means UTC of an unknown place
-        date = date.replace(tzinfo=UTC)
-    return seconds((date - (now or datetime.now(UTC))).total_seconds())
+    return seconds(wait, longest_s=longest_s)
 
 
 def numbers(value: str | None) -> list[int]:

@@ -1,4 +1,4 @@
-"""Answers of providers, changed at random: values, bytes, statuses and headers."""
+"""Broken answers made of real ones: values, bytes, statuses and headers changed at random."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ PIECES: Final = (
 )
 
 
-def mutated_answer(seeds: Sequence[HttpResponse], rng: random.Random) -> HttpResponse:
+def mutated(seeds: Sequence[HttpResponse], rng: random.Random) -> HttpResponse:
     """Return one of the answers, changed in one to four ways."""
     response = rng.choice(seeds)
     if response.status != STATUSES[0] and rng.random() < 0.5:
@@ -54,7 +54,7 @@ def _other_value(
         return _other_bytes(response, seeds, rng)
     places = list(_places(whole))
     if not places:
-        return replace(response, body=to_json(rng.choice(ODD)))
+        return replace(response, body=json_bytes(rng.choice(ODD)))
     where, key = rng.choice(places)
     way = rng.randrange(6)
     if way == 0:
@@ -66,7 +66,7 @@ def _other_value(
         where[key] = rng.choice([deepcopy(other[its_key]), [where[key]], {"a": where[key]}])
     else:
         where[key] = rng.choice(ODD)
-    return replace(response, body=to_json(whole))
+    return replace(response, body=json_bytes(whole))
 
 
 def _other_bytes(
@@ -116,8 +116,8 @@ def _places(value: Any) -> list[tuple[Any, Any]]:
     return found
 
 
-def to_json(value: Any) -> bytes:
-    """Return the value as JSON; what cannot be written becomes deeply nested."""
+def json_bytes(value: Any) -> bytes:
+    """Return the value as a body; what JSON cannot hold as one that nests too deep."""
     try:
         return json.dumps(value).encode()
     except (RecursionError, ValueError):

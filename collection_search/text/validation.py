@@ -1,0 +1,32 @@
+"""Numbers in values of any type: a bool is no number, and neither is what is out of its range."""
+
+from __future__ import annotations
+
+from typing import Any
+
+
+def whole_number(value: Any, *, least: int | None = None, most: int | None = None) -> int | None:
+    """Return the value as a plain `int`, None where it is none or out of its range.
+
+    >>> from http import HTTPStatus
+    >>> whole_number(HTTPStatus.OK), whole_number(True), whole_number("73"), whole_number(7.0)
+    (200, None, None, None)
+    >>> whole_number(7, least=1, most=10), whole_number(11, least=1, most=10)
+    (7, None)
+    """
+    if not isinstance(value, int) or isinstance(value, bool):
+        return None
+    is_within = (least is None or least <= value) and (most is None or value <= most)
+    return int(value) if is_within else None
+
+
+def number_within(value: Any, least: float, most: float) -> float | None:
+    """Return the value as a `float`, None where it is no number from `least` to `most`.
+
+    >>> number_within(1, 0, 1), number_within(0.5, 0, 1), number_within(10**400, 0, 1)
+    (1.0, 0.5, None)
+    >>> number_within(True, 0, 1), number_within("0.5", 0, 1), number_within(float("nan"), 0, 1)
+    (None, None, None)
+    """
+    is_number = isinstance(value, int | float) and not isinstance(value, bool)
+    return float(value) if is_number and least <= value <= most else None
