@@ -33,15 +33,8 @@ from .ports.usage import UsageStore
 from .runtime.concurrency import offload
 from .runtime.spans import NULL_SINK, GuardedSink
 from .settings import Settings, registry
-from .settings.resolve import (
-    access_of,
-    adapter_of,
-    auto_provider,
-    is_configured,
-    made,
-    provider_guard,
-    traced,
-)
+from .settings.adapter_factory import access_of, adapter_of, made, provider_guard, traced
+from .settings.provider_choice import choose_provider, is_configured
 
 if TYPE_CHECKING:
     from .contracts.state import RunIds
@@ -179,11 +172,7 @@ class SearchContext(BaseModel):
                 given = wrap(given)  # a tool or retriever of LangChain's
             return SearchProvider(given, "given by the caller")
         settings = self.using()
-        name = given or settings.provider
-        if name == "auto":
-            name, reason = await auto_provider(settings)
-        else:
-            reason = "asked for" if given else "set as provider in the settings"
+        name, reason = await choose_provider(settings, given)
         return SearchProvider(await adapter_of(settings, "search", name), reason)
 
     async def search_providers(self) -> tuple[list[SearchProvider], list[str]]:

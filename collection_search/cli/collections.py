@@ -110,7 +110,7 @@ def _remind(
     Most are found again by what the collection remembers of them; one of another name is not, and
     a run compares results by the embedder that the settings name.
     """
-    from ..settings.resolve import remembered_embedder
+    from ..settings.adapter_factory import remembered_embedder
 
     settings = context.using()
     if fingerprint is None or chosen in {None, settings.embeddings}:

@@ -11,7 +11,7 @@ from ..context import SearchContext
 from ..contracts.prices import total_cost
 from ..errors import CollectionSearchError, InputError
 from ..runtime.concurrency import offload, run_blocking
-from ..settings.resolve import remembered_embedder
+from ..settings.adapter_factory import remembered_embedder
 from ..text.redaction import told
 from ..tools.ingest import engine_for, wait
 from ..tools.retrieve import scope_of

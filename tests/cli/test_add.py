@@ -17,7 +17,7 @@ from collection_search import SearchContext, Settings, UniversalIngestionGraph, 
 from collection_search.adapters.stores.sqlite import SQLiteStore
 from collection_search.context import process_settings
 from collection_search.runtime.concurrency import run_blocking
-from collection_search.settings.resolve import made
+from collection_search.settings.adapter_factory import made
 
 if TYPE_CHECKING:
     import subprocess

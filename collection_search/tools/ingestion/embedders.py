@@ -8,7 +8,7 @@ from ...context import SearchContext
 from ...contracts.prices import embedding_cost
 from ...errors import ConfigError, ModelError
 from ...runtime.concurrency import compute
-from ...settings.resolve import remembered_embedder
+from ...settings.adapter_factory import remembered_embedder
 from ..spending.account import Account
 
 if TYPE_CHECKING:
