@@ -108,7 +108,7 @@ def _found(
 def _settled(
     ticket: Ticket, context: SearchContext, screen: Screen, *, waits: bool
 ) -> TicketStatus:
-    from ..tools.ingest import wait
+    from ..tools.tickets import wait
 
     if not waits:
         return wait(ticket, 0.0, context=context, work=False)

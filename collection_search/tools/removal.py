@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from ..contracts.collection import Deleted
 from ..errors import StoreError
-from ..runtime.concurrency import offload, run_blocking
+from ..runtime.concurrency import blocking, offload
 from .spending.writer import clerk
 
 if TYPE_CHECKING:
@@ -24,33 +24,33 @@ class Erased(Deleted):
     """Entries of what was spent."""
 
 
-def delete_tenant(context: SearchContext) -> Erased:
+async def adelete_tenant(context: SearchContext) -> Erased:
     """Delete everything that is kept for the context's tenant; the other tenants' stays.
 
-    Raises ConfigError, StoreError: what was not deleted then is by the next call. Blocks.
+    `delete_tenant` blocks, `adelete_tenant` is its coroutine. Raises ConfigError, StoreError: what
+    was not deleted then is by the next call.
     """
-    return run_blocking(adelete_tenant(context))
-
-
-async def adelete_tenant(context: SearchContext) -> Erased:
-    """Return what `delete_tenant` returns, from within an event loop."""
     store, usage = await _stores(context)
     return await offload(_delete_tenant, store, usage, context.tenant())
 
 
-def purge(context: SearchContext, older_than_s: float) -> Erased:
-    """Delete what the context's tenant has not used for that long, answers included.
-
-    What was spent stays in the books, which hold amounts and names of providers alone, until they
-    are as old as the settings say. Raises ConfigError, StoreError. Blocks.
-    """
-    return run_blocking(apurge(context, older_than_s))
+delete_tenant = blocking(adelete_tenant, "delete_tenant")
+"""`adelete_tenant` for code without an event loop."""
 
 
 async def apurge(context: SearchContext, older_than_s: float) -> Erased:
-    """Return what `purge` returns, from within an event loop."""
+    """Delete what the context's tenant has not used for that long, answers included.
+
+    What was spent stays in the books, which hold amounts and names of providers alone, until they
+    are as old as the settings say. `purge` blocks, `apurge` is its coroutine. Raises ConfigError,
+    StoreError.
+    """
     store, usage = await _stores(context)
     return await offload(_purge, store, usage, context.tenant(), older_than_s)
+
+
+purge = blocking(apurge, "purge")
+"""`apurge` for code without an event loop."""
 
 
 async def _stores(context: SearchContext) -> tuple[Storage, UsageStore]:

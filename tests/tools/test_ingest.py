@@ -20,9 +20,10 @@ from collection_search.contracts.collection import Embedded, TenantScope
 from collection_search.contracts.ingestion import IngestionItem, IngestionRequest, Ticket
 from collection_search.errors import IngestError, InputError, ModelError, StoreError
 from collection_search.testing.embeddings import ScriptedEmbedder
-from collection_search.tools.ingest import LedgerTrigger, wait
+from collection_search.tools.ingest import LedgerTrigger
 from collection_search.tools.ingestion.engine import IngestionEngine, engine_of
 from collection_search.tools.ingestion.ownership import is_gone
+from collection_search.tools.tickets import wait
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

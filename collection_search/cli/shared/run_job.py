@@ -125,7 +125,7 @@ class Job:
                 self.screen.warn(f"{row.url} was not ingested: {row.error}")
 
     def _settled(self, receipt: Mapping[str, Any]) -> TicketStatus:
-        from ...tools.ingest import wait
+        from ...tools.tickets import wait
 
         looked = partial(
             wait, receipt["ticket"], tenant=self.context.tenant(), context=self.context

@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 from langchain_core.vectorstores import VectorStore
 
-from ...context import SearchContext
 from ...contracts.collection import Chunk
 from ...errors import InputError
 from ...runtime.concurrency import offload, run_blocking
 from ...text.clean import plain
 from ..ingestion.embedders import account_of, vectors_of
+from ..public_arguments import context_for, validate_arguments
 from ..retrieve import embedder_for, scope_of
 from .document_mapping import document_of, shown, url_key_of
 
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from langchain_core.documents import Document as LangChainDocument
     from langchain_core.embeddings import Embeddings
 
+    from ...context import SearchContext
     from ...contracts.collection import Document, Filters, StoredChunk, TenantScope, Vectors
     from ...ports import Embedder, Storage
     from ..spending.account import Account
@@ -38,7 +39,8 @@ class CollectionVectorStore(VectorStore):
     With `embedding`, any LangChain `Embeddings`, the collection is bound to it when it is empty;
     without, the settings' embedder is used, or words alone. Pages that were ingested are found as
     well: their ids are `url_key#chunk`. Filters are those of the store, see `FILTER_KEYS` of
-    `collection_search.contracts.collection`. Raises ConfigError for another embedder than the one
+    `collection_search.contracts.collection`. `tenant` is by default the context's, else the
+    settings'. Raises ConfigError for another embedder than the one
     that filled the collection, InputError for metadata that is not JSON, StoreError, ModelError.
     """
 
@@ -46,15 +48,16 @@ class CollectionVectorStore(VectorStore):
         self,
         collection: str,
         *,
-        tenant: str,
+        tenant: str | None = None,
         embedding: Embeddings | None = None,
         fingerprint: str | None = None,
         context: SearchContext | None = None,
     ) -> None:
-        self._scope = scope_of(tenant, collection)
+        validate_arguments(collection=collection)
+        self._context = context_for(context, tenant)
+        self._scope = scope_of(self._context.tenant(), collection)
         self._embedding = embedding
         self._fingerprint = fingerprint
-        self._context = context or SearchContext()
 
     @property
     def embeddings(self) -> Embeddings | None:
@@ -199,7 +202,7 @@ class CollectionVectorStore(VectorStore):
         ids: list[str] | None = None,
         **kwargs: Any,
     ) -> Self:
-        """Return a store with these texts; `collection` and `tenant` are needed as keywords."""
+        """Return a store with these texts; `collection` is needed as a keyword."""
         store = cls(embedding=embedding, **kwargs)
         store.add_texts(texts, metadatas, ids=list(ids) if ids else None)
         return store

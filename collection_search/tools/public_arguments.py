@@ -1,0 +1,104 @@
+"""What callers of the public functions give: the types of arguments, and whose tenant counts."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Mapping
+from numbers import Integral, Real
+from typing import Any, Final
+
+from ..context import SearchContext
+from ..errors import InputError
+
+_Check = Callable[[Any], bool]
+
+
+def _is_number(value: Any) -> bool:
+    return not isinstance(value, bool) and isinstance(value, Real) and not math.isnan(value)
+
+
+def _is_whole(value: Any) -> bool:
+    return not isinstance(value, bool) and isinstance(value, Integral)
+
+
+def _is(kind: type) -> _Check:
+    return lambda value: isinstance(value, kind)
+
+
+def _optional(check: _Check) -> _Check:
+    return lambda value: value is None or check(value)
+
+
+_TEXT: Final = (_is(str), "a text")
+_FLAG: Final = (_is(bool), "True or False")
+_WHOLE: Final = (_is_whole, "a whole number")
+_OPTIONAL_TEXT: Final = (_optional(_is(str)), "a text or None")
+_CALLBACK: Final = (_optional(callable), "a function or None")
+_EXPECTED: Final[Mapping[str, tuple[_Check, str]]] = {
+    "ask": _FLAG,
+    "collection": _TEXT,
+    "context": (_optional(_is(SearchContext)), "a SearchContext or None"),
+    "depth": _WHOLE,
+    "k": _WHOLE,
+    "max_pages": _WHOLE,
+    "on_found": _CALLBACK,
+    "on_progress": _CALLBACK,
+    "provider": _OPTIONAL_TEXT,
+    "question": _TEXT,
+    "session": _OPTIONAL_TEXT,
+    "tenant": _OPTIONAL_TEXT,
+    "timeout_s": (_is_number, "a number of seconds"),
+    "work": _FLAG,
+}
+"""What each argument has to be; a name means the same in every public function."""
+
+
+def validate_arguments(**given: Any) -> None:
+    """Raise InputError for the first argument of a wrong type, named as the public functions do.
+
+    >>> validate_arguments(k=8, tenant=None)
+    >>> validate_arguments(k="8")
+    Traceback (most recent call last):
+        ...
+    collection_search.errors.InputError: k must be a whole number, but 'str' was given.
+    """
+    for name, value in given.items():
+        is_valid, expected = _EXPECTED[name]
+        if not is_valid(value):
+            raise InputError(f"{name} must be {expected}, but {type(value).__name__!r} was given.")
+
+
+def validate_urls(urls: Any) -> list[str]:
+    """Return the URLs as a list; one text is one URL. Raises InputError for anything else.
+
+    >>> validate_urls("https://a.example/")
+    ['https://a.example/']
+    """
+    if isinstance(urls, str):
+        return [urls]
+    if not isinstance(urls, Iterable) or isinstance(urls, bytes | Mapping):
+        raise InputError(f"urls must be a list of texts, but {type(urls).__name__!r} was given.")
+    listed = list(urls)
+    for url in listed:
+        if not isinstance(url, str):
+            raise InputError(f"Every URL must be a text, but {type(url).__name__!r} was given.")
+    return listed
+
+
+def context_for(context: SearchContext | None, tenant: str | None) -> SearchContext:
+    """Return the context of a call for the tenant, or for the context's own, or the settings'.
+
+    Raises InputError for a tenant that is not the one which the context names.
+    """
+    validate_arguments(context=context, tenant=tenant)
+    context = context or SearchContext()
+    if tenant is None:
+        return context
+    if not tenant.strip():
+        raise InputError("tenant is empty. Name one, or leave it out for the settings' tenant.")
+    if context.tenant_id not in (None, tenant):
+        raise InputError(
+            f"tenant is {tenant!r}, but the context is of tenant {context.tenant_id!r}."
+            " Give one of them."
+        )
+    return context.model_copy(update={"tenant_id": tenant})
