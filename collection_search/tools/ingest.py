@@ -12,7 +12,7 @@ from ..runtime.concurrency import blocking, compute, offload, run_blocking
 from .ingestion.engine import IngestionEngine, engine_of
 from .ingestion.sites import distinct, pages_of
 from .ingestion.storage_rights import storable
-from .public_arguments import context_for, validate_arguments, validate_urls
+from .public_arguments import context_for, validate_arguments, validate_texts
 from .retrieve import scope_of
 
 if TYPE_CHECKING:
@@ -139,7 +139,7 @@ async def aingest(
     """
     validate_arguments(session=session, depth=depth, max_pages=max_pages, work=work)
     context = context_for(context, tenant)
-    addresses = await compute(distinct, validate_urls(urls))
+    addresses = await compute(distinct, _listed(urls))
     staged = None if session is None else await _session(context, session)
     if collection is None and staged is not None:
         collection = staged.collection
@@ -187,12 +187,16 @@ async def afind_pages(
     """
     validate_arguments(depth=depth, max_pages=max_pages, on_found=on_found)
     context = context_for(context, None)
-    addresses = await compute(distinct, validate_urls(urls))
+    addresses = await compute(distinct, _listed(urls))
     return list((await _site_pages(context, addresses, depth, max_pages, on_found)).values())
 
 
 find_pages = blocking(afind_pages, "find_pages")
 """`afind_pages` for code without an event loop."""
+
+
+def _listed(urls: Sequence[str]) -> list[str]:
+    return [urls] if isinstance(urls, str) else validate_texts("urls", urls)
 
 
 async def _site_pages(

@@ -9,6 +9,8 @@ from typing import Any, Final
 
 from ..context import SearchContext
 from ..errors import InputError
+from ..ports import PageReader
+from ..settings import Settings
 
 _Check = Callable[[Any], bool]
 
@@ -32,6 +34,7 @@ def _optional(check: _Check) -> _Check:
 _TEXT: Final = (_is(str), "a text")
 _FLAG: Final = (_is(bool), "True or False")
 _WHOLE: Final = (_is_whole, "a whole number")
+_SECONDS: Final = (_is_number, "a number of seconds")
 _OPTIONAL_TEXT: Final = (_optional(_is(str)), "a text or None")
 _CALLBACK: Final = (_optional(callable), "a function or None")
 _EXPECTED: Final[Mapping[str, tuple[_Check, str]]] = {
@@ -41,13 +44,18 @@ _EXPECTED: Final[Mapping[str, tuple[_Check, str]]] = {
     "depth": _WHOLE,
     "k": _WHOLE,
     "max_pages": _WHOLE,
+    "metadatas": (_optional(_is(list)), "a list or None"),
     "on_found": _CALLBACK,
     "on_progress": _CALLBACK,
+    "older_than_s": _SECONDS,
     "provider": _OPTIONAL_TEXT,
+    "query": _TEXT,
     "question": _TEXT,
+    "reader": (_optional(_is(PageReader)), "a PageReader or None"),
     "session": _OPTIONAL_TEXT,
+    "settings": (_optional(_is(Settings)), "Settings or None"),
     "tenant": _OPTIONAL_TEXT,
-    "timeout_s": (_is_number, "a number of seconds"),
+    "timeout_s": _SECONDS,
     "work": _FLAG,
 }
 """What each argument has to be; a name means the same in every public function."""
@@ -65,24 +73,26 @@ def validate_arguments(**given: Any) -> None:
     for name, value in given.items():
         is_valid, expected = _EXPECTED[name]
         if not is_valid(value):
-            raise InputError(f"{name} must be {expected}, but {type(value).__name__!r} was given.")
+            raise InputError(f"{name} must be {expected}, but {_kind(value)} was given.")
 
 
-def validate_urls(urls: Any) -> list[str]:
-    """Return the URLs as a list; one text is one URL. Raises InputError for anything else.
+def validate_texts(name: str, given: Any) -> list[str]:
+    """Return the texts as a list. Raises InputError for one text, and for what is no text.
 
-    >>> validate_urls("https://a.example/")
-    ['https://a.example/']
+    >>> validate_texts("ids", ("a", "b"))
+    ['a', 'b']
     """
-    if isinstance(urls, str):
-        return [urls]
-    if not isinstance(urls, Iterable) or isinstance(urls, bytes | Mapping):
-        raise InputError(f"urls must be a list of texts, but {type(urls).__name__!r} was given.")
-    listed = list(urls)
-    for url in listed:
-        if not isinstance(url, str):
-            raise InputError(f"Every URL must be a text, but {type(url).__name__!r} was given.")
-    return listed
+    if not isinstance(given, Iterable) or isinstance(given, str | bytes | Mapping):
+        raise InputError(f"{name} must be a list of texts, but {_kind(given)} was given.")
+    texts = list(given)
+    for text in texts:
+        if not isinstance(text, str):
+            raise InputError(f"{name} must be a list of texts, but {_kind(text)} is in it.")
+    return texts
+
+
+def _kind(value: Any) -> str:
+    return repr(type(value).__name__)
 
 
 def context_for(context: SearchContext | None, tenant: str | None) -> SearchContext:

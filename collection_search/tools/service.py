@@ -26,6 +26,7 @@ from ..settings.adapter_factory import adapter_of, class_of
 from ..settings.keyring import variable_of
 from ..settings.provider_choice import SERVICE_ORDER, choose_provider, refuse_unknown_choices
 from ..text.clean import normalize_query
+from .public_arguments import context_for, validate_arguments
 from .search.route import SearchRoute, search_route
 from .spending.account import Account
 
@@ -60,10 +61,10 @@ class WebSearchService:
         tenant: str | None = None,
         reader: PageReader | None = None,
     ) -> None:
-        given = settings or Settings.load()
-        self._settings = given
+        validate_arguments(settings=settings, reader=reader)
+        self._settings = given = settings or Settings.load()
         self._named: str | None = None
-        self._tenant = tenant or given.tenant
+        self._tenant = context_for(SearchContext(settings=given), tenant).tenant()
         self._reader = reader
 
     def initialize(self, credentials: Credentials = None, provider: str | None = None) -> bool:
@@ -79,6 +80,7 @@ class WebSearchService:
         self, credentials: Credentials = None, provider: str | None = None
     ) -> bool:
         """Return the same as `initialize`."""
+        validate_arguments(provider=provider)
         order = SERVICE_ORDER if credentials is None else _KEY_ORDER
         name, _ = await choose_provider(self._settings, provider, order=order)
         await offload(class_of, "search", name.partition(":")[0])

@@ -13,7 +13,7 @@ from ...errors import InputError
 from ...runtime.concurrency import offload, run_blocking
 from ...text.clean import plain
 from ..ingestion.embedders import account_of, vectors_of
-from ..public_arguments import context_for, validate_arguments
+from ..public_arguments import context_for, validate_arguments, validate_texts
 from ..retrieve import embedder_for, scope_of
 from .document_mapping import document_of, shown, url_key_of
 
@@ -75,9 +75,11 @@ class CollectionVectorStore(VectorStore):
         **kwargs: Any,  # noqa: ARG002 - the signature is given
     ) -> list[str]:
         """Store the texts and return their ids; an id that is known is replaced."""
-        said = [plain(text) for text in texts]
+        validate_arguments(metadatas=metadatas)
+        said = [plain(text) for text in validate_texts("texts", texts)]
         facts = metadatas or [{} for _ in said]
-        keys = [key or str(uuid.uuid4()) for key in ids or [""] * len(said)]
+        known = validate_texts("ids", ids or [""] * len(said))
+        keys = [key or str(uuid.uuid4()) for key in known]
         if not len(said) == len(facts) == len(keys):
             raise InputError("Give as many metadatas and ids as texts.")
         documents = [document_of(*one) for one in zip(keys, said, facts, strict=True)]
@@ -101,11 +103,12 @@ class CollectionVectorStore(VectorStore):
         """Delete these documents and return True; those that are not there do not matter."""
         if ids is None:
             raise InputError("Give the ids of what is to be deleted.")
+        keys = [url_key_of(key) for key in validate_texts("ids", ids)]
         store = await self._context.storage()
 
         def delete() -> None:
-            for key in ids:
-                store.collections.delete_document(self._scope, url_key_of(key))
+            for key in keys:
+                store.collections.delete_document(self._scope, key)
 
         await offload(delete)
         return True
@@ -118,8 +121,8 @@ class CollectionVectorStore(VectorStore):
 
     async def aget_by_ids(self, ids: Sequence[str], /) -> list[LangChainDocument]:
         """Return the documents with these ids; those that are not there are left out."""
+        keys = list(dict.fromkeys(map(url_key_of, validate_texts("ids", ids))))
         store = await self._context.storage()
-        keys = list(dict.fromkeys(map(url_key_of, ids)))
         stored = await offload(store.collections.get, self._scope, keys)
         known = {
             one.id: one
@@ -145,6 +148,7 @@ class CollectionVectorStore(VectorStore):
         Words and vectors order them together. The score is the cosine (-1 to 1), in a collection
         without vectors BM25, which compares within one answer only.
         """
+        validate_arguments(query=query, k=k)
         store, embedder = await self._ports()
         vector = None
         if embedder is not None:
@@ -176,7 +180,11 @@ class CollectionVectorStore(VectorStore):
         **kwargs: Any,  # noqa: ARG002 - the signature is given
     ) -> list[LangChainDocument]:
         """Return at most `k` documents near the vector, best first."""
-        vector = np.asarray([embedding], np.float32)
+        validate_arguments(k=k)
+        try:
+            vector = np.asarray([embedding], np.float32)
+        except (TypeError, ValueError) as error:
+            raise InputError(f"The vector must be a list of numbers: {error}.") from error
         length = float(np.linalg.norm(vector))
         if not 0 < length < np.inf:
             raise InputError("The vector holds no numbers, or zeros only.")
