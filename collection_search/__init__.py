@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from .contracts.ingestion import Ticket, TicketStatus
     from .contracts.inputs import GraphInput, IngestionInput
     from .contracts.options import SearchOptions
+    from .contracts.refresh_report import RefreshReport
     from .contracts.search import (
         BusinessContext,
         ScopeContext,
@@ -52,16 +53,17 @@ if TYPE_CHECKING:
         WebSearchError,
     )
     from .graphs.collection_search import CollectionSearchGraph, build_graph, graph
-    from .graphs.refresh import RefreshReport, refresh
+    from .graphs.refresh import arefresh, refresh
     from .graphs.universal_ingestion import UniversalIngestionGraph
     from .runtime.gc import relieve_collector
     from .settings import Settings
-    from .tools.ingest import ingest, wait
+    from .tools.ingest import aingest, ingest
     from .tools.langchain.vector_store import CollectionVectorStore
     from .tools.langchain_retriever import CollectionRetriever
-    from .tools.reembed import reembed
-    from .tools.retrieve import retrieve
+    from .tools.reembed import areembed, reembed
+    from .tools.retrieve import aretrieve, retrieve
     from .tools.service import WebSearchService
+    from .tools.tickets import await_ticket, wait
     from .tools.web_search import WebSearchWorker
 
 __version__ = "0.1.0"
@@ -86,7 +88,7 @@ _HOME = {
     "ModelError": "errors",
     "Passage": "contracts.collection",
     "QualityThresholdError": "errors",
-    "RefreshReport": "graphs.refresh",
+    "RefreshReport": "contracts.refresh_report",
     "ScopeContext": "contracts.search",
     "SearchContext": "context",
     "SearchOptions": "contracts.options",
@@ -113,6 +115,11 @@ _HOME = {
     "WebSearchResponse": "contracts.search",
     "WebSearchService": "tools.service",
     "WebSearchWorker": "tools.web_search",
+    "aingest": "tools.ingest",
+    "areembed": "tools.reembed",
+    "arefresh": "graphs.refresh",
+    "aretrieve": "tools.retrieve",
+    "await_ticket": "tools.tickets",
     "build_graph": "graphs.collection_search",
     "graph": "graphs.collection_search",
     "ingest": "tools.ingest",
@@ -120,7 +127,7 @@ _HOME = {
     "refresh": "graphs.refresh",
     "relieve_collector": "runtime.gc",
     "retrieve": "tools.retrieve",
-    "wait": "tools.ingest",
+    "wait": "tools.tickets",
 }
 
 __all__ = [
@@ -170,6 +177,11 @@ __all__ = [
     "WebSearchResponse",
     "WebSearchService",
     "WebSearchWorker",
+    "aingest",
+    "areembed",
+    "arefresh",
+    "aretrieve",
+    "await_ticket",
     "build_graph",
     "graph",
     "ingest",

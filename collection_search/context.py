@@ -29,17 +29,11 @@ from .ports.usage import UsageStore
 from .runtime.concurrency import offload
 from .runtime.spans import NULL_SINK, GuardedSink
 from .settings import registry
+from .settings.adapter_factory import access_of, adapter_of, provider_guard, traced
 from .settings.identity import RunIdentity
 from .settings.process import process_settings
+from .settings.provider_choice import choose_provider, is_configured
 from .settings.remote_caller import restrict_remote_caller
-from .settings.resolve import (
-    access_of,
-    adapter_of,
-    auto_provider,
-    is_configured,
-    provider_guard,
-    traced,
-)
 
 if TYPE_CHECKING:
     from .resilience import ProviderGuard
@@ -130,11 +124,7 @@ class SearchContext(RunIdentity):
                 given = wrap(given)  # a tool or retriever of LangChain's
             return SearchProvider(given, "given by the caller")
         settings = self.using()
-        name = given or settings.provider
-        if name == "auto":
-            name, reason = await auto_provider(settings)
-        else:
-            reason = "asked for" if given else "set as provider in the settings"
+        name, reason = await choose_provider(settings, given)
         return SearchProvider(await adapter_of(settings, "search", name), reason)
 
     async def search_providers(self) -> tuple[list[SearchProvider], list[str]]:

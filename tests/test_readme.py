@@ -63,6 +63,12 @@ def test_public_names_in_examples_exist() -> None:
             assert getattr(collection_search, name)
 
 
+def test_the_coroutines(capsys: pytest.CaptureFixture[str]) -> None:
+    """The example of an event loop runs as it stands, over the documentation of this machine."""
+    exec(example(README, "In an event loop"), {})
+    assert "[1] " in capsys.readouterr().out
+
+
 def test_the_worker_alone(capsys: pytest.CaptureFixture[str]) -> None:
     """The example is whole: it can be copied and run."""
     exec(example(README, "The search worker stands alone"), {})

@@ -41,7 +41,7 @@ def costs(
 
     By dated list prices. What is free is not listed; answers used again cost nothing.
     """
-    from ..settings.resolve import made
+    from ..settings.adapter_factory import made
     from ..tools.spending.writer import spend_writer
 
     spend_writer().flush()

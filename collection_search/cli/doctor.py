@@ -46,7 +46,7 @@ def doctor(
     """
     from ..context import SearchContext
     from ..settings import Settings
-    from ..settings.resolve import refuse_unknown_choices
+    from ..settings.provider_choice import refuse_unknown_choices
     from ..tools.doctor.diagnosis import diagnose
 
     screen = Screen(as_json=as_json)

@@ -17,7 +17,7 @@ from .shared.terminal import Screen
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from ..graphs.refresh import RefreshReport
+    from ..contracts.refresh_report import RefreshReport
 
 
 def refresh(
@@ -58,7 +58,7 @@ def refresh(
 def lines(report: RefreshReport, *, limit: float | None = None) -> Iterator[str]:
     """Yield the report for people.
 
-    >>> from collection_search.graphs.refresh import RefreshReport
+    >>> from collection_search.contracts.refresh_report import RefreshReport
     >>> for line in lines(RefreshReport(collection="py", new=["https://a.org/"], unchanged=["b"])):
     ...     print(line)
     Collection py: 1 new, 0 changed, 1 unchanged, 0 gone

@@ -14,6 +14,7 @@ from ..nodes.embedding_rank import embedding_rank
 from ..nodes.generate_strategy import generate_strategy
 from ..nodes.parallel_web_search import parallel_web_search
 from ..runtime.concurrency import run_blocking
+from ..tools.public_arguments import validate_arguments
 from .runnables import BothFaces, Choice, checked, unobserved
 
 if TYPE_CHECKING:
@@ -66,6 +67,7 @@ class CollectionSearchGraph:
     """The graph with a context of its own: the shortest way to run it from Python."""
 
     def __init__(self, context: SearchContext | None = None) -> None:
+        validate_arguments(context=context)
         self.context = context or SearchContext()
         self.graph = graph
 

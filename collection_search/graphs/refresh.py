@@ -5,23 +5,24 @@ from __future__ import annotations
 import time
 from typing import TYPE_CHECKING, Any, Final
 
-from pydantic import BaseModel, ConfigDict, Field, computed_field
-
-from ..context import SearchContext
 from ..contracts.collection import TenantScope
 from ..contracts.prices import total_cost
+from ..contracts.refresh_report import AskedAgain, FailedPage, RefreshReport
 from ..errors import CollectionSearchError
 from ..ports.collections import require_collection
-from ..runtime.concurrency import offload, run_blocking
+from ..runtime.concurrency import blocking, offload
 from ..settings.embedders import remembered_embedder
 from ..text.redaction import told
-from ..tools.ingest import engine_for, wait
+from ..tools.ingest import engine_for
+from ..tools.public_arguments import context_for, validate_arguments
+from ..tools.tickets import wait
 from .collection_search import CollectionSearchGraph
 from .universal_ingestion import UniversalIngestionGraph
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
+    from ..context import SearchContext
     from ..contracts.collection import QuestionRecord
     from ..contracts.ingestion import RowStatus, TicketStatus
     from ..ports import Storage
@@ -31,65 +32,7 @@ _AT_ONCE: Final = 50
 _ALL_LETTERS: Final = 1_000_000
 
 
-class AskedAgain(BaseModel):
-    """How a question of the collection ended this time."""
-
-    model_config = ConfigDict(frozen=True)
-
-    question: str
-    outcome: str
-    """The graph's, or `failed`."""
-    error: str | None = None
-    provider: str | None = None
-    cost_usd: float = 0.0
-    """As far as it is known."""
-    cost_complete: bool = True
-
-
-class FailedPage(BaseModel):
-    """A page that could not be had, and why."""
-
-    model_config = ConfigDict(frozen=True)
-
-    url: str
-    error: str
-
-
-class RefreshReport(BaseModel):
-    """What became of a collection. Pages are told by their URL, in order of the alphabet."""
-
-    model_config = ConfigDict(frozen=True)
-
-    collection: str
-    questions: list[AskedAgain] = Field(default_factory=list)
-    new: list[str] = Field(default_factory=list)
-    returned: list[str] = Field(default_factory=list)
-    """Those of `new` that had vanished before."""
-    changed: list[str] = Field(default_factory=list)
-    unchanged: list[str] = Field(default_factory=list)
-    gone: list[str] = Field(default_factory=list)
-    failed: list[FailedPage] = Field(default_factory=list)
-    """Stored pages that could not be had; what was stored of them stays."""
-    unread: list[FailedPage] = Field(default_factory=list)
-    """Pages that a question found this time and that could not be had: `ingest retry-failed` tries
-    them again, a refresh does not."""
-    left: list[str] = Field(default_factory=list)
-    """Pages that were not done in time; workers go on with them."""
-
-    @computed_field  # type: ignore[prop-decorator]
-    @property
-    def cost_usd(self) -> float:
-        """What asking the questions cost, as far as it is known."""
-        return total_cost(asked.cost_usd for asked in self.questions)
-
-    @computed_field  # type: ignore[prop-decorator]
-    @property
-    def cost_complete(self) -> bool:
-        """Whether all of it is known."""
-        return all(asked.cost_complete for asked in self.questions)
-
-
-def refresh(
+async def arefresh(
     collection: str,
     *,
     tenant: str | None = None,
@@ -106,36 +49,15 @@ def refresh(
     and then ever more seldom, at last every 180 days, and come back as `returned`; pages that were
     given up before they were stored are left alone. The context's ceiling of cost is for all
     questions together; they are ranked with the embedder that filled the collection, unless the
-    context names another. `on_progress` gets how many pages are done, of
-    how many. Works inside a running event loop too, which it blocks: see `arefresh`.
+    context names another. `on_progress` gets how many pages are done, of how many, in a thread of
+    its own. `tenant` is by default the context's, else the settings'. `refresh` blocks, inside a
+    running event loop too; `arefresh` is its coroutine.
 
     Raises InputError for a collection that is not there, ConfigError, StoreError. A question or
     a page that fails is in the report.
     """
-    return run_blocking(
-        arefresh(
-            collection,
-            tenant=tenant,
-            context=context,
-            ask=ask,
-            timeout_s=timeout_s,
-            on_progress=on_progress,
-        )
-    )
-
-
-async def arefresh(
-    collection: str,
-    *,
-    tenant: str | None = None,
-    context: SearchContext | None = None,
-    ask: bool = True,
-    timeout_s: float = 600.0,
-    on_progress: Callable[[int, int], None] | None = None,
-) -> RefreshReport:
-    """Return what `refresh` returns, from within an event loop."""
-    whose = {} if tenant is None else {"tenant_id": tenant}
-    context = (context or SearchContext()).model_copy(update={**whose, "asks_anew": True})
+    validate_arguments(collection=collection, ask=ask, timeout_s=timeout_s, on_progress=on_progress)
+    context = context_for(context, tenant).model_copy(update={"asks_anew": True})
     store, scope = await context.storage(), TenantScope(context.tenant(), collection)
     engine = await engine_for(context)  # held, so that hosts and models are known throughout
     before = await offload(_hashes, store, scope)
@@ -155,6 +77,10 @@ async def arefresh(
     after = await offload(store.collections.hashes, scope)
     rows = {key: row for key, row in rows.items() if key in before or key not in given_up}
     return _report(collection, asked, rows, before, after, retired=retired)
+
+
+refresh = blocking(arefresh, "refresh")
+"""`arefresh` for code without an event loop."""
 
 
 def _hashes(store: Storage, scope: TenantScope) -> dict[str, str]:

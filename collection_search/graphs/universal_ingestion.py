@@ -16,6 +16,7 @@ from ..nodes.ingest_candidates import ingest_candidates
 from ..nodes.select_candidates import select_candidates
 from ..nodes.stage_candidates import stage_candidates
 from ..runtime.concurrency import run_blocking
+from ..tools.public_arguments import validate_arguments
 from .runnables import BothFaces, Choice, checked, unobserved
 
 if TYPE_CHECKING:
@@ -70,6 +71,7 @@ class UniversalIngestionGraph:
         context: SearchContext | None = None,
         compiled: CompiledStateGraph[Any, Any, Any, Any] = graph,
     ) -> None:
+        validate_arguments(context=context)
         self.context = context or SearchContext(workflow_id=NAME)
         self.graph = compiled
 

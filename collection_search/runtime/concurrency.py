@@ -48,6 +48,23 @@ def run_blocking(call: Coroutine[Any, Any, T]) -> T:
         future.cancel()
 
 
+def blocking(call: Callable[P, Coroutine[Any, Any, T]], name: str) -> Callable[P, T]:
+    """Return the coroutine function as one that blocks: same arguments, types and documentation.
+
+    >>> async def adouble(number: int) -> int:
+    ...     return 2 * number
+    >>> blocking(adouble, "double")(4)
+    8
+    """
+
+    @functools.wraps(call)
+    def blocked(*args: P.args, **kwargs: P.kwargs) -> T:
+        return run_blocking(call(*args, **kwargs))
+
+    blocked.__name__ = blocked.__qualname__ = name
+    return blocked
+
+
 async def on_portal(call: Coroutine[Any, Any, T]) -> T:
     """Return the coroutine's result, run on the background loop that `run_blocking` uses.
 

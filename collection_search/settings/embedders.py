@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from ..errors import ConfigError
 from . import registry
-from .resolve import made
+from .adapter_factory import made
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from ..runtime.spans import NULL_SINK
 from . import Settings
-from .resolve import made, traced
+from .adapter_factory import made, traced
 
 if TYPE_CHECKING:
     from ..ports import SpanSink

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Protocol
 
 from ..errors import ConfigError
-from .resolve import is_configured
+from .provider_choice import is_configured
 
 if TYPE_CHECKING:
     from . import Settings

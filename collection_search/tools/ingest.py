@@ -1,8 +1,7 @@
-"""Ingestion as its callers see it: start it for some pages, wait for the ticket."""
+"""Ingestion as its callers see it: started for some pages, receipted by a ticket."""
 
 from __future__ import annotations
 
-import time
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
 
@@ -11,15 +10,16 @@ from ..contracts.collection import TenantScope
 from ..contracts.ingestion import IngestionItem, IngestionRequest, Ticket
 from ..errors import CollectionSearchError, IngestError, InputError
 from ..ports.ledger import require_session
-from ..runtime.concurrency import compute, offload, run_blocking
+from ..runtime.concurrency import blocking, compute, offload, run_blocking
 from .ingestion.engine import IngestionEngine, engine_of
 from .ingestion.sites import distinct, pages_of
 from .ingestion.storage_rights import storable
+from .public_arguments import context_for, validate_arguments, validate_texts
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
-    from ..contracts.ingestion import StagedSession, TicketStatus
+    from ..contracts.ingestion import StagedSession
     from ..ports import Embedder, SpanSink, Storage
     from ..settings import Settings
     from .ingestion.engine import ReaderSource
@@ -27,16 +27,15 @@ if TYPE_CHECKING:
 __all__ = [
     "IngestionEngine",
     "LedgerTrigger",
+    "afind_pages",
     "aingest",
     "engine_for",
     "engine_of",
     "find_pages",
     "ingest",
     "staged_items",
-    "wait",
 ]
 
-POLL_S: Final = 0.05
 MAX_PAGES: Final = 100
 """Pages of one site, unless told otherwise."""
 
@@ -116,7 +115,7 @@ class LedgerTrigger:
         return ticket
 
 
-def ingest(
+async def aingest(
     urls: Sequence[str] = (),
     *,
     collection: str | None = None,
@@ -134,44 +133,20 @@ def ingest(
     With a `depth`, pages of the same sites follow, over that many links, up to `max_pages` in
     all. `session` ingests what the graph `universal_ingestion` staged, into its own collection
     unless another one is named. Workers of this process do the work; with `work=False` others
-    have to. Works inside a running event loop too, which it blocks: see `aingest`.
+    have to. `tenant` is by default the context's, else the settings'. `ingest` blocks, inside a
+    running event loop too; `aingest` is its coroutine.
 
     Raises InputError for a URL, a name or a session that cannot be, IngestError, ConfigError.
     """
-    return run_blocking(
-        aingest(
-            urls,
-            collection=collection,
-            tenant=tenant,
-            session=session,
-            depth=depth,
-            max_pages=max_pages,
-            context=context,
-            work=work,
-        )
-    )
-
-
-async def aingest(
-    urls: Sequence[str] = (),
-    *,
-    collection: str | None = None,
-    tenant: str | None = None,
-    session: str | None = None,
-    depth: int = 0,
-    max_pages: int = MAX_PAGES,
-    context: SearchContext | None = None,
-    work: bool = True,
-) -> Ticket:
-    """Return what `ingest` returns, from within an event loop."""
-    context = context or SearchContext()
-    if tenant is not None:
-        context = context.model_copy(update={"tenant_id": tenant})
-    addresses = await compute(distinct, [urls] if isinstance(urls, str) else urls)
+    validate_arguments(session=session, depth=depth, max_pages=max_pages, work=work)
+    context = context_for(context, tenant)
+    addresses = await compute(distinct, _listed(urls))
     staged = None if session is None else await _session(context, session)
-    collection = collection or (staged.collection if staged else None)
+    if collection is None and staged is not None:
+        collection = staged.collection
     if collection is None:
         raise InputError("Into which collection? Give its name.")
+    validate_arguments(collection=collection)
     if not addresses and staged is None:
         raise InputError("Give the URLs to ingest, or the session that staged them.")
     scope = TenantScope(context.tenant(), collection)
@@ -194,7 +169,11 @@ async def aingest(
     return ticket
 
 
-def find_pages(
+ingest = blocking(aingest, "ingest")
+"""`aingest` for code without an event loop."""
+
+
+async def afind_pages(
     urls: Sequence[str],
     *,
     depth: int,
@@ -204,10 +183,21 @@ def find_pages(
 ) -> list[str]:
     """Return the pages that `ingest` takes with this `depth`, in normal form; nothing is accepted.
 
-    `on_found` gets how many are known so far. Raises InputError, ConfigError.
+    `on_found` gets how many are known so far. `find_pages` blocks, `afind_pages` is its coroutine.
+    Raises InputError, ConfigError.
     """
-    found = _site_pages(context or SearchContext(), distinct(urls), depth, max_pages, on_found)
-    return list(run_blocking(found).values())
+    validate_arguments(depth=depth, max_pages=max_pages, on_found=on_found)
+    context = context_for(context, None)
+    addresses = await compute(distinct, _listed(urls))
+    return list((await _site_pages(context, addresses, depth, max_pages, on_found)).values())
+
+
+find_pages = blocking(afind_pages, "find_pages")
+"""`afind_pages` for code without an event loop."""
+
+
+def _listed(urls: Sequence[str]) -> list[str]:
+    return [urls] if isinstance(urls, str) else validate_texts("urls", urls)
 
 
 async def _site_pages(
@@ -238,44 +228,6 @@ def staged_items(
     ]
 
 
-def wait(
-    ticket: Ticket | str,
-    timeout_s: float = 600.0,
-    *,
-    tenant: str | None = None,
-    context: SearchContext | None = None,
-    work: bool = True,
-    on_progress: Callable[[TicketStatus], None] | None = None,
-) -> TicketStatus:
-    """Return where the ticket stands once nothing of it is left to do, or after `timeout_s`.
-
-    A ticket given by its id alone, as in the graph's output, needs its `tenant`.
-    Workers of this process do the work meanwhile; with `work=False` others have to. `on_progress`
-    gets every new status. Blocks: a coroutine calls it through a worker thread.
-
-    Raises InputError for a ticket that is not in this database, ConfigError, StoreError.
-    """
-    ticket_id, tenant_id = _named(ticket, tenant)
-    context = context or SearchContext()
-    engine, store = run_blocking(engine_for(context)), run_blocking(context.storage())
-    if work:
-        engine.start()
-    deadline = time.monotonic() + timeout_s
-    known: TicketStatus | None = None
-    while True:
-        began = time.monotonic()
-        status = _status(store, tenant_id, ticket_id)
-        if status != known and on_progress is not None:
-            on_progress(status)
-        if status.left(fetch=context.fetches()) == 0 or time.monotonic() >= deadline:
-            return status
-        if work and engine.failure is not None:
-            raise engine.failure
-        known = status
-        took_s = time.monotonic() - began  # a large ticket takes its time
-        time.sleep(max(POLL_S, 10 * took_s))
-
-
 async def engine_for(context: SearchContext) -> IngestionEngine:
     """Return the process's engine with everything that the context has, at rest or at work.
 
@@ -294,21 +246,3 @@ async def engine_for(context: SearchContext) -> IngestionEngine:
 async def _session(context: SearchContext, session_id: str) -> StagedSession:
     store, tenant = await context.storage(), context.tenant()
     return await offload(require_session, store.staging, tenant, session_id)
-
-
-def _named(ticket: Ticket | str, tenant: str | None) -> tuple[str, str]:
-    if isinstance(ticket, Ticket):
-        return ticket.ticket_id, ticket.tenant_id
-    if tenant is None:
-        raise InputError(f"Whose ticket is {ticket}? Give the tenant as well.")
-    return ticket, tenant
-
-
-def _status(store: Storage, tenant_id: str, ticket_id: str) -> TicketStatus:
-    status = store.ledger.status(tenant_id, ticket_id)
-    if status is None:
-        raise InputError(
-            f"There is no ticket {ticket_id} of tenant {tenant_id}: it is another tenant's, its"
-            " collection was deleted, or it is in another database."
-        )
-    return status

@@ -27,7 +27,8 @@ class CollectionRetriever(BaseRetriever):
     model_config = ConfigDict(arbitrary_types_allowed=True)
 
     collection: str
-    tenant: str
+    tenant: str | None = None
+    """By default the search context's, else the settings'."""
     k: int = Field(default=8, ge=1, le=100)
     search_context: SearchContext | None = None
 

@@ -7,18 +7,19 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from ..context import SearchContext
 from ..contracts.collection import TenantScope
 from ..contracts.prices import embedding_cost
 from ..errors import ModelError
 from ..ports.collections import require_collection
-from ..runtime.concurrency import offload, run_blocking
+from ..runtime.concurrency import blocking, offload
 from .ingestion.embedders import account_of, embedded
 from .ingestion.engine import engine_of
+from .public_arguments import context_for, validate_arguments
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
+    from ..context import SearchContext
     from ..contracts.collection import PendingChunk, Vectors
     from ..ports import CollectionStore, Embedder
     from .spending.account import Account
@@ -42,10 +43,10 @@ class Reembedded:
     """None when the price is not known."""
 
 
-def reembed(
+async def areembed(
     collection: str,
     *,
-    tenant: str,
+    tenant: str | None = None,
     context: SearchContext | None = None,
     on_progress: Callable[[int, int], None] | None = None,
 ) -> Reembedded:
@@ -53,32 +54,26 @@ def reembed(
 
     Until the last chunk is embedded the old vectors are in use, and they stay when it ends early:
     the next call goes on where it stopped. What is ingested meanwhile is included. Without a model
-    (`lexical`) the vectors are dropped. `on_progress` gets chunks done and in all.
+    (`lexical`) the vectors are dropped. `on_progress` gets chunks done and in all. `tenant` is by
+    default the context's, else the settings'. `reembed` blocks, inside a running event loop too;
+    `areembed` is its coroutine.
 
     Raises InputError for an unknown collection, ConfigError, StoreError, and ModelError, after
     which a retry may help.
     """
-    return run_blocking(
-        areembed(collection, tenant=tenant, context=context, on_progress=on_progress)
-    )
-
-
-async def areembed(
-    collection: str,
-    *,
-    tenant: str,
-    context: SearchContext | None = None,
-    on_progress: Callable[[int, int], None] | None = None,
-) -> Reembedded:
-    """Do what `reembed` does, without blocking the event loop."""
-    context = context or SearchContext()
-    scope = TenantScope(tenant, collection)
+    validate_arguments(collection=collection, on_progress=on_progress)
+    context = context_for(context, tenant)
+    scope = TenantScope(context.tenant(), collection)
     store, embedder = await context.storage(), await context.embedder()
     await offload(require_collection, store.collections, scope)
     engine = engine_of(store, context.using())  # held: the change puts its pages back
     engine.add_embedder(embedder, context)
     account = account_of(context, scope, context.run_id)
     return await _Change(store.collections, scope, on_progress, account).to(embedder)
+
+
+reembed = blocking(areembed, "reembed")
+"""`areembed` for code without an event loop."""
 
 
 class _Change:

@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from ..contracts.collection import Deleted
-from ..errors import StoreError
-from ..runtime.concurrency import offload, run_blocking
+from ..errors import InputError, StoreError
+from ..runtime.concurrency import blocking, offload
+from .public_arguments import context_for, validate_arguments
 from .spending.writer import spend_writer
 
 if TYPE_CHECKING:
@@ -24,33 +25,46 @@ class Erased(Deleted):
     """Entries of what was spent."""
 
 
-def delete_tenant(context: SearchContext) -> Erased:
-    """Delete everything that is kept for the context's tenant; the other tenants' stays.
+async def adelete_tenant(context: SearchContext, *, tenant: str | None = None) -> Erased:
+    """Delete everything that is kept for the tenant; the other tenants' stays.
 
-    Raises ConfigError, StoreError: what was not deleted then is by the next call. Blocks.
+    `tenant` is by default the context's, else the settings'. `delete_tenant` blocks,
+    `adelete_tenant` is its coroutine. Raises InputError for a tenant that is not the context's,
+    ConfigError, StoreError: what was not deleted then is by the next call.
     """
-    return run_blocking(adelete_tenant(context))
-
-
-async def adelete_tenant(context: SearchContext) -> Erased:
-    """Return what `delete_tenant` returns, from within an event loop."""
+    context = _whose(context, tenant)
     store, usage = await _stores(context)
     return await offload(_delete_tenant, store, usage, context.tenant())
 
 
-def purge(context: SearchContext, older_than_s: float) -> Erased:
-    """Delete what the context's tenant has not used for that long, answers included.
+delete_tenant = blocking(adelete_tenant, "delete_tenant")
+"""`adelete_tenant` for code without an event loop."""
+
+
+async def apurge(
+    context: SearchContext, older_than_s: float, *, tenant: str | None = None
+) -> Erased:
+    """Delete what the tenant has not used for that long, answers included.
 
     What was spent stays in the books, which hold amounts and names of providers alone, until they
-    are as old as the settings say. Raises ConfigError, StoreError. Blocks.
+    are as old as the settings say. `tenant` is by default the context's, else the settings'.
+    `purge` blocks, `apurge` is its coroutine. Raises InputError for a tenant that is not the
+    context's, ConfigError, StoreError.
     """
-    return run_blocking(apurge(context, older_than_s))
-
-
-async def apurge(context: SearchContext, older_than_s: float) -> Erased:
-    """Return what `purge` returns, from within an event loop."""
+    validate_arguments(older_than_s=older_than_s)
+    context = _whose(context, tenant)
     store, usage = await _stores(context)
     return await offload(_purge, store, usage, context.tenant(), older_than_s)
+
+
+purge = blocking(apurge, "purge")
+"""`apurge` for code without an event loop."""
+
+
+def _whose(context: SearchContext | None, tenant: str | None) -> SearchContext:
+    if context is None:  # nothing is deleted by default
+        raise InputError("Give the context of the tenant whose data is to be deleted.")
+    return context_for(context, tenant)
 
 
 async def _stores(context: SearchContext) -> tuple[Storage, UsageStore]:

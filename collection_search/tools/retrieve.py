@@ -5,19 +5,20 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING, Final
 
-from ..context import SearchContext
 from ..contracts.collection import Passage, TenantScope
 from ..errors import InputError
 from ..ports.collections import require_collection
 from ..ranking.calibration import begun, settled
 from ..ranking.scoring import Page, rank
-from ..runtime.concurrency import offload, run_blocking
+from ..runtime.concurrency import blocking, offload
 from ..text.clean import normalize_query
 from .ingestion.embedders import account_of, embedder_for, vectors_of
+from .public_arguments import context_for, validate_arguments
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from ..context import SearchContext
     from ..contracts.collection import StoredChunk, Vectors
     from ..ports import CollectionStore, Storage
     from ..ranking.scoring import Calibration, Profile
@@ -32,11 +33,11 @@ MAX_PER_DOCUMENT: Final = 3
 """Passages of one document, as long as others have something to say."""
 
 
-def retrieve(
+async def aretrieve(
     question: str,
     *,
     collection: str,
-    tenant: str,
+    tenant: str | None = None,
     k: int = 8,
     context: SearchContext | None = None,
 ) -> list[Passage]:
@@ -45,33 +46,21 @@ def retrieve(
     They are scored as search results are, 0-100, in the context's ranking profile. A text that is
     stored under several addresses comes once. `provenance` says where in the document the passage
     stands (`start`, `end`, in characters), the hash of the document's text and how the document
-    was found.
+    was found. `tenant` is by default the context's, else the settings'. `retrieve` blocks, inside
+    a running event loop too; `aretrieve` is its coroutine.
 
     Raises InputError for a question without words or over 2000 characters and for
     an unknown collection, ConfigError when the collection needs another embedder, StoreError, and
     ModelError, after which a retry may help.
     """
-    return run_blocking(
-        aretrieve(question, collection=collection, tenant=tenant, k=k, context=context)
-    )
-
-
-async def aretrieve(
-    question: str,
-    *,
-    collection: str,
-    tenant: str,
-    k: int = 8,
-    context: SearchContext | None = None,
-) -> list[Passage]:
-    """Return what `retrieve` returns, without blocking the event loop."""
-    context = context or SearchContext()
+    validate_arguments(question=question, collection=collection, k=k)
+    context = context_for(context, tenant)
     query = normalize_query(question)
     if len(query) > MAX_QUESTION_CHARS:
         raise InputError(f"The question is longer than {MAX_QUESTION_CHARS} characters; cut it.")
     if not 1 <= k <= MAX_K:
         raise InputError(f"k is {k}; ask for 1 to {MAX_K} passages.")
-    scope = TenantScope(tenant, collection)
+    scope = TenantScope(context.tenant(), collection)
     store: Storage = await context.storage()
     embedder = await embedder_for(context, store, scope)
     scale, profile = None, context.profile()
@@ -89,6 +78,10 @@ async def aretrieve(
     return await offload(
         _passages, query, found, vector, calibration=calibration, profile=profile, k=k
     )
+
+
+retrieve = blocking(aretrieve, "retrieve")
+"""`aretrieve` for code without an event loop."""
 
 
 def _found(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 import uuid
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
 
 from pydantic import SecretStr, ValidationError
@@ -21,10 +22,12 @@ from ..contracts.service import Attempt, SearchRequest, SearchResponse, ServiceS
 from ..errors import ConfigError, SearchProviderError, StoreError, WebSearchError
 from ..runtime.concurrency import offload, run_blocking
 from ..settings import ProviderAccess, Settings
+from ..settings.adapter_factory import adapter_of, class_of
 from ..settings.keyring import variable_of
-from ..settings.resolve import adapter_of, class_of, refuse_unknown_choices
+from ..settings.provider_choice import SERVICE_ORDER, choose_provider, refuse_unknown_choices
 from ..text.clean import normalize_query
 from ..text.problems import describe_problems
+from .public_arguments import context_for, validate_arguments
 from .search.route import SearchRoute, search_route
 from .spending.account import Account
 
@@ -35,8 +38,8 @@ if TYPE_CHECKING:
     from ..errors import ErrorCode
     from ..ports import PageReader
 
-FIRST_PROVIDER: Final = "tavily"
-"""Used unless another one is asked for or set as `default_provider`."""
+_KEY_ORDER: Final = replace(SERVICE_ORDER, configured=(), last="tavily")
+"""Whose the credentials are that are given without a name: the settings' provider, or Tavily."""
 
 Credentials = str | SecretStr | Mapping[str, str] | None
 """A key, or key and address by the names of `ProviderAccess`; None: those of the settings."""
@@ -46,8 +49,10 @@ class WebSearchService:
     """Searches the web with one provider; safe to share between threads and event loops.
 
     Content that the provider does not deliver is fetched, by `reader` where one is given. Without
-    `initialize` it uses what environment, settings file and keyring hold. The fallback
-    provider is asked only when the settings switch it on (`use_fallback`) and its own key is set.
+    `initialize` it uses what environment, settings file and keyring hold: the setting `provider`,
+    else `default_provider`, else the first provider that has its key, Tavily before the others,
+    else the documentation on this machine. The fallback provider is asked only when the settings
+    switch it on (`use_fallback`) and its own key is set.
     """
 
     def __init__(
@@ -57,10 +62,10 @@ class WebSearchService:
         tenant: str | None = None,
         reader: PageReader | None = None,
     ) -> None:
-        given = settings or Settings.load()
-        self._settings = given
-        self._provider = given.default_provider or FIRST_PROVIDER
-        self._tenant = tenant or given.tenant
+        validate_arguments(settings=settings, reader=reader)
+        self._settings = given = settings or Settings.load()
+        self._named: str | None = None
+        self._tenant = context_for(SearchContext(settings=given), tenant).tenant()
         self._reader = reader
 
     def initialize(self, credentials: Credentials = None, provider: str | None = None) -> bool:
@@ -76,7 +81,9 @@ class WebSearchService:
         self, credentials: Credentials = None, provider: str | None = None
     ) -> bool:
         """Return the same as `initialize`."""
-        name = provider or self._settings.default_provider or FIRST_PROVIDER
+        validate_arguments(provider=provider)
+        order = SERVICE_ORDER if credentials is None else _KEY_ORDER
+        name, _ = await choose_provider(self._settings, provider, order=order)
         await offload(class_of, "search", name.partition(":")[0])
         try:
             settings = _with(self._settings, name, credentials)
@@ -85,12 +92,15 @@ class WebSearchService:
             return False
         if not await _is_accepted(adapter, timeout_s=settings.search_timeout_s):
             return False
-        self._settings, self._provider = settings, name
+        self._settings, self._named = settings, name
         return True
 
     def get_provider(self) -> str:
-        """Return the name of the provider that is asked first."""
-        return self._provider
+        """Return the name of the provider that is asked first. Blocks where a key is looked up."""
+        return run_blocking(self._provider())
+
+    async def _provider(self) -> str:
+        return (await choose_provider(self._settings, self._named, order=SERVICE_ORDER)).name
 
     def search(self, request: SearchRequest | Mapping[str, Any] | str) -> SearchResponse:
         """Return the same as `asearch`. Blocks, inside a running event loop too."""
@@ -101,9 +111,10 @@ class WebSearchService:
         started = time.monotonic()
         asked = checked_request(request)
         options = self._completed(asked.options)
+        provider = await self._provider()
         context = SearchContext(
             tenant_id=self._tenant,
-            provider=self._provider,
+            provider=provider,
             settings=self._settings,
             reader=self._reader,
         )
@@ -112,7 +123,7 @@ class WebSearchService:
         try:
             route = await self._route(context, options, account)
         except ConfigError as error:
-            is_about_key = variable_of(self._provider) in str(error) or "keyring" in str(error)
+            is_about_key = variable_of(provider) in str(error) or "keyring" in str(error)
             code: ErrorCode = "authenticationFailed" if is_about_key else "unknown"
             raise WebSearchError(str(error), code=code) from error
         except StoreError as error:

@@ -16,8 +16,8 @@ from support.loopback_site import LoopbackSite, article, essay
 from collection_search import SearchContext, Settings, UniversalIngestionGraph, ingest
 from collection_search.adapters.stores.sqlite import SQLiteStore
 from collection_search.runtime.concurrency import run_blocking
+from collection_search.settings.adapter_factory import made
 from collection_search.settings.process import process_settings
-from collection_search.settings.resolve import made
 
 if TYPE_CHECKING:
     import subprocess

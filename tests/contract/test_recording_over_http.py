@@ -11,7 +11,7 @@ from support.routes import opened
 from collection_search import SearchContext, Settings
 from collection_search.cassette import Cassette
 from collection_search.contracts.options import SearchOptions
-from collection_search.settings.resolve import made
+from collection_search.settings.adapter_factory import made
 from collection_search.testing import ProviderServer, example_context
 from collection_search.testing.providers.wire import KEY
 

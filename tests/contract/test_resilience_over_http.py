@@ -25,7 +25,7 @@ from collection_search.adapters.search.tavily import TavilySearch
 from collection_search.resilience import ProviderGuard
 from collection_search.runtime.concurrency import run_blocking
 from collection_search.runtime.spans import NULL_SINK
-from collection_search.settings.resolve import made
+from collection_search.settings.adapter_factory import made
 from collection_search.testing import FakeClock, ProviderServer, example_context
 from collection_search.testing.provider_server import DIALECTS
 from collection_search.testing.providers.google import ENGINE_ID

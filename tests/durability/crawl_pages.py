@@ -14,7 +14,8 @@ from collection_search import Settings
 from collection_search.adapters.stores.sqlite import SQLiteStore
 from collection_search.context import SearchContext
 from collection_search.testing.embeddings import ScriptedEmbedder
-from collection_search.tools.ingest import ingest, wait
+from collection_search.tools.ingest import ingest
+from collection_search.tools.tickets import wait
 
 
 def main(folder: Path, sites: Path) -> None:

@@ -20,7 +20,8 @@ from collection_search.contracts.collection import TenantScope
 from collection_search.contracts.ingestion import IngestionItem, IngestionRequest
 from collection_search.runtime.concurrency import run_blocking
 from collection_search.testing.embeddings import ScriptedEmbedder
-from collection_search.tools.ingest import LedgerTrigger, wait
+from collection_search.tools.ingest import LedgerTrigger
+from collection_search.tools.tickets import wait
 
 if TYPE_CHECKING:
     from types import FrameType

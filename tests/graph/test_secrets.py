@@ -44,7 +44,7 @@ from collection_search.cli import main
 from collection_search.contracts.options import NO_OPTIONS
 from collection_search.errors import CollectionSearchError
 from collection_search.runtime.concurrency import run_blocking
-from collection_search.settings.resolve import made
+from collection_search.settings.adapter_factory import made
 from collection_search.testing import (
     FakeClock,
     OpenAIServer,

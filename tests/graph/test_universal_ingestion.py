@@ -17,7 +17,7 @@ from collection_search.contracts.search import ProviderSearchResult
 from collection_search.errors import IngestError, InputError, SearchProviderUnavailable, StoreError
 from collection_search.graphs.universal_ingestion import graph
 from collection_search.testing import RecordingSink, RecordingTrigger, ScriptedAdapter
-from collection_search.tools.ingest import wait
+from collection_search.tools.tickets import wait
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -17,7 +17,8 @@ from collection_search import SearchContext
 from collection_search.errors import ConfigError, MissingExtraError
 from collection_search.settings import Settings
 from collection_search.settings import keyring as keys
-from collection_search.settings.resolve import auto_provider, made, traced
+from collection_search.settings.adapter_factory import made, traced
+from collection_search.settings.provider_choice import choose_provider
 from collection_search.testing import ProviderServer
 from collection_search.testing.keyring import MemoryKeyring
 from collection_search.testing.providers.wire import KEY as SERVERS_KEY
@@ -135,7 +136,7 @@ async def test_without_a_stored_name_the_keyring_is_left_alone(
     memory.entries["collection-search", "tavily_api_key"] = KEY
     monkeypatch.setitem(sys.modules, "keyring", None)
     settings = Settings.load()
-    assert (await auto_provider(settings))[0] == "offline"
+    assert (await choose_provider(settings))[0] == "offline"
     assert settings.access("tavily").api_key is None
     assert settings.openai_key() is None
     assert not memory.calls
@@ -170,7 +171,7 @@ async def test_the_keyring_is_read_off_the_event_loop(home: Path) -> None:
 async def test_auto_takes_a_stored_key(home: Path, memory: MemoryKeyring) -> None:
     """A provider with a stored key is configured, and the reason says where from."""
     keys.store_key(home, "brave", KEY)
-    assert await auto_provider(Settings.load()) == (
+    assert await choose_provider(Settings.load()) == (
         "brave",
         "the first that is configured: its key is in the keyring",
     )
@@ -194,7 +195,7 @@ async def test_a_keyring_that_fails(
         settings = Settings.load()
         with pytest.raises(ConfigError, match=said):
             made(settings, "search", "brave")
-        name, reason = await auto_provider(settings)
+        name, reason = await choose_provider(settings)
     assert name == "offline"
     assert "brave was passed over" in reason
     assert "brave is passed over" in caplog.text
@@ -207,7 +208,7 @@ async def test_a_keyring_that_fails_does_not_hide_a_later_provider(home: Path) -
     (home / keys.INDEX_FILE).write_text("tavily\n")
     with MemoryKeyring(error=keyring.errors.KeyringLocked()):
         settings = Settings.load(providers={"exa": {"api_key": "x"}})
-        assert (await auto_provider(settings))[0] == "exa"
+        assert (await choose_provider(settings))[0] == "exa"
 
 
 def test_without_the_library_the_extra_is_named(

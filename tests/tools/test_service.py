@@ -119,11 +119,50 @@ def test_initialize_refuses_an_unknown_provider(service):
         service.initialize(KEY, "bing")
 
 
-def test_get_provider_returns_the_identifier(tmp_path, brave):
+def test_get_provider_returns_the_identifier(tmp_path, tavily, brave):
     """getProvider: the current one, at first the setting's."""
-    assert WebSearchService(settings(tmp_path)).get_provider() == "tavily"
+    assert WebSearchService(settings(tmp_path, tavily=tavily)).get_provider() == "tavily"
     chosen = settings(tmp_path, brave=brave, default_provider="brave")
     assert WebSearchService(chosen).get_provider() == "brave"
+
+
+@pytest.mark.parametrize(
+    ("names", "expected"),
+    [
+        ({"provider": "offline", "default_provider": "brave"}, "offline"),
+        ({"default_provider": "brave"}, "brave"),
+        ({}, "tavily"),
+    ],
+)
+def test_the_service_obeys_the_settings(tmp_path, tavily, brave, names, expected):
+    """DefaultProvider: a `provider` that is set stands above it, Tavily's key below."""
+    own = settings(tmp_path, tavily=tavily, brave=brave, **names)
+    service = WebSearchService(own, reader=Pages())
+    assert service.get_provider() == expected
+    assert service.search("asyncio timeout").provider == expected
+    asked_servers = [name for name, one in (("tavily", tavily), ("brave", brave)) if one.requests]
+    assert asked_servers == [expected] * (expected != "offline")
+
+
+def test_a_provider_of_the_environment_is_obeyed(monkeypatch, tmp_path, tavily):
+    """DefaultProvider: a query stays in the house where the environment says so."""
+    monkeypatch.setenv("COLLECTION_SEARCH_PROVIDER", "offline")
+    monkeypatch.setenv("TAVILY_API_KEY", KEY)
+    monkeypatch.setenv("TAVILY_BASE_URL", tavily.base_url)
+    service = WebSearchService(Settings.load(home=tmp_path))
+    assert service.search("asyncio timeout").provider == "offline"
+    assert not tavily.requests
+
+
+def test_tavily_without_a_key_is_asked_by_name_only(tmp_path, tavily):
+    """DefaultProvider: no query goes to the keyless mode unless somebody names Tavily."""
+    address = {"tavily": ProviderAccess(base_url=tavily.base_url)}
+    own = Settings(home=tmp_path, answer_cache_s=0, providers=address)
+    assert WebSearchService(own).search("asyncio timeout").provider == "offline"
+    assert not tavily.requests
+    named = WebSearchService(own)
+    assert named.initialize(None, "tavily") is True
+    assert named.get_provider() == "tavily"
 
 
 # --- SearchRequest
@@ -390,7 +429,8 @@ def test_no_page_is_fetched_unless_content_is_wanted(tmp_path, brave):
 def test_default_settings():
     """DefaultProvider tavily, defaultMaxResults 5, defaultSearchDepth basic, fallbackProvider brave."""
     fields = Settings.model_fields
-    assert WebSearchService(Settings()).get_provider() == "tavily"
+    keys = {name: {"api_key": KEY} for name in ("exa", "brave", "tavily")}
+    assert WebSearchService(Settings(providers=keys)).get_provider() == "tavily"
     assert fields["default_max_results"].default == 5
     assert fields["default_search_depth"].default == "basic"
     assert fields["fallback_provider"].default == "brave"

@@ -46,7 +46,7 @@ def ready_provider(context: SearchContext, screen: Screen) -> SearchProvider:
 
 
 async def _provider(context: SearchContext) -> SearchProvider:
-    from ...settings.resolve import refuse_unknown_choices
+    from ...settings.provider_choice import refuse_unknown_choices
 
     await refuse_unknown_choices(context.using(), "default_provider", "fallback_provider")
     return await context.search_provider()

@@ -17,7 +17,7 @@ def wait_with_bar(
 
     With a timeout of 0 nothing is ingested by this process. Raises InputError, StoreError.
     """
-    from ...tools.ingest import wait
+    from ...tools.tickets import wait
 
     tenant = context.tenant()
     if not timeout_s:

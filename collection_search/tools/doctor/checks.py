@@ -11,9 +11,9 @@ from ...contracts.prices import chat_cost, embedding_cost, priced_on
 from ...errors import ModelError
 from ...runtime.concurrency import offload
 from ...settings import PREFIX
+from ...settings.adapter_factory import adapter_of, traced
 from ...settings.key_sources import held_key
 from ...settings.registry import load
-from ...settings.resolve import adapter_of, traced
 from .diagnosis_report import Finding, KeyState, Price, failed, settled
 
 if TYPE_CHECKING:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Final
 
 from ...errors import InputError
 from ...settings import registry
-from ...settings.resolve import auto_provider
+from ...settings.provider_choice import choose_provider
 from .checks import check_embedder, check_model, check_store, check_tracing
 from .search_checks import Spender, check_provider
 
@@ -86,11 +86,9 @@ def _providers(settings: Settings) -> list[str]:
 
 async def _chosen(settings: Settings, limit_s: float) -> tuple[str, str]:
     """Return the provider that a run would take, and why."""
-    if settings.provider != "auto":
-        return settings.provider, "set as provider in the settings"
     try:
         async with asyncio.timeout(limit_s):
-            return await auto_provider(settings)
+            return await choose_provider(settings)
     except TimeoutError:
         return "", f"the choice took longer than {limit_s:g} s"
     except Exception as error:  # noqa: BLE001 - the adapter of default_provider may be anybody's

@@ -20,8 +20,8 @@ from ...errors import (
 )
 from ...runtime.spans import NULL_SINK
 from ...settings import registry
+from ...settings.adapter_factory import access_of, made, quota_left
 from ...settings.key_sources import held_key
-from ...settings.resolve import access_of, made, quota_left
 from ..search.worker import WebSearchWorker
 from ..spending.account import Account
 from .diagnosis_report import Finding, KeyState, Price, failed, settled, without_extra

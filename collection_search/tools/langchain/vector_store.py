@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 from langchain_core.vectorstores import VectorStore
 
-from ...context import SearchContext
 from ...contracts.collection import Chunk, TenantScope
 from ...errors import InputError
 from ...runtime.concurrency import offload, run_blocking
 from ...text.clean import plain
 from ..ingestion.embedders import account_of, embedder_for, vectors_of
+from ..public_arguments import context_for, validate_arguments, validate_texts
 from .document_mapping import document_of, shown, url_key_of
 
 if TYPE_CHECKING:
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from langchain_core.documents import Document as LangChainDocument
     from langchain_core.embeddings import Embeddings
 
+    from ...context import SearchContext
     from ...contracts.collection import Document, Filters, StoredChunk, Vectors
     from ...ports import Embedder, Storage
     from ..spending.account import Account
@@ -37,7 +38,8 @@ class CollectionVectorStore(VectorStore):
     With `embedding`, any LangChain `Embeddings`, the collection is bound to it when it is empty;
     without, the settings' embedder is used, or words alone. Pages that were ingested are found as
     well: their ids are `url_key#chunk`. Filters are those of the store, see `FILTER_KEYS` of
-    `collection_search.contracts.collection`. Raises ConfigError for another embedder than the one
+    `collection_search.contracts.collection`. `tenant` is by default the context's, else the
+    settings'. Raises ConfigError for another embedder than the one
     that filled the collection, InputError for metadata that is not JSON, StoreError, ModelError.
     """
 
@@ -45,15 +47,16 @@ class CollectionVectorStore(VectorStore):
         self,
         collection: str,
         *,
-        tenant: str,
+        tenant: str | None = None,
         embedding: Embeddings | None = None,
         fingerprint: str | None = None,
         context: SearchContext | None = None,
     ) -> None:
-        self._scope = TenantScope(tenant, collection)
+        validate_arguments(collection=collection)
+        self._context = context_for(context, tenant)
+        self._scope = TenantScope(self._context.tenant(), collection)
         self._embedding = embedding
         self._fingerprint = fingerprint
-        self._context = context or SearchContext()
 
     @property
     def embeddings(self) -> Embeddings | None:
@@ -71,9 +74,11 @@ class CollectionVectorStore(VectorStore):
         **kwargs: Any,  # noqa: ARG002 - the signature is given
     ) -> list[str]:
         """Store the texts and return their ids; an id that is known is replaced."""
-        said = [plain(text) for text in texts]
+        validate_arguments(metadatas=metadatas)
+        said = [plain(text) for text in validate_texts("texts", texts)]
         facts = metadatas or [{} for _ in said]
-        keys = [key or str(uuid.uuid4()) for key in ids or [""] * len(said)]
+        known = validate_texts("ids", ids or [""] * len(said))
+        keys = [key or str(uuid.uuid4()) for key in known]
         if not len(said) == len(facts) == len(keys):
             raise InputError("Give as many metadatas and ids as texts.")
         documents = [document_of(*one) for one in zip(keys, said, facts, strict=True)]
@@ -97,11 +102,12 @@ class CollectionVectorStore(VectorStore):
         """Delete these documents and return True; those that are not there do not matter."""
         if ids is None:
             raise InputError("Give the ids of what is to be deleted.")
+        keys = [url_key_of(key) for key in validate_texts("ids", ids)]
         store = await self._context.storage()
 
         def delete() -> None:
-            for key in ids:
-                store.collections.delete_document(self._scope, url_key_of(key))
+            for key in keys:
+                store.collections.delete_document(self._scope, key)
 
         await offload(delete)
         return True
@@ -114,8 +120,8 @@ class CollectionVectorStore(VectorStore):
 
     async def aget_by_ids(self, ids: Sequence[str], /) -> list[LangChainDocument]:
         """Return the documents with these ids; those that are not there are left out."""
+        keys = list(dict.fromkeys(map(url_key_of, validate_texts("ids", ids))))
         store = await self._context.storage()
-        keys = list(dict.fromkeys(map(url_key_of, ids)))
         stored = await offload(store.collections.get, self._scope, keys)
         known = {
             one.id: one
@@ -141,6 +147,7 @@ class CollectionVectorStore(VectorStore):
         Words and vectors order them together. The score is the cosine (-1 to 1), in a collection
         without vectors BM25, which compares within one answer only.
         """
+        validate_arguments(query=query, k=k)
         store, embedder = await self._ports()
         vector = None
         if embedder is not None:
@@ -172,7 +179,11 @@ class CollectionVectorStore(VectorStore):
         **kwargs: Any,  # noqa: ARG002 - the signature is given
     ) -> list[LangChainDocument]:
         """Return at most `k` documents near the vector, best first."""
-        vector = np.asarray([embedding], np.float32)
+        validate_arguments(k=k)
+        try:
+            vector = np.asarray([embedding], np.float32)
+        except (TypeError, ValueError) as error:
+            raise InputError(f"The vector must be a list of numbers: {error}.") from error
         length = float(np.linalg.norm(vector))
         if not 0 < length < np.inf:
             raise InputError("The vector holds no numbers, or zeros only.")
@@ -198,7 +209,7 @@ class CollectionVectorStore(VectorStore):
         ids: list[str] | None = None,
         **kwargs: Any,
     ) -> Self:
-        """Return a store with these texts; `collection` and `tenant` are needed as keywords."""
+        """Return a store with these texts; `collection` is needed as a keyword."""
         store = cls(embedding=embedding, **kwargs)
         store.add_texts(texts, metadatas, ids=list(ids) if ids else None)
         return store

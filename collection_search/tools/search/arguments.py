@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from pydantic import ValidationError
 
+from ...contracts.options import NO_OPTIONS, SearchOptions
 from ...contracts.search import ToolContext, WebSearchInput
 from ...errors import InputError, InvalidQueryError
 from ...text.problems import describe_problems
@@ -27,6 +28,13 @@ def complete(context: ToolContext | Mapping[str, Any]) -> ToolContext:
             " scope.tenant_id, scope.trace_id, scope.invocation_id and scope.run_id or"
             " scope.ingestion_run_id."
         ) from error
+
+
+def wanted(options: SearchOptions | None) -> SearchOptions:
+    """Return the options, the usual ones for none. Raises InputError for what is no options."""
+    if not isinstance(options, SearchOptions | None):
+        raise InputError(f"options must be SearchOptions or None, got {type(options).__name__!r}.")
+    return options or NO_OPTIONS
 
 
 def clean(query: str) -> str:

@@ -17,7 +17,7 @@ from ...ports.search import provider_name
 from ...text.clean import plain
 from ...text.redaction import loggable, mask
 from ...text.validation import whole_number
-from .arguments import clean, complete, seconds, whole
+from .arguments import clean, complete, seconds, wanted, whole
 from .attempts import Attempts, OutOfTimeError, Rules, price_of
 from .callers import Asked, AwaitingCaller, BlockingCaller, Caller, finished
 from .normalize import valid_results, without_duplicates
@@ -152,12 +152,12 @@ class WebSearchWorker:
         caller: Caller,
         sink: SpanSink,
     ) -> WebSearchResponse:
-        started = self._timer()
+        wish, started = wanted(options), self._timer()
         report = SearchReport(context, self._provider, plain(str(query)))
         with sink.span("tool.web_search", kind="tool", trace=_trace(context)) as span:
             try:
                 report.query = clean(query)
-                asked = self._asked(report.query, options or NO_OPTIONS)
+                asked = self._asked(report.query, wish)
                 await self._search(asked, report, caller, ends_at=started + self._deadline_s)
             except CollectionSearchError as error:
                 report.failure = Failure.of(error)

@@ -24,7 +24,7 @@ from collection_search.errors import (
 )
 from collection_search.runtime.spans import NULL_SINK
 from collection_search.settings import Settings
-from collection_search.settings.resolve import made
+from collection_search.settings.adapter_factory import made
 from collection_search.testing import SearchAdapterContract, example_context
 from collection_search.tools.web_search import WebSearchWorker
 

@@ -17,7 +17,7 @@ from collection_search.adapters.search.serper import SerperSearch
 from collection_search.contracts.prices import search_cost
 from collection_search.errors import ConfigError
 from collection_search.settings import Settings, registry
-from collection_search.settings.resolve import made
+from collection_search.settings.adapter_factory import made
 from collection_search.testing import ProviderServer
 from collection_search.testing.providers.wire import Reply
 

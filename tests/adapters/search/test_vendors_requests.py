@@ -15,7 +15,7 @@ from collection_search.adapters.search.wikipedia import WikipediaSearch
 from collection_search.errors import ConfigError, InputError
 from collection_search.ports import BaseSearchAdapter
 from collection_search.settings import Settings, registry
-from collection_search.settings.resolve import made
+from collection_search.settings.adapter_factory import made
 
 VARIABLES = {
     "tavily": {"TAVILY_API_KEY": "tvly-key"},

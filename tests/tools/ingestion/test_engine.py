@@ -20,8 +20,9 @@ from collection_search.errors import FetchError, InputError, InvalidUrlError
 from collection_search.ports.ledger import PER_HOST
 from collection_search.runtime.concurrency import run_blocking
 from collection_search.testing import RecordingSink, ScriptedEmbedder
-from collection_search.tools.ingest import engine_for, ingest, wait
+from collection_search.tools.ingest import engine_for, ingest
 from collection_search.tools.ingestion.engine import IngestionEngine
+from collection_search.tools.tickets import wait
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -19,11 +19,12 @@ from collection_search.errors import ModelError, StoreError
 from collection_search.testing import ScriptedEmbedder
 from collection_search.testing.stores.suite import chunks, document
 from collection_search.tools import reembed as module
-from collection_search.tools.ingest import IngestionEngine, LedgerTrigger, wait
+from collection_search.tools.ingest import IngestionEngine, LedgerTrigger
 from collection_search.tools.langchain.vector_store import CollectionVectorStore
 from collection_search.tools.reembed import reembed
 from collection_search.tools.retrieve import retrieve
 from collection_search.tools.spending.writer import spend_writer
+from collection_search.tools.tickets import wait
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

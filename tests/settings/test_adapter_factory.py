@@ -1,4 +1,4 @@
-"""Which adapter a name stands for, and that each is made once."""
+"""Which adapter a name leads to, and that each is made once."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ import pytest
 from collection_search import SearchContext
 from collection_search.errors import ConfigError, MissingExtraError, WebSearchError
 from collection_search.settings import Settings
+from collection_search.settings.adapter_factory import adapter_of, made
 from collection_search.settings.process import process_settings
-from collection_search.settings.resolve import adapter_of, auto_provider, made
 from collection_search.testing import ProviderServer
 from collection_search.testing.providers.wire import KEY
 from collection_search.tools.service import WebSearchService
@@ -23,61 +23,6 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from collection_search.settings.registry import Group
-
-KEYS = {"TAVILY_API_KEY": "tvly-x", "BRAVE_API_KEY": "BSA-x", "SEARXNG_URL": "http://localhost:1"}
-
-
-async def chosen(monkeypatch: pytest.MonkeyPatch, *variables: str, **settings: str) -> list[str]:
-    for variable in variables:
-        monkeypatch.setenv(variable, KEYS.get(variable, "x"))
-    return list(await auto_provider(Settings.load(**settings)))
-
-
-@pytest.mark.parametrize(
-    ("variables", "expected"),
-    [
-        ((), "offline"),
-        (("SEARXNG_URL",), "searxng"),
-        (("SEARXNG_URL", "BRAVE_API_KEY"), "brave"),
-        (("SEARXNG_URL", "BRAVE_API_KEY", "TAVILY_API_KEY"), "tavily"),
-        (("GOOGLE_API_KEY", "GOOGLE_SEARCH_ENGINE_ID"), "offline"),
-    ],
-)
-async def test_auto_takes_the_first_that_is_configured(
-    monkeypatch: pytest.MonkeyPatch, variables: tuple[str, ...], expected: str
-) -> None:
-    """Tavily, Brave, SearXNG, else offline; Google's API is ending and is never taken by itself."""
-    name, reason = await chosen(monkeypatch, *variables)
-    assert name == expected
-    assert expected == "offline" or f"{variables[-1]} is set" in reason
-
-
-async def test_the_preferred_provider_comes_first(monkeypatch: pytest.MonkeyPatch) -> None:
-    """`default_provider` is taken when it is usable, whatever else is."""
-    assert await chosen(monkeypatch, *KEYS, default_provider="wikipedia") == [
-        "wikipedia",
-        "the default_provider of the settings",
-    ]
-
-
-async def test_a_preferred_provider_without_key_is_passed_over(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    """What was chosen in its place, and what is missing, is said."""
-    name, reason = await chosen(monkeypatch, "TAVILY_API_KEY", default_provider="brave")
-    assert name == "tavily"
-    assert "brave cannot be used" in reason
-    assert "BRAVE_API_KEY" in reason
-
-
-async def test_a_context_gives_the_adapter_with_the_reason(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    """What `auto` chose is named in every run."""
-    monkeypatch.setenv("SEARXNG_URL", KEYS["SEARXNG_URL"])
-    found = await SearchContext(provider="auto").search_provider()
-    assert found.adapter.provider_name == "searxng"
-    assert "SEARXNG_URL is set" in found.reason
 
 
 async def test_an_adapter_is_made_once_per_settings() -> None:
@@ -103,25 +48,25 @@ def test_threads_that_come_at_once_share_one_adapter() -> None:
 
 def test_old_adapters_make_room() -> None:
     """A process with ever new settings keeps a bounded number of adapters."""
-    from collection_search.settings import resolve
+    from collection_search.settings import adapter_factory
 
-    for n in range(resolve.MAX_ADAPTERS + 5):
+    for n in range(adapter_factory.MAX_ADAPTERS + 5):
         made(Settings(tenant=f"tenant-{n}"), "search", "wikipedia")
-    assert len(resolve._adapters) <= 2 * resolve.MAX_ADAPTERS
+    assert len(adapter_factory._adapters) <= 2 * adapter_factory.MAX_ADAPTERS
 
 
 def test_the_longest_unused_adapter_goes_and_databases_stay() -> None:
     """Keys that users bring do not push out the store, nor what was asked for just now."""
-    from collection_search.settings import resolve
+    from collection_search.settings import adapter_factory
 
     settings = Settings(tenant="stays")
     store = made(settings, "stores", "sqlite")
     first = made(settings, "search", "wikipedia")
-    for n in range(2 * resolve.MAX_ADAPTERS):
+    for n in range(2 * adapter_factory.MAX_ADAPTERS):
         made(Settings(tenant=f"user-{n}"), "search", "wikipedia")
         assert made(settings, "search", "wikipedia") is first
     assert made(settings, "stores", "sqlite") is store
-    assert len(resolve._adapters) <= 2 * resolve.MAX_ADAPTERS
+    assert len(adapter_factory._adapters) <= 2 * adapter_factory.MAX_ADAPTERS
 
 
 THIRD_PARTY = """
@@ -267,7 +212,7 @@ def test_a_remote_caller_may_name_what_the_operator_configured(
 
     from langgraph.runtime import Runtime
 
-    monkeypatch.setenv("BRAVE_API_KEY", KEYS["BRAVE_API_KEY"])
+    monkeypatch.setenv("BRAVE_API_KEY", "BSA-x")
     process_settings.cache_clear()
     server = SimpleNamespace(user=SimpleNamespace(identity="acme"))
 
@@ -297,18 +242,6 @@ async def test_langchain_embeddings_are_an_embedder() -> None:
     embedder = await SearchContext(embeddings=Named(size=8)).embedder()
     assert embedder is not None
     assert (await embedder.embed(["tea", "coffee"])).vectors.shape == (2, 8)
-
-
-async def test_a_blank_key_is_none(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Blanks in the file or the environment do not make a provider usable."""
-    monkeypatch.setenv("SEARXNG_URL", KEYS["SEARXNG_URL"])
-    settings = Settings.load(providers={"brave": {"api_key": "  "}, "tavily": {"api_key": "x"}})
-    assert await auto_provider(settings) == (
-        "tavily",
-        "the first that is configured: by the settings",
-    )
-    blank = Settings.load(providers={"brave": {"api_key": "  "}})
-    assert (await auto_provider(blank))[0] == "searxng"
 
 
 def test_an_address_with_a_password_does_not_show() -> None:

@@ -1,16 +1,13 @@
-"""From a name to a live adapter: what `auto` stands for, and one adapter per name and settings."""
+"""From a name to a live adapter: one per name and settings, made once and cached."""
 
 from __future__ import annotations
 
 import inspect
 import logging
-import os
 import threading
 import time
 from collections import OrderedDict
-from typing import TYPE_CHECKING, Any, Final, Literal
-
-from pydantic import SecretStr
+from typing import TYPE_CHECKING, Any, Final
 
 from ..errors import ConfigError
 from ..ports.search import provider_name
@@ -23,14 +20,6 @@ from .mistakes import meant
 if TYPE_CHECKING:
     from . import Settings
 
-AUTO_PROVIDERS: Final = (
-    ("tavily", "api_key", "TAVILY_API_KEY"),
-    ("brave", "api_key", "BRAVE_API_KEY"),
-    ("searxng", "base_url", "SEARXNG_URL"),
-    ("serper", "api_key", "SERPER_API_KEY"),
-    ("exa", "api_key", "EXA_API_KEY"),
-)
-"""What `auto` tries in this order: provider, what it needs, and the variable that gives it."""
 MAX_ADAPTERS: Final = 64
 """Adapters that are kept at a time: of those that hold something open, and of all others."""
 _OPEN: Final = frozenset({"readers", "stores", "usage", "tracing"})
@@ -39,54 +28,6 @@ _OPEN: Final = frozenset({"readers", "stores", "usage", "tracing"})
 _LOGGER = logging.getLogger(__name__)
 _adapters: OrderedDict[tuple[Settings, registry.Group, str], Any] = OrderedDict()
 _lock = threading.Lock()
-
-
-async def refuse_unknown_choices(
-    settings: Settings, *fields: Literal["default_provider", "fallback_provider"]
-) -> None:
-    """Raise ConfigError for a provider that these settings name and that there is not."""
-    for field in fields:
-        vendor = (getattr(settings, field) or "").partition(":")[0]
-        if vendor and vendor not in registry.BUILTIN["search"]:
-            try:
-                await offload(class_of, "search", vendor)  # third parties' names stand in files
-            except ConfigError as error:
-                raise ConfigError(f"The setting {field} cannot be used. {error}") from error
-
-
-async def auto_provider(settings: Settings) -> tuple[str, str]:
-    """Return the search provider that `auto` stands for, and why.
-
-    Raises ConfigError for a `default_provider` that there is not; one that only lacks something,
-    such as its key, is passed over.
-    """
-    await refuse_unknown_choices(settings, "default_provider")
-    preferred, reason = settings.default_provider, ""
-    if preferred:
-        try:
-            await adapter_of(settings, "search", preferred)
-        except ConfigError as error:
-            reason = f"the default_provider {preferred} cannot be used ({error}); "
-        else:
-            return preferred, "the default_provider of the settings"
-    for name, part, variable in AUTO_PROVIDERS:
-        known = settings.providers.get(name)
-        given = getattr(known, part) if known else None
-        text = given.get_secret_value() if isinstance(given, SecretStr) else given or ""
-        if text.strip():
-            where = f"{variable} is set" if variable in os.environ else "by the settings"
-            return name, f"{reason}the first that is configured: {where}"
-        if given is None and part == "api_key" and name in settings.stored_keys:
-            try:
-                await adapter_of(settings, "search", name)
-            except ConfigError as error:
-                _LOGGER.warning("The search provider %s is passed over: %s", name, error)
-                reason += f"{name} was passed over ({error}); "
-            else:
-                return name, f"{reason}the first that is configured: its key is in the keyring"
-    return "offline", (
-        f"{reason}no provider is configured: the documentation on this machine is searched"
-    )
 
 
 def traced(settings: Settings) -> bool:
@@ -144,13 +85,6 @@ def _make_room(group: registry.Group) -> None:
     alike = [key for key in _adapters if (key[1] in _OPEN) == (group in _OPEN)]
     if len(alike) > MAX_ADAPTERS:
         del _adapters[alike[0]]
-
-
-def is_configured(settings: Settings, provider: str) -> bool:
-    """Return whether the settings, the environment or the keyring say how to reach a provider."""
-    access = settings.providers.get(provider)
-    given = access and (access.api_key or access.base_url or access.search_engine_id)
-    return bool(given) or provider in settings.stored_keys
 
 
 def provider_guard(settings: Settings, adapter: object) -> ProviderGuard | None:

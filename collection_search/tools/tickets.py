@@ -1,0 +1,149 @@
+"""Waiting for the ticket of an ingestion."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Final
+
+from ..contracts.ingestion import Ticket
+from ..errors import InputError
+from ..runtime.concurrency import offload, run_blocking
+from .ingest import engine_for
+from .public_arguments import context_for, validate_arguments
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from ..context import SearchContext
+    from ..contracts.ingestion import TicketStatus
+    from ..ports import Storage
+    from .ingestion.engine import IngestionEngine
+
+    OnStatus = Callable[[TicketStatus], None]
+
+POLL_S: Final = 0.05
+
+
+def wait(
+    ticket: Ticket | str,
+    timeout_s: float = 600.0,
+    *,
+    tenant: str | None = None,
+    context: SearchContext | None = None,
+    work: bool = True,
+    on_progress: OnStatus | None = None,
+) -> TicketStatus:
+    """Return what `await_ticket` returns. Blocks, inside a running event loop too.
+
+    `on_progress` is called in the caller's thread and may call other blocking functions.
+    """
+    watch = run_blocking(
+        _watch(
+            ticket, timeout_s, tenant=tenant, context=context, work=work, on_progress=on_progress
+        )
+    )
+    while (pause_s := watch.report(watch.look())) is not None:
+        time.sleep(pause_s)
+    return watch.status
+
+
+async def await_ticket(
+    ticket: Ticket | str,
+    timeout_s: float = 600.0,
+    *,
+    tenant: str | None = None,
+    context: SearchContext | None = None,
+    work: bool = True,
+    on_progress: OnStatus | None = None,
+) -> TicketStatus:
+    """Return where the ticket stands once nothing of it is left to do, or after `timeout_s`.
+
+    A ticket given by its id alone, as in the graph's output, is that of the `tenant`: by default
+    the context's, else the settings'. Workers of this process do the work meanwhile; with
+    `work=False` others have to. `on_progress` gets every new status. `wait` is the blocking form.
+
+    Raises InputError for a ticket that is not in this database or another tenant's, ConfigError,
+    StoreError.
+    """
+    watch = await _watch(
+        ticket, timeout_s, tenant=tenant, context=context, work=work, on_progress=on_progress
+    )
+    while (pause_s := watch.report(await offload(watch.look))) is not None:  # noqa: ASYNC110 - it may be another process that works
+        await asyncio.sleep(pause_s)
+    return watch.status
+
+
+async def _watch(
+    ticket: Any,
+    timeout_s: float,
+    *,
+    tenant: str | None,
+    context: SearchContext | None,
+    work: bool,
+    on_progress: OnStatus | None,
+) -> _Watch:
+    validate_arguments(timeout_s=timeout_s, tenant=tenant, work=work, on_progress=on_progress)
+    if isinstance(ticket, Ticket):
+        if tenant not in (None, ticket.tenant_id):
+            raise InputError(f"The ticket is of tenant {ticket.tenant_id!r}, not of {tenant!r}.")
+        ticket, tenant = ticket.ticket_id, ticket.tenant_id
+    elif not isinstance(ticket, str):
+        raise InputError(
+            f"ticket must be a Ticket or its id, but {type(ticket).__name__!r} was given."
+        )
+    context = context_for(context, tenant)
+    engine, store = await engine_for(context), await context.storage()
+    if work:
+        engine.start()
+    return _Watch(
+        store=store,
+        engine=engine,
+        tenant_id=context.tenant(),
+        ticket_id=ticket,
+        ends_at=time.monotonic() + timeout_s,
+        fetches=context.fetches(),
+        works=work,
+        on_progress=on_progress,
+    )
+
+
+@dataclass(slots=True)
+class _Watch:
+    """One ticket that is looked at again and again."""
+
+    store: Storage
+    engine: IngestionEngine
+    tenant_id: str
+    ticket_id: str
+    ends_at: float
+    fetches: bool
+    works: bool
+    on_progress: OnStatus | None
+    status: TicketStatus = field(init=False)
+    _known: TicketStatus | None = None
+    _took_s: float = 0.0
+
+    def look(self) -> TicketStatus:
+        """Return where the ticket stands. Blocks. Raises InputError, StoreError."""
+        began = time.monotonic()
+        status = self.store.ledger.status(self.tenant_id, self.ticket_id)
+        if status is None:
+            raise InputError(
+                f"There is no ticket {self.ticket_id} of tenant {self.tenant_id}: it is another"
+                " tenant's, its collection was deleted, or it is in another database."
+            )
+        self._took_s = time.monotonic() - began
+        return status
+
+    def report(self, status: TicketStatus) -> float | None:
+        """Tell what is new; return the pause before the next look, None when it was the last."""
+        if status != self._known and self.on_progress is not None:
+            self.on_progress(status)
+        self.status = self._known = status
+        if status.left(fetch=self.fetches) == 0 or time.monotonic() >= self.ends_at:
+            return None
+        if self.works and self.engine.failure is not None:
+            raise self.engine.failure
+        return max(POLL_S, 10 * self._took_s)  # a large ticket takes its time
