@@ -6,7 +6,7 @@ from typing import Any, Literal
 
 from typing_extensions import TypedDict
 
-from .state import QueryReport
+from .state import QueryReport  # noqa: TC001 - readers of the annotations need it
 
 
 class NodeStarted(TypedDict):
