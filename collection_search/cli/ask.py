@@ -52,7 +52,7 @@ def ask(
 
 
 def _why_nothing(context: SearchContext, collection: str, tenant: str | None) -> str:
-    from .shared.run_summary import command
+    from .shared.next_steps import shell_command
 
     store = asyncio.run(context.storage()).collections
     known = (info for info in store.collections(context.tenant()) if info.collection == collection)
@@ -65,7 +65,7 @@ def _why_nothing(context: SearchContext, collection: str, tenant: str | None) ->
         parts.append(f"{waits} to be fetched or ingested: 'collection-search worker' does it.")
     if info.failed:
         pages = "1 page" if info.failed == 1 else f"{info.failed} pages"
-        told = command("ingest", "failed", collection=collection, tenant=tenant)
+        told = shell_command("ingest", "failed", collection=collection, tenant=tenant)
         parts.append(f"{pages} could not be ingested: {told!r} says why.")
     if len(parts) == 1:
         parts.append("Ingest pages first, by 'run --auto-ingest' or 'ingest add'.")

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from ..tools.doctor.diagnosis import Diagnosis
-    from ..tools.doctor.diagnosis_report import Finding
+    from ..tools.doctor.finding import Finding
 
 _STYLES: Final = {"ok": "green", "failed": "red", "unchecked": "yellow", "off": "dim"}
 _STATES: Final = {

@@ -11,7 +11,7 @@ from .shared.cassette_options import Record, Replay, cassette_of, ended
 from .shared.context_options import AsJson, Provider, Tenant, search_context
 from .shared.error_output import ExitCode
 from .shared.preparation import flushed, ready_provider
-from .shared.run_summary import NOTHING_FOUND
+from .shared.run_verdict import NOTHING_FOUND
 from .shared.search_options import (
     Content,
     Country,

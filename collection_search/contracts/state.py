@@ -250,37 +250,3 @@ class IngestUpdate(TypedDict):
     outcome: Outcome
     flags: list[Flag]
     telemetry: dict[str, Any]
-
-
-class NodeStarted(TypedDict):
-    """Custom stream: a node begins."""
-
-    type: Literal["node_started"]
-    node: str
-
-
-class QueryFinished(TypedDict):
-    """Custom stream: one of the parallel queries ended."""
-
-    type: Literal["query_finished"]
-    node: str
-    report: QueryReport
-
-
-class NodeFinished(TypedDict):
-    """Custom stream: a node ended, with the same facts as its span and the output."""
-
-    type: Literal["node_finished"]
-    node: str
-    telemetry: dict[str, Any]
-
-
-class NodeFailed(TypedDict):
-    """Custom stream: a node raised."""
-
-    type: Literal["node_failed"]
-    node: str
-    error: str
-
-
-Event = NodeStarted | QueryFinished | NodeFinished | NodeFailed

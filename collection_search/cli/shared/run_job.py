@@ -10,17 +10,11 @@ from typing import TYPE_CHECKING, Any, Final
 from ...errors import CollectionSearchError
 from .error_output import Interrupted
 from .live_hint import going_live
+from .next_steps import next_steps
 from .pipeline_view import Pipeline
 from .preparation import flushed, ready_provider
-from .run_summary import (
-    HEADER,
-    ingested,
-    next_steps,
-    score_rows,
-    searched,
-    verdict,
-    warnings,
-)
+from .run_summary import HEADER, ingested, score_rows, searched, warnings
+from .run_verdict import exit_verdict
 from .signals import terminable
 from .ticket_progress import wait_with_bar
 
@@ -67,7 +61,9 @@ class Job:
             self._tell()
         for warning in warnings(self.output):
             self.screen.warn(warning)
-        code, complaint = verdict(self.output, waited=self.waits, fetches=self.context.fetches())
+        code, complaint = exit_verdict(
+            self.output, waited=self.waits, fetches=self.context.fetches()
+        )
         if complaint:
             self.screen.fail(complaint)
         return code

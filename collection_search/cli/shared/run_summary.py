@@ -1,18 +1,16 @@
-"""A run's output as lines for people: what was searched, the scores, what went wrong, what next."""
+"""A run's output as lines for people: what was searched, what it cost, the scores, warnings."""
 
 from __future__ import annotations
 
-import shlex
 from typing import TYPE_CHECKING, Any, Final
 
 from ...contracts.prices import dollars
 from ...errors import CostLimitReached
-from .error_output import ExitCode
+from .run_verdict import WORKER, embedder_failure, was_too_dear
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-NOTHING_FOUND: Final = "Nothing was found. Use other words, or another source with --provider."
 _TOO_DEAR: Final = CostLimitReached.__name__
 HEADER: Final = "  #  score  similarity  heuristics  title"
 _INDENT: Final = " " * 5
@@ -22,7 +20,6 @@ _ANSWERS: Final = {
     "k_embedding_rank": ("text", "texts"),
 }
 """What each node may know from before."""
-_WORKER: Final = "'collection-search worker'"
 
 
 def searched(output: Mapping[str, Any]) -> Iterator[str]:
@@ -36,7 +33,7 @@ def searched(output: Mapping[str, Any]) -> Iterator[str]:
     embedder = output["telemetry"]["nodes"].get("k_embedding_rank", {}).get("embedder")
     if embedder == "lexical":
         yield "Similarity: lexical, from the words alone (no embedding model is set)"
-    elif embedder and _unreached(output):
+    elif embedder and embedder_failure(output):
         yield f"Similarity: none, since {embedder} failed"
     elif embedder:
         yield f"Similarity: {embedder}"
@@ -104,8 +101,8 @@ def ingested(output: Mapping[str, Any]) -> Iterator[str]:
     if status := receipt.get("status"):
         parts = (
             f"{status['stored']} of {receipt['count']} pages stored{_changes(status)}",
-            _part(status["pending"], f"waiting for {_WORKER}"),
-            _part(status["to_fetch"], f"to be fetched by {_WORKER}"),
+            _part(status["pending"], f"waiting for {WORKER}"),
+            _part(status["to_fetch"], f"to be fetched by {WORKER}"),
             _part(status["failed"], "failed"),
             _part(status.get("retired", 0), "gone"),
         )
@@ -124,14 +121,14 @@ def queued(count: int) -> str:
     "6 pages are queued; 'collection-search worker' ingests them"
     """
     pages, them = ("1 page is", "it") if count == 1 else (f"{count} pages are", "them")
-    return f"{pages} queued; {_WORKER} ingests {them}"
+    return f"{pages} queued; {WORKER} ingests {them}"
 
 
 def warnings(output: Mapping[str, Any]) -> Iterator[str]:
     """Yield what went less than well without ending the run."""
     flags, strategy = output["flags"], output["strategy"]
     if strategy["error"]:
-        ended = "was not asked" if _was_too_dear(output, "k_generate_strategy") else "failed"
+        ended = "was not asked" if was_too_dear(output, "k_generate_strategy") else "failed"
         cause = strategy["error"]
         yield f"{strategy['model']} {ended}, so deterministic queries were used: {cause}"
     if "partial_search" in flags:
@@ -147,12 +144,6 @@ def warnings(output: Mapping[str, Any]) -> Iterator[str]:
         yield f"the ceiling does not count what {uncounted} takes: the price is not known"
 
 
-def _was_too_dear(output: Mapping[str, Any], node: str) -> bool:
-    """Return whether the node left a call out because of the ceiling of the run's cost."""
-    nodes = output.get("telemetry", {}).get("nodes", {})
-    return bool(nodes.get(node, {}).get("cost_limit_reached"))
-
-
 def _uncounted(output: Mapping[str, Any]) -> str:
     """Return the names whose price the ceiling did not know."""
     nodes = output.get("telemetry", {}).get("nodes", {}).values()
@@ -164,7 +155,7 @@ def _uncounted(output: Mapping[str, Any]) -> str:
 def _degraded(output: Mapping[str, Any]) -> str:
     """Return what stood in for the embedding model's similarities, and why."""
     facts = output["telemetry"]["nodes"]["k_embedding_rank"]
-    if _was_too_dear(output, "k_embedding_rank"):
+    if was_too_dear(output, "k_embedding_rank"):
         return f"{facts['embedder']} was not asked, so words were compared: {facts['error']}"
     if error := facts.get("error"):
         return (
@@ -174,105 +165,6 @@ def _degraded(output: Mapping[str, Any]) -> str:
     if any(result["explanation"]["scale"] == "lexical" for result in output["results"]):
         return f"the scale of {facts['embedder']} is not known, so words were compared instead"
     return f"{facts['embedder']} could not embed every page: similarity counts as 0 for some"
-
-
-def _unreached(output: Mapping[str, Any]) -> str:
-    """Return why no page gets a full score, and what to do; blank unless the embedder failed."""
-    if "embedding_degraded" not in output["flags"] or _was_too_dear(output, "k_embedding_rank"):
-        return ""
-    facts = output["telemetry"]["nodes"]["k_embedding_rank"]
-    if not (error := facts.get("error")):
-        return ""
-    return (
-        f"{facts['embedder']} failed, and without similarities no page gets a full score. {error}"
-        " Run it again when the model answers, or with --embeddings lexical."
-    )
-
-
-def verdict(
-    output: Mapping[str, Any], *, waited: bool, fetches: bool = True
-) -> tuple[ExitCode, str | None]:
-    """Return the exit code, and one sentence where the run did not reach its aim.
-
-    Pages that are still pending are a failure only where their ingestion was `waited` for, and
-    those to be fetched only where this process `fetches`.
-    """
-    cause = _cause(output)
-    match output["outcome"]:
-        case "search_failed":
-            return ExitCode.PROVIDER_FAILED, f"The search failed. {cause}"
-        case "no_candidates":
-            return ExitCode.NOTHING_FOUND, NOTHING_FOUND
-        case "auto_ingest_failed_quality_threshold":
-            return ExitCode.NOTHING_FOUND, f"Nothing was ingested. {_unreached(output) or cause}"
-        case "auto_ingest_trigger_failed":
-            return ExitCode.INGESTION_FAILED, cause
-        case "auto_ingest_triggered":
-            return _ingestion_verdict(output["ingestion"], waited=waited, fetches=fetches)
-    return ExitCode.DONE, None
-
-
-def _ingestion_verdict(
-    receipt: Mapping[str, Any], *, waited: bool, fetches: bool
-) -> tuple[ExitCode, str | None]:
-    status = receipt["status"]
-    if status is None:
-        cause = receipt["error"]["message"]
-        return ExitCode.INGESTION_FAILED, f"The ingestion stopped; {_WORKER} goes on. {cause}"
-    if failed := status["failed"]:
-        return ExitCode.INGESTION_FAILED, (
-            f"{failed} of {receipt['count']} pages failed, see above. 'collection-search ingest"
-            " failed' lists what was given up, 'ingest retry-failed' tries it again."
-        )
-    left = status["pending"] + (status["to_fetch"] if fetches else 0)
-    if waited and left:
-        return ExitCode.INGESTION_FAILED, f"The ingestion takes too long; {_WORKER} goes on."
-    return ExitCode.DONE, None
-
-
-def next_steps(
-    output: Mapping[str, Any],
-    *,
-    collection: str,
-    tenant: str | None,
-    chosen: Mapping[str, str | None],
-) -> Iterator[str]:
-    """Yield the commands that make sense now, ready to be copied; with the `chosen` options."""
-    question, receipt = output["question"], output["ingestion"]
-    where = {"collection": collection, "tenant": tenant}
-    if output["outcome"] == "search_completed":
-        yield "Next, ingest the best of them:"
-        yield f"  {command('run', question, '--auto-ingest', **where, **chosen)}"
-    elif receipt and receipt["ticket"] and _is_searchable(receipt["status"]):
-        yield "Next, ask the collection:"
-        if _is_waiting(receipt["status"]):
-            yield f"  {command('worker', '--once')}"
-        yield f"  {command('ask', question, **where)}"
-
-
-def _is_searchable(status: Mapping[str, Any] | None) -> bool:
-    """Tell whether a page was stored, or may still be."""
-    return _is_waiting(status) or bool(status and status["stored"])
-
-
-def _is_waiting(status: Mapping[str, Any] | None) -> bool:
-    return status is None or bool(status["pending"] or status["to_fetch"])
-
-
-def command(*words: str, **options: str | None) -> str:
-    """Return a command ready to be copied into a shell.
-
-    >>> command("ask", "What is a task?", collection="py", tenant=None)
-    "collection-search ask 'What is a task?' --collection py"
-    """
-    given = [part for name, value in options.items() if value for part in (f"--{name}", value)]
-    return shlex.join(["collection-search", *words, *given])
-
-
-def _cause(output: Mapping[str, Any]) -> str:
-    """Return why the search or the ingestion failed, in the words of what failed."""
-    failures = [*output["search"]["errors"], (output["ingestion"] or {}).get("error")]
-    return next((failure["message"] for failure in failures if failure), "")
 
 
 def _changes(status: Mapping[str, Any]) -> str:

@@ -14,7 +14,8 @@ from ...settings import PREFIX
 from ...settings.adapter_factory import adapter_of, traced
 from ...settings.key_sources import held_key
 from ...settings.registry import load
-from .diagnosis_report import Finding, KeyState, Price, failed, settled
+from .finding import Finding, KeyState, ListPrice, failed_finding
+from .run_check import run_check
 
 if TYPE_CHECKING:
     from ...settings import Settings
@@ -42,11 +43,11 @@ async def check_model(settings: Settings, *, limit_s: float) -> Finding:
     if reading is not None:
         seen = priced_on("chat", settings.model)
         per = "per million tokens read and written"
-        price = Price(reading, per, seen.isoformat() if seen else None, writing)
+        price = ListPrice(reading, per, seen.isoformat() if seen else None, writing)
     causes = [_where(settings, "model"), *_key_of(settings, settings.model, ("openai",))]
     finding = Finding("model", settings.model, configured_by=", ".join(causes), price=price)
     check = _examined(settings, finding, "models", limit_s)
-    return await settled(finding, check, limit_s=2 * limit_s)
+    return await run_check(finding, check, limit_s=2 * limit_s)
 
 
 async def check_embedder(settings: Settings, *, limit_s: float) -> Finding:
@@ -55,7 +56,7 @@ async def check_embedder(settings: Settings, *, limit_s: float) -> Finding:
     cost, seen = embedding_cost(name, _MILLION), priced_on("embedding", name)
     price = None
     if cost is not None:
-        price = Price(cost, "per million tokens", seen.isoformat() if seen else None)
+        price = ListPrice(cost, "per million tokens", seen.isoformat() if seen else None)
     if name == "lexical":
         detail = "similarity by words, computed in this process"
         return Finding(
@@ -65,13 +66,13 @@ async def check_embedder(settings: Settings, *, limit_s: float) -> Finding:
     causes = [_where(settings, "embeddings"), *_key_of(settings, name, own)]
     finding = Finding("embedder", name, configured_by=", ".join(causes), price=price)
     check = _examined(settings, finding, "embeddings", limit_s)
-    return await settled(finding, check, limit_s=2 * limit_s)
+    return await run_check(finding, check, limit_s=2 * limit_s)
 
 
 async def check_store(settings: Settings, *, tenant: str, limit_s: float) -> Finding:
     """Return whether the database can be opened, and what the tenant has in it."""
     finding = Finding("store", "sqlite", configured_by=_where(settings, "home"))
-    return await settled(finding, _opened(settings, finding, tenant), limit_s=limit_s)
+    return await run_check(finding, _opened(settings, finding, tenant), limit_s=limit_s)
 
 
 async def check_tracing(settings: Settings, *, limit_s: float) -> Finding:
@@ -85,8 +86,10 @@ async def check_tracing(settings: Settings, *, limit_s: float) -> Finding:
         return replace(finding, next_step=_TRACING_KEYS)
     finding = replace(finding, configured_by=held.where if held else "LANGFUSE_PUBLIC_KEY")
     if not traced(settings):
-        return failed(finding, "one of its two keys is missing", _TRACING_KEYS, key="missing")
-    return await settled(finding, _traced(settings, finding, limit_s), limit_s=2 * limit_s)
+        return failed_finding(
+            finding, "one of its two keys is missing", _TRACING_KEYS, key="missing"
+        )
+    return await run_check(finding, _traced(settings, finding, limit_s), limit_s=2 * limit_s)
 
 
 async def _examined(settings: Settings, finding: Finding, group: Group, limit_s: float) -> Finding:
@@ -117,10 +120,10 @@ def _refused(finding: Finding, error: ModelError) -> Finding:
     cause = error.__cause__
     if getattr(cause, "status_code", None) in _REFUSED:
         step = "Set the right key, or run: collection-search keys set openai"
-        return failed(finding, str(error), step, key="refused", reachable=True)
+        return failed_finding(finding, str(error), step, key="refused", reachable=True)
     is_out_of_reach = getattr(cause, "kind", "") in _OUT_OF_REACH
     step = "Check the network and the address, and run this again." if is_out_of_reach else ""
-    return failed(finding, str(error), step, reachable=not is_out_of_reach)
+    return failed_finding(finding, str(error), step, reachable=not is_out_of_reach)
 
 
 async def _opened(settings: Settings, finding: Finding, tenant: str) -> Finding:

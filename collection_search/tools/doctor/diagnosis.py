@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from ...context import SearchContext
     from ...settings import Settings
-    from .diagnosis_report import Finding
+    from .finding import Finding
 
 LIMIT_S: Final = 5.0
 """How long each part has to answer."""

@@ -24,7 +24,8 @@ from ...settings.adapter_factory import access_of, made, quota_left
 from ...settings.key_sources import held_key
 from ..search.worker import WebSearchWorker
 from ..spending.account import Account
-from .diagnosis_report import Finding, KeyState, Price, failed, settled, without_extra
+from .finding import Finding, KeyState, ListPrice, failed_finding
+from .run_check import run_check, without_extra
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -92,7 +93,7 @@ async def check_provider(
     try:
         vendor = await to_thread.run_sync(registry.load, "search", vendor_name)
     except Exception as error:  # noqa: BLE001 - a third party's module may raise anything
-        return failed(finding, f"it cannot be loaded: {type(error).__name__}")
+        return failed_finding(finding, f"it cannot be loaded: {type(error).__name__}")
     ends_on: date | None = getattr(vendor, "ends_on", None)
     finding = replace(
         finding,
@@ -106,18 +107,18 @@ async def check_provider(
     finding = replace(finding, configured_by=", ".join(causes) or None)
     all_s = limit_s + (spender.limit_s if spender else 0.0)
     look = _offline(settings, finding) if vendor_name == "offline" else None
-    return await settled(
+    return await run_check(
         finding,
         look or _examined(settings, finding, vendor, spender=spender, limit_s=limit_s),
         limit_s=all_s + 1.0,  # what a call takes is the call's own to tell
     )
 
 
-def _price(name: str) -> Price | None:
+def _price(name: str) -> ListPrice | None:
     usd, seen = search_cost(name, 1), priced_on("search", name)
     if usd is None:
         return None
-    return Price(usd, "a search", seen.isoformat() if seen else None)
+    return ListPrice(usd, "a search", seen.isoformat() if seen else None)
 
 
 def _causes(settings: Settings, name: str, vendor: Any) -> Iterator[str]:
@@ -173,7 +174,7 @@ async def _offline(settings: Settings, finding: Finding) -> Finding:
         with closing(sqlite3.connect(":memory:")) as memory:
             memory.execute("CREATE VIRTUAL TABLE one USING fts5(text)")
     except sqlite3.Error:
-        return failed(
+        return failed_finding(
             finding,
             "the SQLite of this Python has no full-text search (FTS5)",
             "Use another build of Python, or another provider.",
@@ -191,7 +192,7 @@ async def _examined(
     except MissingExtraError as error:
         return without_extra(finding, error)
     except ConfigError as error:
-        return failed(finding, str(error), _off(finding, vendor).next_step, key="missing")
+        return failed_finding(finding, str(error), _off(finding, vendor).next_step, key="missing")
     acheck = getattr(adapter, "acheck", None)
     finding = replace(finding, state="unchecked", key=_key_state(adapter, is_valid=None))
     found = await _told(finding, adapter, acheck, spender=spender, limit_s=limit_s)
@@ -228,7 +229,7 @@ async def _with_own_quota(settings: Settings, finding: Finding, adapter: Any) ->
     found = replace(finding, quota_left=left, quota_unit=unit)
     if left or found.state == "failed":
         return found
-    return failed(found, "the quota of the settings is used up", "Raise it, or wait.")
+    return failed_finding(found, "the quota of the settings is used up", "Raise it, or wait.")
 
 
 def _key_state(adapter: Any, *, is_valid: bool | None) -> KeyState | None:
@@ -255,7 +256,7 @@ def _with_health(finding: Finding, health: Health, adapter: Any) -> Finding:
         detail=health.detail,
     )
     if health.quota_left == 0:
-        return failed(found, "the quota is used up", _NEXT_STEPS["quotaExceeded"])
+        return failed_finding(found, "the quota is used up", _NEXT_STEPS["quotaExceeded"])
     return found
 
 
@@ -285,7 +286,7 @@ def _refused(finding: Finding, code: ErrorCode, message: str, adapter: Any) -> F
         key=getattr(adapter, "key_variable", "") or f"{finding.name.upper()}_API_KEY",
         address=getattr(adapter, "address_variable", f"{finding.name.upper()}_BASE_URL"),
     )
-    return failed(
+    return failed_finding(
         finding,
         message,
         step,

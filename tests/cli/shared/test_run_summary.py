@@ -7,14 +7,9 @@ from typing import Any
 import pytest
 
 from collection_search.cli.shared import live_hint as live
-from collection_search.cli.shared.run_summary import (
-    command,
-    ingested,
-    next_steps,
-    score_rows,
-    verdict,
-    warnings,
-)
+from collection_search.cli.shared.next_steps import next_steps, shell_command
+from collection_search.cli.shared.run_summary import ingested, score_rows, warnings
+from collection_search.cli.shared.run_verdict import exit_verdict
 
 
 def output(outcome: str, **status: int) -> dict[str, Any]:
@@ -45,7 +40,7 @@ def test_an_ingestion_that_failed_in_part_is_5(
     status: dict[str, int], waited: bool, code: int
 ) -> None:
     """Failed pages are a failure, those that are left are one if they were waited for."""
-    found, sentence = verdict(output("auto_ingest_triggered", **status), waited=waited)
+    found, sentence = exit_verdict(output("auto_ingest_triggered", **status), waited=waited)
     assert found == code
     assert (sentence is None) is (code == 0)
 
@@ -54,7 +49,7 @@ def test_a_trigger_that_failed_is_5() -> None:
     """Nothing was accepted: the cause is the sentence."""
     ended = output("auto_ingest_trigger_failed")
     ended["ingestion"] = {"ticket": None, "error": {"message": "The disk is full."}}
-    assert verdict(ended, waited=True) == (5, "The disk is full.")
+    assert exit_verdict(ended, waited=True) == (5, "The disk is full.")
 
 
 def test_texts_that_could_not_be_kept_are_a_warning() -> None:
@@ -109,7 +104,7 @@ def test_a_title_is_cut_to_the_terminal() -> None:
 
 def test_a_printed_command_can_be_pasted() -> None:
     """Quotes and dollar signs of a question reach the command unharmed."""
-    assert command("ask", "What's $HOME?", collection="py", tenant="a b") == (
+    assert shell_command("ask", "What's $HOME?", collection="py", tenant="a b") == (
         "collection-search ask 'What'\"'\"'s $HOME?' --collection py --tenant 'a b'"
     )
 
@@ -178,11 +173,11 @@ def test_an_embedder_out_of_reach_is_the_cause() -> None:
         "telemetry": {"nodes": {"k_embedding_rank": facts}},
     }
     ended["ingestion"] = {"error": {"message": "Ask more precisely."}}
-    code, sentence = verdict(ended, waited=True)
+    code, sentence = exit_verdict(ended, waited=True)
     assert code == 3
     assert sentence is not None
     assert "openai:m failed" in sentence
     assert "It cannot be reached." in sentence
     assert "precisely" not in sentence
     facts |= {"error": None}
-    assert verdict(ended, waited=True)[1] == "Nothing was ingested. Ask more precisely."
+    assert exit_verdict(ended, waited=True)[1] == "Nothing was ingested. Ask more precisely."

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from collection_search.tools.doctor.diagnosis_report import Finding
+    from collection_search.tools.doctor.finding import Finding
 
 WRONG = "another-key-than-that-0123456789"
 FREE = {"tavily", "serpapi", "searxng", "wikipedia"}

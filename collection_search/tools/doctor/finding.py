@@ -1,16 +1,12 @@
-"""What the doctor finds out about one part, and how that reads."""
+"""The doctor's data: what was found out about one part, as facts and as JSON."""
 
 from __future__ import annotations
 
-import asyncio
 from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Any, Final, Literal
 
-from ...errors import CollectionSearchError, MissingExtraError
-from ...text.redaction import told
-
 if TYPE_CHECKING:
-    from collections.abc import Coroutine, Iterator, Mapping
+    from collections.abc import Iterator, Mapping
 
     from ...contracts.health import StorageRights
 
@@ -27,7 +23,7 @@ _STORAGE: Final[Mapping[StorageRights, str]] = {
 
 
 @dataclass(frozen=True, slots=True)
-class Price:
+class ListPrice:
     """A list price in US dollars, and the day on which it was read."""
 
     usd: float
@@ -56,7 +52,7 @@ class Finding:
     key: KeyState | None = None
     quota_left: int | None = None
     quota_unit: str = "searches"
-    price: Price | None = None
+    price: ListPrice | None = None
     ends_on: str | None = None
     """ISO day from which the vendor no longer offers it."""
     storage_rights: StorageRights | None = None
@@ -86,35 +82,6 @@ class Finding:
         yield self.detail or None
 
 
-def failed(finding: Finding, detail: str, next_step: str = "", **changes: Any) -> Finding:
+def failed_finding(finding: Finding, detail: str, next_step: str = "", **changes: Any) -> Finding:
     """Return the finding of a part that does not work."""
     return replace(finding, state="failed", detail=detail, next_step=next_step, **changes)
-
-
-def without_extra(finding: Finding, error: MissingExtraError) -> Finding:
-    """Return the finding of a part whose package is not installed, with the command for it."""
-    problem, _, command = str(error).partition(" Run: ")
-    return failed(finding, problem, f"Run: {command}" if command else "")
-
-
-async def settled(
-    finding: Finding, check: Coroutine[Any, Any, Finding], *, limit_s: float
-) -> Finding:
-    """Return what the check finds; one that fails or hangs is told as part of `finding`."""
-    try:
-        async with asyncio.timeout(limit_s):
-            return await check
-    except TimeoutError:
-        return failed(
-            finding,
-            f"no answer within {limit_s:g} s",
-            "Check the network and the address, and run this again.",
-            reachable=False,
-        )
-    except MissingExtraError as error:
-        return without_extra(finding, error)
-    except CollectionSearchError as error:
-        return failed(finding, str(error))
-    except Exception as error:  # noqa: BLE001 - a third party's adapter may raise anything
-        cause = told(str(error), most=200)
-        return failed(finding, f"the check failed: {type(error).__name__}: {cause}")

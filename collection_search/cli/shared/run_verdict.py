@@ -1,0 +1,80 @@
+"""The exit code of a run, and the sentence that says why it did not reach its aim."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+from .error_output import ExitCode
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+NOTHING_FOUND: Final = "Nothing was found. Use other words, or another source with --provider."
+WORKER: Final = "'collection-search worker'"
+
+
+def exit_verdict(
+    output: Mapping[str, Any], *, waited: bool, fetches: bool = True
+) -> tuple[ExitCode, str | None]:
+    """Return the exit code, and one sentence where the run did not reach its aim.
+
+    Pages that are still pending are a failure only where their ingestion was `waited` for, and
+    those to be fetched only where this process `fetches`.
+    """
+    cause = _cause(output)
+    match output["outcome"]:
+        case "search_failed":
+            return ExitCode.PROVIDER_FAILED, f"The search failed. {cause}"
+        case "no_candidates":
+            return ExitCode.NOTHING_FOUND, NOTHING_FOUND
+        case "auto_ingest_failed_quality_threshold":
+            reason = embedder_failure(output) or cause
+            return ExitCode.NOTHING_FOUND, f"Nothing was ingested. {reason}"
+        case "auto_ingest_trigger_failed":
+            return ExitCode.INGESTION_FAILED, cause
+        case "auto_ingest_triggered":
+            return _ingestion_verdict(output["ingestion"], waited=waited, fetches=fetches)
+    return ExitCode.DONE, None
+
+
+def _ingestion_verdict(
+    receipt: Mapping[str, Any], *, waited: bool, fetches: bool
+) -> tuple[ExitCode, str | None]:
+    status = receipt["status"]
+    if status is None:
+        cause = receipt["error"]["message"]
+        return ExitCode.INGESTION_FAILED, f"The ingestion stopped; {WORKER} goes on. {cause}"
+    if failed := status["failed"]:
+        return ExitCode.INGESTION_FAILED, (
+            f"{failed} of {receipt['count']} pages failed, see above. 'collection-search ingest"
+            " failed' lists what was given up, 'ingest retry-failed' tries it again."
+        )
+    left = status["pending"] + (status["to_fetch"] if fetches else 0)
+    if waited and left:
+        return ExitCode.INGESTION_FAILED, f"The ingestion takes too long; {WORKER} goes on."
+    return ExitCode.DONE, None
+
+
+def embedder_failure(output: Mapping[str, Any]) -> str:
+    """Return why no page gets a full score, and what to do; blank unless the embedder failed."""
+    if "embedding_degraded" not in output["flags"] or was_too_dear(output, "k_embedding_rank"):
+        return ""
+    facts = output["telemetry"]["nodes"]["k_embedding_rank"]
+    if not (error := facts.get("error")):
+        return ""
+    return (
+        f"{facts['embedder']} failed, and without similarities no page gets a full score. {error}"
+        " Run it again when the model answers, or with --embeddings lexical."
+    )
+
+
+def was_too_dear(output: Mapping[str, Any], node: str) -> bool:
+    """Return whether the node left a call out because of the ceiling of the run's cost."""
+    nodes = output.get("telemetry", {}).get("nodes", {})
+    return bool(nodes.get(node, {}).get("cost_limit_reached"))
+
+
+def _cause(output: Mapping[str, Any]) -> str:
+    """Return why the search or the ingestion failed, in the words of what failed."""
+    failures = [*output["search"]["errors"], (output["ingestion"] or {}).get("error")]
+    return next((failure["message"] for failure in failures if failure), "")
