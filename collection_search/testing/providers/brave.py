@@ -59,6 +59,8 @@ class Brave(Dialect):
     name = "brave"
     sends_html = True
     key_variable = "BRAVE_API_KEY"
+    count_field = "count"
+    default_count = _MAX_COUNT
     fields: ClassVar[Mapping[str, str]] = {"url": "url", "title": "title", "snippet": "description"}
     max_query_chars = 400
     max_query_words = 50
@@ -73,10 +75,6 @@ class Brave(Dialect):
         most = _MAX_NEWS if request.path == _NEWS else _MAX_COUNT
         reply = _complaint(request.params, most) or self._found(request)
         return reply.zipped() if "gzip" in request.headers.get("accept-encoding", "") else reply
-
-    def query(self, request: ProviderRequest) -> str:
-        """Return the parameter `q`."""
-        return request.params["q"]
 
     def wished(self, request: ProviderRequest) -> SearchOptions:
         """Return what parameters, operators and the endpoint ask for."""
@@ -116,10 +114,6 @@ class Brave(Dialect):
             "type": "search",
             "web": {"type": "search", "results": rows, "family_friendly": True},
         }
-
-    def rows_asked(self, request: ProviderRequest) -> int:
-        """Return `count`."""
-        return whole(request.params.get("count"), _MAX_COUNT) or 0
 
     def failures(self) -> Mapping[str, ProviderFailure]:
         """Return the errors; that of a refused token is now and then wrong, so it is retried."""

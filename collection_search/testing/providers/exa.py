@@ -40,6 +40,9 @@ class Exa(Dialect):
 
     name = "exa"
     key_variable = "EXA_API_KEY"
+    query_field = "query"
+    count_field = "numResults"
+    default_count = _DEFAULT_RESULTS
     fields: ClassVar[Mapping[str, str]] = {"url": "url", "title": "title", "snippet": "text"}
     reach = _MAX_RESULTS
 
@@ -52,11 +55,6 @@ class Exa(Dialect):
         return _complaint(request.body) or Reply.of_json(
             self._found(request.body, self.wished(request))
         )
-
-    def query(self, request: ProviderRequest) -> str:
-        """Return the parameter `query`."""
-        query: str = request.body["query"]
-        return query
 
     def wished(self, request: ProviderRequest) -> SearchOptions:
         """Return what the body asks for; a location may be more than a country."""
@@ -98,11 +96,6 @@ class Exa(Dialect):
             "searchTime": 612.4,
             "costDollars": {"total": 0.007, "search": {"neural": 0.007}},
         }
-
-    def rows_asked(self, request: ProviderRequest) -> int:
-        """Return `numResults`."""
-        asked: int = request.body.get("numResults", _DEFAULT_RESULTS)
-        return asked
 
     def failures(self) -> Mapping[str, ProviderFailure]:
         """Return the errors by their tags; that of the limit has none."""

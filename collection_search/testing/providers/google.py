@@ -44,6 +44,7 @@ class Google(Dialect):
 
     name = "google"
     key_variable = "GOOGLE_API_KEY"
+    default_count = _MAX_NUM
     fields: ClassVar[Mapping[str, str]] = {"url": "link", "title": "title", "snippet": "snippet"}
     reach = 100
     key_in_query = True
@@ -69,10 +70,6 @@ class Google(Dialect):
         if any(name in params and not _FORMS[name].fullmatch(params[name]) for name in _FORMS):
             return _INVALID_ARGUMENT
         return Reply.of_json(self._found(params["q"], start, num, self.wished(request)))
-
-    def query(self, request: ProviderRequest) -> str:
-        """Return the parameter `q`."""
-        return request.params["q"]
 
     def wished(self, request: ProviderRequest) -> SearchOptions:
         """Return what parameters and operators ask for."""
@@ -119,10 +116,6 @@ class Google(Dialect):
             "searchInformation": {"searchTime": 0.21, "totalResults": "1230"},
             "items": rows,
         }
-
-    def rows_asked(self, request: ProviderRequest) -> int:
-        """Return `num`."""
-        return whole(request.params.get("num"), _MAX_NUM) or 0
 
     def failures(self) -> Mapping[str, ProviderFailure]:
         """Return the errors in their new and old forms; one comes inside a 200."""

@@ -39,6 +39,9 @@ class Kagi(Dialect):
     name = "kagi"
     sends_html = True
     key_variable = "KAGI_API_KEY"
+    query_field = "query"
+    count_field = "limit"
+    default_count = _DEFAULT_LIMIT
     fields: ClassVar[Mapping[str, str]] = {"url": "url", "title": "title", "snippet": "snippet"}
     reach = _MAX_LIMIT * _MAX_PAGE
     knows_the_end = False
@@ -62,11 +65,6 @@ class Kagi(Dialect):
             if is_in_range
             else _INVALID_QUERY
         )
-
-    def query(self, request: ProviderRequest) -> str:
-        """Return the parameter `query`."""
-        query: str = request.body["query"]
-        return query
 
     def wished(self, request: ProviderRequest) -> SearchOptions:
         """Return what the operators ask for; the days that they name are left out themselves."""
@@ -95,11 +93,6 @@ class Kagi(Dialect):
     def envelope(self, rows: Any) -> dict[str, Any]:
         """Return the answer's body."""
         return {"meta": dict(_META), "data": {"search": rows}}
-
-    def rows_asked(self, request: ProviderRequest) -> int:
-        """Return `limit`."""
-        asked: int = request.body.get("limit", _DEFAULT_LIMIT)
-        return asked
 
     def failures(self) -> Mapping[str, ProviderFailure]:
         """Return the errors as they are seen (`errors`) and as first documented (`error`)."""

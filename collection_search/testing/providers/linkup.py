@@ -40,6 +40,8 @@ class Linkup(Dialect):
 
     name = "linkup"
     key_variable = "LINKUP_API_KEY"
+    count_field = "maxResults"
+    default_count = _DEFAULT_RESULTS
     fields: ClassVar[Mapping[str, str]] = {"url": "url", "title": "name", "snippet": "content"}
     reach = _MAX_RESULTS
 
@@ -53,11 +55,6 @@ class Linkup(Dialect):
         if not isinstance(body, dict) or not isinstance(body.get("q"), str) or not body["q"]:
             return _invalid("q", "q should not be empty")
         return _complaint(body) or self._found(body, self.wished(request))
-
-    def query(self, request: ProviderRequest) -> str:
-        """Return the parameter `q`."""
-        query: str = request.body["q"]
-        return query
 
     def wished(self, request: ProviderRequest) -> SearchOptions:
         """Return what the body asks for; texts come unasked."""
@@ -83,11 +80,6 @@ class Linkup(Dialect):
     def envelope(self, rows: Any) -> dict[str, Any]:
         """Return the answer's body."""
         return {"results": rows}
-
-    def rows_asked(self, request: ProviderRequest) -> int:
-        """Return `maxResults`."""
-        asked: int = request.body.get("maxResults", _DEFAULT_RESULTS)
-        return asked
 
     def failures(self) -> Mapping[str, ProviderFailure]:
         """Return the errors; of the four with status 429, two end when one waits."""

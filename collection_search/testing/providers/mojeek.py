@@ -39,6 +39,8 @@ class Mojeek(Dialect):
     name = "mojeek"
     sends_html = True
     key_variable = "MOJEEK_API_KEY"
+    count_field = "t"
+    default_count = _DEFAULT_T
     fields: ClassVar[Mapping[str, str]] = {"url": "url", "title": "title", "snippet": "desc"}
     reach = 1_000
     key_in_query = True
@@ -58,10 +60,6 @@ class Mojeek(Dialect):
         if not all(_DATE.fullmatch(params.get(name, "")) for name in ("since", "before")):
             return _INVALID
         return Reply.of_json(self._found(request, start or 1, count or 0))
-
-    def query(self, request: ProviderRequest) -> str:
-        """Return the parameter `q`."""
-        return request.params["q"]
 
     def wished(self, request: ProviderRequest) -> SearchOptions:
         """Return what parameters and operators ask for; `before` is the day after the last."""
@@ -88,10 +86,6 @@ class Mojeek(Dialect):
         """Return the answer's body."""
         head = {"query": "", "timer": 0.08, "start": 0, "return": 10, "exact": True, "dups": 0}
         return {"response": {"status": "OK", "head": {**head, "results": 1230}, "results": rows}}
-
-    def rows_asked(self, request: ProviderRequest) -> int:
-        """Return `t`."""
-        return whole(request.params.get("t"), _DEFAULT_T) or 0
 
     def failures(self) -> Mapping[str, ProviderFailure]:
         """Return the errors: a text in the place of `OK`, whatever the HTTP status."""

@@ -43,6 +43,9 @@ class Perplexity(Dialect):
 
     name = "perplexity"
     key_variable = "PERPLEXITY_API_KEY"
+    query_field = "query"
+    count_field = "max_results"
+    default_count = _DEFAULT_RESULTS
     fields: ClassVar[Mapping[str, str]] = {"url": "url", "title": "title", "snippet": "snippet"}
     reach = _MAX_RESULTS
 
@@ -59,11 +62,6 @@ class Perplexity(Dialect):
         if not isinstance(body, dict) or not isinstance(body.get("query"), str):
             return _FIELD_REQUIRED
         return _complaint(body) or Reply.of_json(self._found(body, self.wished(request)))
-
-    def query(self, request: ProviderRequest) -> str:
-        """Return the parameter `query`; a list of queries is left out here."""
-        query: str = request.body["query"]
-        return query
 
     def wished(self, request: ProviderRequest) -> SearchOptions:
         """Return what the body asks for; more of each page counts as a deep search."""
@@ -102,11 +100,6 @@ class Perplexity(Dialect):
             "id": "e38104d5-6bd7-4d82-bc4e-0a21179d1f77",
             "server_time": None,
         }
-
-    def rows_asked(self, request: ProviderRequest) -> int:
-        """Return `max_results`."""
-        asked: int = request.body.get("max_results", _DEFAULT_RESULTS)
-        return asked
 
     def failures(self) -> Mapping[str, ProviderFailure]:
         """Return the errors; what stands behind a 401, its type says."""

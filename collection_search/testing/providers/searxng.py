@@ -74,10 +74,6 @@ class Searxng(Dialect):
         number = whole(params.get("pageno"), 1) or 1
         return Reply.of_json(self._found(query.strip(), number, self.wished(request)))
 
-    def query(self, request: ProviderRequest) -> str:
-        """Return the parameter `q`."""
-        return request.params["q"]
-
     def wished(self, request: ProviderRequest) -> SearchOptions:
         """Return what parameters and operators ask for."""
         params = request.params

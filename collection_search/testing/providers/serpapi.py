@@ -40,6 +40,7 @@ class SerpApi(Dialect):
 
     name = "serpapi"
     key_variable = "SERPAPI_API_KEY"
+    default_count = _DEFAULT_NUM
     fields: ClassVar[Mapping[str, str]] = {"url": "link", "title": "title", "snippet": "snippet"}
     reach = 1_000
     key_in_query = True
@@ -55,10 +56,6 @@ class SerpApi(Dialect):
         if params.get("api_key") != self.key:
             return _INVALID_KEY
         return _complaint(params) or Reply.of_json(self._found(params, self.wished(request)))
-
-    def query(self, request: ProviderRequest) -> str:
-        """Return the parameter `q`."""
-        return request.params["q"]
 
     def wished(self, request: ProviderRequest) -> SearchOptions:
         """Return what parameters and operators ask for."""
@@ -101,10 +98,6 @@ class SerpApi(Dialect):
             "organic_results": rows,
             "related_questions": [],
         }
-
-    def rows_asked(self, request: ProviderRequest) -> int:
-        """Return `num`."""
-        return whole(request.params.get("num"), _DEFAULT_NUM) or 0
 
     def failures(self) -> Mapping[str, ProviderFailure]:
         """Return the errors; of the two with status 429 the text alone says which it is."""

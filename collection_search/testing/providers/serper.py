@@ -39,6 +39,7 @@ class Serper(Dialect):
 
     name = "serper"
     key_variable = "SERPER_API_KEY"
+    default_count = _DEFAULT_NUM
     fields: ClassVar[Mapping[str, str]] = {"url": "link", "title": "title", "snippet": "snippet"}
     max_query_chars = 2_048
     reach = _MAX_NUM * _MAX_PAGE
@@ -55,11 +56,6 @@ class Serper(Dialect):
         if not isinstance(body, dict) or not isinstance(body.get("q"), str) or not body["q"]:
             return _NO_QUERY
         return _complaint(body) or Reply.of_json(self._found(request))
-
-    def query(self, request: ProviderRequest) -> str:
-        """Return the parameter `q`."""
-        query: str = request.body["q"]
-        return query
 
     def wished(self, request: ProviderRequest) -> SearchOptions:
         """Return what the body, its operators and the endpoint ask for."""
@@ -96,11 +92,6 @@ class Serper(Dialect):
             "relatedSearches": [],
             "credits": 1,
         }
-
-    def rows_asked(self, request: ProviderRequest) -> int:
-        """Return `num`."""
-        asked: int = request.body.get("num", _DEFAULT_NUM)
-        return asked
 
     def failures(self) -> Mapping[str, ProviderFailure]:
         """Return the errors; missing credit is a 400 like a wrong parameter."""

@@ -49,6 +49,9 @@ class Tavily(Dialect):
 
     name = "tavily"
     key_variable = "TAVILY_API_KEY"
+    query_field = "query"
+    count_field = "max_results"
+    default_count = _DEFAULT_RESULTS
     fields: ClassVar[Mapping[str, str]] = {"url": "url", "title": "title", "snippet": "content"}
     max_query_chars = 400
     reach = _MAX_RESULTS
@@ -67,11 +70,6 @@ class Tavily(Dialect):
         if not isinstance(body, dict) or not isinstance(body.get("query"), str):
             return _invalid("missing", "query", "Field required", None)
         return _complaint(body) or Reply.of_json(self._found(body, self.wished(request)))
-
-    def query(self, request: ProviderRequest) -> str:
-        """Return the parameter `query`."""
-        query: str = request.body["query"]
-        return query
 
     def wished(self, request: ProviderRequest) -> SearchOptions:
         """Return what the body asks for; domains are restricted unless it says otherwise."""
@@ -111,11 +109,6 @@ class Tavily(Dialect):
             "response_time": 1.09,
             "request_id": "123e4567-e89b-12d3-a456-426614174111",
         }
-
-    def rows_asked(self, request: ProviderRequest) -> int:
-        """Return `max_results`."""
-        asked: int = request.body.get("max_results", _DEFAULT_RESULTS)
-        return asked
 
     def failures(self) -> Mapping[str, ProviderFailure]:
         """Return the errors of the keyed and the keyless service."""

@@ -28,6 +28,7 @@ class Wikipedia(Dialect):
     """Answers in format version 1 or 2; rows have no address of their own."""
 
     name = "wikipedia"
+    query_field = "srsearch"
     sends_html = True
     fields: ClassVar[Mapping[str, str]] = {"title": "title", "snippet": "snippet"}
     max_query_chars = 300
@@ -41,10 +42,6 @@ class Wikipedia(Dialect):
         if not request.headers.get("user-agent"):
             return Reply.of_text("Please set a user-agent.", 403)
         return _complaint(params) or Reply.of_json(self._found(params))
-
-    def query(self, request: ProviderRequest) -> str:
-        """Return the parameter `srsearch`."""
-        return request.params["srsearch"]
 
     def row(self, page: Page) -> dict[str, Any]:
         """Return a row: a title to build the address from, and highlighted HTML."""

@@ -185,6 +185,12 @@ class Dialect(ABC):
     """The vendor's names of `url`, `title` and `snippet` in a row."""
     key_variable: ClassVar[str] = ""
     """The variable to set when the key is refused."""
+    query_field: ClassVar[str] = "q"
+    """Where the query stands in the body of a POST, else in the parameters."""
+    count_field: ClassVar[str] = "num"
+    """Where the number of rows stands there."""
+    default_count: ClassVar[int] = 10
+    """Rows of an answer to a request that names no number."""
     max_query_chars: ClassVar[int] = 1_000_000
     max_query_words: ClassVar[int] = 1_000_000
     reach: ClassVar[int]
@@ -206,9 +212,9 @@ class Dialect(ABC):
     def answer(self, request: ProviderRequest) -> Reply:
         """Return what the vendor answers to this request: checks it, then searches."""
 
-    @abstractmethod
     def query(self, request: ProviderRequest) -> str:
         """Return what the request searches for."""
+        return str(_fields_of(request)[self.query_field])
 
     def wished(self, request: ProviderRequest) -> SearchOptions:  # noqa: ARG002 - may have none
         """Return the options that the request asks for, as they are called here; not the count."""
@@ -222,9 +228,10 @@ class Dialect(ABC):
     def envelope(self, rows: Any) -> dict[str, Any]:
         """Return an answer with these rows, well-formed or not."""
 
-    @abstractmethod
     def rows_asked(self, request: ProviderRequest) -> int:
         """Return how many rows the answer to this request holds at most."""
+        asked = _fields_of(request).get(self.count_field, self.default_count)
+        return whole(asked, 0) or 0 if isinstance(asked, str) else int(asked)
 
     @abstractmethod
     def failures(self) -> Mapping[str, ProviderFailure]:
@@ -233,6 +240,10 @@ class Dialect(ABC):
     def address(self, page: Page, base_url: str) -> str:  # noqa: ARG002 - for vendors without one
         """Return the address that a result of this page has."""
         return page.url
+
+
+def _fields_of(request: ProviderRequest) -> Mapping[str, Any]:
+    return request.body if request.method == "POST" else request.params
 
 
 def sites_of(query: str) -> dict[str, Any]:

@@ -1,8 +1,9 @@
-"""The dial: no socket is opened to an address that was not judged, whatever led to it.
+"""Which IP addresses may be connected to: refuses those that a host name resolves to.
 
-Names are resolved once, every answer is judged, and the connection goes to a judged one. The
-socket itself is refused for every other number, literals included, and the peer is looked at again
-before the first byte is sent.
+`url_rules` has refused the URL before, as it is written. Here every name is resolved once, each IP
+address is judged, and the connection goes to one that is allowed. A socket to any other address is
+refused, those written into the URL included, and the peer is checked again before the first byte
+is sent.
 """
 
 from __future__ import annotations

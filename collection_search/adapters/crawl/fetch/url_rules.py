@@ -1,6 +1,8 @@
-"""Which addresses of the web may be asked: a pure judgement of URLs, hosts and ports.
+"""Which URLs may be asked, judged as they are written: scheme, host and port. No name is resolved.
 
-An address is judged twice: here as it is written, and in `dial` as the numbers it led to.
+A URL is refused twice. This module refuses the URL itself, such as `ftp://`, port 22 or
+`http://127.0.0.1/`, before anything is sent. `connector` refuses the IP address that a permitted
+host name resolves to, at the moment of the connection, also after a redirect.
 """
 
 from __future__ import annotations
