@@ -8,14 +8,9 @@ usual, netrc files are not.
 
 from __future__ import annotations
 
-import asyncio
-import atexit
 import json
 import os
 import socket
-import threading
-import weakref
-from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple
 from urllib.parse import urlencode, urlsplit
@@ -25,14 +20,17 @@ import aiohttp
 import orjson
 from yarl import URL
 
+from .per_loop import PerLoop
+
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator, Mapping
+    from collections.abc import Mapping
+
+    from .per_loop import Sockets
 
 MAX_ANSWER_BYTES: Final = 16 * 1024 * 1024
 """Decoded bytes of one answer that are read at most."""
 KEEP_ALIVE_S: Final = 60.0
 """How long an unused connection is kept."""
-_GOODBYE_S: Final = 1.0
 USER_AGENT: Final = "collection-search (+https://github.com/collection-search/collection-search)"
 
 FailureKind = Literal["timeout", "unreachable", "too_large", "unreadable"]
@@ -84,7 +82,7 @@ async def send(
     """Return the answer, read within `timeout_s` seconds in all. Raises HttpError."""
     host = _host(request.url)
     try:
-        async with _call(await _connections(), request, timeout_s) as answer:
+        async with _call(await _connections.get(), request, timeout_s) as answer:
             body = await _body(answer, max_bytes, host)
     except TimeoutError:
         failure = HttpError("timeout", f"{host} did not answer within {timeout_s:.3g} s")
@@ -192,9 +190,6 @@ def _reason(error: Exception) -> str:
 class _Connections(NamedTuple):
     session: aiohttp.ClientSession
     proxies: Mapping[str, str]
-    lifetime: AsyncGenerator[aiohttp.ClientSession]
-    sockets: weakref.WeakSet[socket.socket]
-    process: int
 
     def proxy_for(self, url: str) -> str | None:
         if not self.proxies:
@@ -206,46 +201,11 @@ class _Connections(NamedTuple):
         proxy = self.proxies.get(address.scheme) or self.proxies.get("all")
         return f"http://{proxy}" if proxy and "://" not in proxy else proxy
 
-
-_by_loop: weakref.WeakKeyDictionary[asyncio.AbstractEventLoop, _Connections] = (
-    weakref.WeakKeyDictionary()
-)
-_lock = threading.Lock()
+    async def aclose(self) -> None:
+        await self.session.close()
 
 
-async def _connections() -> _Connections:
-    """Return the running loop's connections; the first call of a loop makes them."""
-    loop = asyncio.get_running_loop()
-    known = _by_loop.get(loop)
-    if known is None:
-        sockets: weakref.WeakSet[socket.socket] = weakref.WeakSet()
-        lifetime = _lifetime(sockets)
-        known = _Connections(
-            await anext(lifetime), getproxies_environment(), lifetime, sockets, os.getpid()
-        )
-        with _lock:
-            _by_loop[loop] = known
-        await _forget_closed()
-    return known
-
-
-async def _forget_closed() -> None:
-    """Close what belongs to loops that were closed without shutting their generators down."""
-    with _lock:
-        closed = [loop for loop in _by_loop if loop.is_closed()]
-        left = [_by_loop.pop(loop) for loop in closed]
-    for each in left:
-        for one in list(each.sockets):  # a transport cannot be closed without its loop
-            one.close()
-        with suppress(RuntimeError):
-            await each.session.close()
-
-
-async def _lifetime(
-    sockets: weakref.WeakSet[socket.socket],
-) -> AsyncGenerator[aiohttp.ClientSession]:
-    """Give a session that ends with its loop: a loop that shuts down closes its generators."""
-
+def _connect(sockets: Sockets) -> _Connections:
     def opened(address: aiohttp.AddrInfoType) -> socket.socket:
         made = socket.socket(*address[:3])
         sockets.add(made)
@@ -259,20 +219,7 @@ async def _lifetime(
         trust_env=False,
     )
     session._retry_connection = False  # noqa: SLF001 - whoever pays for requests counts attempts
-    try:
-        yield session
-    finally:
-        with _lock:  # the session knows its loop, which would be kept for ever
-            _by_loop.pop(asyncio.get_running_loop(), None)
-        with suppress(RuntimeError):  # the loop may be closing already
-            await session.close()
+    return _Connections(session, getproxies_environment())
 
 
-@atexit.register
-def _close_running() -> None:
-    """Close the sessions of loops that run until the process ends, such as the bridge's."""
-    for loop, known in list(_by_loop.items()):
-        if known.process == os.getpid() and loop.is_running():
-            with suppress(RuntimeError, TimeoutError):
-                closed = asyncio.run_coroutine_threadsafe(known.lifetime.aclose(), loop)
-                closed.result(_GOODBYE_S)
+_connections: Final = PerLoop(_connect, _Connections.aclose)

@@ -142,7 +142,7 @@ async def test_connections_are_kept(server):
 
 async def test_a_loop_has_one_session():
     """Calls that come at once share it too."""
-    sessions = await asyncio.gather(*(http._connections() for _ in range(20)))
+    sessions = await asyncio.gather(*(http._connections.get() for _ in range(20)))
     assert len({id(one.session) for one in sessions}) == 1
 
 
@@ -162,12 +162,12 @@ def test_a_session_ends_with_its_loop(server, caplog):
         loops.append(weakref.ref(asyncio.get_running_loop()))
         await get(server)
 
-    before = len(http._by_loop)
+    before = len(http._connections._lives)
     for _ in range(2):
         asyncio.run(call())
     gc.collect()  # an open session would warn, and warnings are errors here
     assert server.connections == 2
-    assert len(http._by_loop) == before
+    assert len(http._connections._lives) == before
     assert [loop() for loop in loops] == [None, None]
     assert caplog.text == ""
 
@@ -175,13 +175,13 @@ def test_a_session_ends_with_its_loop(server, caplog):
 def test_a_loop_that_is_only_closed_leaves_nothing(server):
     """Its generators were not shut down; the next loop closes its sockets and lets it go."""
     loops, sockets = [], []
-    before = set(http._by_loop)
+    before = set(http._connections._lives)
 
     def call() -> None:
         loop = asyncio.new_event_loop()
         loops.append(weakref.ref(loop))
         assert loop.run_until_complete(get(server)).status == 200
-        sockets.extend(http._by_loop[loop].sockets)
+        sockets.extend(http._connections._lives[loop].sockets)
         loop.close()
 
     def calls() -> None:
@@ -193,7 +193,7 @@ def test_a_loop_that_is_only_closed_leaves_nothing(server):
 
     with pytest.warns(ResourceWarning, match="unclosed transport"):  # such a loop's own
         calls()
-    assert set(http._by_loop) == before
+    assert set(http._connections._lives) == before
     assert [loop() for loop in loops] == [None] * 5
 
 
