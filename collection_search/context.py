@@ -28,6 +28,7 @@ from .ports import (
     Storage,
     TraceRef,
 )
+from .ports.http_client import HttpClient
 from .ports.search import provider_name
 from .ports.usage import UsageStore
 from .runtime.concurrency import offload
@@ -94,6 +95,9 @@ class SearchContext(BaseModel):
         allow_inf_nan=False,
         description="Ceiling of what the run may cost, in US dollars; a server has its own.",
     )
+    http_client: HttpClient = None
+    """Your own `httpx.AsyncClient`, through which all calls to providers, models and embedders of
+    this package go; pages of the web are fetched by the safe fetch only."""
     store: SkipJsonSchema[InstanceOf[Storage] | None] = None
     """Staging, ledger and collections; by default the embedded SQLite database."""
     trigger: SkipJsonSchema[InstanceOf[IngestionTrigger] | None] = None
@@ -184,7 +188,7 @@ class SearchContext(BaseModel):
             name, reason = await auto_provider(settings)
         else:
             reason = "asked for" if given else "set as provider in the settings"
-        return SearchProvider(await adapter_of(settings, "search", name), reason)
+        return SearchProvider(await adapter_of(settings, "search", name, self.http_client), reason)
 
     async def search_providers(self) -> tuple[list[SearchProvider], list[str]]:
         """Return the search adapters in the order in which they are asked, with notices.
@@ -202,7 +206,7 @@ class SearchContext(BaseModel):
             return [first], []
         unusable = f"The fallback provider {name} cannot be used."
         try:
-            second = await adapter_of(settings, "search", name)
+            second = await adapter_of(settings, "search", name, self.http_client)
         except ConfigError as error:
             await offload(registry.load, "search", name.partition(":")[0])  # is there such a one?
             return [first], [f"{unusable} {error}"]
@@ -236,7 +240,7 @@ class SearchContext(BaseModel):
                 raise ConfigError("model needs a name, a chat model or an object with `plan`.")
             wrap = await offload(registry.load, "models", "langchain")
             return wrap(given, timeout_s=self.using().model_timeout_s)  # type: ignore[no-any-return]
-        model: QueryModel = await adapter_of(self.using(), "models", given)
+        model: QueryModel = await adapter_of(self.using(), "models", given, self.http_client)
         return model
 
     async def embedder(self) -> Embedder | None:
@@ -253,7 +257,9 @@ class SearchContext(BaseModel):
         if isinstance(given, Embedder):
             return given
         if isinstance(given, str):
-            embedder: Embedder = await adapter_of(self.using(), "embeddings", given)
+            embedder: Embedder = await adapter_of(
+                self.using(), "embeddings", given, self.http_client
+            )
             return embedder
         if callable(getattr(given, "embed_documents", None)):
             wrap = await offload(registry.load, "embeddings", "langchain")

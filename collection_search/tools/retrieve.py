@@ -113,7 +113,14 @@ async def embedder_for(
         return embedder
     settings = context.using() if context.embeddings is None else None  # a caller's choice stands
     given = () if embedder is None else (embedder.fingerprint,)
-    return await offload(embedder_that_filled, scope, fingerprint, settings, given=given)
+    return await offload(
+        embedder_that_filled,
+        scope,
+        fingerprint,
+        settings,
+        given=given,
+        http_client=context.http_client,
+    )
 
 
 def refuse_unknown(store: Storage, scope: TenantScope) -> None:

@@ -14,6 +14,8 @@ from ..spending.account import Account
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
+    from httpx import AsyncClient
+
     from ...contracts.collection import Embedded, TenantScope, Vectors
     from ...contracts.ingestion import Claim
     from ...ports import CollectionStore, Embedder
@@ -59,14 +61,23 @@ class Embedders:
         if fingerprint is None:
             return None
         embedder = self._known.get(fingerprint) or embedder_that_filled(
-            scope, fingerprint, self._settings, given=self._known
+            scope,
+            fingerprint,
+            self._settings,
+            given=self._known,
+            http_client=self._payer.http_client,
         )
         self.add(embedder)
         return embedder
 
 
 def embedder_that_filled(
-    scope: TenantScope, fingerprint: str, settings: Settings | None, *, given: Iterable[str]
+    scope: TenantScope,
+    fingerprint: str,
+    settings: Settings | None,
+    *,
+    given: Iterable[str],
+    http_client: AsyncClient | None,
 ) -> Embedder:
     """Return the embedder that the collection remembers, as the settings make it.
 
@@ -74,7 +85,9 @@ def embedder_that_filled(
     Raises MissingEmbedderError with the way out.
     """
     try:
-        embedder = None if settings is None else remembered_embedder(settings, fingerprint)
+        embedder = None
+        if settings is not None:
+            embedder = remembered_embedder(settings, fingerprint, http_client)
     except ConfigError as error:  # a key is missing here, but perhaps not elsewhere
         raise MissingEmbedderError(str(error)) from error
     if embedder is None:
