@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from langchain_core.embeddings import DeterministicFakeEmbedding
+from support.httpx_clients import one_way_client
 from support.tiny_model import write_model
 
 from collection_search.adapters.embeddings.langchain import LangChainEmbedder
@@ -45,6 +46,16 @@ class TestOpenAI(EmbedderContract):
 
     def broken(self):
         return OpenAIEmbedder("m", base_url=self.bad.base_url)
+
+
+class TestOpenAIThroughClient(TestOpenAI):
+    """The same, through a client of the caller's; a new one for each embedder."""
+
+    def embedder(self):
+        return OpenAIEmbedder("m", base_url=self.server.base_url, http_client=one_way_client())
+
+    def broken(self):
+        return OpenAIEmbedder("m", base_url=self.bad.base_url, http_client=one_way_client())
 
 
 class TestLangChain(EmbedderContract):

@@ -5,9 +5,8 @@ from __future__ import annotations
 import asyncio
 from typing import TYPE_CHECKING, Any
 
-import httpx
 import pytest
-from support.httpx_clients import loopback_client, mock_client
+from support.httpx_clients import loopback_client, mock_client, one_way_client
 
 from collection_search.adapters.httpx_client import choose_transmit
 from collection_search.adapters.search.brave import BraveSearch
@@ -33,6 +32,8 @@ from collection_search.testing.providers.wire import Reply
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+
+    import httpx
 
 
 class TestTavily(HttpSearchAdapterContract):
@@ -254,8 +255,8 @@ class ThroughClient:
 
     test_connections_are_kept = None  # these clients keep none; see `test_transmit`
 
-    def client(self, server: ProviderServer) -> httpx.AsyncClient:
-        return loopback_client(server, limits=httpx.Limits(max_keepalive_connections=0))
+    def client(self, _: ProviderServer) -> httpx.AsyncClient:
+        return one_way_client()
 
     def adapter_for(self, server: ProviderServer) -> Any:
         adapter = super().adapter_for(server)  # type: ignore[misc]

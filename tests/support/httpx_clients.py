@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import ssl
 from typing import TYPE_CHECKING, Any
 from urllib.parse import parse_qsl
 
@@ -17,11 +18,17 @@ if TYPE_CHECKING:
     from collection_search.testing import ProviderServer
 
 PART_BYTES = 65_536
+_TLS = ssl.create_default_context()  # the part of a client that takes time to make
 
 
 def loopback_client(_: ProviderServer | None = None, **options: Any) -> httpx.AsyncClient:
     """Return a client that opens connections; proxies of the environment are left out."""
-    return httpx.AsyncClient(trust_env=False, **options)
+    return httpx.AsyncClient(trust_env=False, verify=_TLS, **options)
+
+
+def one_way_client() -> httpx.AsyncClient:
+    """Return a client that keeps no connections, and so need not be closed with its loop."""
+    return loopback_client(limits=httpx.Limits(max_keepalive_connections=0))
 
 
 def mock_client(server: ProviderServer, **options: Any) -> httpx.AsyncClient:
@@ -40,7 +47,7 @@ def mock_client(server: ProviderServer, **options: Any) -> httpx.AsyncClient:
             raise httpx.RemoteProtocolError("illegal status line", request=request)
         return httpx.Response(reply.status, headers=dict(reply.headers), stream=_Body(reply))
 
-    return httpx.AsyncClient(transport=httpx.MockTransport(handle), **options)
+    return httpx.AsyncClient(transport=httpx.MockTransport(handle), trust_env=False, **options)
 
 
 def _holds(server: ProviderServer) -> bool:
