@@ -103,7 +103,7 @@ class ClientTransmit:
             try:
                 body = await read_body(response.aiter_bytes(), request, max_bytes)
                 return _answer(response, body)
-            except httpx.TimeoutException:
+            except (httpx.TimeoutException, TimeoutError):
                 failure = HttpError.of("timeout", request, f"{timeout_s:.3g}")
             except (httpx.HTTPError, OSError):
                 failure = HttpError.of("broke_off", request)
@@ -184,7 +184,7 @@ def _failure(error: Exception, request: HttpRequest, timeout_s: float) -> HttpEr
     """Return what the error means before an answer began."""
     import httpx
 
-    if isinstance(error, httpx.TimeoutException):
+    if isinstance(error, httpx.TimeoutException | TimeoutError):
         return HttpError.of("timeout", request, f"{timeout_s:.3g}")
     if isinstance(error, httpx.ProxyError):
         status = re.match(r"\d{3}", str(error))

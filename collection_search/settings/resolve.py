@@ -118,13 +118,16 @@ def made(
     `name` may end in `:model`. An adapter that takes no client is the same with and without one.
     Threads that come at once may each make one; all get the one that is kept. Raises ConfigError.
     """
-    key, adapters = (settings, group, name), _adapters_of(http_client)
+    key: _Key = (settings, group, name)
+    adapters = _adapters_of(http_client)
     if (known := _known(key, adapters)) is not None:
         return known
-    if http_client is None or not _takes_client(group, name):
-        adapter = _make(settings, group, name) if http_client is None else made(*key)
-    else:
+    if http_client is None:
+        adapter = _make(settings, group, name)
+    elif _takes_client(group, name):
         adapter = _make(settings, group, name, http_client=http_client)
+    else:
+        adapter = made(settings, group, name)
     with _lock:
         kept = adapters.setdefault(key, adapter)
         _make_room(group, adapters)
