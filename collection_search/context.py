@@ -24,6 +24,7 @@ from .ports import (
     SpanSink,
     Storage,
 )
+from .ports.http_client import HttpClient
 from .ports.search import provider_name
 from .ports.usage import UsageStore
 from .runtime.concurrency import offload
@@ -71,6 +72,9 @@ class SearchContext(RunIdentity):
         allow_inf_nan=False,
         description="Ceiling of what the run may cost, in US dollars; a server has its own.",
     )
+    http_client: HttpClient = None
+    """Your own `httpx.AsyncClient`, through which all calls to providers, models and embedders of
+    this package go; pages of the web are fetched by the safe fetch only."""
     store: SkipJsonSchema[InstanceOf[Storage] | None] = None
     """Staging, ledger and collections; by default the embedded SQLite database."""
     trigger: SkipJsonSchema[InstanceOf[IngestionTrigger] | None] = None
@@ -125,7 +129,7 @@ class SearchContext(RunIdentity):
             return SearchProvider(given, "given by the caller")
         settings = self.using()
         name, reason = await choose_provider(settings, given)
-        return SearchProvider(await adapter_of(settings, "search", name), reason)
+        return SearchProvider(await adapter_of(settings, "search", name, self.http_client), reason)
 
     async def search_providers(self) -> tuple[list[SearchProvider], list[str]]:
         """Return the search adapters in the order in which they are asked, with notices.
@@ -143,7 +147,7 @@ class SearchContext(RunIdentity):
             return [first], []
         unusable = f"The fallback provider {name} cannot be used."
         try:
-            second = await adapter_of(settings, "search", name)
+            second = await adapter_of(settings, "search", name, self.http_client)
         except ConfigError as error:
             await offload(registry.load, "search", name.partition(":")[0])  # is there such a one?
             return [first], [f"{unusable} {error}"]
@@ -177,7 +181,7 @@ class SearchContext(RunIdentity):
                 raise ConfigError("model needs a name, a chat model or an object with `plan`.")
             wrap = await offload(registry.load, "models", "langchain")
             return wrap(given, timeout_s=self.using().model_timeout_s)  # type: ignore[no-any-return]
-        model: QueryModel = await adapter_of(self.using(), "models", given)
+        model: QueryModel = await adapter_of(self.using(), "models", given, self.http_client)
         return model
 
     async def embedder(self) -> Embedder | None:
@@ -194,7 +198,9 @@ class SearchContext(RunIdentity):
         if isinstance(given, Embedder):
             return given
         if isinstance(given, str):
-            embedder: Embedder = await adapter_of(self.using(), "embeddings", given)
+            embedder: Embedder = await adapter_of(
+                self.using(), "embeddings", given, self.http_client
+            )
             return embedder
         if callable(getattr(given, "embed_documents", None)):
             wrap = await offload(registry.load, "embeddings", "langchain")

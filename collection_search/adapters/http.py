@@ -3,21 +3,16 @@
 A request and its answer are plain data, so that an adapter is pure functions around one call.
 Connections are kept alive, one session per event loop, and end with their loop. Redirects are not
 followed and cookies are not kept. `HTTPS_PROXY`, `HTTP_PROXY` and `NO_PROXY` are honoured as
-usual, netrc files are not.
+usual, netrc files are not. `httpx_client` does the same through the caller's own client.
 """
 
 from __future__ import annotations
 
-import asyncio
-import atexit
 import json
 import os
 import socket
-import threading
-import weakref
-from contextlib import suppress
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, Protocol
 from urllib.parse import urlencode, urlsplit
 from urllib.request import getproxies_environment, proxy_bypass
 
@@ -25,19 +20,38 @@ import aiohttp
 import orjson
 from yarl import URL
 
+from .per_loop import PerLoop
+
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator, Mapping
+    from collections.abc import AsyncIterator, Awaitable, Mapping
+
+    from .per_loop import Sockets
 
 MAX_ANSWER_BYTES: Final = 16 * 1024 * 1024
 """Decoded bytes of one answer that are read at most."""
 KEEP_ALIVE_S: Final = 60.0
 """How long an unused connection is kept."""
-_GOODBYE_S: Final = 1.0
 USER_AGENT: Final = "collection-search (+https://github.com/collection-search/collection-search)"
 
 FailureKind = Literal["timeout", "unreachable", "too_large", "unreadable"]
 """`unreachable`: no answer began, another attempt may help. `unreadable`: an answer broke off or
 is no HTTP."""
+
+Problem = Literal[
+    "timeout", "no_request", "proxy", "no_http", "broke_off", "unreachable", "too_large"
+]
+_PROBLEMS: Final[Mapping[Problem, tuple[FailureKind, str]]] = {
+    "timeout": ("timeout", "{host} did not answer within {detail} s"),
+    "no_request": (
+        "unreachable",
+        "no request to {host!r} can be made: its address, the key or the proxy is not valid",
+    ),
+    "proxy": ("unreachable", "the proxy refused the way to {host} (HTTP status {detail})"),
+    "no_http": ("unreadable", "the answer of {host} is no valid HTTP"),
+    "broke_off": ("unreadable", "the answer of {host} broke off"),
+    "unreachable": ("unreachable", "{host} cannot be reached: {detail}"),
+    "too_large": ("too_large", "the answer of {host} is over {detail} bytes"),
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,32 +91,48 @@ class HttpError(Exception):
         super().__init__(message)
         self.kind: FailureKind = kind
 
+    @classmethod
+    def of(cls, problem: Problem, request: HttpRequest, detail: object = "") -> HttpError:
+        """Return the error of a request's problem, in the same words whoever sends it."""
+        kind, sentence = _PROBLEMS[problem]
+        return cls(kind, sentence.format(host=_host(request.url), detail=detail))
+
+
+class Transmit(Protocol):
+    """Makes one call and returns its answer, whatever the status. Raises HttpError.
+
+    It takes `timeout_s` seconds at most in all and reads `max_bytes` decoded bytes at most. It
+    follows no redirect, sends and keeps no cookies, and makes no second attempt.
+    """
+
+    def __call__(
+        self, request: HttpRequest, *, timeout_s: float, max_bytes: int = MAX_ANSWER_BYTES
+    ) -> Awaitable[HttpResponse]:
+        """Make the call."""
+        ...
+
 
 async def send(
     request: HttpRequest, *, timeout_s: float, max_bytes: int = MAX_ANSWER_BYTES
 ) -> HttpResponse:
     """Return the answer, read within `timeout_s` seconds in all. Raises HttpError."""
-    host = _host(request.url)
     try:
-        async with _call(await _connections(), request, timeout_s) as answer:
-            body = await _body(answer, max_bytes, host)
+        async with _call(await _connections.get(), request, timeout_s) as answer:
+            body = await read_body(answer.content.iter_any(), request, max_bytes)
     except TimeoutError:
-        failure = HttpError("timeout", f"{host} did not answer within {timeout_s:.3g} s")
+        failure = HttpError.of("timeout", request, f"{timeout_s:.3g}")
+    except aiohttp.ClientConnectorCertificateError as error:  # a ValueError too
+        raise HttpError.of("unreachable", request, _reason(error)) from error
     except (aiohttp.InvalidURL, aiohttp.NonHttpUrlClientError, ValueError):
-        failure = HttpError(
-            "unreachable",
-            f"no request to {host!r} can be made: its address, the key or the proxy is not valid",
-        )
+        failure = HttpError.of("no_request", request)
     except aiohttp.ClientHttpProxyError as error:
-        failure = HttpError(
-            "unreachable", f"the proxy refused the way to {host} (HTTP status {error.status})"
-        )
+        failure = HttpError.of("proxy", request, error.status)
     except aiohttp.ClientResponseError:
-        failure = HttpError("unreadable", f"the answer of {host} is no valid HTTP")
+        failure = HttpError.of("no_http", request)
     except aiohttp.ClientPayloadError as error:
-        raise HttpError("unreadable", f"the answer of {host} broke off") from error
+        raise HttpError.of("broke_off", request) from error
     except (aiohttp.ClientError, OSError) as error:
-        raise HttpError("unreachable", f"{host} cannot be reached: {_reason(error)}") from error
+        raise HttpError.of("unreachable", request, _reason(error)) from error
     else:
         headers = {name.lower(): value for name, value in answer.headers.items()}
         return HttpResponse(answer.status, headers, body)
@@ -137,16 +167,37 @@ def json_value(body: bytes) -> Any:
         raise ValueError("the JSON value is nested too deeply") from error
 
 
-def _call(connections: _Connections, request: HttpRequest, timeout_s: float) -> Any:
+def wire_form(request: HttpRequest) -> tuple[str, dict[str, str], bytes | None]:
+    """Return address, headers and body as they are sent. Raises ValueError for a body of no JSON.
+
+    >>> wire_form(HttpRequest("GET", "https://api.example/find", {"q": "a b"}))
+    ('https://api.example/find?q=a+b', {}, None)
+    """
     url = request.url + (f"?{urlencode(request.params)}" if request.params else "")
     headers = dict(request.headers)
-    data = None
-    if request.json is not None:
-        headers.setdefault("Content-Type", "application/json")
-        try:
-            data = orjson.dumps(request.json)
-        except orjson.JSONEncodeError as error:
-            raise ValueError("the body is no JSON value") from error
+    if request.json is None:
+        return url, headers, None
+    headers.setdefault("Content-Type", "application/json")
+    try:
+        return url, headers, orjson.dumps(request.json)
+    except orjson.JSONEncodeError as error:
+        raise ValueError("the body is no JSON value") from error
+
+
+async def read_body(parts: AsyncIterator[bytes], request: HttpRequest, max_bytes: int) -> bytes:
+    """Return the parts of a body in one. Raises HttpError as soon as they are too many bytes."""
+    read: list[bytes] = []
+    size = 0
+    async for part in parts:
+        read.append(part)
+        size += len(part)
+        if size > max_bytes:
+            raise HttpError.of("too_large", request, max_bytes)
+    return b"".join(read)
+
+
+def _call(connections: _Connections, request: HttpRequest, timeout_s: float) -> Any:
+    url, headers, data = wire_form(request)
     return connections.session.request(
         request.method,
         URL(url, encoded=True),
@@ -156,18 +207,6 @@ def _call(connections: _Connections, request: HttpRequest, timeout_s: float) -> 
         proxy=connections.proxy_for(request.url),
         timeout=aiohttp.ClientTimeout(total=timeout_s),
     )
-
-
-async def _body(answer: aiohttp.ClientResponse, max_bytes: int, host: str) -> bytes:
-    parts: list[bytes] = []
-    size = 0
-    async for part in answer.content.iter_any():
-        parts.append(part)
-        size += len(part)
-        if size > max_bytes:
-            answer.close()
-            raise HttpError("too_large", f"the answer of {host} is over {max_bytes} bytes")
-    return b"".join(parts)
 
 
 def _host(url: str) -> str:
@@ -192,9 +231,6 @@ def _reason(error: Exception) -> str:
 class _Connections(NamedTuple):
     session: aiohttp.ClientSession
     proxies: Mapping[str, str]
-    lifetime: AsyncGenerator[aiohttp.ClientSession]
-    sockets: weakref.WeakSet[socket.socket]
-    process: int
 
     def proxy_for(self, url: str) -> str | None:
         if not self.proxies:
@@ -206,46 +242,11 @@ class _Connections(NamedTuple):
         proxy = self.proxies.get(address.scheme) or self.proxies.get("all")
         return f"http://{proxy}" if proxy and "://" not in proxy else proxy
 
-
-_by_loop: weakref.WeakKeyDictionary[asyncio.AbstractEventLoop, _Connections] = (
-    weakref.WeakKeyDictionary()
-)
-_lock = threading.Lock()
+    async def aclose(self) -> None:
+        await self.session.close()
 
 
-async def _connections() -> _Connections:
-    """Return the running loop's connections; the first call of a loop makes them."""
-    loop = asyncio.get_running_loop()
-    known = _by_loop.get(loop)
-    if known is None:
-        sockets: weakref.WeakSet[socket.socket] = weakref.WeakSet()
-        lifetime = _lifetime(sockets)
-        known = _Connections(
-            await anext(lifetime), getproxies_environment(), lifetime, sockets, os.getpid()
-        )
-        with _lock:
-            _by_loop[loop] = known
-        await _forget_closed()
-    return known
-
-
-async def _forget_closed() -> None:
-    """Close what belongs to loops that were closed without shutting their generators down."""
-    with _lock:
-        closed = [loop for loop in _by_loop if loop.is_closed()]
-        left = [_by_loop.pop(loop) for loop in closed]
-    for each in left:
-        for one in list(each.sockets):  # a transport cannot be closed without its loop
-            one.close()
-        with suppress(RuntimeError):
-            await each.session.close()
-
-
-async def _lifetime(
-    sockets: weakref.WeakSet[socket.socket],
-) -> AsyncGenerator[aiohttp.ClientSession]:
-    """Give a session that ends with its loop: a loop that shuts down closes its generators."""
-
+def _connect(sockets: Sockets) -> _Connections:
     def opened(address: aiohttp.AddrInfoType) -> socket.socket:
         made = socket.socket(*address[:3])
         sockets.add(made)
@@ -259,20 +260,7 @@ async def _lifetime(
         trust_env=False,
     )
     session._retry_connection = False  # noqa: SLF001 - whoever pays for requests counts attempts
-    try:
-        yield session
-    finally:
-        with _lock:  # the session knows its loop, which would be kept for ever
-            _by_loop.pop(asyncio.get_running_loop(), None)
-        with suppress(RuntimeError):  # the loop may be closing already
-            await session.close()
+    return _Connections(session, getproxies_environment())
 
 
-@atexit.register
-def _close_running() -> None:
-    """Close the sessions of loops that run until the process ends, such as the bridge's."""
-    for loop, known in list(_by_loop.items()):
-        if known.process == os.getpid() and loop.is_running():
-            with suppress(RuntimeError, TimeoutError):
-                closed = asyncio.run_coroutine_threadsafe(known.lifetime.aclose(), loop)
-                closed.result(_GOODBYE_S)
+_connections: Final = PerLoop(_connect, _Connections.aclose)

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Final, Generic, NamedTuple, TypeAlias, Ty
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Awaitable, Callable
+    from concurrent.futures import Future
 
 T = TypeVar("T")
 Sockets = weakref.WeakSet[socket.socket]
@@ -24,6 +25,15 @@ class _Life(NamedTuple, Generic[T]):
     value: T
     ending: AsyncGenerator[T]
     sockets: Sockets
+    process: int
+
+    def end_from_outside(self, loop: asyncio.AbstractEventLoop) -> Future[None] | None:
+        """Have a loop that runs close the object; a forked child has a copy that does not run."""
+        if self.process != os.getpid() or not loop.is_running():
+            return None
+        with suppress(RuntimeError):
+            return asyncio.run_coroutine_threadsafe(self.ending.aclose(), loop)
+        return None
 
 
 _Lives: TypeAlias = "weakref.WeakKeyDictionary[asyncio.AbstractEventLoop, _Life[T]]"
@@ -42,9 +52,8 @@ class PerLoop(Generic[T]):
         self._close = close
         self._lives: _Lives[T] = weakref.WeakKeyDictionary()
         self._lock = threading.Lock()
-        self._process = os.getpid()
         _all.add(self)
-        weakref.finalize(self, _abandon, self._lives, self._process).atexit = False
+        weakref.finalize(self, _abandon, self._lives).atexit = False
 
     async def get(self) -> T:
         """Return the running loop's object; the first call makes it."""
@@ -53,7 +62,7 @@ class PerLoop(Generic[T]):
         if life is None:
             sockets: Sockets = weakref.WeakSet()
             ending = _until_end(self._lives, self._lock, loop, self._make(sockets), self._close)
-            life = _Life(await anext(ending), ending, sockets)
+            life = _Life(await anext(ending), ending, sockets, os.getpid())
             with self._lock:
                 self._lives[loop] = life
             await self._forget_closed()
@@ -69,9 +78,8 @@ class PerLoop(Generic[T]):
     def close_running(self) -> None:
         """Close from outside what belongs to loops that run, such as the bridge's."""
         for loop, life in list(self._lives.items()):
-            if self._process == os.getpid() and loop.is_running():
+            if closed := life.end_from_outside(loop):
                 with suppress(RuntimeError, TimeoutError):
-                    closed = asyncio.run_coroutine_threadsafe(life.ending.aclose(), loop)
                     closed.result(_GOODBYE_S)
 
     async def _forget_closed(self) -> None:
@@ -102,12 +110,10 @@ async def _until_end(
             await close(value)
 
 
-def _abandon(lives: _Lives[Any], process: int) -> None:
+def _abandon(lives: _Lives[Any]) -> None:
     """Close what nobody can ask for any more."""
     for loop, life in list(lives.items()):
-        if process == os.getpid() and loop.is_running():
-            with suppress(RuntimeError):
-                asyncio.run_coroutine_threadsafe(life.ending.aclose(), loop)
+        life.end_from_outside(loop)
 
 
 _all: weakref.WeakSet[Any] = weakref.WeakSet()

@@ -115,7 +115,7 @@ async def _as_filled(store: Storage, scope: TenantScope, context: SearchContext)
     filled = await offload(store.collections.embedder, scope)
     if filled is None:
         return context
-    embedder = await offload(remembered_embedder, context.using(), filled)
+    embedder = await offload(remembered_embedder, context.using(), filled, context.http_client)
     return context.model_copy(update={"embeddings": embedder}) if embedder else context
 
 

@@ -27,6 +27,7 @@ COMPUTING: Final = 2
 
 _lock = threading.Lock()
 _portal: tuple[int, asyncio.AbstractEventLoop, threading.Thread] | None = None
+_blocked: set[asyncio.AbstractEventLoop | None] = set()
 _waiting: anyio.lowlevel.RunVar[anyio.CapacityLimiter] = anyio.lowlevel.RunVar("bridge_waiting")
 _computing: anyio.lowlevel.RunVar[anyio.CapacityLimiter] = anyio.lowlevel.RunVar("bridge_computing")
 
@@ -41,11 +42,26 @@ def run_blocking(call: Coroutine[Any, Any, T]) -> T:
     if threading.current_thread() is thread:
         call.close()
         raise RuntimeError("A synchronous face was called by its own asynchronous one: await it.")
+    blocked = _loop_of_this_thread()
+    _blocked.add(blocked)
     future = asyncio.run_coroutine_threadsafe(call, loop)
     try:
         return future.result()
     finally:
         future.cancel()
+        _blocked.discard(blocked)
+
+
+def is_blocked(loop: asyncio.AbstractEventLoop) -> bool:
+    """Return whether the loop waits in `run_blocking`, and so can do nothing for that call."""
+    return loop in _blocked
+
+
+def _loop_of_this_thread() -> asyncio.AbstractEventLoop | None:
+    try:
+        return asyncio.get_running_loop()
+    except RuntimeError:
+        return None
 
 
 def blocking(call: Callable[P, Coroutine[Any, Any, T]], name: str) -> Callable[P, T]:
@@ -71,7 +87,11 @@ async def on_portal(call: Coroutine[Any, Any, T]) -> T:
     For what all loops of a process share. Context variables reach the coroutine, and so does a
     cancellation of the caller.
     """
-    loop, _ = _portal_loop()
+    return await on_loop(_portal_loop()[0], call)
+
+
+async def on_loop(loop: asyncio.AbstractEventLoop, call: Coroutine[Any, Any, T]) -> T:
+    """Return the coroutine's result, run on that loop, which must be running; as `on_portal`."""
     if loop is asyncio.get_running_loop():
         return await call
     return await asyncio.wrap_future(asyncio.run_coroutine_threadsafe(call, loop))

@@ -7,7 +7,7 @@ import logging
 import threading
 import time
 from collections import OrderedDict
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from ..errors import ConfigError
 from ..ports.search import provider_name
@@ -18,15 +18,19 @@ from . import ProviderAccess, registry
 from .mistakes import meant
 
 if TYPE_CHECKING:
+    from httpx import AsyncClient
+
     from . import Settings
 
 MAX_ADAPTERS: Final = 64
 """Adapters that are kept at a time: of those that hold something open, and of all others."""
+_ON_CLIENT: Final = "_collection_search_adapters"
 _OPEN: Final = frozenset({"readers", "stores", "usage", "tracing"})
 """Groups that hold files, processes or unsent observations."""
 
 _LOGGER = logging.getLogger(__name__)
-_adapters: OrderedDict[tuple[Settings, registry.Group, str], Any] = OrderedDict()
+_Key: TypeAlias = "tuple[Settings, registry.Group, str]"
+_adapters: OrderedDict[_Key, Any] = OrderedDict()
 _lock = threading.Lock()
 
 
@@ -36,25 +40,50 @@ def traced(settings: Settings) -> bool:
     return bool(settings.langfuse_public_key and secret) and settings.langfuse_tracing
 
 
-async def adapter_of(settings: Settings, group: registry.Group, name: str) -> Any:
+async def adapter_of(
+    settings: Settings, group: registry.Group, name: str, http_client: AsyncClient | None = None
+) -> Any:
     """Return what `made` returns; only the first time, which may read files, takes a thread."""
-    known = _known((settings, group, name))
-    return await offload(made, settings, group, name) if known is None else known
+    known = _known((settings, group, name), _adapters_of(http_client))
+    if known is None:
+        return await offload(made, settings, group, name, http_client)
+    return known
 
 
-def made(settings: Settings, group: registry.Group, name: str) -> Any:
-    """Return the process's one adapter of these settings; `name` may end in `:model`.
+def made(
+    settings: Settings, group: registry.Group, name: str, http_client: AsyncClient | None = None
+) -> Any:
+    """Return the process's one adapter of these settings and this client of the caller's.
 
+    `name` may end in `:model`. An adapter that takes no client is the same with and without one.
     Threads that come at once may each make one; all get the one that is kept. Raises ConfigError.
     """
-    key = (settings, group, name)
-    if (known := _known(key)) is not None:
+    key: _Key = (settings, group, name)
+    adapters = _adapters_of(http_client)
+    if (known := _known(key, adapters)) is not None:
         return known
-    adapter = _make(settings, group, name)
+    if http_client is None:
+        adapter = _make(settings, group, name)
+    elif _takes_client(group, name):
+        adapter = _make(settings, group, name, http_client=http_client)
+    else:
+        adapter = made(settings, group, name)
     with _lock:
-        kept = _adapters.setdefault(key, adapter)
-        _make_room(group)
+        kept = adapters.setdefault(key, adapter)
+        _make_room(group, adapters)
     return kept
+
+
+def _adapters_of(http_client: AsyncClient | None) -> OrderedDict[_Key, Any]:
+    """Return the adapters that are kept for the client; they end with it.
+
+    They stand on the client itself: they hold it, so that a weak table of them would never let
+    it go.
+    """
+    if http_client is None:
+        return _adapters
+    with _lock:
+        return vars(http_client).setdefault(_ON_CLIENT, OrderedDict())  # type: ignore[no-any-return]
 
 
 def class_of(group: registry.Group, vendor: str) -> Any:
@@ -70,21 +99,21 @@ def class_of(group: registry.Group, vendor: str) -> Any:
         raise ConfigError(f"{error}{told}") from error
 
 
-def _known(key: tuple[Settings, registry.Group, str]) -> Any:
+def _known(key: _Key, adapters: OrderedDict[_Key, Any]) -> Any:
     with _lock:
-        if (known := _adapters.get(key)) is not None:
-            _adapters.move_to_end(key)
+        if (known := adapters.get(key)) is not None:
+            adapters.move_to_end(key)
         return known
 
 
-def _make_room(group: registry.Group) -> None:
+def _make_room(group: registry.Group, adapters: OrderedDict[_Key, Any]) -> None:
     """Forget what was asked for longest ago: keys that users bring push out no database.
 
     It is not closed here: who still uses it may go on, and a database closes itself after that.
     """
-    alike = [key for key in _adapters if (key[1] in _OPEN) == (group in _OPEN)]
+    alike = [key for key in adapters if (key[1] in _OPEN) == (group in _OPEN)]
     if len(alike) > MAX_ADAPTERS:
-        del _adapters[alike[0]]
+        del adapters[alike[0]]
 
 
 def provider_guard(settings: Settings, adapter: object) -> ProviderGuard | None:
@@ -137,8 +166,8 @@ def _quota(settings: Settings, source: str, access: ProviderAccess) -> Quota | N
     return Quota(store, key_id(source), access.quota, access.quota_period)
 
 
-def _make(settings: Settings, group: registry.Group, name: str) -> Any:
-    adapter = _built(settings, group, name)
+def _make(settings: Settings, group: registry.Group, name: str, **given: Any) -> Any:
+    adapter = _built(settings, group, name, **given)
     is_known = group != "search" or name.partition(":")[0] in registry.BUILTIN[group]
     if not is_known and not hasattr(adapter, "source"):
         _give_source(settings, adapter, name)
@@ -160,16 +189,28 @@ def _give_source(settings: Settings, adapter: Any, name: str) -> None:
         )
 
 
-def _built(settings: Settings, group: registry.Group, name: str) -> Any:
+def _takes_client(group: registry.Group, name: str) -> bool:
     vendor, _, model = name.partition(":")
-    if model and group in ("models", "embeddings") and vendor not in registry.names(group):
+    if _is_of_langchain(group, vendor, model):
+        return False
+    build = getattr(class_of(group, vendor), "from_settings", None)
+    return build is not None and "http_client" in inspect.signature(build).parameters
+
+
+def _is_of_langchain(group: registry.Group, vendor: str, model: str) -> bool:
+    return bool(model) and group in ("models", "embeddings") and vendor not in registry.names(group)
+
+
+def _built(settings: Settings, group: registry.Group, name: str, **given: Any) -> Any:
+    vendor, _, model = name.partition(":")
+    if _is_of_langchain(group, vendor, model):
         langchain = registry.load(group, "langchain")  # it knows many vendors' packages
         return langchain.from_vendor(settings, vendor=vendor, model=model)
     build = getattr(class_of(group, vendor), "from_settings", None)
     if build is None:
         raise ConfigError(f"{vendor!r} cannot be named: give the live object in Python.")
     if not model:
-        return build(settings)
+        return build(settings, **given)
     if "model" not in inspect.signature(build).parameters:
         raise ConfigError(f"{vendor!r} takes no model: write {vendor!r} instead of {name!r}.")
-    return build(settings, model=model)
+    return build(settings, model=model, **given)

@@ -11,6 +11,8 @@ from .adapter_factory import made
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from httpx import AsyncClient
+
     from ..contracts.collection import TenantScope
     from ..ports import Embedder
     from . import Settings
@@ -26,6 +28,7 @@ def collection_embedder(
     settings: Settings | None,
     *,
     given: Mapping[str, Embedder],
+    http_client: AsyncClient | None = None,
 ) -> Embedder:
     """Return the embedder that filled the collection, as its fingerprint says.
 
@@ -35,7 +38,9 @@ def collection_embedder(
     if fingerprint in given:
         return given[fingerprint]
     try:
-        embedder = None if settings is None else remembered_embedder(settings, fingerprint)
+        embedder = None
+        if settings is not None:
+            embedder = remembered_embedder(settings, fingerprint, http_client)
     except ConfigError as error:  # a key is missing here, but perhaps not elsewhere
         raise MissingEmbedderError(str(error)) from error
     if embedder is None:
@@ -48,12 +53,14 @@ def collection_embedder(
     return embedder
 
 
-def remembered_embedder(settings: Settings, fingerprint: str) -> Embedder | None:
+def remembered_embedder(
+    settings: Settings, fingerprint: str, http_client: AsyncClient | None = None
+) -> Embedder | None:
     """Return the embedder that a collection remembers; None where its name does not lead to it.
 
     Raises ConfigError where it does but something is missing, such as a key.
     """
     if fingerprint.partition(":")[0] not in registry.names("embeddings"):
         return None
-    embedder: Embedder = made(settings, "embeddings", fingerprint)
+    embedder: Embedder = made(settings, "embeddings", fingerprint, http_client)
     return embedder if embedder.fingerprint == fingerprint else None

@@ -20,6 +20,7 @@ from ..contracts.search import (
 )
 from ..contracts.service import Attempt, SearchRequest, SearchResponse, ServiceSearchResult
 from ..errors import ConfigError, SearchProviderError, StoreError, WebSearchError
+from ..ports.http_client import validate_http_client
 from ..runtime.concurrency import offload, run_blocking
 from ..settings import ProviderAccess, Settings
 from ..settings.adapter_factory import adapter_of, class_of
@@ -32,6 +33,8 @@ from .search.route import SearchRoute, search_route
 from .spending.account import Account
 
 if TYPE_CHECKING:
+    from httpx import AsyncClient
+
     from ..contracts.options import SearchOptions
     from ..contracts.search import SearchResult
     from ..contracts.state import RunIds
@@ -52,7 +55,8 @@ class WebSearchService:
     `initialize` it uses what environment, settings file and keyring hold: the setting `provider`,
     else `default_provider`, else the first provider that has its key, Tavily before the others,
     else the documentation on this machine. The fallback provider is asked only when the settings
-    switch it on (`use_fallback`) and its own key is set.
+    switch it on (`use_fallback`) and its own key is set. `http_client` makes the calls to
+    providers in place of the product's own session.
     """
 
     def __init__(
@@ -61,12 +65,14 @@ class WebSearchService:
         *,
         tenant: str | None = None,
         reader: PageReader | None = None,
+        http_client: AsyncClient | None = None,
     ) -> None:
         validate_arguments(settings=settings, reader=reader)
         self._settings = given = settings or Settings.load()
         self._named: str | None = None
         self._tenant = context_for(SearchContext(settings=given), tenant).tenant()
         self._reader = reader
+        self._http_client = validate_http_client(http_client)
 
     def initialize(self, credentials: Credentials = None, provider: str | None = None) -> bool:
         """Return False for credentials that cannot be used, else use the provider from now on.
@@ -87,7 +93,7 @@ class WebSearchService:
         await offload(class_of, "search", name.partition(":")[0])
         try:
             settings = _with(self._settings, name, credentials)
-            adapter = await adapter_of(settings, "search", name)
+            adapter = await adapter_of(settings, "search", name, self._http_client)
         except ConfigError:
             return False
         if not await _is_accepted(adapter, timeout_s=settings.search_timeout_s):
@@ -117,6 +123,7 @@ class WebSearchService:
             provider=provider,
             settings=self._settings,
             reader=self._reader,
+            http_client=self._http_client,
         )
         call = _call(self._tenant)
         account = Account(context, _ids(call))

@@ -123,6 +123,31 @@ def test_a_process_ends_in_silence(address):
     assert (run.returncode, run.stdout, run.stderr) == (0, "heron\n", "")
 
 
+def test_a_forked_child_closes_what_it_opened():
+    """The owner was made before the fork, its object after it."""
+    script = """
+        import atexit, os, sys
+
+        atexit.register(lambda: made and print(made[0].closed))  # runs last, in the child
+        made = []
+
+        from collection_search.adapters import http
+        from collection_search.runtime.concurrency import run_blocking
+
+        if child := os.fork():
+            sys.exit(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
+        made.append(run_blocking(http._connections.get()).session)
+    """
+    run = subprocess.run(
+        [sys.executable, "-X", "dev", "-W", "error", "-c", textwrap.dedent(script)],
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
+    assert (run.returncode, run.stdout, run.stderr) == (0, "True\n", "")
+
+
 async def test_what_nobody_holds_is_closed_while_its_loop_runs() -> None:
     """A fetcher that is dropped leaves no open connection behind."""
     ended = asyncio.Event()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from langchain_core.embeddings import DeterministicFakeEmbedding
+from support.httpx_clients import one_way_client
 from support.tiny_model import write_model
 
 from collection_search.adapters.embeddings.langchain import LangChainEmbedder
@@ -12,6 +13,7 @@ from collection_search.adapters.embeddings.local import LocalEmbedder
 from collection_search.adapters.embeddings.openai import OpenAIEmbedder
 from collection_search.contracts.collection import Embedded
 from collection_search.errors import ModelError
+from collection_search.runtime.concurrency import run_blocking
 from collection_search.settings import Settings
 from collection_search.testing.embedder_contract import EmbedderContract
 from collection_search.testing.embeddings import ScriptedEmbedder
@@ -45,6 +47,21 @@ class TestOpenAI(EmbedderContract):
 
     def broken(self):
         return OpenAIEmbedder("m", base_url=self.bad.base_url)
+
+
+class TestOpenAIThroughClient(TestOpenAI):
+    """The same, through a client of the caller's that synchronous code used first.
+
+    So it belongs to the background loop, which outlives those of the suite.
+    """
+
+    def embedder(self):
+        embedder = OpenAIEmbedder("m", base_url=self.server.base_url, http_client=one_way_client())
+        run_blocking(embedder.embed(["first"]))
+        return embedder
+
+    def broken(self):
+        return OpenAIEmbedder("m", base_url=self.bad.base_url, http_client=one_way_client())
 
 
 class TestLangChain(EmbedderContract):

@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
-import pytest
+import asyncio
+from typing import TYPE_CHECKING, Any
 
+import pytest
+from support.httpx_clients import loopback_client, mock_client, one_way_client
+
+from collection_search.adapters.httpx_client import choose_transmit
 from collection_search.adapters.search.brave import BraveSearch
 from collection_search.adapters.search.exa import ExaSearch
 from collection_search.adapters.search.google import GoogleSearchAdapter
@@ -16,10 +21,19 @@ from collection_search.adapters.search.serpapi import SerpApiSearch
 from collection_search.adapters.search.serper import SerperSearch
 from collection_search.adapters.search.tavily import TavilySearch
 from collection_search.adapters.search.wikipedia import WikipediaSearch
+from collection_search.settings import ProviderAccess, Settings
+from collection_search.settings.adapter_factory import made
 from collection_search.testing import HttpSearchAdapterContract, ProviderServer
+from collection_search.testing.provider_server import DIALECTS
 from collection_search.testing.providers.brave import MONTHLY_LEFT
 from collection_search.testing.providers.google import ENGINE_ID
 from collection_search.testing.providers.sample_index import TODAY, found
+from collection_search.testing.providers.wire import Reply
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    import httpx
 
 
 class TestTavily(HttpSearchAdapterContract):
@@ -231,3 +245,63 @@ class TestKagi(HttpSearchAdapterContract):
         dates = [row.published_date for row in self._search().results]
         assert dates[0] == "2026-03-02T09:30:00+00:00"
         assert None in dates
+
+
+# --- through the caller's own client
+
+
+class ThroughClient:
+    """A suite whose calls go through a client of the caller's, a new one for each adapter."""
+
+    test_connections_are_kept = None  # these clients keep none; see `test_transmit`
+
+    def client(self, _: ProviderServer) -> httpx.AsyncClient:
+        return one_way_client()
+
+    def adapter_for(self, server: ProviderServer) -> Any:
+        adapter = super().adapter_for(server)  # type: ignore[misc]
+        adapter.transmit = choose_transmit(self.client(server))
+        return adapter
+
+
+class TestGoogleThroughClient(ThroughClient, TestGoogle):
+    """Its key is in the address."""
+
+
+class TestTavilyThroughTransport(ThroughClient, TestTavily):
+    """Without a network; its key is in a header."""
+
+    def client(self, server: ProviderServer) -> httpx.AsyncClient:
+        return mock_client(server)
+
+
+@pytest.mark.parametrize("client_of", [loopback_client, mock_client])
+@pytest.mark.parametrize("name", DIALECTS)
+async def test_every_adapter_goes_through_the_client(
+    name: str, client_of: Callable[[ProviderServer], httpx.AsyncClient]
+) -> None:
+    """Its searches, pages and failures are those of the product's own session."""
+    with ProviderServer(name) as server:
+        access = ProviderAccess(
+            api_key=server.key or None, base_url=server.base_url, search_engine_id=ENGINE_ID
+        )
+        settings = Settings(providers={name: access})
+        async with client_of(server) as client:
+            own, theirs = made(settings, "search", name), made(settings, "search", name, client)
+            assert own is not theirs
+            pairs = []
+            for adapter in (own, theirs):
+                before = len(server.requests)
+                server.recover()
+                found = await adapter.asearch("python", max_results=25, timeout=30.0)
+                server.reply(Reply(429, b"slow down"))
+                failures = await asyncio.gather(
+                    adapter.asearch("python", max_results=1, timeout=30.0),
+                    adapter.acheck(timeout=30.0),
+                    return_exceptions=True,
+                )
+                asked = [(one.method, one.target, one.body) for one in server.requests[before:]]
+                pairs.append((found, [str(each) for each in failures], sorted(map(str, asked))))
+        assert pairs[0] == pairs[1]
+        agents = {request.headers["user-agent"] for request in server.requests}
+        assert len(agents) == 1

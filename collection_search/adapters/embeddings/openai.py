@@ -21,6 +21,7 @@ from .batches import no_vectors, sound, unit_vectors, unusable
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
+    from httpx import AsyncClient
     from pydantic import SecretStr
 
     from ...contracts.collection import Vectors
@@ -55,18 +56,21 @@ class OpenAIEmbedder:
         base_url: str | None = None,
         timeout_s: float = 30.0,
         remedies: Remedies | None = None,
+        http_client: AsyncClient | None = None,
     ) -> None:
         self.fingerprint = f"openai:{model}@{dimensions}" if dimensions else f"openai:{model}"
         self._model = model
         self._dimensions = dimensions
         self._dimension = dimensions
-        self._endpoint = Endpoint(base_url, api_key)
+        self._endpoint = Endpoint(base_url, api_key, http_client)
         self._timeout_s = timeout_s
         self._remedies = remedies or Remedies()
         self._takes_base64: bool | None = None
 
     @classmethod
-    def from_settings(cls, settings: Settings, *, model: str = "") -> Self:
+    def from_settings(
+        cls, settings: Settings, *, model: str = "", http_client: AsyncClient | None = None
+    ) -> Self:
         """Return the embedder of `model` or `model@dimensions`. Raises ConfigError.
 
         The key of the chat model's endpoint is never sent to another address than its own.
@@ -87,6 +91,7 @@ class OpenAIEmbedder:
             api_key=key,
             base_url=base_url,
             timeout_s=settings.model_timeout_s,
+            http_client=http_client,
             remedies=Remedies(
                 key=key_variable,
                 address=f"{variable} ({mask_text(base_url)})" if base_url else variable,

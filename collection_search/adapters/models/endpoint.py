@@ -12,11 +12,13 @@ from ...errors import ConfigError
 from ...text.known_secrets import KnownSecrets
 from ...text.redaction import told
 from ...text.validation import whole_number
-from ..http import MAX_ANSWER_BYTES, HttpRequest, joined, json_value, send
+from ..http import MAX_ANSWER_BYTES, HttpRequest, joined, json_value
+from ..httpx_client import choose_transmit
 from ..refusals import refusal_in, refusal_of
 from .output_methods import Tokens
 
 if TYPE_CHECKING:
+    from httpx import AsyncClient
     from pydantic import SecretStr
 
     from ..http import HttpResponse
@@ -46,12 +48,18 @@ class Endpoint:
     A name and password in the address take the place of the key: one request can hold one.
     """
 
-    def __init__(self, base_url: str | None = None, api_key: SecretStr | None = None) -> None:
+    def __init__(
+        self,
+        base_url: str | None = None,
+        api_key: SecretStr | None = None,
+        http_client: AsyncClient | None = None,
+    ) -> None:
         self.base_url = base_url or DEFAULT_BASE_URL
         self._api_key = api_key
         secrets = self._secrets()
         self._shown_secrets = KnownSecrets(secrets)
         self._telling_secrets = KnownSecrets(secrets, shortest=_TELLING_KEY)
+        self._transmit = choose_transmit(http_client)
 
     async def post(
         self,
@@ -82,7 +90,7 @@ class Endpoint:
         return {"Authorization": f"Bearer {key}"} if key and not credentials else {}
 
     async def _sent(self, request: HttpRequest, timeout_s: float, max_bytes: int) -> bytes:
-        response = await send(request, timeout_s=timeout_s, max_bytes=max_bytes)
+        response = await self._transmit(request, timeout_s=timeout_s, max_bytes=max_bytes)
         if response.status >= HTTPStatus.MULTIPLE_CHOICES:
             raise self._refusal(response)
         return self._telling_secrets.redact_bytes(response.body)

@@ -19,6 +19,7 @@ from .output_methods import REFUSAL_STATUS, WEAKER, Method, Tokens, refuses_meth
 from .plan_parsing import NoJsonError, queries_of
 
 if TYPE_CHECKING:
+    from httpx import AsyncClient
     from pydantic import SecretStr
 
     from ...contracts.health import Health
@@ -55,14 +56,17 @@ class OpenAIQueryModel:
         api_key: SecretStr | None = None,
         base_url: str | None = None,
         timeout_s: float = 30.0,
+        http_client: AsyncClient | None = None,
     ) -> None:
         self.model_name = model
-        self._endpoint = Endpoint(base_url, api_key)
+        self._endpoint = Endpoint(base_url, api_key, http_client)
         self._timeout_s = timeout_s
         self._manner = _Manner(temperature=None if _REASONS.search(model) else 0.0)
 
     @classmethod
-    def from_settings(cls, settings: Settings, *, model: str = "") -> Self:
+    def from_settings(
+        cls, settings: Settings, *, model: str = "", http_client: AsyncClient | None = None
+    ) -> Self:
         """Return the model called `model`. Raises ConfigError without a name or without a key."""
         if not model.strip():
             raise ConfigError(
@@ -79,6 +83,7 @@ class OpenAIQueryModel:
             api_key=key,
             base_url=settings.openai_base_url,
             timeout_s=settings.model_timeout_s,
+            http_client=http_client,
         )
 
     async def plan(self, question: str, *, purpose: str, count: int) -> QueryPlan:

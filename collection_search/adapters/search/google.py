@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Self
 
+    from httpx import AsyncClient
     from pydantic import SecretStr
 
     from ...contracts.options import Applied, OptionName
@@ -77,6 +78,7 @@ class GoogleSearchAdapter(HttpSearch):
         timeout: float = 10.0,
         base_url: str | None = None,
         today: Callable[[], date] | None = None,
+        http_client: AsyncClient | None = None,
     ) -> None:
         self.search_engine_id = (search_engine_id or "").strip()
         if api_key is None or not self.search_engine_id:
@@ -84,10 +86,16 @@ class GoogleSearchAdapter(HttpSearch):
                 f"{self.title} needs a key and the id of a search engine. "
                 f"Set {self.key_variable} and GOOGLE_SEARCH_ENGINE_ID."
             )
-        super().__init__(api_key=api_key, base_url=base_url, timeout=timeout, today=today)
+        super().__init__(
+            api_key=api_key,
+            base_url=base_url,
+            timeout=timeout,
+            today=today,
+            http_client=http_client,
+        )
 
     @classmethod
-    def from_settings(cls, settings: Settings) -> Self:
+    def from_settings(cls, settings: Settings, *, http_client: AsyncClient | None = None) -> Self:
         """Return the adapter with key, engine and address of the settings. Raises ConfigError."""
         access = settings.access(cls.provider_name)
         return cls(
@@ -95,6 +103,7 @@ class GoogleSearchAdapter(HttpSearch):
             search_engine_id=access.search_engine_id,
             base_url=access.base_url,
             timeout=settings.search_timeout_s,
+            http_client=http_client,
         )
 
     @property

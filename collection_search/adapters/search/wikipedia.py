@@ -22,6 +22,8 @@ if TYPE_CHECKING:
     from datetime import date
     from typing import Self
 
+    from httpx import AsyncClient
+
     from ...contracts.options import Applied, OptionName
     from ...contracts.search import SearchAdapterResponse
     from ...settings import Settings
@@ -70,11 +72,18 @@ class WikipediaSearch(HttpSearch):
         base_url: str | None = None,
         timeout: float = 10.0,
         today: Callable[[], date] | None = None,
+        http_client: AsyncClient | None = None,
     ) -> None:
-        super().__init__(base_url=base_url, timeout=timeout, today=today)
+        super().__init__(base_url=base_url, timeout=timeout, today=today, http_client=http_client)
 
     @classmethod
-    def from_settings(cls, settings: Settings, *, model: str | None = None) -> Self:
+    def from_settings(
+        cls,
+        settings: Settings,
+        *,
+        model: str | None = None,
+        http_client: AsyncClient | None = None,
+    ) -> Self:
         """Return the adapter; `model` is a language such as `de`. Raises ConfigError."""
         base_url = settings.access(cls.provider_name).base_url
         if model is not None:
@@ -85,7 +94,7 @@ class WikipediaSearch(HttpSearch):
             if not _LANGUAGE.fullmatch(model):
                 raise ConfigError(f"wikipedia:{model} is no language: write it like wikipedia:de.")
             base_url = f"https://{model}.wikipedia.org"
-        return cls(base_url=base_url, timeout=settings.search_timeout_s)
+        return cls(base_url=base_url, timeout=settings.search_timeout_s, http_client=http_client)
 
     def request(
         self,

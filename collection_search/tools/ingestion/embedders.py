@@ -54,7 +54,13 @@ class Embedders:
         fingerprint = self._collections.embedder(scope)
         if fingerprint is None:
             return None
-        embedder = collection_embedder(scope, fingerprint, self._settings, given=self._known)
+        embedder = collection_embedder(
+            scope,
+            fingerprint,
+            self._settings,
+            given=self._known,
+            http_client=self._payer.http_client,
+        )
         self.add(embedder)
         return embedder
 
@@ -72,7 +78,14 @@ async def embedder_for(
     embedder = await context.embedder()
     given = {} if embedder is None else {embedder.fingerprint: embedder}
     settings = context.using() if context.embeddings is None else None  # a caller's choice stands
-    return await offload(collection_embedder, scope, fingerprint, settings, given=given)
+    return await offload(
+        collection_embedder,
+        scope,
+        fingerprint,
+        settings,
+        given=given,
+        http_client=context.http_client,
+    )
 
 
 def account_of(context: SearchContext, scope: TenantScope, run_id: str | None) -> Account:

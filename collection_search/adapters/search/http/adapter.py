@@ -14,7 +14,8 @@ from ....contracts.search import ProviderSearchResult, RawSearchResult, SearchAd
 from ....errors import InputError, SearchProviderError
 from ....runtime.concurrency import run_blocking
 from ....text.clean import plain
-from ...http import HttpError, send
+from ...http import HttpError, Transmit, send
+from ...httpx_client import choose_transmit
 from .health_check import checked
 from .query_limits import fitted
 from .result_page import ResultPage
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
     from datetime import date
     from typing import Self
 
+    from httpx import AsyncClient
     from pydantic import SecretStr
 
     from ....contracts.health import Health
@@ -45,10 +47,11 @@ class HttpSearch(Vendor):
     """Searches a vendor's API; safe to share between threads and event loops.
 
     Subclass it with the data of `Vendor`, `request` and `parse`. `timeout` is in seconds and for a
-    whole search, all its pages together.
+    whole search, all its pages together. `http_client` makes the calls in place of the product's
+    own session.
     """
 
-    transmit = staticmethod(send)
+    transmit: Transmit = staticmethod(send)
     """Makes one call; whoever needs no network gives another."""
 
     def __init__(
@@ -58,18 +61,24 @@ class HttpSearch(Vendor):
         base_url: str | None = None,
         timeout: float = 10.0,
         today: Callable[[], date] | None = None,
+        http_client: AsyncClient | None = None,
     ) -> None:
         super().__init__(api_key=api_key, base_url=base_url, today=today)
         if not 0 < timeout < math.inf:
             raise InputError(f"timeout must be a number of seconds above 0, got {timeout!r}.")
         self.timeout = timeout
+        if http_client is not None:
+            self.transmit = choose_transmit(http_client)
 
     @classmethod
-    def from_settings(cls, settings: Settings) -> Self:
+    def from_settings(cls, settings: Settings, *, http_client: AsyncClient | None = None) -> Self:
         """Return the adapter with the key and address of the settings. Raises ConfigError."""
         access = settings.access(cls.provider_name)
         return cls(
-            api_key=access.api_key, base_url=access.base_url, timeout=settings.search_timeout_s
+            api_key=access.api_key,
+            base_url=access.base_url,
+            timeout=settings.search_timeout_s,
+            http_client=http_client,
         )
 
     def search(
@@ -158,7 +167,7 @@ class HttpSearch(Vendor):
 
         Raises SearchProviderError.
         """
-        return await checked(self, timeout or self.timeout)
+        return await checked(self, self.transmit, timeout or self.timeout)
 
     async def _page(self, request: HttpRequest, found: _Found) -> ResultPage:
         """Return one page of results; `found` counts the request and knows the time left."""

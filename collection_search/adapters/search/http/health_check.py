@@ -7,17 +7,18 @@ from urllib.parse import urlsplit
 
 from ....contracts.health import Health
 from ....text.validation import number_within
-from ...http import HttpError, HttpRequest, joined, send
+from ...http import HttpError, HttpRequest, joined
 from .json_values import at, json_of
 
 if TYPE_CHECKING:
+    from ...http import Transmit
     from .vendor import Vendor
 
 _GATEWAY: Final = range(502, 505)
 """What a gateway answers when nobody is behind it."""
 
 
-async def checked(vendor: Vendor, timeout_s: float) -> Health:
+async def checked(vendor: Vendor, transmit: Transmit, timeout_s: float) -> Health:
     """Return what the vendor's free call says, else that its host answers, whatever it says.
 
     That one is asked without key and query, so that nothing can be billed. Raises
@@ -25,7 +26,7 @@ async def checked(vendor: Vendor, timeout_s: float) -> Health:
     """
     free = vendor.check()
     try:
-        response = await send(
+        response = await transmit(
             free or HttpRequest("GET", joined(vendor.base_url, "/")), timeout_s=timeout_s
         )
     except HttpError as error:  # its own cause may show the address, and in it a key
