@@ -19,9 +19,9 @@ from ...contracts.prices import (
 )
 from ...planning.fallback import MAX_QUERIES, MIN_QUERIES
 from ...planning.prompts import strategy_messages
-from ...ports.search import provider_name
-from ..search.attempts import price_of
-from ..search.callers import Asked
+from ...ports.description import describe
+from ...ports.search_function import Asked
+from ..search.billing import price_of, rows_to_ask
 from .plan_cache import known_queries, known_searches
 
 if TYPE_CHECKING:
@@ -147,7 +147,7 @@ def _plan(given: GraphInput, model: str) -> Part:
 
 
 def _searches(given: GraphInput, adapter: Any, least: int, most: int) -> Part:
-    name = provider_name(adapter)
+    name = describe(adapter).info.name
     ranges = [_units(given, adapter, queries) for queries in (least, most)]
     low, high = min(low for low, _ in ranges), max(high for _, high in ranges)
     costs = search_cost(name, low), search_cost(name, high)
@@ -157,13 +157,11 @@ def _searches(given: GraphInput, adapter: Any, least: int, most: int) -> Part:
 def _units(given: GraphInput, adapter: Any, queries: int) -> tuple[float, float]:
     """Return the units of the list price that so many queries cost, with one page and with all."""
     premium = given.quality_mode == "premium"
-    wanted = _wanted(given, queries)
-    rows = wanted * (4 if premium else 2)
-    size: Any = getattr(adapter, "page_size", None)
-    count = max(wanted, min(rows, size)) if isinstance(size, int) else rows
-    first = min(count, size) if isinstance(size, int) else count
+    described = describe(adapter)
+    count = rows_to_ask(_wanted(given, queries), 4 if premium else 2, described.info.page_size)
+    first = min(count, described.info.page_size or count)
     options = SearchOptions(search_depth="deep") if premium else NO_OPTIONS
-    price = price_of(adapter)
+    price = price_of(described)
     low, high = (price(Asked(given.question, n, options)).units for n in (first, count))
     return queries * low, queries * high
 
