@@ -40,7 +40,7 @@ from collection_search.testing.provider_server import DIALECTS
 from collection_search.testing.providers.google import ENGINE_ID
 from collection_search.testing.providers.sample_index import found as pages
 from collection_search.testing.providers.wire import KEY, ProviderRequest
-from collection_search.tools.search.attempts import cost_of
+from collection_search.tools.search.billing import cost_of
 from collection_search.tools.search.normalize import valid_results
 from collection_search.tools.search.responses import checked
 

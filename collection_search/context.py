@@ -24,8 +24,8 @@ from .ports import (
     SpanSink,
     Storage,
 )
+from .ports.description import describe, is_runnable
 from .ports.http_client import HttpClient
-from .ports.search import provider_name
 from .ports.usage import UsageStore
 from .runtime.concurrency import offload
 from .runtime.spans import NULL_SINK, GuardedSink
@@ -123,7 +123,7 @@ class SearchContext(RunIdentity):
     async def _search_provider(self) -> SearchProvider:
         given = self.provider
         if given is not None and not isinstance(given, str):
-            if callable(getattr(given, "ainvoke", None)) and not hasattr(given, "search"):
+            if is_runnable(given):
                 wrap = await offload(registry.load, "search", "langchain")
                 given = wrap(given)  # a tool or retriever of LangChain's
             return SearchProvider(given, "given by the caller")
@@ -140,10 +140,10 @@ class SearchContext(RunIdentity):
         first = await self.search_provider()
         settings = self.using()
         name = settings.fallback_provider
-        is_live = isinstance(getattr(first.adapter, "source", None), str)
-        if not settings.use_fallback or self.cassette is not None or not is_live:
+        info = describe(first.adapter).info
+        if not settings.use_fallback or self.cassette is not None or info.source is None:
             return [first], []
-        if name == provider_name(first.adapter):
+        if name == info.name:
             return [first], []
         unusable = f"The fallback provider {name} cannot be used."
         try:
@@ -151,7 +151,7 @@ class SearchContext(RunIdentity):
         except ConfigError as error:
             await offload(registry.load, "search", name.partition(":")[0])  # is there such a one?
             return [first], [f"{unusable} {error}"]
-        variable = getattr(second, "key_variable", "")
+        variable = describe(second).info.key_variable
         if variable and not is_configured(settings, name):  # what works without a key is a trial
             return [first], [f"{unusable} Set {variable}."]
         return [first, SearchProvider(second, "the fallback_provider of the settings")], []

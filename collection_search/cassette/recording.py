@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-import inspect
 import logging
 import threading
 import time
@@ -13,11 +12,11 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Final
 
 from ..errors import CollectionSearchError, InputError, ModelError, SearchProviderBadResponse
-from ..ports.search import provider_name
+from ..ports.description import describe
 from ..runtime.concurrency import offload
 from . import Cassette, tape
 from .codec import embedded_answer, failure, plain, plan_answer, search_answer
-from .requests import embed_request, keywords_of, plan_request, search_request
+from .requests import embed_request, plan_request, search_request
 from .scrubbing import Scrubber
 
 if TYPE_CHECKING:
@@ -140,15 +139,14 @@ class RecordedSearch:
     def __init__(self, adapter: Any, cassette: RecordingCassette) -> None:
         self._adapter = adapter
         self._cassette = cassette
-        self._name = self.provider_name = provider_name(adapter)
-        search, asearch = getattr(adapter, "search", None), getattr(adapter, "asearch", None)
-        if callable(search) and not inspect.iscoroutinefunction(search):
-            self.search = self._blocking(search)
-        if callable(asearch):
-            self.asearch = self._awaiting(asearch)
-        page_size = getattr(adapter, "page_size", None)
-        keywords = keywords_of(asearch if callable(asearch) else search or _nothing)
-        cassette.introduce("search", self._name, keywords=keywords, page_size=page_size)
+        described = describe(adapter)
+        info, search, asearch = described.info, described.search, described.asearch
+        self._name = self.provider_name = info.name
+        self.search = self._blocking(search.function)
+        if asearch is not None:
+            self.asearch = self._awaiting(asearch.function)
+        keywords = (asearch or search).keywords
+        cassette.introduce("search", self._name, keywords=keywords, page_size=info.page_size)
 
     def __getattr__(self, name: str) -> Any:
         if name == "_adapter":
@@ -254,7 +252,3 @@ async def _recorded(call: Callable[[], Awaitable[Any]], note: Callable[[Any, flo
         raise
     await offload(note, answer, started)
     return answer
-
-
-def _nothing() -> None:
-    """Stand where an adapter has no search: the worker refuses it with a clear error."""

@@ -8,7 +8,8 @@ from collections import deque
 from typing import TYPE_CHECKING, Any, Final
 
 from ..errors import InputError, SearchProviderError, SearchProviderInvalidQuery
-from ..ports.search import provider_name
+from ..ports.description import describe
+from ..ports.search_function import KEYWORDS
 from ..text.redaction import told
 from . import Cassette, tape
 from .codec import (
@@ -17,7 +18,7 @@ from .codec import (
     read_plan_answer,
     read_search_answer,
 )
-from .requests import KEYWORDS, embed_request, plan_request, search_request
+from .requests import embed_request, plan_request, search_request
 from .scrubbing import Scrubber
 
 if TYPE_CHECKING:
@@ -77,7 +78,8 @@ class ReplayingCassette(Cassette):
 
     def search(self, adapter: Any) -> Any:
         """Return the recorded provider."""
-        given = adapter if adapter is None or isinstance(adapter, str) else provider_name(adapter)
+        is_name = adapter is None or isinstance(adapter, str)
+        given = adapter if is_name else describe(adapter).info.name
         part = self._part("search", None if given == "auto" else given)
         if part is None:
             raise InputError(f"{self.path} holds no search. Record it anew.")

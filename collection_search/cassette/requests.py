@@ -2,32 +2,13 @@
 
 from __future__ import annotations
 
-import inspect
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any
 
+from ..ports.search_function import KEYWORDS
 from .codec import plain
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
-KEYWORDS: Final = ("max_results", "limit", "timeout", "options")
-"""What a search may take besides the query, older names included."""
-
-
-def keywords_of(search: Callable[..., Any]) -> list[str]:
-    """Return which of the keywords the search function takes.
-
-    >>> keywords_of(lambda query, *, max_results, timeout=None: None)
-    ['max_results', 'timeout']
-    """
-    try:
-        parameters = inspect.signature(search).parameters
-    except (TypeError, ValueError):
-        return ["max_results"]
-    known = [name for name in KEYWORDS if name in parameters]
-    takes_any = any(one.kind is one.VAR_KEYWORD for one in parameters.values())
-    has_count = "max_results" in known or "limit" in known
-    return known if has_count or not takes_any else ["max_results", *known]
+    from collections.abc import Sequence
 
 
 def search_request(query: str, keywords: dict[str, Any]) -> dict[str, Any]:

@@ -7,13 +7,18 @@ from several threads: a coroutine reaches them through a worker thread.
 from .collections import CollectionStore, Storage
 from .ledger import IngestionTrigger, Ledger, StagingStore
 from .pages import PageReader, SiteReader
+from .provider_info import ProviderInfo
 from .search import (
     BaseSearchAdapter,
     Embedder,
     QueryModel,
     QueryPlan,
     SearchAdapter,
+    SupportsAsyncSearch,
+    SupportsHealthCheck,
     SupportsOptions,
+    SupportsPreparation,
+    SupportsPrice,
 )
 from .tracing import Scalar, Span, SpanKind, SpanSink, TraceRef
 
@@ -24,6 +29,7 @@ __all__ = [
     "IngestionTrigger",
     "Ledger",
     "PageReader",
+    "ProviderInfo",
     "QueryModel",
     "QueryPlan",
     "Scalar",
@@ -34,6 +40,10 @@ __all__ = [
     "SpanSink",
     "StagingStore",
     "Storage",
+    "SupportsAsyncSearch",
+    "SupportsHealthCheck",
     "SupportsOptions",
+    "SupportsPreparation",
+    "SupportsPrice",
     "TraceRef",
 ]

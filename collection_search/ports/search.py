@@ -6,9 +6,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from ..contracts.collection import Embedded
+    from ..contracts.health import Health
     from ..contracts.options import SearchOptions
     from ..contracts.search import SearchAdapterResponse
 
@@ -17,19 +18,17 @@ if TYPE_CHECKING:
 class BaseSearchAdapter(Protocol):
     """A search provider: the smallest thing that `WebSearchWorker` can use.
 
-    Optional members that the worker looks for: `asearch` (a coroutine of the same form), a
-    `timeout` keyword in seconds, `page_size` (rows of one billed request), and for older adapters
-    `limit=` instead of `max_results=` and a `provider()` method instead of `provider_name`. An
-    adapter that makes several requests takes a `turn` keyword, a coroutine function that it awaits
-    before each but the first: it waits for the rate limit, and raises a `SearchProviderError` where
-    no further request may be made.
+    It may offer more, each for itself: `info`, a `ProviderInfo`, on its class and, with what only
+    the object knows, on itself; the keywords of `SupportsOptions`; and what the other protocols
+    here have. `describe` finds out what there is, and warns of names that are nearly right.
 
-    Others look for: `source` (a text that differs with provider, address and key: rate, quota,
-    breaker, fallback and kept answers go by it, and without it there are none; an adapter made by
-    its name gets one), `answers_from` (the same for kept answers alone, where more makes a
-    difference), `price(max_results, options)` (requests and units of the list price that an
-    attempt takes), `acheck(timeout=)` (a coroutine that returns a `Health` and spends nothing), and
-    for the doctor `storage_rights`, `key_variable`, `address_variable` and `ends_on`.
+    An adapter that makes several requests takes a `turn` keyword, a coroutine function that it
+    awaits before each but the first: it waits for the rate limit, and raises a
+    `SearchProviderError` where no further request may be made.
+
+    Older forms go on to work: attributes named as the fields of `ProviderInfo` instead of `info`
+    (with `answers_from` for `cache_identity` and `default_base_url` for `default_address`),
+    `limit=` instead of `max_results=`, and a `provider()` method instead of `provider_name`.
     """
 
     provider_name: str
@@ -40,23 +39,6 @@ class BaseSearchAdapter(Protocol):
         Raises a `SearchProviderError`; whether a retry helps is in its `retryable`.
         """
         ...
-
-
-def provider_name(adapter: object) -> str:
-    """Return the provider's name: `provider_name`, else `provider` or `provider()`, else the class.
-
-    >>> class LegacyAdapter:
-    ...     def provider(self) -> str:
-    ...         return "legacy"
-    >>> provider_name(LegacyAdapter())
-    'legacy'
-    """
-    for attribute in ("provider_name", "provider"):
-        name = getattr(adapter, attribute, None)
-        name = name() if callable(name) else name
-        if isinstance(name, str) and name.strip():
-            return name.strip()
-    return type(adapter).__name__
 
 
 @runtime_checkable
@@ -77,6 +59,42 @@ class SupportsOptions(Protocol):
         options: SearchOptions | None = None,
     ) -> SearchAdapterResponse:
         """Return the same as `BaseSearchAdapter.search`."""
+        ...
+
+
+class SupportsAsyncSearch(Protocol):
+    """A search adapter that event loops need no thread for."""
+
+    async def asearch(self, query: str, *, max_results: int) -> SearchAdapterResponse:
+        """Return the same as `BaseSearchAdapter.search`; cancelling it ends the search."""
+        ...
+
+
+class SupportsPrice(Protocol):
+    """A search adapter whose searches may take more than one request for one unit."""
+
+    def price(self, max_results: int, options: SearchOptions) -> tuple[int, float]:
+        """Return how many requests, and units of the list price, such a search takes at most."""
+        ...
+
+
+class SupportsHealthCheck(Protocol):
+    """A search adapter, model or embedder that can tell how it is and spends nothing for it."""
+
+    async def acheck(
+        self,
+        *,
+        timeout: float,  # noqa: ASYNC109 - the keyword of the port
+    ) -> Health:
+        """Return how it is; `timeout` is in seconds. Raises the error that a call would raise."""
+        ...
+
+
+class SupportsPreparation(Protocol):
+    """A search adapter with work to do before its first search."""
+
+    def prepare(self, progress: Callable[[int, int], None] | None = None) -> None:
+        """Do the work. Blocks, perhaps for seconds; `progress` gets what is done, and of what."""
         ...
 
 

@@ -10,7 +10,7 @@ from collections import OrderedDict
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from ..errors import ConfigError
-from ..ports.search import provider_name
+from ..ports.description import describe, give_source
 from ..resilience import ProviderGuard, Quota, guard_of, key_id
 from ..resilience.quota import period_name
 from ..runtime.concurrency import offload
@@ -122,10 +122,11 @@ def provider_guard(settings: Settings, adapter: object) -> ProviderGuard | None:
     None for an adapter without a `source`, such as a live object of the caller's. Raises
     ConfigError, StoreError.
     """
-    source = getattr(adapter, "source", None)
-    if not isinstance(source, str):
+    info = describe(adapter).info
+    name, source = info.name, info.source
+    if source is None:
         return None
-    name, access = provider_name(adapter), access_of(settings, adapter)
+    access = access_of(settings, adapter)
 
     def build(_: str) -> ProviderGuard:
         return ProviderGuard(
@@ -140,9 +141,9 @@ def provider_guard(settings: Settings, adapter: object) -> ProviderGuard | None:
 
 def access_of(settings: Settings, adapter: object) -> ProviderAccess:
     """Return what the settings say of the adapter's provider, by its own name or its source's."""
-    known = settings.providers
-    here = str(getattr(adapter, "source", "")).partition("@")[0].partition(":")[0]
-    return known.get(getattr(adapter, "provider_name", "")) or known.get(here) or ProviderAccess()
+    known, info = settings.providers, describe(adapter).info
+    here = (info.source or "").partition("@")[0].partition(":")[0]
+    return known.get(info.name) or known.get(here) or ProviderAccess()
 
 
 def quota_left(settings: Settings, adapter: object) -> int | None:
@@ -150,13 +151,12 @@ def quota_left(settings: Settings, adapter: object) -> int | None:
 
     Blocks. Raises ConfigError, StoreError.
     """
-    access, source = access_of(settings, adapter), getattr(adapter, "source", None)
-    quota = _quota(settings, source, access) if isinstance(source, str) else None
+    access, info = access_of(settings, adapter), describe(adapter).info
+    quota = None if info.source is None else _quota(settings, info.source, access)
     if quota is None:
         return None
     period = period_name(time.time(), quota.period)
-    name = provider_name(adapter)
-    return max(0, quota.limit - quota.store.used(name, quota.key_id, period=period))
+    return max(0, quota.limit - quota.store.used(info.name, quota.key_id, period=period))
 
 
 def _quota(settings: Settings, source: str, access: ProviderAccess) -> Quota | None:
@@ -169,7 +169,7 @@ def _quota(settings: Settings, source: str, access: ProviderAccess) -> Quota | N
 def _make(settings: Settings, group: registry.Group, name: str, **given: Any) -> Any:
     adapter = _built(settings, group, name, **given)
     is_known = group != "search" or name.partition(":")[0] in registry.BUILTIN[group]
-    if not is_known and not hasattr(adapter, "source"):
+    if not is_known:
         _give_source(settings, adapter, name)
     return adapter
 
@@ -179,9 +179,7 @@ def _give_source(settings: Settings, adapter: Any, name: str) -> None:
     access = settings.access(name.partition(":")[0])
     key = access.api_key.get_secret_value() if access.api_key else None
     place = " ".join(filter(None, (access.base_url, access.search_engine_id)))
-    try:
-        adapter.source = f"{name}@{place or '-'}#{key_id(key)}"
-    except (AttributeError, TypeError):
+    if not give_source(adapter, f"{name}@{place or '-'}#{key_id(key)}"):
         _LOGGER.warning(
             "The search provider %s has no limits, cache or fallback: its adapter needs a `source`"
             " that names provider, address and key.",
@@ -206,7 +204,7 @@ def _built(settings: Settings, group: registry.Group, name: str, **given: Any) -
     if _is_of_langchain(group, vendor, model):
         langchain = registry.load(group, "langchain")  # it knows many vendors' packages
         return langchain.from_vendor(settings, vendor=vendor, model=model)
-    build = getattr(class_of(group, vendor), "from_settings", None)
+    build = registry.builder_of(class_of(group, vendor))
     if build is None:
         raise ConfigError(f"{vendor!r} cannot be named: give the live object in Python.")
     if not model:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING, Final, Literal, NamedTuple
 
+from ..ports.description import read_info
 from . import PREFIX, registry
 from .keyring import variable_of
 
@@ -78,7 +79,7 @@ def _takes_key(name: str) -> bool:
     """Return whether a provider takes a key; third parties' may."""
     if name not in registry.BUILTIN["search"]:
         return True
-    return bool(getattr(registry.load("search", name), "key_variable", ""))
+    return bool(read_info(registry.load("search", name)).key_variable)
 
 
 def _variables(name: str) -> tuple[str, ...]:

@@ -9,9 +9,12 @@ from __future__ import annotations
 
 import importlib
 from importlib.metadata import entry_points
-from typing import Any, Final, Literal
+from typing import TYPE_CHECKING, Any, Final, Literal
 
 from ..errors import ConfigError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 Group = Literal[
     "search", "models", "embeddings", "readers", "stores", "triggers", "tracing", "usage"
@@ -76,6 +79,11 @@ def load(group: Group, name: str) -> Any:
         if point.name == name:
             return point.load()
     raise ConfigError(_unknown(group, name))
+
+
+def builder_of(adapter_class: Any) -> Callable[..., Any] | None:
+    """Return what makes the adapter from settings; None for one that takes live objects alone."""
+    return getattr(adapter_class, "from_settings", None)
 
 
 def _unknown(group: Group, name: str) -> str:

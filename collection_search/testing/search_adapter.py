@@ -19,6 +19,7 @@ from ..contracts.search import (
     ToolContext,
 )
 from ..ports import BaseSearchAdapter
+from ..ports.description import describe
 from ..runtime.spans import NULL_SINK
 from ..text.urls import normalize_url
 from ..tools.web_search import WebSearchWorker
@@ -186,9 +187,9 @@ class SearchAdapterContract:
 
     def test_the_coroutine_finds_the_same(self) -> None:
         """`asearch`, where it exists, takes the same arguments and finds the same pages."""
-        asearch = getattr(self.adapter(), "asearch", None)
+        asearch = describe(self.adapter()).asearch
         if asearch is not None:
-            found = asyncio.run(asearch(self.query, max_results=10))
+            found = asyncio.run(asearch.function(self.query, max_results=10))
             assert _urls(found) == _urls(self._search())
 
     def test_the_worker_can_use_it(self) -> None:

@@ -18,10 +18,10 @@ from ..contracts.prices import (
 from ..planning.fallback import complete_queries, fallback_queries
 from ..planning.prompts import strategy_messages
 from ..planning.quality import MAX_QUERIES, QUALITY, results_per_query, rows_to_request
-from ..ports.search import provider_name
+from ..ports.description import describe
+from ..ports.search_function import Asked
 from ..runtime.spans import NULL_SINK
-from .search.attempts import price_of
-from .search.callers import Asked
+from .search.billing import price_of
 from .search.route import search_route
 from .spending.account import Account
 from .spending.plan_cache import cached_plan, plan_key
@@ -173,7 +173,7 @@ def _plan(given: GraphInput, model: str) -> Part:
 
 
 def _searches(given: GraphInput, adapter: Any, least: int, most: int) -> Part:
-    name = provider_name(adapter)
+    name = describe(adapter).info.name
     ranges = [_units(given, adapter, queries) for queries in (least, most)]
     low, high = min(low for low, _ in ranges), max(high for _, high in ranges)
     costs = search_cost(name, low), search_cost(name, high)
@@ -184,11 +184,11 @@ def _units(given: GraphInput, adapter: Any, queries: int) -> tuple[float, float]
     """Return the units of the list price that so many queries cost, with one page and with all."""
     quality = QUALITY[given.quality_mode]
     wanted = results_per_query(given.max_candidates, queries)
-    size = getattr(adapter, "page_size", None)
-    size = size if isinstance(size, int) else None
+    described = describe(adapter)
+    size = described.info.page_size
     count = rows_to_request(wanted, oversample_factor=quality.oversample_factor, page_size=size)
     first = count if size is None else min(count, size)
-    price = price_of(adapter)
+    price = price_of(described)
     low, high = (price(Asked(given.question, n, quality.options)).units for n in (first, count))
     return queries * low, queries * high
 

@@ -20,6 +20,7 @@ from ..contracts.search import (
 )
 from ..contracts.service import Attempt, SearchRequest, SearchResponse, ServiceSearchResult
 from ..errors import ConfigError, SearchProviderError, StoreError, WebSearchError
+from ..ports.description import describe
 from ..ports.http_client import validate_http_client
 from ..runtime.concurrency import offload, run_blocking
 from ..settings import ProviderAccess, Settings
@@ -182,16 +183,16 @@ def _with(settings: Settings, provider: str, credentials: Credentials) -> Settin
     return settings.model_copy(update={"providers": {**settings.providers, provider: access}})
 
 
-async def _is_accepted(adapter: Any, *, timeout_s: float) -> bool:
+async def _is_accepted(adapter: object, *, timeout_s: float) -> bool:
     """Return whether the provider takes the key, as far as asking costs nothing.
 
     One that cannot be reached has not refused it.
     """
-    check = getattr(adapter, "acheck", None)
-    if check is None:
+    checked = describe(adapter).health_check
+    if checked is None:
         return True
     try:
-        health = await check(timeout=timeout_s)
+        health = await checked.acheck(timeout=timeout_s)
     except SearchProviderError as error:
         return error.code != "authenticationFailed"
     return health.key_valid is not False

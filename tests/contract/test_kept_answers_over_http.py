@@ -23,6 +23,7 @@ from collection_search import (
 from collection_search.adapters.stores.sqlite.usage import SQLiteUsage
 from collection_search.contracts.options import SearchOptions
 from collection_search.errors import CostLimitReached, StoreError
+from collection_search.ports.search_function import Asked
 from collection_search.runtime.spans import NULL_SINK
 from collection_search.testing import (
     FakeClock,
@@ -34,7 +35,6 @@ from collection_search.testing import (
 )
 from collection_search.testing.providers.wire import KEY
 from collection_search.tools.search.cache import SearchCache
-from collection_search.tools.search.callers import Asked
 from collection_search.tools.web_search import WebSearchWorker
 
 if TYPE_CHECKING:

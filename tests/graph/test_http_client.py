@@ -24,7 +24,6 @@ from collection_search import (
 )
 from collection_search.cassette import Cassette
 from collection_search.errors import InputError
-from collection_search.settings import resolve
 from collection_search.settings.adapter_factory import adapter_of, made
 from collection_search.settings.embedders import remembered_embedder
 from collection_search.testing import OpenAIServer, ScriptedAdapter

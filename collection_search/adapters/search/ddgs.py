@@ -18,6 +18,7 @@ from ...errors import (
     SearchProviderTimeout,
     SearchProviderUnavailable,
 )
+from ...ports.provider_info import ProviderInfo
 from ...text.clean import plain
 from ...text.redaction import told
 from ..refusals import MAX_TEXT_CHARS
@@ -48,9 +49,7 @@ class DdgsSearch:
     """
 
     provider_name = "ddgs"
-    source = "ddgs"
-    """Limits and kept answers go by it."""
-    page_size = 10
+    info: ClassVar = ProviderInfo(name="ddgs", source="ddgs", page_size=10)
     supports: ClassVar[Mapping[OptionName, Applied]] = {
         "max_results": "native",
         "include_domains": "emulated",

@@ -16,6 +16,7 @@ from ...errors import (
     SearchProviderTimeout,
     SearchProviderUnavailable,
 )
+from ...ports.provider_info import ProviderInfo
 from ...runtime.concurrency import run_blocking
 from ...text.redaction import told
 from ..refusals import MAX_TEXT_CHARS
@@ -47,6 +48,7 @@ class LangChainSearch:
         self._source = tool_or_retriever
         name = provider_name or getattr(tool_or_retriever, "name", None)
         self.provider_name = str(name or type(tool_or_retriever).__name__)
+        self.info = ProviderInfo(name=self.provider_name)
 
     def search(
         self, query: str, *, max_results: int, timeout: float | None = None

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import sqlite3
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, ClassVar, Final
 from urllib.parse import urlsplit
 
 from ...contracts.search import ProviderSearchResult, SearchAdapterResponse
 from ...errors import SearchProviderUnavailable, StoreError
+from ...ports.provider_info import ProviderInfo
 from ..corpus.corpus import Corpus
 
 if TYPE_CHECKING:
@@ -26,8 +27,7 @@ class OfflineSearch:
     """
 
     provider_name = "offline"
-    storage_rights = "allowed"
-    page_size: int | None = None
+    info: ClassVar = ProviderInfo(name="offline", storage_rights="allowed")
 
     def __init__(self, corpus: Corpus) -> None:
         self._corpus = corpus

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Final
 import typer
 
 from ...errors import InputError
+from ...ports.description import describe
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -38,10 +39,9 @@ def ready_provider(context: SearchContext, screen: Screen) -> SearchProvider:
     In the main thread, where Ctrl-C ends it at once: an index is built whole or not at all.
     """
     provider = asyncio.run(_provider(context))
-    prepare = getattr(provider.adapter, "prepare", None)
-    if callable(prepare):
+    if (prepared := describe(provider.adapter).preparation) is not None:
         with screen.bar("Indexing the documentation on this machine") as advance:
-            prepare(advance)
+            prepared.prepare(advance)
     return provider
 
 

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import inspect
 from typing import TYPE_CHECKING, Any, Final
 
 import pytest
 
 from ...contracts.options import MAX_DOMAINS, NO_OPTIONS, SearchOptions, in_domains
+from ...ports.description import describe
 from ..providers.sample_index import TODAY, found
 from .base import PATIENCE_S, HttpContract
 
@@ -168,7 +168,7 @@ class OptionsContract(HttpContract):
         self, options: SearchOptions, *, query: str | None = None, max_results: int = 10
     ) -> SearchAdapterResponse:
         adapter: Any = self.adapter()
-        if "options" not in inspect.signature(adapter.search).parameters:
+        if not describe(adapter).search.takes_options:
             pytest.skip("the adapter takes no options")
         response: SearchAdapterResponse = adapter.search(
             query or self.query, max_results=max_results, timeout=PATIENCE_S, options=options

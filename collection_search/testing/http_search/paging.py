@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 
+from ...ports.description import describe
 from ..providers.sample_index import found
 from .base import HttpContract
 
@@ -29,7 +30,7 @@ class PagingContract(HttpContract):
 
     def test_one_page_is_one_request(self) -> None:
         """As many rows as the adapter calls a page cost one request."""
-        size = getattr(self.adapter(), "page_size", None) or 10
+        size = describe(self.adapter()).info.page_size or 10
         response = self._search("python", max_results=size)
         assert (len(self.running.requests), response.request_count) == (1, 1)
         assert size - 1 <= len(response.results) <= size

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from ...contracts.prices import chat_cost, embedding_cost, priced_on
 from ...errors import ModelError
+from ...ports.description import health_check_of
 from ...runtime.concurrency import offload
 from ...settings import PREFIX
 from ...settings.adapter_factory import adapter_of, traced
@@ -95,13 +96,13 @@ async def check_tracing(settings: Settings, *, limit_s: float) -> Finding:
 async def _examined(settings: Settings, finding: Finding, group: Group, limit_s: float) -> Finding:
     """Return what the adapter itself tells; one that can tell nothing without pay says so."""
     adapter = await adapter_of(settings, group, finding.name)
-    if (acheck := getattr(adapter, "acheck", None)) is None:
+    if (checked := health_check_of(adapter)) is None:
         if finding.name.startswith("local:"):
             detail = "computed on this machine"
             return replace(finding, state="ok", key="not needed", detail=detail)
         return replace(finding, state="unchecked", key="not checked", detail="any call is paid for")
     try:
-        health = await acheck(timeout=limit_s)
+        health = await checked.acheck(timeout=limit_s)
     except ModelError as error:
         return _refused(finding, error)
     key: KeyState = "valid" if health.key_valid else "not checked"

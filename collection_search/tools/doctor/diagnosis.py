@@ -13,7 +13,8 @@ from ...errors import InputError
 from ...settings import registry
 from ...settings.provider_choice import choose_provider
 from .checks import check_embedder, check_model, check_store, check_tracing
-from .search_checks import Spender, check_provider
+from .search_checks import check_provider
+from .spender import Spender
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from anyio import to_thread
 
+from ...contracts.options import utc_today
 from ...contracts.prices import priced_on, search_cost
 from ...errors import (
     ConfigError,
@@ -18,26 +19,24 @@ from ...errors import (
     MissingExtraError,
     SearchProviderError,
 )
-from ...runtime.spans import NULL_SINK
+from ...ports.description import describe, find_misspelt, read_info
 from ...settings import registry
 from ...settings.adapter_factory import access_of, made, quota_left
 from ...settings.key_sources import held_key
-from ..search.worker import WebSearchWorker
-from ..spending.account import Account
 from .finding import Finding, KeyState, ListPrice, failed_finding
 from .run_check import run_check, without_extra
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
-    from datetime import date
 
-    from ...context import SearchContext
     from ...contracts.health import Health
     from ...contracts.search import WebSearchResponse
+    from ...ports import SearchAdapter
+    from ...ports.description import SearchDescription
+    from ...ports.provider_info import ProviderInfo
     from ...settings import Settings
+    from .spender import Spender
 
-QUERY: Final = "python"
-"""What is searched for where a search is paid for."""
 _PAID: Final = "a check of the key costs one search: --spend"
 _UNKNOWN: Final = "one search would tell: --spend"
 _NEXT_STEPS: Final[Mapping[ErrorCode, str]] = {
@@ -52,38 +51,6 @@ _NEXT_STEPS: Final[Mapping[ErrorCode, str]] = {
 _UNREACHED: Final = {"serviceUnavailable", "timeout"}
 
 
-class Spender:
-    """Makes single searches for one result, within the provider's limits and the run's ceiling."""
-
-    def __init__(self, context: SearchContext) -> None:
-        self._context = context
-        self._ids = context.ids()
-        self._account = Account(context, self._ids)
-        self.limit_s = context.using().search_timeout_s
-
-    async def search(self, adapter: Any) -> WebSearchResponse:
-        """Return the outcome, a failure included; what it cost is written down."""
-        worker = WebSearchWorker(
-            adapter,
-            max_results=1,
-            max_attempts=1,
-            oversample_factor=1,
-            timeout_s=self.limit_s,
-            deadline_s=self.limit_s,
-            spans=NULL_SINK,
-            guard=await self._context.guard(adapter),
-            budget=self._account.budget,
-            ledger=self._account.paid,
-        )
-        try:
-            context = self._context.tool_context(self._ids)
-            response = await worker.arun(query=QUERY, context=context)
-            self._account.searched([response])
-        finally:
-            await self._account.close()
-        return response
-
-
 async def check_provider(
     settings: Settings, name: str, *, asked: bool, spender: Spender | None, limit_s: float
 ) -> Finding:
@@ -94,16 +61,18 @@ async def check_provider(
         vendor = await to_thread.run_sync(registry.load, "search", vendor_name)
     except Exception as error:  # noqa: BLE001 - a third party's module may raise anything
         return failed_finding(finding, f"it cannot be loaded: {type(error).__name__}")
-    ends_on: date | None = getattr(vendor, "ends_on", None)
+    info = read_info(vendor)
     finding = replace(
         finding,
         price=_price(vendor_name),
-        ends_on=ends_on.isoformat() if ends_on else None,
-        storage_rights=getattr(vendor, "storage_rights", "unknown"),
+        ends_on=info.ends_on.isoformat() if info.ends_on else None,
+        storage_rights=info.storage_rights or "unknown",
     )
-    causes = list(_causes(settings, name, vendor))
+    causes = list(_causes(settings, name, info))
     if not causes and not asked:
-        return await _unused(settings, _off(finding, vendor), vendor)
+        return _with_misspelt(
+            await _unused(settings, _off(finding, vendor), info), find_misspelt(vendor)
+        )
     finding = replace(finding, configured_by=", ".join(causes) or None)
     all_s = limit_s + (spender.limit_s if spender else 0.0)
     look = _offline(settings, finding) if vendor_name == "offline" else None
@@ -121,7 +90,7 @@ def _price(name: str) -> ListPrice | None:
     return ListPrice(usd, "a search", seen.isoformat() if seen else None)
 
 
-def _causes(settings: Settings, name: str, vendor: Any) -> Iterator[str]:
+def _causes(settings: Settings, name: str, info: ProviderInfo) -> Iterator[str]:
     """Give what configures a provider; an address alone does where no key is needed."""
     if name in (settings.provider, settings.default_provider):
         yield "its name in the settings"
@@ -131,33 +100,34 @@ def _causes(settings: Settings, name: str, vendor: Any) -> Iterator[str]:
     is_half = name == "google" and not (access and access.search_engine_id)
     if key and not is_half:  # many have a key of Google's for other purposes
         yield key.where
-    if access and access.base_url and not getattr(vendor, "needs_key", False):
-        variable = getattr(vendor, "address_variable", f"{name.upper()}_BASE_URL")
+    if access and access.base_url and not info.needs_key:
+        variable = _address_variable(info, name)
         yield variable if variable in os.environ else "an address in the settings"
 
 
 def _off(finding: Finding, vendor: Any) -> Finding:
     """Return what to do to use a provider that is not configured."""
-    name, key = finding.name, getattr(vendor, "key_variable", None)
-    if not hasattr(vendor, "from_settings"):
+    name, info = finding.name, read_info(vendor)
+    key = info.key_variable
+    if registry.builder_of(vendor) is None:
         return replace(finding, detail="give the live object in Python")
     if not key:
         state: KeyState | None = None if key is None else "not needed"
         return replace(finding, key=state, next_step=f"Use it with: --provider {name}")
-    if not getattr(vendor, "needs_key", False) and not vendor.default_base_url:
-        return replace(finding, next_step=f"Set {vendor.address_variable}.")
+    if not info.needs_key and info.default_address == "":
+        return replace(finding, next_step=f"Set {_address_variable(info, name)}.")
     if finding.ends_on:
         return replace(finding, next_step=f"Take another one: it ends on {finding.ends_on}.")
     step = f"Set {key}, or run: collection-search keys set {name}"
     return replace(finding, key="missing", next_step=step)
 
 
-async def _unused(settings: Settings, finding: Finding, vendor: Any) -> Finding:
+async def _unused(settings: Settings, finding: Finding, info: ProviderInfo) -> Finding:
     """Return the finding of a provider that is not configured, with the extra that it needs first.
 
     Only ours without a key are made for that: they contact nobody then.
     """
-    if getattr(vendor, "key_variable", None) or finding.name not in registry.BUILTIN["search"]:
+    if info.key_variable or finding.name not in registry.BUILTIN["search"]:
         return finding
     with suppress(ConfigError):
         try:
@@ -193,28 +163,35 @@ async def _examined(
         return without_extra(finding, error)
     except ConfigError as error:
         return failed_finding(finding, str(error), _off(finding, vendor).next_step, key="missing")
-    acheck = getattr(adapter, "acheck", None)
-    finding = replace(finding, state="unchecked", key=_key_state(adapter, is_valid=None))
-    found = await _told(finding, adapter, acheck, spender=spender, limit_s=limit_s)
+    described = describe(adapter)
+    finding = replace(finding, state="unchecked", key=_key_state(described.info, is_valid=None))
+    found = await _told(finding, adapter, described, spender=spender, limit_s=limit_s)
+    found = _with_misspelt(found, described.misspelt)
     return await _with_own_quota(settings, found, adapter)
 
 
 async def _told(
-    finding: Finding, adapter: Any, acheck: Any, *, spender: Spender | None, limit_s: float
+    finding: Finding,
+    adapter: SearchAdapter,
+    described: SearchDescription,
+    *,
+    spender: Spender | None,
+    limit_s: float,
 ) -> Finding:
     """Return what a free call tells, or the paid one."""
+    info, checked = described.info, described.health_check
     try:
-        if acheck is not None:
-            finding = _with_health(finding, await acheck(timeout=limit_s), adapter)
+        if checked is not None:
+            finding = _with_health(finding, await checked.acheck(timeout=limit_s), info)
     except SearchProviderError as error:
-        return _refused(finding, error.code, str(error), adapter)
+        return _refused(finding, error.code, str(error), info)
     if finding.state != "failed" and finding.key != "valid" and spender:
-        return _searched(finding, await spender.search(adapter), adapter)
-    if acheck is None:
+        return _searched(finding, await spender.search(adapter), info)
+    if checked is None:
         finding = replace(finding, detail=_UNKNOWN)
     elif finding.key == "not checked":
         finding = replace(finding, detail=f"{finding.detail}; {_PAID}")
-    return _with_end(finding, adapter)
+    return _with_end(finding, info)
 
 
 async def _with_own_quota(settings: Settings, finding: Finding, adapter: Any) -> Finding:
@@ -232,25 +209,21 @@ async def _with_own_quota(settings: Settings, finding: Finding, adapter: Any) ->
     return failed_finding(found, "the quota of the settings is used up", "Raise it, or wait.")
 
 
-def _key_state(adapter: Any, *, is_valid: bool | None) -> KeyState | None:
+def _key_state(info: ProviderInfo, *, is_valid: bool | None) -> KeyState | None:
     """Return how it is about the key; a third party's adapter may say nothing of one."""
-    if not getattr(adapter, "key_variable", ""):
-        return "not needed" if hasattr(adapter, "key_variable") else None
+    if not info.key_variable:
+        return None if info.key_variable is None else "not needed"
     if is_valid:
         return "valid"
-    return "not checked" if _has_key(adapter) else None
+    return "not checked" if info.has_key else None
 
 
-def _has_key(adapter: Any) -> bool:
-    return getattr(adapter, "api_key", None) is not None
-
-
-def _with_health(finding: Finding, health: Health, adapter: Any) -> Finding:
+def _with_health(finding: Finding, health: Health, info: ProviderInfo) -> Finding:
     found = replace(
         finding,
         state="ok",
         reachable=True,
-        key=_key_state(adapter, is_valid=health.key_valid),
+        key=_key_state(info, is_valid=health.key_valid),
         quota_left=health.quota_left,
         quota_unit=health.quota_unit,
         detail=health.detail,
@@ -260,31 +233,31 @@ def _with_health(finding: Finding, health: Health, adapter: Any) -> Finding:
     return found
 
 
-def _searched(finding: Finding, response: WebSearchResponse, adapter: Any) -> Finding:
+def _searched(finding: Finding, response: WebSearchResponse, info: ProviderInfo) -> Finding:
     """Return what one search told."""
     meta = response.outcome.meta
     if response.outcome.decision == "error":
         error = meta.get("error") or {}
         if error.get("kind") == CostLimitReached.__name__:  # nobody was asked
-            return _with_end(replace(finding, detail=str(error.get("message"))), adapter)
-        return _refused(finding, error.get("code", "unknown"), str(error.get("message")), adapter)
+            return _with_end(replace(finding, detail=str(error.get("message"))), info)
+        return _refused(finding, error.get("code", "unknown"), str(error.get("message")), info)
     left = meta.get("quota_remaining")
     found = replace(
         finding,
         state="ok",
         reachable=True,
-        key="valid" if _has_key(adapter) else finding.key,
+        key="valid" if info.has_key else finding.key,
         quota_left=finding.quota_left if left is None else left,
         detail="one search was made",
     )
-    return _with_end(found, adapter)
+    return _with_end(found, info)
 
 
-def _refused(finding: Finding, code: ErrorCode, message: str, adapter: Any) -> Finding:
+def _refused(finding: Finding, code: ErrorCode, message: str, info: ProviderInfo) -> Finding:
     step = _NEXT_STEPS.get(code, "").format(
         name=finding.name,
-        key=getattr(adapter, "key_variable", "") or f"{finding.name.upper()}_API_KEY",
-        address=getattr(adapter, "address_variable", f"{finding.name.upper()}_BASE_URL"),
+        key=info.key_variable or f"{finding.name.upper()}_API_KEY",
+        address=_address_variable(info, finding.name),
     )
     return failed_finding(
         finding,
@@ -295,7 +268,20 @@ def _refused(finding: Finding, code: ErrorCode, message: str, adapter: Any) -> F
     )
 
 
-def _with_end(finding: Finding, adapter: Any) -> Finding:
+def _with_end(finding: Finding, info: ProviderInfo) -> Finding:
     """Say what a person should do about an API that ends."""
-    sunset = getattr(adapter, "sunset", None)
-    return replace(finding, next_step=(sunset() if sunset else None) or finding.next_step)
+    return replace(finding, next_step=info.sunset(utc_today()) or finding.next_step)
+
+
+def _with_misspelt(finding: Finding, names: Mapping[str, str]) -> Finding:
+    """Say which members of a third party's adapter nobody looks for."""
+    if not names:
+        return finding
+    said = ", ".join(f"{name} (did you mean {meant}?)" for name, meant in names.items())
+    detail = "; ".join(filter(None, (finding.detail, f"its adapter has no use for {said}")))
+    step = finding.next_step or "Correct the adapter."
+    return replace(finding, detail=detail, next_step=step)
+
+
+def _address_variable(info: ProviderInfo, name: str) -> str:
+    return info.address_variable or f"{name.upper()}_BASE_URL"

@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from ...errors import ConfigError
+from ...ports.description import read_info
 from ...settings import registry
 
 if TYPE_CHECKING:
@@ -25,7 +26,7 @@ def may_store(provider: str) -> bool:
         adapter = registry.load("search", provider)
     except (ConfigError, ImportError):
         return True
-    return getattr(adapter, "storage_rights", "allowed") == "allowed"
+    return read_info(adapter).storage_rights in {None, "allowed"}
 
 
 def storing_providers(names: Iterable[str]) -> set[str]:

@@ -6,19 +6,20 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, TypeVar
 
-from ...contracts.prices import search_cost, usd
+from ...contracts.prices import search_cost
 from ...errors import SearchProviderError, SearchProviderTimeout, StoreError
 from ...resilience.provider_limits import MAY_BE_BILLED
-from ...text.validation import whole_number
+from .billing import AttemptPrice, cost_of, requests_of
 from .responses import checked
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from ...contracts.search import SearchAdapterResponse
+    from ...ports.search_function import Asked
     from ...resilience import Permit, ProviderGuard
     from ..spending.budget import RunBudget
-    from .callers import Asked, Caller
+    from .callers import Caller
     from .retry import RetrySchedule
     from .telemetry import SearchReport
 
@@ -26,15 +27,6 @@ T = TypeVar("T")
 
 TICK_S: Final = 0.05
 """A time limit that is this close has passed."""
-
-
-@dataclass(frozen=True, slots=True)
-class Price:
-    """What an attempt may take at most."""
-
-    requests: int = 1
-    units: float = 1.0
-    """Of the list price."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +39,7 @@ class Rules:
     timeout_s: float
     retry_timeout_s: float
     """Of the attempt after a timeout."""
-    price_of: Callable[[Asked], Price]
+    price_of: Callable[[Asked], AttemptPrice]
     guard: ProviderGuard | None = None
     budget: RunBudget | None = None
     note: Callable[[str, int, float | None], None] | None = None
@@ -111,7 +103,7 @@ class Attempts:
             rules.budget.reserve(reserved)
         try:
             answer = await self._guarded(timeout_s, is_retry=is_retry)
-            requests, spent = _requests_of(answer), cost_of(rules.provider, answer)
+            requests, spent = requests_of(answer), cost_of(rules.provider, answer)
             self.report.requests += requests - 1
         except BaseException as error:
             if self.report.attempts > tried:
@@ -135,7 +127,7 @@ class Attempts:
         if isinstance(error, SearchProviderError):
             if error.code not in MAY_BE_BILLED:
                 return 0, 0.0
-            price = Price(1, price.units / max(1, price.requests))
+            price = AttemptPrice(1, price.units / max(1, price.requests))
         return price.requests, search_cost(self.rules.provider, price.units)
 
     async def _guarded(self, timeout_s: float, *, is_retry: bool) -> SearchAdapterResponse:
@@ -237,7 +229,7 @@ class Attempts:
                 lambda: guard.settle(
                     permit,
                     failure=failure,
-                    requests=_requests_of(answer) if answer else 1,
+                    requests=requests_of(answer) if answer else 1,
                     quota_remaining=answer.quota_remaining if answer else None,
                 )
             )
@@ -279,26 +271,3 @@ class OutOfTimeError(Exception):
     def __init__(self, reason: SearchProviderError) -> None:
         super().__init__(str(reason))
         self.reason = reason
-
-
-def price_of(adapter: object) -> Callable[[Asked], Price]:
-    """Return what tells the price of an attempt with this adapter.
-
-    One request for one unit, unless its `price(max_results, options)` says otherwise.
-    """
-    own: Callable[..., tuple[int, float]] | None = getattr(adapter, "price", None)
-    if not callable(own):
-        return lambda _: Price()
-    return lambda asked: Price(*own(asked.count, asked.options))
-
-
-def cost_of(provider: str, answer: SearchAdapterResponse) -> float | None:
-    """Return what the answer cost: as the provider says, else by its list price; None: unknown."""
-    if (said := usd(answer.cost_usd)) is not None:
-        return said
-    units = usd(answer.credits)
-    return search_cost(provider, _requests_of(answer) if units is None else units)
-
-
-def _requests_of(answer: SearchAdapterResponse) -> int:
-    return max(1, whole_number(answer.request_count) or 1)

@@ -20,8 +20,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from ...contracts.search import SearchAdapterResponse
+    from ...ports.search_function import Asked
     from ...ports.usage import AnswerCache
-    from .callers import Asked
 
 KIND: Final = "search"
 

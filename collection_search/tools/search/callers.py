@@ -1,25 +1,24 @@
-"""How a search adapter is called: in its own dialect, blocking or awaited, never for too long."""
+"""How a search adapter is called: blocking or awaited, never for too long."""
 
 from __future__ import annotations
 
 import asyncio
 import contextvars
-import inspect
 import threading
 from concurrent.futures import Future
-from dataclasses import dataclass
-from functools import cache, lru_cache, partial
+from functools import cache, partial
 from typing import TYPE_CHECKING, Any, Final, Protocol, TypeVar
 
-from ...contracts.options import NO_OPTIONS, SearchOptions
-from ...errors import InputError
 from ...resilience.single_flight import SingleFlight
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Coroutine, Iterator, Mapping
+    from collections.abc import Awaitable, Callable, Coroutine, Iterator
 
     from anyio import CapacityLimiter
     from anyio.lowlevel import RunVar
+
+    from ...ports.description import SearchDescription
+    from ...ports.search_function import Asked
 
     Turn = Callable[[], Iterator[float]]
 
@@ -32,56 +31,6 @@ _FINISHING: Final[set[asyncio.Task[None]]] = set()
 """What goes on without those who began it."""
 MAX_THREADS: Final = 512
 """Synchronous adapters that one event loop runs at a time; further calls wait for a thread."""
-
-
-@dataclass(frozen=True, slots=True)
-class Asked:
-    """What a provider is asked for."""
-
-    query: str
-    count: int
-    """Rows."""
-    options: SearchOptions = NO_OPTIONS
-
-
-@dataclass(frozen=True, slots=True)
-class Dialect:
-    """One search function and the keywords that it knows."""
-
-    function: Callable[..., Any]
-    count_keyword: str | None
-    takes_timeout: bool
-    takes_options: bool = False
-    takes_turns: bool = False
-
-    @classmethod
-    def of(cls, function: Callable[..., Any]) -> Dialect:
-        """Return the dialect that the signature shows; without one, the protocol's own."""
-        parameters = _parameters(function)
-        if parameters is None:
-            return cls(function, "max_results", takes_timeout=False)
-        open_ended = any(one.kind is one.VAR_KEYWORD for one in parameters.values())
-        known = (name for name in ("max_results", "limit") if name in parameters)
-        return cls(
-            function,
-            next(known, "max_results" if open_ended else None),
-            takes_timeout="timeout" in parameters,
-            takes_options="options" in parameters,
-            takes_turns="turn" in parameters,
-        )
-
-    def call(self, asked: Asked, *, timeout_s: float, turn: Any = None) -> Callable[[], Any]:
-        """Return the call, ready to be made."""
-        keywords: dict[str, Any] = {}
-        if self.count_keyword:
-            keywords[self.count_keyword] = asked.count
-        if self.takes_timeout:
-            keywords["timeout"] = timeout_s
-        if self.takes_options and asked.options is not NO_OPTIONS:
-            keywords["options"] = asked.options
-        if turn is not None:
-            keywords["turn"] = turn
-        return partial(self.function, asked.query, **keywords)
 
 
 class Caller(Protocol):
@@ -124,19 +73,19 @@ class Caller(Protocol):
 class BlockingCaller:
     """Calls in the caller's thread; its coroutines never suspend, see `finished`."""
 
-    def __init__(self, adapter: object, sleep: Callable[[float], None]) -> None:
-        self._dialect = Dialect.of(_search_of(adapter))
+    def __init__(self, adapter: SearchDescription, sleep: Callable[[float], None]) -> None:
+        self._search = adapter.search
         self._sleep = sleep
-        self.counts = self._dialect.count_keyword is not None
-        self.takes_turns = self._dialect.takes_turns
+        self.counts = self._search.count_keyword is not None
+        self.takes_turns = self._search.takes_turns
 
     async def search(
         self, asked: Asked, *, timeout_s: float, left_s: float, turn: Turn | None = None
     ) -> Any:
         """Return the answer; an adapter without a timeout of its own is watched from outside."""
         own = partial(_turned, turn, self._rest) if turn and self.takes_turns else None
-        call = self._dialect.call(asked, timeout_s=timeout_s, turn=own)
-        return call() if self._dialect.takes_timeout else _watched(call, left_s)
+        call = self._search.call(asked, timeout_s=timeout_s, turn=own)
+        return call() if self._search.takes_timeout else _watched(call, left_s)
 
     async def _rest(self, seconds: float) -> None:
         """Wait as `sleep` does, on the loop of an adapter that is a coroutine inside."""
@@ -176,14 +125,14 @@ class AwaitingCaller:
     """Awaits `asearch` where the adapter has it, else a thread that runs `search`."""
 
     def __init__(
-        self, adapter: object, sleep: Callable[[float], Awaitable[None]] | None = None
+        self, adapter: SearchDescription, sleep: Callable[[float], Awaitable[None]] | None = None
     ) -> None:
-        asearch = getattr(adapter, "asearch", None)
-        self._is_async = callable(asearch)
-        self._dialect = Dialect.of(asearch if callable(asearch) else _search_of(adapter))
+        asearch = adapter.asearch
+        self._is_async = asearch is not None
+        self._search = asearch or adapter.search
         self._sleep = sleep
-        self.counts = self._dialect.count_keyword is not None
-        self.takes_turns = self._dialect.takes_turns
+        self.counts = self._search.count_keyword is not None
+        self.takes_turns = self._search.takes_turns
 
     async def search(
         self, asked: Asked, *, timeout_s: float, left_s: float, turn: Turn | None = None
@@ -192,9 +141,9 @@ class AwaitingCaller:
         import anyio.to_thread
 
         own = partial(_turned, turn, self.sleep) if turn and self.takes_turns else None
-        call = self._dialect.call(asked, timeout_s=timeout_s, turn=own)
+        call = self._search.call(asked, timeout_s=timeout_s, turn=own)
         # An adapter that keeps the time itself may still tell what it found by then.
-        async with asyncio.timeout(left_s + GRACE_S if self._dialect.takes_timeout else left_s):
+        async with asyncio.timeout(left_s + GRACE_S if self._search.takes_timeout else left_s):
             if self._is_async:
                 return await call()
             return await anyio.to_thread.run_sync(
@@ -254,34 +203,6 @@ def finished(coroutine: Coroutine[Any, Any, T]) -> T:
         return result
     coroutine.close()
     raise RuntimeError("a coroutine of the blocking caller tried to wait")
-
-
-def _parameters(function: Callable[..., Any]) -> Mapping[str, inspect.Parameter] | None:
-    """Return the parameters, which a method's function has too; None where they do not show."""
-    try:
-        return _read_parameters(getattr(function, "__func__", function))
-    except (TypeError, ValueError):  # no signature, or an object that cannot be looked up
-        return None
-
-
-@lru_cache(maxsize=256)
-def _read_parameters(function: Callable[..., Any]) -> Mapping[str, inspect.Parameter]:
-    return inspect.signature(function).parameters
-
-
-def _search_of(adapter: object) -> Callable[..., Any]:
-    search: Callable[..., Any] | None = getattr(adapter, "search", None)
-    if not callable(search):
-        raise InputError(
-            f"{type(adapter).__name__} is no search adapter: "
-            "it needs a method search(query, *, max_results)."
-        )
-    if inspect.iscoroutinefunction(search):
-        raise InputError(
-            f"{type(adapter).__name__}.search is a coroutine function: "
-            "call it asearch and add a blocking search."
-        )
-    return search
 
 
 def _watched(call: Callable[[], Any], left_s: float) -> Any:

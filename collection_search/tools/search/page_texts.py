@@ -14,6 +14,8 @@ if TYPE_CHECKING:
     from ...contracts.options import SearchOptions
     from ...contracts.search import SearchResult
     from ...ports import PageReader
+    from .callers import Caller
+    from .telemetry import SearchReport
 
 MAX_PAGES: Final = 20
 """Pages of one search that are fetched at most."""
@@ -28,6 +30,28 @@ def wants_texts(options: SearchOptions, applied: dict[str, str]) -> bool:
     names = {"include_content": options.include_content, "search_depth": options.search_depth}
     asked = (name for name, value in names.items() if value in {True, "deep"})
     return any(applied.get(name, "unsupported") == "unsupported" for name in asked)
+
+
+async def add_texts(
+    report: SearchReport,
+    options: SearchOptions,
+    reader_source: Callable[[], Awaitable[PageReader]],
+    caller: Caller,
+    *,
+    timeout_s: float,
+) -> None:
+    """Add to the results the texts that are wanted and that the provider does not deliver."""
+    applied = {name: told["applied"] for name, told in report.options.items()}
+    if not wants_texts(options, applied):
+        return
+    results = report.results
+    report.results, notices = await caller.wait_for(
+        lambda: with_texts(results, reader_source, timeout_s=timeout_s)
+    )
+    report.notices.extend(notices)
+    for name in {"include_content", "search_depth"} & report.options.keys():
+        if applied[name] == "unsupported":
+            report.options[name]["applied"] = "emulated"
 
 
 async def with_texts(

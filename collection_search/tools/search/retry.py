@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
@@ -22,6 +23,11 @@ def backoff_s(attempt: int, *, factor: float) -> float:
     [0.6, 1.2, 2.4, 10.0]
     """
     return min(factor * 2.0 ** (attempt - 1), MAX_BACKOFF_S)
+
+
+def full_jitter(delay_s: float) -> float:
+    """Return a random delay in seconds, this one at most, so that parallel callers part."""
+    return random.uniform(0, delay_s)
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
+from ...ports.description import describe
 from .cache import SearchCache
 from .worker import WebSearchWorker
 
@@ -102,14 +103,14 @@ async def search_route(
 
 async def _cache(context: SearchContext, adapter: object, account: Account) -> SearchCache | None:
     """Return the answers kept for this tenant; None for an adapter that cannot be told apart."""
-    source = getattr(adapter, "answers_from", None) or getattr(adapter, "source", None)
+    identity = describe(adapter).info.cache_identity
     max_age_s = context.answer_cache_s()
-    if not isinstance(source, str) or max_age_s <= 0:
+    if identity is None or max_age_s <= 0:
         return None
     store = await context.usage()
     if store is None:
         return None
-    return SearchCache(store, context.tenant(), source, max_age_s, account.keep)
+    return SearchCache(store, context.tenant(), identity, max_age_s, account.keep)
 
 
 def _attempt(response: WebSearchResponse) -> dict[str, Any]:

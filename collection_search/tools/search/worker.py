@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-import random
 import time
 from contextlib import suppress
 from itertools import islice
@@ -13,17 +12,19 @@ from ...contracts.options import NO_OPTIONS, SearchOptions, utc_today
 from ...errors import CollectionSearchError, CostLimitReached, InvalidQueryError
 from ...planning.quality import rows_to_request
 from ...ports import TraceRef
-from ...ports.search import provider_name
+from ...ports.description import describe
+from ...ports.search_function import Asked
 from ...text.clean import plain
 from ...text.redaction import loggable, mask
 from ...text.validation import whole_number
 from .arguments import clean, complete, seconds, wanted, whole
-from .attempts import Attempts, OutOfTimeError, Rules, price_of
-from .callers import Asked, AwaitingCaller, BlockingCaller, Caller, finished
+from .attempts import Attempts, OutOfTimeError, Rules
+from .billing import price_of
+from .callers import AwaitingCaller, BlockingCaller, Caller, finished
 from .normalize import valid_results, without_duplicates
 from .option_filter import fitting, settled
-from .page_texts import wants_texts, with_texts
-from .retry import RetrySchedule
+from .page_texts import add_texts
+from .retry import RetrySchedule, full_jitter
 from .telemetry import Failure, SearchReport
 
 if TYPE_CHECKING:
@@ -74,16 +75,17 @@ class WebSearchWorker:
     ) -> None:
         self._max_results = whole("max_results", max_results, most=10_000)
         self._oversample = whole("oversample_factor", oversample_factor, most=100)
-        self._page_size = getattr(adapter, "page_size", None)
+        described = describe(adapter)
+        self._page_size = described.info.page_size
         self._deadline_s = seconds("deadline_s", deadline_s)
         self._timer = timer or time.monotonic
-        self._provider = provider_name(adapter)
+        self._provider = described.info.name
         self._rules = Rules(
             provider=self._provider,
             schedule=RetrySchedule(
                 max_attempts=whole("max_attempts", max_attempts, most=100),
                 backoff_factor=seconds("backoff_factor", backoff_factor, least=0.0),
-                jitter=_full_jitter if sleep is None and asleep is None else None,
+                jitter=full_jitter if sleep is None and asleep is None else None,
             ),
             timer=self._timer,
             timeout_s=seconds("timeout_s", timeout_s),
@@ -91,10 +93,10 @@ class WebSearchWorker:
             guard=guard,
             budget=budget,
             note=ledger,
-            price_of=price_of(adapter),
+            price_of=price_of(described),
         )
-        self._blocking = BlockingCaller(adapter, sleep or time.sleep)
-        self._awaiting = AwaitingCaller(adapter, asleep)
+        self._blocking = BlockingCaller(described, sleep or time.sleep)
+        self._awaiting = AwaitingCaller(described, asleep)
         self._logger = logger or _LOGGER
         self._spans = spans
         self._cache = cache
@@ -188,24 +190,8 @@ class WebSearchWorker:
             report.options = settled(asked.options, answer.applied, results, counts=caller.counts)
             results = fitting(results, asked.options, today=self._today())
         report.results = results[: asked.options.max_results or self._max_results]
-        await self._read_pages(asked, report, caller, ends_at=ends_at)
-
-    async def _read_pages(
-        self, asked: Asked, report: SearchReport, caller: Caller, *, ends_at: float
-    ) -> None:
-        """Fetch the texts that are wanted and that the provider does not deliver."""
-        reader, applied = self._reader, {n: o["applied"] for n, o in report.options.items()}
-        left_s = ends_at - self._timer()
-        if reader is None or left_s <= 0 or not wants_texts(asked.options, applied):
-            return
-        results = report.results
-        report.results, notices = await caller.wait_for(
-            lambda: with_texts(results, reader, timeout_s=left_s)
-        )
-        report.notices.extend(notices)
-        for name in {"include_content", "search_depth"} & report.options.keys():
-            if report.options[name]["applied"] == "unsupported":
-                report.options[name]["applied"] = "emulated"
+        if self._reader is not None and (left_s := ends_at - self._timer()) > 0:
+            await add_texts(report, asked.options, self._reader, caller, timeout_s=left_s)
 
     async def _answer(
         self, asked: Asked, report: SearchReport, caller: Caller, *, ends_at: float
@@ -242,7 +228,7 @@ class WebSearchWorker:
         rows = rows_to_request(
             options.max_results or self._max_results,
             oversample_factor=self._oversample,
-            page_size=self._page_size if isinstance(self._page_size, int) else None,
+            page_size=self._page_size,
         )
         return Asked(query, rows, options)
 
@@ -261,7 +247,3 @@ def _default_sink() -> SpanSink:
 def _trace(context: ToolContext) -> TraceRef:
     scope = context.scope
     return TraceRef(scope.trace_id, session_id=context.business.case_id, tenant_id=scope.tenant_id)
-
-
-def _full_jitter(delay_s: float) -> float:
-    return random.uniform(0, delay_s)

@@ -118,7 +118,7 @@ def test_the_registry_knows_it() -> None:
     """It is the adapter called offline, and has no billed pages."""
     assert registry.load("search", "offline") is OfflineSearch
     assert OfflineSearch.provider_name == "offline"
-    assert OfflineSearch.page_size is None
+    assert OfflineSearch.info.page_size is None
 
 
 def test_an_unwritable_home_is_a_matter_of_settings(tmp_path: Path) -> None:

@@ -21,7 +21,7 @@ from collection_search.errors import (
 from collection_search.resilience import ProviderGuard, Quota
 from collection_search.runtime.spans import NULL_SINK
 from collection_search.testing import FakeClock, ScriptedAdapter, example_context, rows
-from collection_search.tools.search.attempts import cost_of
+from collection_search.tools.search.billing import cost_of
 from collection_search.tools.spending.budget import RunBudget
 from collection_search.tools.web_search import WebSearchWorker
 

@@ -1,4 +1,4 @@
-"""How adapters are called: dialects, names, threads, time limits and cancellation."""
+"""How adapters are called: keywords, names, threads, time limits and cancellation."""
 
 import asyncio
 import threading
@@ -10,9 +10,10 @@ import pytest
 
 from collection_search.contracts.search import SearchAdapterResponse
 from collection_search.errors import InputError
-from collection_search.ports.search import provider_name
+from collection_search.ports.description import describe
+from collection_search.ports.search_function import Asked, SearchFunction
 from collection_search.testing import RecordingSink, example_context, rows
-from collection_search.tools.search.callers import Asked, Dialect, finished
+from collection_search.tools.search.callers import finished
 from collection_search.tools.web_search import WebSearchWorker
 
 CONTEXT = example_context()
@@ -39,40 +40,40 @@ def worker(adapter: Any, **options: Any) -> WebSearchWorker:
 
 def test_max_results_dialect():
     """The specified keyword is passed."""
-    assert Dialect.of(lambda query, *, max_results: max_results).call(Asked("q", 7), timeout_s=1)() == 7  # fmt: skip
+    assert SearchFunction.of(lambda query, *, max_results: max_results).call(Asked("q", 7), timeout_s=1)() == 7  # fmt: skip
 
 
 def test_limit_dialect():
     """An older adapter gets `limit`."""
-    assert Dialect.of(lambda query, limit: limit).call(Asked("q", 7), timeout_s=1)() == 7
+    assert SearchFunction.of(lambda query, limit: limit).call(Asked("q", 7), timeout_s=1)() == 7
 
 
 def test_open_ended_dialect():
     """`**kwargs` gets `max_results`, and no timeout that it may pass on blindly."""
-    call = Dialect.of(lambda query, **kwargs: kwargs).call(Asked("q", 7), timeout_s=1)
+    call = SearchFunction.of(lambda query, **kwargs: kwargs).call(Asked("q", 7), timeout_s=1)
     assert call() == {"max_results": 7}
 
 
 def test_bare_dialect():
     """A search without any count gets the query alone."""
-    assert Dialect.of(lambda query: query).call(Asked("q", 7), timeout_s=1)() == "q"
+    assert SearchFunction.of(lambda query: query).call(Asked("q", 7), timeout_s=1)() == "q"
 
 
 def test_both_names_dialect():
     """Where both are known, the specified one is used."""
-    call = Dialect.of(lambda query, limit=0, max_results=0: (limit, max_results))
+    call = SearchFunction.of(lambda query, limit=0, max_results=0: (limit, max_results))
     assert call.call(Asked("q", 7), timeout_s=1)() == (0, 7)
 
 
 def test_timeout_dialect():
     """A `timeout` keyword gets the limit in seconds."""
-    call = Dialect.of(lambda query, *, max_results, timeout: timeout)
+    call = SearchFunction.of(lambda query, *, max_results, timeout: timeout)
     assert call.call(Asked("q", 7), timeout_s=1.5)() == 1.5
 
 
 def test_a_function_without_a_signature_gets_the_protocols_keyword():
     """Where nothing can be read from the function, the specification is assumed."""
-    dialect = Dialect.of(type("Opaque", (), {"__signature__": 1, "__call__": print})())
+    dialect = SearchFunction.of(type("Opaque", (), {"__signature__": 1, "__call__": print})())
     assert (dialect.count_keyword, dialect.takes_timeout) == ("max_results", False)
 
 
@@ -90,7 +91,7 @@ def test_a_function_without_a_signature_gets_the_protocols_keyword():
 )
 def test_provider_name(attributes, name):
     """`provider_name`, else the legacy `provider`, else the class."""
-    assert provider_name(type("Some", (), attributes)()) == name
+    assert describe(type("Some", (), attributes)()).info.name == name
 
 
 def test_the_legacy_adapter_searches(spans):

@@ -5,15 +5,15 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Any, ClassVar, Final, NoReturn, TypeVar
 
-from ....contracts.health import Health, StorageRights
+from ....contracts.health import Health
 from ....contracts.options import NO_OPTIONS, Applied, OptionName, SearchOptions, utc_today
 from ....contracts.prices import usd
 from ....errors import BY_CODE, ErrorCode, SearchProviderBadResponse, SearchProviderError
-from ....resilience import key_id
 from ....text.known_secrets import KnownSecrets
 from ....text.redaction import told
 from ...refusals import MAX_TEXT_CHARS, Refusal, refusal_of, reports_error, told_by
 from .credentials import checked_address, checked_key
+from .declaration import DeclaredProvider
 from .error_mapping import BY_KIND, FailureRules, judged
 from .json_values import form_of, json_of
 from .result_page import ResultPage
@@ -32,23 +32,12 @@ T = TypeVar("T")
 SUCCESS: Final = range(200, 300)
 
 
-class Vendor:
+class Vendor(DeclaredProvider):
     """What is known of one vendor; a subclass gives the data and `request` and `parse`.
 
     The constructor raises ConfigError for a key or an address that is missing or cannot be right.
     """
 
-    provider_name: str
-    title: ClassVar[str]
-    """The vendor's name for people."""
-    key_variable: ClassVar[str] = ""
-    address_variable: ClassVar[str]
-    needs_key: ClassVar[bool] = False
-    default_base_url: ClassVar[str] = ""
-    """Scheme, host and prefix, to which the documented path is appended. Blank: it must be set."""
-
-    page_size: int
-    """Rows that one billed request gives."""
     max_count: ClassVar[int] = 0
     """Rows that one request gives for a higher price, asked for only when `page_size` is too few;
     0 where there is no such thing."""
@@ -76,9 +65,6 @@ class Vendor:
     """What the vendor's refusals mean, where HTTP does not say."""
     without_hits: ClassVar[Mapping[str, Any]] = {}
     """What stands for an answer that `rules.no_hits` takes for none."""
-    ends_on: ClassVar[date | None] = None
-    """The day from which the vendor no longer offers this API, as announced."""
-    storage_rights: ClassVar[StorageRights] = "unknown"
 
     def __init__(
         self,
@@ -87,13 +73,15 @@ class Vendor:
         base_url: str | None = None,
         today: Callable[[], date] | None = None,
     ) -> None:
-        self.api_key = checked_key(
-            api_key, title=self.title, variable=self.key_variable, required=self.needs_key
+        super().__init__(
+            api_key=checked_key(
+                api_key, title=self.title, variable=self.key_variable, required=self.needs_key
+            ),
+            base_url=checked_address(
+                base_url or self.default_base_url, title=self.title, variable=self.address_variable
+            ),
+            today=today or utc_today,
         )
-        self.base_url = checked_address(
-            base_url or self.default_base_url, title=self.title, variable=self.address_variable
-        )
-        self.today = today or utc_today
 
     def request(
         self, query: str, count: int, page: int, options: SearchOptions = NO_OPTIONS
@@ -170,20 +158,6 @@ class Vendor:
     def wait_s(self, response: HttpResponse) -> float | None:  # noqa: ARG002 - for subclasses
         """Return how long a throttling vendor asks to wait, in a header of its own."""
         return None
-
-    @property
-    def source(self) -> str:
-        """Provider, address and a hash of the key: limits go by it."""
-        return f"{self.provider_name}@{self.base_url}#{key_id(self.key())}"
-
-    @property
-    def answers_from(self) -> str:
-        """The source with all else on which answers depend: kept ones go by it."""
-        return self.source
-
-    def key(self) -> str:
-        """Return the key as it is sent, blank where there is none."""
-        return self.api_key.get_secret_value() if self.api_key else ""
 
     def answer(self, response: HttpResponse) -> dict[str, Any]:
         """Return the JSON object of a successful answer, else raise the error that fits."""
@@ -278,14 +252,6 @@ class Vendor:
             )
             + self._end()
         )
-
-    def sunset(self) -> str | None:
-        """Return what a person should know about the end of the API, None where none is known."""
-        if self.ends_on is None:
-            return None
-        if self.today() >= self.ends_on:
-            return f"{self.title} was to end on {self.ends_on}: use another provider."
-        return f"{self.title} ends on {self.ends_on}: plan for another provider."
 
     def _end(self) -> str:
         ended = self.ends_on is not None and self.today() >= self.ends_on

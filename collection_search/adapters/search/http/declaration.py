@@ -1,0 +1,86 @@
+"""What a vendor's class declares, as the port has it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, ClassVar
+
+from ....ports.provider_info import ProviderInfo
+from ....resilience import key_id
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from datetime import date
+
+    from pydantic import SecretStr
+
+    from ....contracts.health import StorageRights
+
+
+class _Info:
+    """The `ProviderInfo` of a class; of an adapter also with what goes by its address and key."""
+
+    def __get__(
+        self, adapter: DeclaredProvider | None, owner: type[DeclaredProvider]
+    ) -> ProviderInfo:
+        declared: DeclaredProvider | type[DeclaredProvider] = owner if adapter is None else adapter
+        return ProviderInfo(
+            name=declared.provider_name,
+            title=declared.title,
+            source=None if adapter is None else adapter.source,
+            cache_identity=None if adapter is None else adapter.answers_from,
+            page_size=declared.page_size,
+            key_variable=declared.key_variable,
+            address_variable=declared.address_variable,
+            default_address=declared.default_base_url,
+            needs_key=declared.needs_key,
+            has_key=adapter is not None and adapter.api_key is not None,
+            ends_on=declared.ends_on,
+            storage_rights=declared.storage_rights,
+        )
+
+
+class DeclaredProvider:
+    """The data of one vendor that others than its adapter may know."""
+
+    provider_name: str
+    title: ClassVar[str]
+    """The vendor's name for people."""
+    key_variable: ClassVar[str] = ""
+    address_variable: ClassVar[str]
+    needs_key: ClassVar[bool] = False
+    default_base_url: ClassVar[str] = ""
+    """Scheme, host and prefix, to which the documented path is appended. Blank: it must be set."""
+
+    page_size: int
+    """Rows that one billed request gives."""
+    ends_on: ClassVar[date | None] = None
+    """The day from which the vendor no longer offers this API, as announced."""
+    storage_rights: ClassVar[StorageRights] = "unknown"
+
+    info: ClassVar[_Info] = _Info()
+    """All of it, for `describe`."""
+
+    def __init__(
+        self, *, api_key: SecretStr | None, base_url: str, today: Callable[[], date]
+    ) -> None:
+        self.api_key = api_key
+        self.base_url = base_url
+        self.today = today
+
+    @property
+    def source(self) -> str:
+        """Provider, address and a hash of the key: limits go by it."""
+        return f"{self.provider_name}@{self.base_url}#{key_id(self.key())}"
+
+    @property
+    def answers_from(self) -> str:
+        """The source with all else on which answers depend: kept ones go by it."""
+        return self.source
+
+    def key(self) -> str:
+        """Return the key as it is sent, blank where there is none."""
+        return self.api_key.get_secret_value() if self.api_key else ""
+
+    def sunset(self) -> str | None:
+        """Return what a person should know about the end of the API, None where none is known."""
+        return self.info.sunset(self.today()) if self.ends_on else None

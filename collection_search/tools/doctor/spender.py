@@ -1,0 +1,49 @@
+"""Single searches that the doctor makes where only a paid one would tell."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from ...runtime.spans import NULL_SINK
+from ..search.worker import WebSearchWorker
+from ..spending.account import Account
+
+if TYPE_CHECKING:
+    from ...context import SearchContext
+    from ...contracts.search import WebSearchResponse
+    from ...ports import BaseSearchAdapter
+
+QUERY: Final = "python"
+"""What is searched for where a search is paid for."""
+
+
+class Spender:
+    """Makes single searches for one result, within the provider's limits and the run's ceiling."""
+
+    def __init__(self, context: SearchContext) -> None:
+        self._context = context
+        self._ids = context.ids()
+        self._account = Account(context, self._ids)
+        self.limit_s = context.using().search_timeout_s
+
+    async def search(self, adapter: BaseSearchAdapter) -> WebSearchResponse:
+        """Return the outcome, a failure included; what it cost is written down."""
+        worker = WebSearchWorker(
+            adapter,
+            max_results=1,
+            max_attempts=1,
+            oversample_factor=1,
+            timeout_s=self.limit_s,
+            deadline_s=self.limit_s,
+            spans=NULL_SINK,
+            guard=await self._context.guard(adapter),
+            budget=self._account.budget,
+            ledger=self._account.paid,
+        )
+        try:
+            context = self._context.tool_context(self._ids)
+            response = await worker.arun(query=QUERY, context=context)
+            self._account.searched([response])
+        finally:
+            await self._account.close()
+        return response
