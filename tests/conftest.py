@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 from typing import TYPE_CHECKING
 
 import pytest
@@ -30,14 +31,25 @@ OURS = (
 SUFFIXES = ("_API_KEY", "_BASE_URL", "_PROXY")
 
 
+def pytest_sessionfinish(session: pytest.Session) -> None:
+    """Skip the last report of Hypothesis, which imports all of it, where it has nothing to say."""
+    needed = "hypothesis" in sys.modules or session.testsfailed
+    if not needed and not session.config.getoption("--hypothesis-show-statistics", default=False):
+        session.config.pluginmanager.unregister(name="hypothesispytest")
+
+
+def clear_settings_cache() -> None:
+    """Make the next reader read its settings anew. Where none were read, nothing is imported."""
+    if context := sys.modules.get("collection_search.context"):
+        context.process_settings.cache_clear()
+
+
 @pytest.fixture(autouse=True)
 def clean_surroundings(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[None]:
     for name in os.environ:
         if name.startswith(OURS) or name.upper().endswith(SUFFIXES):
             monkeypatch.delenv(name)
     monkeypatch.setenv("COLLECTION_SEARCH_HOME", str(tmp_path / "home"))
-    from collection_search.context import process_settings
-
-    process_settings.cache_clear()
+    clear_settings_cache()
     yield
-    process_settings.cache_clear()
+    clear_settings_cache()
