@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import os
 import sys
+from itertools import count
 from typing import TYPE_CHECKING
 
 import pytest
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from pathlib import Path
 
 pytest.register_assert_rewrite(
     "collection_search.testing.embedder_contract",
@@ -28,6 +28,7 @@ OURS = (
     "SEARXNG_",
     "GOOGLE_",
 )
+NUMBERS = count(1)
 SUFFIXES = ("_API_KEY", "_BASE_URL", "_PROXY")
 
 
@@ -45,11 +46,15 @@ def clear_settings_cache() -> None:
 
 
 @pytest.fixture(autouse=True)
-def clean_surroundings(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[None]:
+def clean_surroundings(
+    monkeypatch: pytest.MonkeyPatch, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[None]:
+    """Take variables, data folder and settings away. The new folder is made by who needs it."""
     for name in os.environ:
         if name.startswith(OURS) or name.upper().endswith(SUFFIXES):
             monkeypatch.delenv(name)
-    monkeypatch.setenv("COLLECTION_SEARCH_HOME", str(tmp_path / "home"))
+    home = tmp_path_factory.getbasetemp() / f"home-{next(NUMBERS)}"
+    monkeypatch.setenv("COLLECTION_SEARCH_HOME", str(home))
     clear_settings_cache()
     yield
     clear_settings_cache()

@@ -105,6 +105,7 @@ def test_two_loops_at_once(fetcher, address):
     run_blocking(fetcher.aclose())
 
 
+@pytest.mark.slow
 def test_a_process_ends_in_silence(address):
     script = f"""
         from collection_search.adapters.crawl.fetch.fetcher import FetchPolicy, SafeFetcher

@@ -183,6 +183,7 @@ def test_an_unknown_collection_is_refused_before_anything_is_indexed(command: In
     assert "Indexing" not in ended.err
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(sys.platform != "linux", reason="looks for processes in /proc")
 def test_a_worker_that_is_told_to_end_leaves_nothing_behind(
     site: LoopbackSite, started: Start
@@ -214,6 +215,7 @@ def test_a_worker_that_is_told_to_end_leaves_nothing_behind(
     store.close()
 
 
+@pytest.mark.slow
 def test_a_wait_that_is_told_to_end_gives_its_pages_back(
     site: LoopbackSite, started: Start
 ) -> None:

@@ -56,6 +56,7 @@ def is_as_documented(case: Case, end: dict[str, Any]) -> bool:
     return case.text in end["text"] and not (case.not_text and case.not_text in end["text"])
 
 
+@pytest.mark.slow
 async def test_every_case_ends_as_documented_and_costs_nothing_but_its_request() -> None:
     """One visit, three promises: outcomes, memory, and nobody inside was asked."""
     every = cases()

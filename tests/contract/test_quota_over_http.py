@@ -81,6 +81,7 @@ def counted(home: Path, server: ProviderServer) -> int:
     return SQLiteUsage(home / "usage.db").used("tavily", key_id(source), period=period)
 
 
+@pytest.mark.slow
 def test_eight_processes_and_a_quota_of_100(tmp_path: Path) -> None:
     """Exactly 100 requests of 168 searches; the rest is refused with the quota and its renewal."""
     with ProviderServer("tavily") as server, ExitStack() as stack:
@@ -109,6 +110,7 @@ def test_eight_processes_and_a_quota_of_100(tmp_path: Path) -> None:
     assert max(left) <= 20
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("face", ["run", "arun", "service"])
 def test_a_process_that_is_killed_in_a_request(tmp_path: Path, face: str) -> None:
     """Nobody can know whether its request was billed: it stays counted, and no other is added."""

@@ -279,6 +279,7 @@ def test_a_worker_without_the_embedder_says_which(store: SQLiteStore, settings: 
     assert "first:64" in (row.error or "")
 
 
+@pytest.mark.slow
 def test_a_worker_with_the_embedder_takes_over(store: SQLiteStore, settings: Settings) -> None:
     """A page that one without it tried in vain is left to it."""
     embedder = ScriptedEmbedder(fingerprint="first:64")
@@ -345,6 +346,7 @@ def test_a_page_that_comes_anew_while_it_is_worked_on_is_ingested_once(
     assert [chunk["text"] for chunk in exported["chunks"]] == ["new tea"]
 
 
+@pytest.mark.slow
 def test_a_slow_page_keeps_its_lease(store: SQLiteStore, tmp_path: Path) -> None:
     """A worker that is alive is not overtaken, however long the page takes."""
     settings = Settings(home=tmp_path, ingest_lease_s=2)
@@ -423,6 +425,7 @@ def test_a_stop_gives_back_the_row_that_is_just_being_taken(
     assert status(store, ticket).stored == 0
 
 
+@pytest.mark.slow
 def test_a_start_while_the_work_is_being_stopped_begins_other_work(
     store: SQLiteStore, settings: Settings
 ) -> None:

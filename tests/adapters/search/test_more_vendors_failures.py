@@ -198,6 +198,7 @@ def test_no_message_shows_the_key(vendor, form):
         assert error.__cause__ is None
 
 
+@pytest.mark.slow
 @settings(deadline=None)
 @given(
     st.integers(200, 599),

@@ -417,6 +417,7 @@ def test_the_sink_of_the_settings_is_guarded(sink):
     assert isinstance(sink, GuardedSink)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("answer", [200, "refuse", "hang"])
 def test_a_command_ends_in_time(answer):
     """What ran is delivered if the server answers; else the process ends all the same."""

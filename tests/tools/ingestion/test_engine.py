@@ -376,6 +376,7 @@ def test_stopping_calls_off_what_is_still_fetched(context: SearchContext) -> Non
     assert wait(ticket, 120, context=context).stored == 2
 
 
+@pytest.mark.slow
 def test_a_slow_fetch_keeps_its_lease(context: SearchContext, tmp_path: Path) -> None:
     """Nobody takes over a page that is still on its way."""
     assert context.settings is not None

@@ -130,6 +130,7 @@ def test_a_page_that_nobody_asks_for_outlives_its_loop(tmp_path: Path) -> None:
     assert store.run_total("local", "a").requests == 1
 
 
+@pytest.mark.slow
 def test_a_page_that_nobody_asks_for_outlives_its_process(tmp_path: Path) -> None:
     """A program that leaves its run ends after it is written down."""
     script = f"""
