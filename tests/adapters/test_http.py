@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
 import pytest
+from support.waiting import wait_until_async
 
 from collection_search.adapters import http
 from collection_search.adapters.http import HttpError, HttpRequest, HttpResponse, joined, send
@@ -274,8 +275,7 @@ async def test_a_cancelled_call_is_cancelled(server):
     """Cancellation is no failure."""
     server.fail("held")
     task = asyncio.create_task(get(server))
-    while not server.requests:  # noqa: ASYNC110 - they arrive in another thread
-        await asyncio.sleep(0.001)
+    await wait_until_async(lambda: server.requests)
     task.cancel()
     with pytest.raises(asyncio.CancelledError):
         await task

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from support.waiting import wait_until_async
 
 from collection_search.testing.hostile_site import Case, HostileSite, ScriptedResolver, cases
 
@@ -97,8 +98,7 @@ async def test_the_forbidden_listener_tells_of_every_connection() -> None:
         _, writer = await asyncio.open_connection("127.0.0.1", site.forbidden_port)
         writer.close()
         await writer.wait_closed()
-        while not site.forbidden:  # noqa: ASYNC110 - the list is all that the site tells
-            await asyncio.sleep(0.001)
+        await wait_until_async(lambda: site.forbidden)
     assert len(site.forbidden) == 1
 
 

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Self
 
 import pytest
+from support.waiting import wait_until
 
 from collection_search.adapters.stores.sqlite.usage import SQLiteUsage
 from collection_search.resilience.guards import key_id
@@ -118,11 +119,8 @@ def test_a_process_that_is_killed_in_a_request(tmp_path: Path, face: str) -> Non
         server.fail("held", times=1)
         [victim] = searchers(stack, [face], 5, tmp_path, server, 10)
         victim.go()
-        give_up = time.monotonic() + PATIENCE_S
-        while not server.requests:
-            assert time.monotonic() < give_up, "the request never came"
-            assert victim.process.poll() is None
-            time.sleep(0.01)
+        wait_until(lambda: server.requests or victim.process.poll() is not None)
+        assert victim.process.poll() is None
         victim.process.kill()
         victim.process.wait()
         assert counted(tmp_path, server) == 1

@@ -7,11 +7,11 @@ import sqlite3
 import subprocess
 import sys
 import threading
-import time
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from support.waiting import wait_until, wait_until_async
 
 from collection_search import Settings
 from collection_search.adapters.stores.sqlite import SQLiteStore
@@ -82,8 +82,7 @@ class SlowEmbedder(ScriptedEmbedder):
         self.holding += 1
         self.most = max(self.most, self.holding)
         self.busy.set()
-        while not self.free.is_set():  # noqa: ASYNC110 - set by another thread
-            await asyncio.sleep(0.01)
+        await wait_until_async(self.free.is_set)
         self.holding -= 1
         return await super().embed(texts)
 
@@ -287,8 +286,7 @@ def test_a_worker_with_the_embedder_takes_over(store: SQLiteStore, settings: Set
     ticket = enqueue(store, "green tea")
     without = IngestionEngine(store, settings, backoff_s=1)
     without.start()
-    while status(store, ticket).rows[0].error is None:
-        time.sleep(0.01)
+    wait_until(lambda: status(store, ticket).rows[0].error)
     without.stop()
     (row,) = status(store, ticket).rows
     assert (row.state, without.buried) == ("waiting", 0)
@@ -455,8 +453,7 @@ def test_a_start_while_the_work_is_being_stopped_begins_other_work(
     ticket = enqueue(store, "green tea", "black tea")
     stopping = threading.Thread(target=engine.stop, kwargs={"timeout_s": 1})
     stopping.start()
-    while engine._in_hand.is_open:
-        time.sleep(0.01)
+    wait_until(lambda: not engine._in_hand.is_open)
     engine.start()
     look_on.set()
     stopping.join(60)

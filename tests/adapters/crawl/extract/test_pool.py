@@ -11,11 +11,11 @@ import subprocess
 import sys
 import textwrap
 import threading
-import time
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
+from support.waiting import wait_until
 
 from collection_search.adapters.crawl.extract.deadline_watch import Watch
 from collection_search.adapters.crawl.extract.pool import Extraction
@@ -277,10 +277,7 @@ def test_no_process_outlives_its_program(then: str) -> None:
         [sys.executable, "-c", program], stdout=subprocess.PIPE, check=False, timeout=120
     )
     pid = int(ended.stdout)
-    until = time.monotonic() + 60
-    while is_running(pid):
-        assert time.monotonic() < until
-        time.sleep(0.02)
+    wait_until(lambda: not is_running(pid))
 
 
 def is_running(pid: int) -> bool:
