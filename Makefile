@@ -7,7 +7,7 @@ DEMO_ENV := COLLECTION_SEARCH_HOME=.demo COLLECTION_SEARCH_CONFIG= COLLECTION_SE
 	COLLECTION_SEARCH_TENANT=local LANGFUSE_TRACING_ENABLED=false
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
-.PHONY: help demo test test-server check bench clean
+.PHONY: help demo test quick test-server check bench clean
 .DEFAULT_GOAL := help
 
 help: ## Show the targets
@@ -21,6 +21,9 @@ demo: .venv/.run ## One question, offline: search, rank, ingest, and ask the col
 
 test: .venv/.dev ## Run the tests that need no server
 	$(BIN)/pytest -n auto -m "not server"
+
+quick: .venv/.dev ## Run all but the hundred slowest of them, in a minute or so
+	$(BIN)/pytest -n auto -m "not server and not slow"
 
 test-server: .venv/.dev ## Run the tests that start a LangGraph server on this machine
 	$(BIN)/pytest -m server

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import os
+import sys
+from itertools import count
 from typing import TYPE_CHECKING
 
 import pytest
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from pathlib import Path
 
 pytest.register_assert_rewrite(
     "collection_search.testing.embedder_contract",
@@ -27,17 +28,33 @@ OURS = (
     "SEARXNG_",
     "GOOGLE_",
 )
+NUMBERS = count(1)
 SUFFIXES = ("_API_KEY", "_BASE_URL", "_PROXY")
 
 
+def pytest_sessionfinish(session: pytest.Session) -> None:
+    """Skip the last report of Hypothesis, which imports all of it, where it has nothing to say."""
+    needed = "hypothesis" in sys.modules or session.testsfailed
+    if not needed and not session.config.getoption("--hypothesis-show-statistics", default=False):
+        session.config.pluginmanager.unregister(name="hypothesispytest")
+
+
+def clear_settings_cache() -> None:
+    """Make the next reader read its settings anew. Where none were read, nothing is imported."""
+    if process := sys.modules.get("collection_search.settings.process"):
+        process.process_settings.cache_clear()
+
+
 @pytest.fixture(autouse=True)
-def clean_surroundings(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[None]:
+def clean_surroundings(
+    monkeypatch: pytest.MonkeyPatch, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[None]:
+    """Take variables, data folder and settings away. The new folder is made by who needs it."""
     for name in os.environ:
         if name.startswith(OURS) or name.upper().endswith(SUFFIXES):
             monkeypatch.delenv(name)
-    monkeypatch.setenv("COLLECTION_SEARCH_HOME", str(tmp_path / "home"))
-    from collection_search.settings.process import process_settings
-
-    process_settings.cache_clear()
+    home = tmp_path_factory.getbasetemp() / f"home-{next(NUMBERS)}"
+    monkeypatch.setenv("COLLECTION_SEARCH_HOME", str(home))
+    clear_settings_cache()
     yield
-    process_settings.cache_clear()
+    clear_settings_cache()

@@ -13,6 +13,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import TYPE_CHECKING
 
 import pytest
+from support.waiting import wait_until_async
 
 from collection_search.adapters.crawl.fetch.fetcher import FetchPolicy, SafeFetcher
 from collection_search.adapters.per_loop import PerLoop, Sockets
@@ -105,6 +106,7 @@ def test_two_loops_at_once(fetcher, address):
     run_blocking(fetcher.aclose())
 
 
+@pytest.mark.slow
 def test_a_process_ends_in_silence(address):
     script = f"""
         from collection_search.adapters.crawl.fetch.fetcher import FetchPolicy, SafeFetcher
@@ -178,8 +180,4 @@ async def test_a_fetcher_that_is_dropped_closes_its_connections(recwarn) -> None
     del fetcher, home
     gc.collect()
     assert alive() is None
-    for _ in range(100):
-        if session.closed:
-            break
-        await asyncio.sleep(0.01)
-    assert session.closed
+    await wait_until_async(lambda: session.closed)

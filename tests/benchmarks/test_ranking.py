@@ -32,12 +32,14 @@ def verdicts(default: Any, rival: Any) -> list[str]:
 RIVAL = judged({"a": [0.4, 0.6], "b": [0.4, 0.6]}, 0, 0)
 
 
+@pytest.mark.slow
 def test_all_goals_can_be_met() -> None:
     """Better on the whole, nowhere worse, and both shares at their goals."""
     default = judged({"a": [0.5, 0.7], "b": [0.4, 0.6]}, 0.83, 0.10)
     assert verdicts(default, RIVAL) == ["yes"] * 6
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("served", "through", "lexical", "dense"),
     [(0.82, 0.10, "yes", "**no**"), (0.83, 0.11, "yes", "**no**"), (0.79, 0.0, *["**no**"] * 2)],

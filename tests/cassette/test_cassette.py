@@ -150,6 +150,7 @@ def test_a_long_unfinished_line_is_removed_too(path: Path) -> None:
     assert path.read_bytes() == sound
 
 
+@pytest.mark.slow
 def test_many_threads_and_processes_write_whole_lines(path: Path) -> None:
     """Nobody's line is cut by another's."""
     processes = [SPAWN.Process(target=_write_many, args=(path, n)) for n in range(2)]

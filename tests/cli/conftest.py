@@ -67,12 +67,20 @@ def run(command: Invoke) -> Invoke:
     return invoke
 
 
+class Started(subprocess.Popen[str]):
+    """A process that ends with its `with` block at the latest, also when the test fails in it."""
+
+    def __exit__(self, *exc_info: object) -> None:
+        self.kill()
+        super().__exit__(*exc_info)
+
+
 @pytest.fixture
 def started(plugin_path: list[str]) -> Callable[..., subprocess.Popen[str]]:
     """Start the command in a process of its own."""
 
     def start(*arguments: str, **variables: str) -> subprocess.Popen[str]:
-        return subprocess.Popen(
+        return Started(
             [sys.executable, "-m", "collection_search", *arguments],
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,

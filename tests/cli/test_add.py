@@ -5,13 +5,13 @@ from __future__ import annotations
 import os
 import signal
 import sys
-import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
 from support.loopback_site import LoopbackSite, article, essay
+from support.waiting import wait_until
 
 from collection_search import SearchContext, Settings, UniversalIngestionGraph, ingest
 from collection_search.adapters.stores.sqlite import SQLiteStore
@@ -183,6 +183,7 @@ def test_an_unknown_collection_is_refused_before_anything_is_indexed(command: In
     assert "Indexing" not in ended.err
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(sys.platform != "linux", reason="looks for processes in /proc")
 def test_a_worker_that_is_told_to_end_leaves_nothing_behind(
     site: LoopbackSite, started: Start
@@ -194,9 +195,12 @@ def test_a_worker_that_is_told_to_end_leaves_nothing_behind(
     ingest(urls, collection="tea", context=context, work=False)
     store = SQLiteStore.from_settings(process_settings())
     with started("worker") as worker:
-        while not store.collections.collections("local")[0].documents or not site.asked("/slow"):
-            assert worker.poll() is None
-            time.sleep(0.05)
+        wait_until(
+            lambda: (
+                worker.poll() is not None
+                or (store.collections.collections("local")[0].documents and site.asked("/slow"))
+            )
+        )
         children = Path(f"/proc/{worker.pid}/task/{worker.pid}/children")
         processes = [
             int(pid)
@@ -214,15 +218,14 @@ def test_a_worker_that_is_told_to_end_leaves_nothing_behind(
     store.close()
 
 
+@pytest.mark.slow
 def test_a_wait_that_is_told_to_end_gives_its_pages_back(
     site: LoopbackSite, started: Start
 ) -> None:
     """SIGTERM as well as Ctrl-C: the ledger has them for the next worker."""
     url = site.put("/slow", b"", status=503, headers={"Retry-After": "8"})
     with started(*ADD, url) as process:
-        while not site.asked("/slow"):
-            assert process.poll() is None
-            time.sleep(0.05)
+        wait_until(lambda: site.asked("/slow") or process.poll() is not None)
         process.send_signal(signal.SIGTERM)
         _, err = process.communicate(timeout=90)
     assert process.returncode == 130
@@ -239,9 +242,7 @@ def test_a_search_for_pages_that_is_told_to_end_has_accepted_nothing(
     """And says so; it said before what it does."""
     url = site.put("/slow", b"", status=503, headers={"Retry-After": "8"})
     with started(*ADD, url, "--depth", "1") as process:
-        while not site.asked("/slow"):
-            assert process.poll() is None
-            time.sleep(0.05)
+        wait_until(lambda: site.asked("/slow") or process.poll() is not None)
         process.send_signal(signal.SIGTERM)
         _, err = process.communicate(timeout=90)
     assert process.returncode == 130

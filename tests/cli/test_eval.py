@@ -67,6 +67,7 @@ def test_a_part_of_the_questions(command: Invoke, folder: Path) -> None:
     assert (facts["questions"], facts["questions_in_split"], facts["split"]) == (1, 2, "dev")
 
 
+@pytest.mark.slow
 def test_no_index_is_left(
     command: Invoke, folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -87,6 +88,7 @@ def test_an_embedder_is_not_paid_unasked(command: Invoke, folder: Path) -> None:
     assert "--embeddings lexical" in ended.complaints[0]
 
 
+@pytest.mark.slow
 def test_an_embedder_that_was_agreed_to(command: Invoke, folder: Path) -> None:
     """Its rankings come first, beside those by words."""
     ended = command("eval", "--dataset", str(folder), "--embeddings", "words", "--yes")
@@ -97,6 +99,7 @@ def test_an_embedder_that_was_agreed_to(command: Invoke, folder: Path) -> None:
     assert "| dense, default - lexical, default " in ended.out
 
 
+@pytest.mark.slow
 def test_a_price_that_is_known_is_told(
     command: Invoke, folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -130,6 +133,7 @@ def test_an_embedder_that_fails(command: Invoke, folder: Path) -> None:
     one_sentence(ended, says="no answer", code=4)
 
 
+@pytest.mark.slow
 def test_relevant_pages_that_are_not_there(command: Invoke, tmp_path: Path) -> None:
     """A warning: every figure is lower for it."""
     write_dataset(tmp_path, judgements=[*JUDGEMENTS, ("q1", "elsewhere", "1")])

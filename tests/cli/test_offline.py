@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import pytest
 from support.scripted_world import QUESTION
 
 if TYPE_CHECKING:
     from support.command_line import Invoke
 
 
+@pytest.mark.slow
 def test_a_newcomers_first_question(command: Invoke) -> None:
     """The index is built, asyncio's page is among the first three, and the collection answers."""
     ended = command("run", QUESTION, "--collection", "py", "--auto-ingest")

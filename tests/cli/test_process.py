@@ -44,6 +44,7 @@ def interrupted(
     return process.returncode, out, err
 
 
+@pytest.mark.slow
 def test_ctrl_c_while_searching(started: Start) -> None:
     """The run ends at once with 130 and says how to go on, to a program as well."""
     code, out, err = interrupted(
@@ -55,6 +56,7 @@ def test_ctrl_c_while_searching(started: Start) -> None:
     assert "Traceback" not in err
 
 
+@pytest.mark.slow
 def test_ctrl_c_while_ingesting_gives_the_pages_back(
     started: Start, command: Invoke, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -77,6 +79,7 @@ def test_a_worker_stops_when_it_is_told_to(started: Start, by: signal.Signals, e
     assert "waits in the ledger" in err
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("answer", [200, "hang", "refuse"])
 def test_traces_are_sent_at_the_end_without_holding_it_up(started: Start, answer: Answer) -> None:
     """What was observed arrives before the command ends; a tracing server in trouble costs 2 s."""
@@ -115,6 +118,7 @@ def test_a_reader_that_leaves_early(started: Start) -> None:
         assert "Traceback" not in process.stderr.read()
 
 
+@pytest.mark.slow
 def test_a_terminal_shows_progress_and_keeps_stdout_clean(plugin_path: list[str]) -> None:
     """With a terminal on stderr JSON on stdout stays one object; NO_COLOR is respected."""
     terminal, its_end = os.openpty()

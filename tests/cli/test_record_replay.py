@@ -107,6 +107,7 @@ def test_a_recorded_failure_fails_again(command: Invoke, tape: str) -> None:
     assert played.complaints == live.complaints
 
 
+@pytest.mark.slow
 def test_the_offline_corpus_is_recorded_but_not_opened_by_a_replay(
     command: Invoke, tape: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -5,10 +5,11 @@ from __future__ import annotations
 import sqlite3
 from typing import TYPE_CHECKING
 
+import pytest
+
 from collection_search.settings.process import process_settings
 
 if TYPE_CHECKING:
-    import pytest
     from support.command_line import Invoke
 
 
@@ -52,6 +53,7 @@ def test_pages_that_failed_are_5(run: Invoke, command: Invoke) -> None:
     assert command("worker", "--once").code == 0
 
 
+@pytest.mark.slow
 def test_an_embedder_that_is_gone_is_5(run: Invoke, command: Invoke) -> None:
     """Nothing is embedded by another model than the collection's."""
     run("--auto-ingest", "--no-wait", "--top-k", "2", "--embeddings", "words")

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from support.waiting import wait_until_async
 
 from collection_search.testing.hostile_site import Case, HostileSite, ScriptedResolver, cases
 
@@ -56,6 +57,7 @@ def is_as_documented(case: Case, end: dict[str, Any]) -> bool:
     return case.text in end["text"] and not (case.not_text and case.not_text in end["text"])
 
 
+@pytest.mark.slow
 async def test_every_case_ends_as_documented_and_costs_nothing_but_its_request() -> None:
     """One visit, three promises: outcomes, memory, and nobody inside was asked."""
     every = cases()
@@ -96,8 +98,7 @@ async def test_the_forbidden_listener_tells_of_every_connection() -> None:
         _, writer = await asyncio.open_connection("127.0.0.1", site.forbidden_port)
         writer.close()
         await writer.wait_closed()
-        while not site.forbidden:  # noqa: ASYNC110 - the list is all that the site tells
-            await asyncio.sleep(0.001)
+        await wait_until_async(lambda: site.forbidden)
     assert len(site.forbidden) == 1
 
 

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Self
 
 import pytest
+from support.waiting import wait_until
 
 from collection_search.adapters.stores.sqlite.usage import SQLiteUsage
 from collection_search.resilience.process_guards import key_id
@@ -81,6 +82,7 @@ def counted(home: Path, server: ProviderServer) -> int:
     return SQLiteUsage(home / "usage.db").used("tavily", key_id(source), period=period)
 
 
+@pytest.mark.slow
 def test_eight_processes_and_a_quota_of_100(tmp_path: Path) -> None:
     """Exactly 100 requests of 168 searches; the rest is refused with the quota and its renewal."""
     with ProviderServer("tavily") as server, ExitStack() as stack:
@@ -109,6 +111,7 @@ def test_eight_processes_and_a_quota_of_100(tmp_path: Path) -> None:
     assert max(left) <= 20
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("face", ["run", "arun", "service"])
 def test_a_process_that_is_killed_in_a_request(tmp_path: Path, face: str) -> None:
     """Nobody can know whether its request was billed: it stays counted, and no other is added."""
@@ -116,11 +119,8 @@ def test_a_process_that_is_killed_in_a_request(tmp_path: Path, face: str) -> Non
         server.fail("held", times=1)
         [victim] = searchers(stack, [face], 5, tmp_path, server, 10)
         victim.go()
-        give_up = time.monotonic() + PATIENCE_S
-        while not server.requests:
-            assert time.monotonic() < give_up, "the request never came"
-            assert victim.process.poll() is None
-            time.sleep(0.01)
+        wait_until(lambda: server.requests or victim.process.poll() is not None)
+        assert victim.process.poll() is None
         victim.process.kill()
         victim.process.wait()
         assert counted(tmp_path, server) == 1

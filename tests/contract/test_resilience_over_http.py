@@ -198,6 +198,7 @@ class SavedUp(Tavily):
         return self.failures()["throttled"].reply if early else super().answer(request)
 
 
+@pytest.mark.slow
 def test_two_runs_of_the_graph_share_the_plan(tmp_path: Path) -> None:
     """Real time, real waiting: every query of both is answered at its first attempt."""
     with ProviderServer(SavedUp()) as server:
@@ -369,6 +370,7 @@ class Dying:
         return await inner.asearch(query, max_results=max_results, timeout=timeout)
 
 
+@pytest.mark.slow
 def test_a_provider_that_is_dead_for_a_minute(closed_port: int) -> None:
     """Two searches a second for three minutes, the provider refuses connections in the second.
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from support.http_calls import PATIENCE_S, assert_no_key, request_to
 from support.httpx_clients import loopback_client, mock_client
+from support.waiting import wait_until_async
 
 from collection_search.adapters.http import USER_AGENT, HttpError, HttpRequest, HttpResponse, send
 from collection_search.adapters.httpx_client import choose_transmit
@@ -163,8 +164,7 @@ async def test_a_cancelled_call_is_cancelled(server, transmit):
     """Cancellation is no failure."""
     server.fail("held")
     task = asyncio.create_task(get(transmit, server))
-    while not server.requests:  # noqa: ASYNC110 - they arrive in another thread
-        await asyncio.sleep(0.001)
+    await wait_until_async(lambda: server.requests)
     task.cancel()
     with pytest.raises(asyncio.CancelledError):
         await task

@@ -8,11 +8,13 @@ from __future__ import annotations
 import time
 from typing import TYPE_CHECKING
 
+import pytest
 from support.crawl_under_fire import Sites, crawled, crawled_under_kills
 
 if TYPE_CHECKING:
     from pathlib import Path
 
+pytestmark = pytest.mark.slow
 PAGES, HOSTS, KILLS = 200, 10, 4
 
 

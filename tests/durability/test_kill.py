@@ -17,6 +17,7 @@ import pytest
 from collection_search.adapters.stores.sqlite import SQLiteStore
 from collection_search.contracts.collection import TenantScope
 
+pytestmark = pytest.mark.slow
 PROGRAM = Path(__file__).with_name("ingest_pages.py")
 POINTS = 20
 KILLS_OF_ONE_DATABASE = 8

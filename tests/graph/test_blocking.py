@@ -12,6 +12,8 @@ from collection_search.adapters.search.offline import OfflineSearch
 from collection_search.contracts.state import CollectionSearchState
 from collection_search.testing import OpenAIServer
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture(scope="module")
 def settings(tmp_path_factory: pytest.TempPathFactory) -> Settings:

@@ -24,6 +24,7 @@ from collection_search import (
 )
 from collection_search.cassette import Cassette
 from collection_search.errors import InputError
+from collection_search.settings import adapter_factory
 from collection_search.settings.adapter_factory import adapter_of, made
 from collection_search.settings.embedders import remembered_embedder
 from collection_search.testing import OpenAIServer, ScriptedAdapter
@@ -212,7 +213,7 @@ def test_a_client_keeps_a_bounded_number_of_adapters(tmp_path: Path) -> None:
     """Users may bring ever new keys."""
     client = httpx.AsyncClient()
     first = made(inside(tmp_path, tenant="first"), "search", "brave", client)
-    for n in range(resolve.MAX_ADAPTERS):
+    for n in range(adapter_factory.MAX_ADAPTERS):
         made(inside(tmp_path, tenant=f"tenant-{n}"), "search", "brave", client)
     assert made(inside(tmp_path, tenant="first"), "search", "brave", client) is not first
 

@@ -6,6 +6,7 @@ import subprocess
 import sys
 from typing import TYPE_CHECKING
 
+import pytest
 from support.scripted_world import INPUT, QUESTION, good_pages
 
 from collection_search import CollectionSearchGraph, SearchContext, Settings
@@ -59,6 +60,7 @@ def test_one_run_is_one_trace(tmp_path: Path) -> None:
         assert known.items() <= span.metadata.items()
 
 
+@pytest.mark.slow
 def test_without_keys_langfuse_is_never_imported(tmp_path: Path) -> None:
     """A whole offline run in a fresh interpreter loads neither Langfuse nor OpenAI."""
     code = f"""

@@ -313,6 +313,7 @@ def test_a_page_that_stays_away_costs_one_request(
     assert len(living.store.ledger.retired(TenantScope("local", "tea"))) == 1
 
 
+@pytest.mark.slow
 def test_a_page_is_not_lost_to_our_own_failures(
     site: LoopbackSite, living: SearchContext, calendar: Calendar
 ) -> None:
@@ -334,6 +335,7 @@ def test_a_page_is_not_lost_to_our_own_failures(
     assert refresh("tea", context=living).returned == [url]
 
 
+@pytest.mark.slow
 def test_a_question_that_finds_a_vanished_page_of_a_broken_site_makes_no_dead_letter(
     site: LoopbackSite, living: SearchContext, calendar: Calendar
 ) -> None:

@@ -150,6 +150,7 @@ def test_private_data_on_a_page_is_masked_and_still_played(tape: Path, tmp_path:
         assert private not in tape.read_text() + json.dumps(played)
 
 
+@pytest.mark.slow
 async def test_neither_recording_nor_replaying_blocks_the_loop(tape: Path, tmp_path: Path) -> None:
     """Files are written and read in threads."""
     ports: dict[str, Any] = {

@@ -489,6 +489,7 @@ main(sys.argv[1:])
 """The command in a program that logs all there is."""
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("trouble", ["none", "key_echoed", "redirect", "unauthorized", "chat"])
 def test_the_command_in_a_process(tmp_path: Path, trouble: str) -> None:
     """run, search, doctor, keys and costs, verbose, with everything that libraries log."""

@@ -7,6 +7,7 @@ from contextlib import suppress
 from typing import Any
 
 import numpy as np
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import array_shapes, arrays
@@ -62,6 +63,7 @@ def through_json(value: Any) -> Any:
     return json.loads(json.dumps(value, allow_nan=False))
 
 
+@pytest.mark.slow
 @given(anything)
 def test_every_value_has_a_json_form(value: Any) -> None:
     """And that form is its own."""
@@ -94,6 +96,7 @@ def test_vectors_come_back(vectors: Any) -> None:
     np.testing.assert_array_equal(back.vectors, vectors)
 
 
+@pytest.mark.slow
 @given(nearly_right)
 def test_damage_is_an_input_error(value: Any) -> None:
     """No reader raises anything else, evaluates anything, or takes what it was not given."""

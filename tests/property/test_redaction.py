@@ -1,3 +1,4 @@
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -28,6 +29,7 @@ JSON = st.recursive(
 WORDS = st.text(st.characters(categories=["Ll", "Lu"]), min_size=1, max_size=12)
 
 
+@pytest.mark.slow
 @given(TEXTS)
 def test_masking_twice_changes_nothing(text):
     """What was masked stays as it is, whatever stands beside it."""

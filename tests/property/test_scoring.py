@@ -57,6 +57,7 @@ def test_every_question_with_words_asks_for_something(text):
     assert all(1 <= term.rarity <= 3.5 for term in asked)
 
 
+@pytest.mark.slow
 @given(question=TEXTS, pages=PAGES, profile=PROFILES, data=st.data())
 def test_scores_are_bounded_and_ordered(question, pages, profile, data):
     """Every page is ranked once, within the ranges, by score and then by address."""

@@ -4,6 +4,7 @@ import re
 import unicodedata
 from urllib.parse import parse_qsl, unquote_to_bytes
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -174,6 +175,7 @@ def _values(query):
     return values
 
 
+@pytest.mark.slow
 @given(
     st.dictionaries(st.sampled_from("abcdef"), st.lists(st.sampled_from("123"), min_size=1)),
     st.randoms(),

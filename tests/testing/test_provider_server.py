@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import urlencode
 
 import pytest
+from support.waiting import wait_until
 
 from collection_search.testing import ProviderServer
 from collection_search.testing.provider_server import DIALECTS
@@ -242,12 +243,9 @@ def test_a_held_answer_ends_with_the_server():
     with ProviderServer("brave") as server:
         server.fail("held")
         threading.Thread(target=wait, args=(Client(server),)).start()
-        while not server.requests:
-            ended.wait(0.001)
+        wait_until(lambda: server.requests)
     assert ended.wait(30)
-    while threading.active_count() > before:
-        ended.wait(0.001)
-        threading.Event().wait(0.001)
+    wait_until(lambda: threading.active_count() <= before)
 
 
 def test_the_server_runs_in_a_with_block_only():

@@ -29,6 +29,7 @@ def test_query_is_cleaned(given, expected):
     assert normalize_query(given) == expected
 
 
+@pytest.mark.slow
 def test_exactly_the_invisible_categories_are_removed():
     """Cf, Cs and Cc but white space go from a query, as this Python's Unicode has them."""
     kept = set(normalize_query(f"a{EVERY_CHARACTER}"))

@@ -7,11 +7,11 @@ import sqlite3
 import subprocess
 import sys
 import threading
-import time
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from support.waiting import wait_until, wait_until_async
 
 from collection_search import Settings
 from collection_search.adapters.stores.sqlite import SQLiteStore
@@ -83,8 +83,7 @@ class SlowEmbedder(ScriptedEmbedder):
         self.holding += 1
         self.most = max(self.most, self.holding)
         self.busy.set()
-        while not self.free.is_set():  # noqa: ASYNC110 - set by another thread
-            await asyncio.sleep(0.01)
+        await wait_until_async(self.free.is_set)
         self.holding -= 1
         return await super().embed(texts)
 
@@ -281,6 +280,7 @@ def test_a_worker_without_the_embedder_says_which(store: SQLiteStore, settings: 
     assert "first:64" in (row.error or "")
 
 
+@pytest.mark.slow
 def test_a_worker_with_the_embedder_takes_over(store: SQLiteStore, settings: Settings) -> None:
     """A page that one without it tried in vain is left to it."""
     embedder = ScriptedEmbedder(fingerprint="first:64")
@@ -289,8 +289,7 @@ def test_a_worker_with_the_embedder_takes_over(store: SQLiteStore, settings: Set
     without, done = IngestionEngine(store, settings, backoff_s=1), list[PageDone]()
     without.equip(on_page_done=done.append)
     without.start()
-    while status(store, ticket).rows[0].error is None:
-        time.sleep(0.01)
+    wait_until(lambda: status(store, ticket).rows[0].error)
     without.stop()
     (row,) = status(store, ticket).rows
     assert (row.state, done) == ("waiting", [])
@@ -348,6 +347,7 @@ def test_a_page_that_comes_anew_while_it_is_worked_on_is_ingested_once(
     assert [chunk["text"] for chunk in exported["chunks"]] == ["new tea"]
 
 
+@pytest.mark.slow
 def test_a_slow_page_keeps_its_lease(store: SQLiteStore, tmp_path: Path) -> None:
     """A worker that is alive is not overtaken, however long the page takes."""
     settings = Settings(home=tmp_path, ingest_lease_s=2)
@@ -426,6 +426,7 @@ def test_a_stop_gives_back_the_row_that_is_just_being_taken(
     assert status(store, ticket).stored == 0
 
 
+@pytest.mark.slow
 def test_a_start_while_the_work_is_being_stopped_begins_other_work(
     store: SQLiteStore, settings: Settings
 ) -> None:
@@ -455,8 +456,7 @@ def test_a_start_while_the_work_is_being_stopped_begins_other_work(
     ticket = enqueue(store, "green tea", "black tea")
     stopping = threading.Thread(target=engine.stop, kwargs={"timeout_s": 1})
     stopping.start()
-    while engine._leases.is_open:
-        time.sleep(0.01)
+    wait_until(lambda: not engine._leases.is_open)
     engine.start()
     look_on.set()
     stopping.join(60)

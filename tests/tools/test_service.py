@@ -333,6 +333,7 @@ def test_rate_limited_tells_retry_after_ms(tmp_path, tavily):
     assert len(tavily.requests) == 1
 
 
+@pytest.mark.slow
 def test_service_unavailable_is_tried_three_times(service, tavily):
     """serviceUnavailable: retryable, max 3 attempts."""
     name = next(n for n, f in tavily.failures.items() if f.expected.code == "serviceUnavailable")
@@ -343,6 +344,7 @@ def test_service_unavailable_is_tried_three_times(service, tavily):
     assert len(tavily.requests) == 3
 
 
+@pytest.mark.slow
 def test_timeout_is_retried_once_with_a_longer_limit(tmp_path, tavily):
     """timeout: one retry, then the error says that another one might succeed."""
     hurried = settings(tmp_path, tavily=tavily, search_timeout_s=0.2, search_retry_timeout_s=0.4)

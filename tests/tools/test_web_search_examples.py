@@ -216,6 +216,7 @@ def test_error_types_and_their_http_mapping(error, http_status, retryable):
     assert raised.retryable is retryable
 
 
+@pytest.mark.slow
 def test_importing_the_tool_loads_nothing_heavy():
     """A fresh interpreter that imports the tool has none of the heavy packages."""
     heavy = {

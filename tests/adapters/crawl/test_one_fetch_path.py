@@ -101,6 +101,7 @@ def client_uses(tree: ast.AST) -> set[str]:
     return uses
 
 
+@pytest.mark.slow
 def test_only_two_places_open_connections():
     uses = {
         name_of(path): client_uses(ast.parse(path.read_text()))
@@ -110,6 +111,7 @@ def test_only_two_places_open_connections():
     assert {name: found for name, found in uses.items() if found} == {}
 
 
+@pytest.mark.slow
 def test_nothing_from_outside_is_run():
     assert {name_of(path): found for path in MODULES if (found := unsafe_uses(path))} == {}
 

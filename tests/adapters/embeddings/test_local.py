@@ -248,6 +248,7 @@ except Exception as error:
 """
 
 
+@pytest.mark.slow
 def test_a_model_that_cannot_be_fetched_says_what_to_do(tmp_path, monkeypatch):
     """Soon, and without a word on the terminal but ours."""
     monkeypatch.setenv("HF_ENDPOINT", "http://127.0.0.1:9")

@@ -14,6 +14,7 @@ import numpy as np
 import pytest
 from pydantic import SecretStr
 from support.planning import KEY
+from support.waiting import wait_until_async
 
 from collection_search.adapters.embeddings.openai import (
     MAX_BATCH_CHARS,
@@ -272,8 +273,7 @@ async def test_cancelling_a_run_cancels_the_call():
     """A cancelled run is not turned into a model error."""
     with OpenAIServer(latency_s=30) as server:
         task = asyncio.create_task(embedder(server, model_timeout_s=30.0).embed(TEXTS))
-        while not server.requests:  # noqa: ASYNC110 - the server lives in a thread
-            await asyncio.sleep(0.01)
+        await wait_until_async(lambda: server.requests)
         task.cancel()
         with pytest.raises(asyncio.CancelledError):
             await task

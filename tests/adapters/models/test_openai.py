@@ -14,6 +14,7 @@ import pytest
 from langgraph.graph import StateGraph
 from pydantic import SecretStr
 from support.planning import ANSWER, FENCED, KEY, METHODS, QUERIES, failure, plan
+from support.waiting import wait_until_async
 from typing_extensions import TypedDict
 
 from collection_search.adapters.models.openai import OpenAIQueryModel
@@ -480,8 +481,7 @@ async def test_cancelling_a_run_cancels_the_call():
     """A cancelled run is not turned into a model error."""
     with OpenAIServer(ANSWER, latency_s=30) as server:
         task = asyncio.create_task(plan(openai(server, timeout_s=30.0)))
-        while not server.requests:  # noqa: ASYNC110 - the server lives in a thread
-            await asyncio.sleep(0.01)
+        await wait_until_async(lambda: server.requests)
         task.cancel()
         with pytest.raises(asyncio.CancelledError):
             await task

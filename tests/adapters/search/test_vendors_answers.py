@@ -1,160 +1,64 @@
-"""What the search vendors' answers become."""
+"""What answers of the search vendors become that hold nothing, more, or something else."""
 
 from __future__ import annotations
 
 import json
-from datetime import date
-from typing import Any
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from support.vendor_adapters import (
+    BRAVE,
+    EXA,
+    GOOGLE,
+    KAGI,
+    LINKUP,
+    MOJEEK,
+    PERPLEXITY,
+    SEARXNG,
+    SERPAPI,
+    SERPAPI_SUCCESS,
+    SERPER,
+    TAVILY,
+    TODAY,
+    URL,
+    VENDORS,
+    WIKIPEDIA,
+    answer,
+    envelope,
+    rows_or_none,
+)
 
 from collection_search.adapters.http import HttpResponse
-from collection_search.adapters.search.brave import BraveSearch
-from collection_search.adapters.search.google import GoogleSearchAdapter
 from collection_search.adapters.search.http.json_values import published, share
-from collection_search.adapters.search.searxng import SearxngSearch
-from collection_search.adapters.search.tavily import TavilySearch
-from collection_search.adapters.search.wikipedia import WikipediaSearch
-from collection_search.contracts.search import ProviderSearchResult
-from collection_search.errors import SearchProviderBadResponse, SearchProviderUnavailable
+from collection_search.errors import SearchProviderBadResponse
 
-TODAY = date(2026, 11, 21)
-TAVILY = TavilySearch()
-BRAVE = BraveSearch(api_key="brave-key", today=lambda: TODAY)
-GOOGLE = GoogleSearchAdapter(api_key="google-key", search_engine_id="engine")
-SEARXNG = SearxngSearch(base_url="http://localhost:8080")
-WIKIPEDIA = WikipediaSearch()
-VENDORS = [TAVILY, BRAVE, GOOGLE, SEARXNG, WIKIPEDIA]
-
-URL = "https://example.com/a"
-
-
-def answer(value: Any, status: int = 200, **headers: str) -> HttpResponse:
-    named = {name.replace("_", "-"): header for name, header in headers.items()}
-    return HttpResponse(status, named, json.dumps(value).encode())
-
-
-def test_a_row_of_tavily():
-    row = {"title": "A", "url": URL, "content": "b", "score": 0.93, "raw_content": None}
-    news = row | {"published_date": "Tue, 03 Mar 2026 09:30:00 GMT", "score": 17}
-    page = TAVILY.parse(answer({"results": [row, news], "response_time": 1.1}))
-    assert page.rows == [
-        ProviderSearchResult(URL, "A", "b", "tavily", score=0.93),
-        ProviderSearchResult(URL, "A", "b", "tavily", published_date="2026-03-03T09:30:00+00:00"),
-    ]
-    assert page.raw == [row, news]
-    assert page.more is False
-
-
-def test_a_row_of_brave():
-    """HTML stays for the worker to clean; a date has no zone, or is a number of days ago."""
-    row = {"title": "A &amp; B", "url": URL, "description": "<strong>x</strong> &lt; 3"}
-    rows = [
-        row | {"page_age": "2026-03-03T09:30:00", "age": "March 3, 2026"},
-        row | {"age": "3 days ago"},
-        row | {"age": "soon"},
-    ]
-    page = BRAVE.parse(answer({"type": "search", "web": {"results": rows}}))
-    assert page.rows[0] == ProviderSearchResult(
-        URL,
-        "A &amp; B",
-        "<strong>x</strong> &lt; 3",
-        "brave",
-        published_date="2026-03-03T09:30:00+00:00",
-    )
-    assert [row.published_date for row in page.rows[1:]] == ["2026-11-18", None]
-    assert page.more is None
-
-
-def test_a_row_of_google():
-    row = {"title": "A", "link": URL, "snippet": "Mar 3, 2025 ... b", "mime": "application/pdf"}
-    page = GOOGLE.parse(answer({"items": [row | {"displayLink": "example.com"}, row]}))
-    assert page.rows[0] == ProviderSearchResult(
-        URL, "A", "Mar 3, 2025 ... b", "example.com", content_type="application/pdf"
-    )
-    assert page.rows[1].source == "google"
-    assert page.quota_remaining is None
-
-
-def test_a_google_row_may_lack_a_snippet():
-    assert GOOGLE.parse(answer({"items": [{"link": URL, "title": "A"}]})).rows[0].snippet == ""
-
-
-def test_a_row_of_searxng():
-    """Its score compares within one answer only, so it stays in the raw row."""
-    row = {"url": URL, "title": "A", "content": "b", "score": 8.0, "publishedDate": None}
-    dated = row | {"publishedDate": "2026-03-03T09:30:00", "engines": ["bing", "brave"]}
-    page = SEARXNG.parse(answer({"results": [row, dated], "unresponsive_engines": []}))
-    assert page.rows == [
-        ProviderSearchResult(URL, "A", "b", "searxng"),
-        ProviderSearchResult(URL, "A", "b", "searxng", published_date="2026-03-03T09:30:00+00:00"),
-    ]
-    assert page.raw[0]["score"] == 8.0
-    assert page.more is None
-
-
-def test_rows_of_searxng_without_an_address_are_skipped():
-    key_value = {"template": "keyvalue.html", "url": None, "title": "", "kvmap": {"a": "b"}}
-    labelled = {"template": "keyvalue.html", "url": URL, "title": "facts"}
-    rows = [key_value, {"url": URL, "title": "A"}, labelled]
-    assert [row.title for row in SEARXNG.parse(answer({"results": rows})).rows] == ["A"]
-    assert SEARXNG.parse(answer({"results": [key_value]})).rows == []
+FRAMED = [
+    vendor for vendor in VENDORS if vendor is not WIKIPEDIA
+]  # its addresses are made of titles
+ROWS = [{"url": URL, "link": URL}]
 
 
 @pytest.mark.parametrize(
-    ("row", "url"),
+    ("vendor", "value", "status"),
     [
-        ({"title": "Asyncio"}, "https://en.wikipedia.org/wiki/Asyncio"),
-        ({"title": "C++ (language)"}, "https://en.wikipedia.org/wiki/C%2B%2B_(language)"),
-        ({"title": "What? 50% & é/ß"}, "https://en.wikipedia.org/wiki/What%3F_50%25_%26_%C3%A9/%C3%9F"),
-        ({"title": "  ", "pageid": 7}, "https://en.wikipedia.org/w/index.php?curid=7"),
-        ({"title": None, "pageid": 7}, "https://en.wikipedia.org/w/index.php?curid=7"),
-        ({"title": "\ud83d broken"}, "https://en.wikipedia.org/wiki/%3F_broken"),
+        *((vendor, envelope(vendor, []), 200) for vendor in VENDORS),
+        (TAVILY, {"results": []}, 200),
+        (BRAVE, {"type": "search", "query": {"original": "x"}}, 200),
+        (GOOGLE, {"kind": "customsearch#search", "searchInformation": {"totalResults": "0"}}, 200),
+        (SEARXNG, {"results": [], "unresponsive_engines": []}, 200),
+        (SEARXNG, {"results": [], "answers": [{"answer": "9"}]}, 200),
+        (WIKIPEDIA, {"batchcomplete": "", "query": {"search": []}}, 200),
+        (SERPAPI, SERPAPI_SUCCESS | {"error": "Google hasn't returned any results for this query."}, 200),
+        (SERPAPI, SERPAPI_SUCCESS, 200),
+        (LINKUP, {"statusCode": 400, "error": {"code": "SEARCH_QUERY_NO_RESULT",
+                  "message": "The query did not yield any result.", "details": []}}, 400),
+        (KAGI, {"meta": {"ms": 7}, "data": {}}, 200),
+        (KAGI, {"meta": {"ms": 7}, "data": {"related_search": [{"title": "x"}]}}, 200),
     ],
 )  # fmt: skip
-def test_a_row_of_wikipedia_gets_an_address(row, url):
-    page = WIKIPEDIA.parse(answer({"query": {"search": [row]}}))
-    assert [row.url for row in page.rows] == [url]
-
-
-def test_a_row_of_wikipedia():
-    row = {
-        "ns": 0,
-        "title": "Asyncio",
-        "pageid": 7,
-        "snippet": 'An <span class="searchmatch">event</span> loop',
-        "timestamp": "2026-03-03T09:30:00Z",
-    }
-    page = WIKIPEDIA.parse(answer({"batchcomplete": "", "query": {"search": [row]}}))
-    assert page.rows == [
-        ProviderSearchResult(
-            "https://en.wikipedia.org/wiki/Asyncio",
-            "Asyncio",
-            'An <span class="searchmatch">event</span> loop',
-            "wikipedia",
-            published_date="2026-03-03T09:30:00+00:00",
-        )
-    ]
-    assert page.more is False
-
-
-@pytest.mark.parametrize(
-    ("vendor", "value"),
-    [
-        (TAVILY, {"results": []}),
-        (BRAVE, {"type": "search", "query": {"original": "x"}}),
-        (BRAVE, {"type": "search", "web": {"results": []}}),
-        (GOOGLE, {"kind": "customsearch#search", "searchInformation": {"totalResults": "0"}}),
-        (SEARXNG, {"results": [], "unresponsive_engines": []}),
-        (SEARXNG, {"results": [], "answers": [{"answer": "9"}]}),
-        (WIKIPEDIA, {"batchcomplete": "", "query": {"search": []}}),
-    ],
-)
-def test_nothing_found_is_no_failure(vendor, value):
-    page = vendor.parse(answer(value))
-    assert list(page.rows) == []
+def test_nothing_found_is_no_failure(vendor, value, status):
+    assert list(vendor.parse(answer(value, status)).rows) == []
 
 
 @pytest.mark.parametrize(
@@ -167,36 +71,21 @@ def test_nothing_found_is_no_failure(vendor, value):
         (BRAVE, {"query": {"more_results_available": False}}, False),
         (BRAVE, {"query": {"more_results_available": "no"}}, None),
         (WIKIPEDIA, {"query": {"search": []}, "continue": {"sroffset": 50}}, True),
+        *(
+            (SERPAPI, envelope(SERPAPI, ROWS) | value, more)
+            for value, more in (
+                ({"serpapi_pagination": {"next": "https://serpapi.com/search?start=10"}}, True),
+                ({"serpapi_pagination": {"current": 2}}, False),
+                ({"serpapi_pagination": None}, False),
+                ({}, False),
+            )
+        ),
+        *((vendor, envelope(vendor, ROWS), None) for vendor in (SERPER, MOJEEK, KAGI)),
+        *((vendor, envelope(vendor, ROWS), False) for vendor in (EXA, LINKUP, PERPLEXITY)),
     ],
 )
 def test_whether_there_is_a_further_page(vendor, value, more):
     assert vendor.parse(answer(value)).more is more
-
-
-@pytest.mark.parametrize(
-    ("limit", "remaining", "left"),
-    [
-        ("1, 2000", "0, 1993", 1993),
-        (None, "14", 14),
-        ("50, 0", "49, 0", None),  # a plan without a monthly limit
-        ("1, 2000", "0, -3", 0),
-        ("1, 2000", "many", None),
-        ("1, 2000", None, None),
-    ],
-)
-def test_what_is_left_of_the_month_at_brave(limit, remaining, left):
-    headers = {"x_ratelimit_limit": limit, "x_ratelimit_remaining": remaining}
-    response = answer({"web": {"results": []}}, **{n: h for n, h in headers.items() if h})
-    assert BRAVE.parse(response).quota_remaining == left
-
-
-def test_searxng_says_which_engines_failed():
-    failed = [["bing", "timeout"], ["brave", "Suspended: CAPTCHA"], [], [7], "qwant"]
-    page = SEARXNG.parse(answer({"results": [{"url": URL}], "unresponsive_engines": failed}))
-    assert "bing (timeout), brave (Suspended: CAPTCHA), qwant" in page.notices[0]
-    with pytest.raises(SearchProviderUnavailable, match=r"bing \(timeout\)") as error:
-        SEARXNG.parse(answer({"results": [], "unresponsive_engines": failed}))
-    assert (error.value.code, error.value.retryable) == ("serviceUnavailable", True)
 
 
 @pytest.mark.parametrize("vendor", VENDORS, ids=lambda vendor: vendor.provider_name)
@@ -216,36 +105,52 @@ def test_a_body_that_is_no_object_is_a_bad_response(vendor, body):
 @pytest.mark.parametrize(
     ("vendor", "value"),
     [
+        *(
+            (vendor, envelope(vendor, rows))
+            for vendor in (SERPER, SERPAPI, EXA, LINKUP, PERPLEXITY, MOJEEK, KAGI)
+            for rows in (7, {}, "no", [7, "x"], [{}], [{"title": "A"}], [{"url": 7, "link": 7}])
+        ),
+        *((vendor, {}) for vendor in VENDORS if vendor not in (BRAVE, GOOGLE)),
         *((TAVILY, {"results": rows}) for rows in (None, 7, {}, "no", [7, "x"], [{}])),
-        (TAVILY, {}),
         *((BRAVE, {"web": web}) for web in (7, [], {}, {"results": None}, {"results": ["x"]})),
         *((GOOGLE, {"items": items}) for items in (7, {}, "no", [None], [{"title": "A"}])),
         *((SEARXNG, {"results": rows}) for rows in (None, 7, {}, ["x"], [{"url": 7}])),
         *((WIKIPEDIA, {"query": query}) for query in (None, 7, [], {}, {"search": 7})),
         (WIKIPEDIA, {"query": {"search": [{"snippet": "x"}]}}),
+        (SERPER, envelope(SERPER, None)),
+        (SERPAPI, {"search_metadata": {"status": "Processing"}}),
+        (LINKUP, envelope(LINKUP, None)),
+        (KAGI, envelope(KAGI, None)),
+        *((MOJEEK, {"response": value}) for value in (None, 7, {}, {"status": "OK"}, {"status": 7})),
+        *((KAGI, {"data": value}) for value in (None, 7, [], "no")),
     ],
-)
+)  # fmt: skip
 def test_an_answer_of_another_form_is_a_bad_response(vendor, value):
     """It is not taken for "nothing found"."""
     with pytest.raises(SearchProviderBadResponse):
         vendor.parse(answer(value))
 
 
-@pytest.mark.parametrize("value", [None, 7, True, [], {}, ["x"], "", "\ud83d"])
-def test_odd_fields_cost_their_row_at_most(value):
-    good = {"url": URL, "link": URL, "title": "A", "snippet": "b", "content": "b"}
-    fields = [*good, "description", "score", "displayLink", "mime", "age", "page_age", "pageid"]
-    rows = [good, *(good | {name: value} for name in fields), value]
-    for vendor, envelope in (
-        (TAVILY, {"results": rows}),
-        (BRAVE, {"web": {"results": rows}}),
-        (GOOGLE, {"items": rows}),
-        (SEARXNG, {"results": rows}),
-        (WIKIPEDIA, {"query": {"search": rows}}),
-    ):
-        page = vendor.parse(answer(envelope))
-        assert len(page.rows) >= len(rows) - 3
-        assert all(isinstance(row.title + row.snippet + row.source, str) for row in page.rows)
+@pytest.mark.parametrize("vendor", VENDORS, ids=lambda vendor: vendor.provider_name)
+@pytest.mark.parametrize("value", [None, 7, 1e308, True, [], {}, ["x"], "", "\ud83d"])
+def test_odd_fields_cost_their_row_at_most(vendor, value):
+    good = {"url": URL, "link": URL, "title": "A", "name": "A", "snippet": "b", "desc": "b"}
+    odd = [*good, "content", "date", "score", "publishedDate", "highlights", "text", "time"]
+    odd += ["description", "displayLink", "mime", "age", "page_age", "pageid"]
+    rows = [good, *(good | {name: value} for name in odd), value]
+    page = vendor.parse(answer(envelope(vendor, rows)))
+    assert len(page.rows) >= len(rows) - 2
+    assert all(isinstance(row.title + row.snippet + row.source, str) for row in page.rows)
+
+
+@pytest.mark.parametrize("vendor", FRAMED, ids=lambda vendor: vendor.provider_name)
+@pytest.mark.parametrize("value", [None, 7, 1e308, True, [], {}, ["x"], "", "\ud83d", [[]]])
+def test_odd_frames_are_survived(vendor, value):
+    """Any part of what surrounds the rows may be something else; no other row comes of it."""
+    frame = envelope(vendor, [{"url": URL, "link": URL, "title": "A"}])
+    names = [*frame, "error", "errors", "meta", "serpapi_pagination", "search_metadata"]
+    found = {row.url for name in names for row in rows_or_none(vendor, frame | {name: value})}
+    assert found == {URL}
 
 
 def test_a_byte_order_mark_is_no_trouble():

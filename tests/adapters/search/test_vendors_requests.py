@@ -1,29 +1,40 @@
-"""How the search vendors are called, and what their adapters need to be made."""
+"""How the search vendors are called."""
 
 from __future__ import annotations
+
+from typing import TYPE_CHECKING
 
 import pytest
 from pydantic import SecretStr
 
 from collection_search.adapters.http import HttpRequest
 from collection_search.adapters.search.brave import BraveSearch
+from collection_search.adapters.search.exa import ExaSearch
 from collection_search.adapters.search.google import GoogleSearchAdapter
-from collection_search.adapters.search.http.adapter import HttpSearch
+from collection_search.adapters.search.kagi import KagiSearch
+from collection_search.adapters.search.linkup import LinkupSearch
+from collection_search.adapters.search.mojeek import MojeekSearch
+from collection_search.adapters.search.perplexity import PerplexitySearch
 from collection_search.adapters.search.searxng import SearxngSearch, without_commands
+from collection_search.adapters.search.serpapi import SerpApiSearch
+from collection_search.adapters.search.serper import SerperSearch
 from collection_search.adapters.search.tavily import TavilySearch
 from collection_search.adapters.search.wikipedia import WikipediaSearch
-from collection_search.errors import ConfigError, InputError
-from collection_search.ports import BaseSearchAdapter
-from collection_search.settings import Settings, registry
-from collection_search.settings.adapter_factory import made
+from collection_search.contracts.prices import search_cost
+from collection_search.testing import ProviderServer
+from collection_search.testing.providers.wire import Reply
 
-VARIABLES = {
-    "tavily": {"TAVILY_API_KEY": "tvly-key"},
-    "brave": {"BRAVE_API_KEY": "brave-key"},
-    "google": {"GOOGLE_API_KEY": "google-key", "GOOGLE_SEARCH_ENGINE_ID": "engine"},
-    "searxng": {"SEARXNG_URL": "http://localhost:8080/"},
-    "wikipedia": {},
-}
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+PATIENCE_S = 60.0
+
+
+@pytest.fixture
+def server() -> Iterator[ProviderServer]:
+    """A server whose replies are scripted; whose dialect it would speak does not matter."""
+    with ProviderServer("tavily") as running:
+        yield running
 
 
 def test_tavily_sends_the_key_in_a_header_and_the_depth_in_the_body():
@@ -114,114 +125,151 @@ def test_page_sizes_are_those_of_the_vendors():
     assert [adapter.page_size for adapter in adapters] == [20, 20, 10, 20, 50]
 
 
-@pytest.mark.parametrize("name", VARIABLES)
-def test_a_name_and_its_variables_make_an_adapter(name, monkeypatch):
-    for variable, value in VARIABLES[name].items():
-        monkeypatch.setenv(variable, value)
-    adapter = made(Settings.load(search_timeout_s=3), "search", name)
-    assert isinstance(adapter, BaseSearchAdapter)
-    assert (adapter.provider_name, adapter.timeout) == (name, 3)
-    assert adapter.key() == VARIABLES[name].get(f"{name.upper()}_API_KEY", "")
+def test_serper_counts_pages_from_one():
+    assert SerperSearch(api_key="serper-key").request("asyncio", 10, 1) == HttpRequest(
+        "POST",
+        "https://google.serper.dev/search",
+        headers={"X-API-KEY": "serper-key"},
+        json={"q": "asyncio", "num": 10, "page": 2},
+    )
+
+
+def test_serpapi_counts_rows_from_zero():
+    assert SerpApiSearch(api_key="serp-key").request("asyncio", 10, 1) == HttpRequest(
+        "GET",
+        "https://serpapi.com/search",
+        params={"engine": "google", "q": "asyncio", "num": 10, "start": 10, "api_key": "serp-key"},
+    )
+
+
+def test_exa_is_asked_for_what_its_price_includes():
+    assert ExaSearch(api_key="exa-key").request("asyncio", 10, 0) == HttpRequest(
+        "POST",
+        "https://api.exa.ai/search",
+        headers={"x-api-key": "exa-key"},
+        json={
+            "query": "asyncio",
+            "type": "auto",
+            "numResults": 10,
+            "contents": {"highlights": True},
+        },
+    )
+
+
+def test_linkup_is_asked_for_results_at_the_usual_depth():
+    assert LinkupSearch(api_key="linkup-key").request("asyncio", 30, 0) == HttpRequest(
+        "POST",
+        "https://api.linkup.so/v1/search",
+        headers={"Authorization": "Bearer linkup-key"},
+        json={
+            "q": "asyncio",
+            "depth": "standard",
+            "outputType": "searchResults",
+            "maxResults": 30,
+        },
+    )
+
+
+def test_perplexity_is_asked_for_results():
+    assert PerplexitySearch(api_key="pplx-key").request("asyncio", 20, 0) == HttpRequest(
+        "POST",
+        "https://api.perplexity.ai/search",
+        headers={"Authorization": "Bearer pplx-key"},
+        json={"query": "asyncio", "max_results": 20},
+    )
+
+
+def test_mojeek_counts_rows_from_one():
+    adapter = MojeekSearch(api_key="mojeek-key")
+    assert adapter.request("asyncio", 10, 0).params["s"] == 1
+    assert adapter.request("asyncio", 10, 2) == HttpRequest(
+        "GET",
+        "https://api.mojeek.com/search",
+        params={"q": "asyncio", "t": 10, "s": 21, "fmt": "json", "api_key": "mojeek-key"},
+    )
+
+
+def test_kagi_counts_pages_from_one_and_has_ten():
+    adapter = KagiSearch(api_key="kagi-key")
+    assert adapter.request("asyncio", 10, 0) == HttpRequest(
+        "POST",
+        "https://kagi.com/api/v1/search",
+        headers={"Authorization": "Bearer kagi-key"},
+        json={"query": "asyncio", "limit": 10, "page": 1},
+    )
+    assert adapter.request("asyncio", 10, adapter.max_pages - 1).json["page"] == 10
 
 
 @pytest.mark.parametrize(
-    ("name", "variables"),
+    ("name", "dollars"),
     [
-        ("brave", ["BRAVE_API_KEY"]),
-        ("google", ["GOOGLE_API_KEY", "GOOGLE_SEARCH_ENGINE_ID"]),
-        ("searxng", ["SEARXNG_URL"]),
+        ("serper", 0.01),
+        ("exa", 0.07),
+        ("linkup", 0.05),
+        ("perplexity", 0.05),
+        ("serpapi", None),  # as in its plan
+        ("mojeek", None),
+        ("kagi", None),
     ],
 )
-def test_what_is_missing_is_named(name, variables):
-    with pytest.raises(ConfigError) as error:
-        made(Settings.load(), "search", name)
-    assert all(variable in str(error.value) for variable in variables)
-
-
-def test_google_needs_its_engine_too():
-    with pytest.raises(ConfigError, match="GOOGLE_SEARCH_ENGINE_ID"):
-        GoogleSearchAdapter(api_key="key", search_engine_id=" ")
-
-
-@pytest.mark.parametrize("name", VARIABLES)
-def test_every_address_can_be_set(name, monkeypatch):
-    for variable, value in VARIABLES[name].items():
-        monkeypatch.setenv(variable, value)
-    monkeypatch.delenv("SEARXNG_URL", raising=False)
-    monkeypatch.setenv(f"{name.upper()}_BASE_URL", "http://127.0.0.1:9/vendor/")
-    request = made(Settings.load(), "search", name).request("q", 1, 0)
-    assert request.url.startswith("http://127.0.0.1:9/vendor/")
-
-
-@pytest.mark.parametrize("key", ["", " ", "\n", "two words", "schlüssel", "a\tb", "bell\a"])
-@pytest.mark.parametrize("wrap", [str, SecretStr])
-def test_a_key_that_is_none_is_refused(key, wrap):
-    """A blank one too: Tavily would take it for keyless mode."""
-    with pytest.raises(ConfigError, match="TAVILY_API_KEY") as error:
-        TavilySearch(api_key=wrap(key))
-    assert not key.strip() or key not in str(error.value)
-
-
-def test_white_space_around_a_key_is_a_slip_of_copying():
-    assert TavilySearch(api_key=" tvly-key\n").key() == "tvly-key"
+def test_what_ten_searches_cost(name, dollars):
+    assert search_cost(name, 10) == dollars
 
 
 @pytest.mark.parametrize(
-    "address",
+    ("wanted", "asked", "told"),
     [
-        "localhost:8080",
-        "ftp://localhost",
-        "http://",
-        "http:///search",
-        "http://[::1",
-        "http://localhost:99999",
-        "http://user:hunter2@localhost",
-        "http://localhost/search?q=%s",
-        "http://localhost/#/",
-        "http://local host",
-        "http://localhost\x00",
+        (7, 7, []),
+        (10, 10, []),
+        (11, 11, ["Exa bills more than 10 results above its usual price."]),
+        (
+            300,
+            100,
+            [
+                "Exa bills more than 10 results above its usual price.",
+                "Exa gives at most 100 results; 300 were asked for.",
+            ],
+        ),
     ],
 )
-def test_an_address_that_cannot_be_right_is_refused(address):
-    with pytest.raises(ConfigError, match="SEARXNG_URL") as error:
-        SearxngSearch(base_url=address)
-    assert "hunter2" not in str(error.value)
+def test_what_exa_bills_dearer_is_told(server, wanted, asked, told):
+    """One request in any case."""
+    server.reply(Reply.of_json({"results": [{"url": "https://example.com/", "title": "A"}]}))
+    adapter = ExaSearch(api_key="exa-key", base_url=server.base_url)
+    found = adapter.search("asyncio", max_results=wanted, timeout=PATIENCE_S)
+    assert [request.body["numResults"] for request in server.requests] == [asked]
+    assert list(found.notices) == told
 
 
-@pytest.mark.parametrize("timeout", [0, -1, float("inf"), float("nan")])
-def test_a_time_limit_is_a_number_of_seconds(timeout):
-    with pytest.raises(InputError, match="timeout"):
-        WikipediaSearch(timeout=timeout)
+@pytest.mark.parametrize("vendor", [SerperSearch, SerpApiSearch])
+def test_a_page_of_google_s_that_is_not_full_is_not_the_last(server, vendor):
+    """Other boxes take the room of some rows; a page without a new one is the end."""
+    rows = [{"link": "https://example.com/", "title": "A"}]
+    further = {"next": "https://serpapi.com/search?start=10"}
+    answer = {"organic": rows, "organic_results": rows, "serpapi_pagination": further}
+    server.reply(Reply.of_json(answer))
+    adapter = vendor(api_key="a-key", base_url=server.base_url)
+    assert adapter.search("asyncio", max_results=10, timeout=PATIENCE_S).request_count == 1
+    assert adapter.search("asyncio", max_results=50, timeout=PATIENCE_S).request_count == 2
 
 
-def test_a_wikipedia_has_a_language():
-    adapter = made(Settings.load(), "search", "wikipedia:de")
-    assert adapter.base_url == "https://de.wikipedia.org"
-    assert adapter.provider_name == "wikipedia"
+def test_serper_gets_no_query_that_it_does_not_answer(server):
+    server.reply(Reply.of_json({"organic": []}))
+    adapter = SerperSearch(api_key="serper-key", base_url=server.base_url)
+    found = adapter.search("word " * 1000, max_results=5, timeout=PATIENCE_S)
+    assert server.requests[0].body["q"] == ("word " * 409).strip()
+    assert "cut to 2044 characters" in found.notices[0]
 
 
-@pytest.mark.parametrize("language", ["DE", "de.evil.example/", "d", "de@x", "../de", "de\n"])
-def test_a_language_is_no_address(language):
-    with pytest.raises(ConfigError, match="wikipedia:de"):
-        WikipediaSearch.from_settings(Settings.load(), model=language)
-
-
-def test_language_and_address_exclude_each_other(monkeypatch):
-    monkeypatch.setenv("WIKIPEDIA_BASE_URL", "http://127.0.0.1:9")
-    with pytest.raises(ConfigError, match="WIKIPEDIA_BASE_URL"):
-        WikipediaSearch.from_settings(Settings.load(), model="de")
-
-
-@pytest.mark.parametrize("name", VARIABLES)
-def test_no_key_shows(name, monkeypatch):
-    """Neither an adapter nor a request shows its key when it is printed."""
-    for variable, value in VARIABLES[name].items():
-        monkeypatch.setenv(variable, value)
-    adapter = made(Settings.load(), "search", name)
-    request = adapter.request("q", 1, 0)
-    assert "-key" not in f"{adapter!r} {vars(adapter)} {request!r}"
-
-
-def test_the_names_are_registered():
-    assert {*VARIABLES, "offline"} <= set(registry.names("search"))
-    assert all(issubclass(registry.load("search", name), HttpSearch) for name in VARIABLES)
+@pytest.mark.parametrize(
+    ("vendor", "reply"),
+    [
+        (LinkupSearch, Reply.of_json({"error": {"code": "SEARCH_QUERY_NO_RESULT"}}, 400)),
+        (SerpApiSearch, Reply.of_json({"error": "Google hasn't returned any results."})),
+    ],
+)
+def test_nothing_found_is_a_success_whatever_the_status(server, vendor, reply):
+    server.reply(reply)
+    adapter = vendor(api_key="a-key", base_url=server.base_url)
+    found = adapter.search("asyncio", max_results=10, timeout=PATIENCE_S)
+    assert (list(found.results), found.status_code, found.request_count) == ([], 200, 1)

@@ -348,8 +348,8 @@ def test_a_server_in_trouble_neither_fails_nor_delays_the_work(connect, answer, 
         sink.flush(0.2)
         flushed = time.perf_counter()
         sink.flush(0.2)
-    assert worked - started < 4
-    assert flushed - worked < 4
+    assert worked - started < 8  # the server would hold them up for ever
+    assert flushed - worked < 8
     (record,) = caplog.records
     assert record.levelno == logging.WARNING
     assert f"{server.base_url}/api/public/otel/v1/traces takes no spans (" in record.message
@@ -417,6 +417,7 @@ def test_the_sink_of_the_settings_is_guarded(sink):
     assert isinstance(sink, GuardedSink)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("answer", [200, "refuse", "hang"])
 def test_a_command_ends_in_time(answer):
     """What ran is delivered if the server answers; else the process ends all the same."""
@@ -438,6 +439,6 @@ def test_a_command_ends_in_time(answer):
         }
         command = [sys.executable, "-c", code]
         done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
-        assert time.monotonic() - float(done.stdout) < 10
+        assert time.monotonic() - float(done.stdout) < 20
         assert len(done.stderr.splitlines()) == (answer != 200)
         assert [span.name for span in server.spans] == ([] if answer == "refuse" else ["a"])

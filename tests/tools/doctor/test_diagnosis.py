@@ -278,6 +278,7 @@ async def test_a_gateway_without_a_vendor_behind_it_fails() -> None:
     assert (finding.state, finding.reachable) == ("failed", False)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["brave", "tavily"])
 async def test_a_silent_vendor_does_not_hold_up_the_rest(name: str) -> None:
     """After the limit it is out of reach; all others are told as usual."""

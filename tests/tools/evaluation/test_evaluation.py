@@ -38,6 +38,7 @@ def by_name(found: Evaluation) -> dict[str, Figures]:
     return {each.method: each for each in found.methods}
 
 
+@pytest.mark.slow
 def test_without_a_model_words_are_compared(tmp_path: Path) -> None:
     """Both profiles against BM25 and the search's own order."""
     found = evaluated(searched(tmp_path))
@@ -50,6 +51,7 @@ def test_without_a_model_words_are_compared(tmp_path: Path) -> None:
     assert (found.model, found.cost_usd, found.embedded_pages) == (None, 0.0, 0)
 
 
+@pytest.mark.slow
 def test_the_facts_of_the_data_set(tmp_path: Path) -> None:
     """Three of four questions find a relevant page; one page of five is missed, one unknown."""
     found = evaluated(searched(tmp_path, judgements=[*JUDGEMENTS, ("q1", "elsewhere", "1")]))
@@ -60,6 +62,7 @@ def test_the_facts_of_the_data_set(tmp_path: Path) -> None:
     assert found.off_topic_pools == 12
 
 
+@pytest.mark.slow
 def test_figures_count_what_the_search_did_not_find(tmp_path: Path) -> None:
     """A question without a relevant page in its pool is a failure of all, but not in the pool."""
     order = by_name(evaluated(searched(tmp_path)))["search order"]
@@ -78,6 +81,7 @@ def test_thresholds_are_read_from_scores_of_0_to_100_only(tmp_path: Path) -> Non
         assert (found[name].served, found[name].let_through) == (None, None)
 
 
+@pytest.mark.slow
 async def test_a_model_joins_with_its_calibration(tmp_path: Path) -> None:
     """Its rankings are compared with those by words; what it cost is kept."""
     corpus = searched(tmp_path)
@@ -115,6 +119,7 @@ async def test_a_model_without_a_scale_is_told(tmp_path: Path) -> None:
     assert "does not tell related from unrelated" in str(model.problem)
 
 
+@pytest.mark.slow
 def test_a_difference_is_that_of_the_means(tmp_path: Path) -> None:
     """Question by question, so that its mean is the difference of the means."""
     found = evaluated(searched(tmp_path))
@@ -124,6 +129,7 @@ def test_a_difference_is_that_of_the_means(tmp_path: Path) -> None:
         assert each.ndcg_at_10.mean == pytest.approx(apart)
 
 
+@pytest.mark.slow
 def test_progress_counts_every_rank(tmp_path: Path) -> None:
     """Four methods over four pools, two of them over twelve off-topic ones."""
     calls: list[tuple[int, int]] = []
@@ -139,6 +145,7 @@ def test_a_single_question_that_finds_nothing(tmp_path: Path) -> None:
     assert (default.ndcg_at_10_in_pool, default.served, default.let_through) == (None, None, None)
 
 
+@pytest.mark.slow
 def test_the_figures_are_plain_and_repeat(tmp_path: Path) -> None:
     """As JSON they are the same each time, but for the times."""
     one, other = (asdict(evaluated(searched(tmp_path / n))) for n in ("one", "other"))

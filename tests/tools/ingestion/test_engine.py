@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 from support.loopback_site import LoopbackSite, article, essay
+from support.waiting import wait_until, wait_until_async
 
 from collection_search import SearchContext, Settings, retrieve
 from collection_search.adapters.crawl.web import WebPages
@@ -351,8 +352,7 @@ class HeldPages(Pages):
         self.in_hand.append(host)
         self.most[host] = max(self.most.get(host, 0), self.in_hand.count(host))
         try:
-            while not self.free.is_set():  # noqa: ASYNC110 - set by another thread
-                await asyncio.sleep(0.01)
+            await wait_until_async(self.free.is_set)
         except asyncio.CancelledError:
             self.cancelled += 1
             raise
@@ -363,11 +363,7 @@ class HeldPages(Pages):
 
 def held(context: SearchContext, reader: HeldPages, count: int) -> None:
     """Wait until that many pages are being fetched."""
-    for _ in range(3000):
-        if len(reader.in_hand) >= count:
-            return
-        threading.Event().wait(0.01)
-    raise AssertionError(reader.in_hand)
+    wait_until(lambda: len(reader.in_hand) >= count)
 
 
 def test_a_host_never_has_more_than_two_pages_in_hand(context: SearchContext) -> None:
@@ -395,6 +391,7 @@ def test_stopping_calls_off_what_is_still_fetched(context: SearchContext) -> Non
     assert wait(ticket, 120, context=context).stored == 2
 
 
+@pytest.mark.slow
 def test_a_slow_fetch_keeps_its_lease(context: SearchContext, tmp_path: Path) -> None:
     """Nobody takes over a page that is still on its way."""
     assert context.settings is not None

@@ -84,6 +84,7 @@ def test_the_formats_hold_the_same(store: SQLiteStore, path: Path) -> None:
     assert path.read_text().splitlines() == lines(store)
 
 
+@pytest.mark.slow
 @given(
     st.lists(
         st.tuples(st.text(max_size=20), st.lists(st.text(max_size=30), max_size=3)), max_size=4

@@ -11,6 +11,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from support.waiting import wait_until_async
 
 from collection_search.adapters.stores.sqlite.usage import SQLiteUsage
 from collection_search.ports.usage import SpendEntry
@@ -117,10 +118,7 @@ async def test_what_is_being_written_outlives_its_loop(tmp_path: Path) -> None:
     await asyncio.to_thread(lambda: asyncio.run(leaves()))
     assert store.batches == []
     store.go.set()
-    give_up = asyncio.get_running_loop().time() + 60
-    while store.run_total("local", "a").requests == 0:
-        assert asyncio.get_running_loop().time() < give_up, "nobody wrote it"
-        await asyncio.sleep(0.01)
+    await wait_until_async(lambda: store.run_total("local", "a").requests)
 
 
 def test_a_batch_that_nobody_asks_for_outlives_its_loop(tmp_path: Path) -> None:
@@ -135,6 +133,7 @@ def test_a_batch_that_nobody_asks_for_outlives_its_loop(tmp_path: Path) -> None:
     assert store.run_total("local", "a").requests == 1
 
 
+@pytest.mark.slow
 def test_a_batch_that_nobody_asks_for_outlives_its_process(tmp_path: Path) -> None:
     """A program that leaves its run ends after it is written down."""
     script = f"""

@@ -11,11 +11,11 @@ import subprocess
 import sys
 import textwrap
 import threading
-import time
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
+from support.waiting import wait_until
 
 from collection_search.adapters.crawl.extract.deadline_watch import Watch
 from collection_search.adapters.crawl.extract.pool import Extraction
@@ -109,6 +109,7 @@ async def test_a_document_over_the_time_is_killed_and_the_next_one_is_read() -> 
     extraction.close()
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not LINUX, reason="the system has no such limit")
 async def test_a_document_over_the_memory_costs_its_process_alone(extraction: Extraction) -> None:
     error = await refused(extraction, stacked_bomb(), "a.pdf")
@@ -117,6 +118,7 @@ async def test_a_document_over_the_memory_costs_its_process_alone(extraction: Ex
     assert MARKER in (await extraction.extract(PAGE, name="a.html")).text
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not LINUX, reason="the system does not tell")
 async def test_a_process_lives_for_many_documents_and_not_after_a_huge_one(
     extraction: Extraction,
@@ -135,6 +137,7 @@ async def test_a_process_lives_for_many_documents_and_not_after_a_huge_one(
     assert processes(extraction) != first
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not LINUX, reason="the system has no such limit")
 async def test_cpu_time_is_limited_for_each_document() -> None:
     """The system counts whole seconds, so that no limit at all ends within two of them."""
@@ -213,6 +216,7 @@ def test_several_loops_share_the_processes() -> None:
     extraction.close()
 
 
+@pytest.mark.slow
 async def test_a_finished_document_does_not_wait_for_a_slow_one(extraction: Extraction) -> None:
     """Outcomes are given out together, yet none is held for long."""
     await extraction.extract(PAGE, name="a.html")
@@ -225,6 +229,7 @@ async def test_a_finished_document_does_not_wait_for_a_slow_one(extraction: Extr
     await asyncio.gather(*slow)
 
 
+@pytest.mark.slow
 async def test_processes_end_with_the_object() -> None:
     extraction = Extraction(workers=1)
     await extraction.extract(PAGE, name="a.html")
@@ -251,6 +256,7 @@ asyncio.run(main())
 """
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(os.name == "nt", reason="no such signals")
 @pytest.mark.parametrize(
     "then",
@@ -271,10 +277,7 @@ def test_no_process_outlives_its_program(then: str) -> None:
         [sys.executable, "-c", program], stdout=subprocess.PIPE, check=False, timeout=120
     )
     pid = int(ended.stdout)
-    until = time.monotonic() + 60
-    while is_running(pid):
-        assert time.monotonic() < until
-        time.sleep(0.02)
+    wait_until(lambda: not is_running(pid))
 
 
 def is_running(pid: int) -> bool:

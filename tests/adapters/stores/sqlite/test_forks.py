@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import os
 import threading
-import time
 from typing import TYPE_CHECKING
 
 import pytest
+from support.waiting import wait_until
 
 from collection_search.adapters.stores.sqlite import forks
 from collection_search.adapters.stores.sqlite.database import Database
@@ -29,8 +29,7 @@ def test_a_child_forked_during_a_write_can_write(tmp_path: Path) -> None:
     def write() -> None:
         with database.write():
             is_writing.set()
-            while not CALLS.is_forking and not is_forked.is_set():
-                time.sleep(0.001)
+            wait_until(lambda: CALLS.is_forking or is_forked.is_set())
 
     writer = threading.Thread(target=write)
     writer.start()
@@ -69,8 +68,7 @@ def test_calls_begin_after_a_fork() -> None:
     with calls.one():
         forking = threading.Thread(target=fork)
         forking.start()
-        while not calls.is_forking:
-            time.sleep(0.001)
+        wait_until(lambda: calls.is_forking)
         with calls.one():
             done.append("within")
     assert is_forked.wait(60)
