@@ -77,11 +77,6 @@ class SearchDescription:
         has_any = _callable(self.adapter, "prepare")
         return cast("SupportsPreparation", self.adapter) if has_any else None
 
-    @property
-    def misspelt(self) -> dict[str, str]:
-        """Members and keywords that are nearly ones that are looked for, with those."""
-        return find_misspelt(self.adapter)
-
 
 def describe(adapter: object) -> SearchDescription:
     """Return what the adapter says and takes.

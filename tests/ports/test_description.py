@@ -91,7 +91,7 @@ def test_what_an_object_holds_is_looked_at_too() -> None:
     """A member that the constructor sets may be misspelt as one of the class."""
     adapter: Any = Searcher()
     adapter.page_sise = 10
-    assert describe(adapter).misspelt == {"page_sise": "page_size"}
+    assert find_misspelt(adapter) == {"page_sise": "page_size"}
     assert find_misspelt(Searcher) == {}
 
 

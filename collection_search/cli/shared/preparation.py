@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Final
 import typer
 
 from ...errors import InputError
-from ...ports.description import describe
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -38,6 +37,8 @@ def ready_provider(context: SearchContext, screen: Screen) -> SearchProvider:
 
     In the main thread, where Ctrl-C ends it at once: an index is built whole or not at all.
     """
+    from ...ports.description import describe
+
     provider = asyncio.run(_provider(context))
     if (prepared := describe(provider.adapter).preparation) is not None:
         with screen.bar("Indexing the documentation on this machine") as advance:

@@ -70,9 +70,7 @@ async def check_provider(
     )
     causes = list(_causes(settings, name, info))
     if not causes and not asked:
-        return _with_misspelt(
-            await _unused(settings, _off(finding, vendor), info), find_misspelt(vendor)
-        )
+        return _with_misspelt(await _unused(settings, _off(finding, vendor), info), vendor)
     finding = replace(finding, configured_by=", ".join(causes) or None)
     all_s = limit_s + (spender.limit_s if spender else 0.0)
     look = _offline(settings, finding) if vendor_name == "offline" else None
@@ -166,7 +164,7 @@ async def _examined(
     described = describe(adapter)
     finding = replace(finding, state="unchecked", key=_key_state(described.info, is_valid=None))
     found = await _told(finding, adapter, described, spender=spender, limit_s=limit_s)
-    found = _with_misspelt(found, described.misspelt)
+    found = _with_misspelt(found, adapter)
     return await _with_own_quota(settings, found, adapter)
 
 
@@ -273,9 +271,9 @@ def _with_end(finding: Finding, info: ProviderInfo) -> Finding:
     return replace(finding, next_step=info.sunset(utc_today()) or finding.next_step)
 
 
-def _with_misspelt(finding: Finding, names: Mapping[str, str]) -> Finding:
+def _with_misspelt(finding: Finding, adapter: object) -> Finding:
     """Say which members of a third party's adapter nobody looks for."""
-    if not names:
+    if not (names := find_misspelt(adapter)):
         return finding
     said = ", ".join(f"{name} (did you mean {meant}?)" for name, meant in names.items())
     detail = "; ".join(filter(None, (finding.detail, f"its adapter has no use for {said}")))

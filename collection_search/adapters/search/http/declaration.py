@@ -60,12 +60,9 @@ class DeclaredProvider:
     info: ClassVar[_Info] = _Info()
     """All of it, for `describe`."""
 
-    def __init__(
-        self, *, api_key: SecretStr | None, base_url: str, today: Callable[[], date]
-    ) -> None:
-        self.api_key = api_key
-        self.base_url = base_url
-        self.today = today
+    api_key: SecretStr | None
+    base_url: str
+    today: Callable[[], date]
 
     @property
     def source(self) -> str:

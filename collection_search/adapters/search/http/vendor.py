@@ -73,15 +73,13 @@ class Vendor(DeclaredProvider):
         base_url: str | None = None,
         today: Callable[[], date] | None = None,
     ) -> None:
-        super().__init__(
-            api_key=checked_key(
-                api_key, title=self.title, variable=self.key_variable, required=self.needs_key
-            ),
-            base_url=checked_address(
-                base_url or self.default_base_url, title=self.title, variable=self.address_variable
-            ),
-            today=today or utc_today,
+        self.api_key = checked_key(
+            api_key, title=self.title, variable=self.key_variable, required=self.needs_key
         )
+        self.base_url = checked_address(
+            base_url or self.default_base_url, title=self.title, variable=self.address_variable
+        )
+        self.today = today or utc_today
 
     def request(
         self, query: str, count: int, page: int, options: SearchOptions = NO_OPTIONS
