@@ -85,6 +85,16 @@ def reports_error(answer: Mapping[str, Any]) -> bool:
     return isinstance(error, str | Mapping) and bool(error)
 
 
+def status_of(error: Exception) -> int | None:
+    """Return the HTTP status that vendors' error classes carry, each in its own place."""
+    response = getattr(error, "response", None)
+    for holder, name in ((error, "status_code"), (response, "status_code"), (error, "code")):
+        status = whole_number(getattr(holder, name, None), least=HTTPStatus.MULTIPLE_CHOICES)
+        if status is not None:
+            return status
+    return None
+
+
 def _error_of(answer: Any) -> Any:
     """Return what describes the error: `error`, `detail`, `detail.error`, else the whole."""
     answer = _first(answer)

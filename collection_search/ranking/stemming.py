@@ -20,7 +20,7 @@ class _Stems(dict[str, str]):
 
     def __init__(self, language: Language) -> None:
         super().__init__()
-        self._language = language
+        self._language: Language = language
         self._own = threading.local()
 
     def __missing__(self, word: str) -> str:

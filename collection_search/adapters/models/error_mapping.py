@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from http import HTTPStatus
 from typing import Final, Literal
 
 from ...errors import ModelError
 from ...text.redaction import told
-from ...text.validation import whole_number
+from ..refusals import status_of
 
 Kind = Literal[
     "key",
@@ -61,16 +60,6 @@ def model_error(
     what = _SENTENCES[kind].format(where=remedies, timeout_s=timeout_s, cause=cause)
     answer = f" (HTTP {status})" if status else ""
     return ModelError(f"{subject}{answer} {what}", may_be_billed=kind not in _UNBILLED)
-
-
-def status_of(error: Exception) -> int | None:
-    """Return the HTTP status that vendors' error classes carry, each in its own place."""
-    response = getattr(error, "response", None)
-    for holder, name in ((error, "status_code"), (response, "status_code"), (error, "code")):
-        status = whole_number(getattr(holder, name, None), least=HTTPStatus.MULTIPLE_CHOICES)
-        if status is not None:
-            return status
-    return None
 
 
 _SENTENCES: Final[dict[Kind, str]] = {

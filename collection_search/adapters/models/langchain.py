@@ -12,8 +12,9 @@ from pydantic import ValidationError
 from ...errors import ConfigError
 from ...planning.prompts import SearchQueries, strategy_messages
 from ...ports import QueryPlan
+from ..refusals import status_of
 from .endpoint import tokens_of
-from .error_mapping import Remedies, model_error, status_of
+from .error_mapping import Remedies, model_error
 from .object_memo import Memory
 from .output_methods import WEAKER, Method, Tokens, refuses_method
 from .plan_parsing import queries_of

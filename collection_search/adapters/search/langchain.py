@@ -19,7 +19,7 @@ from ...errors import (
 from ...ports.provider_info import ProviderInfo
 from ...runtime.concurrency import run_blocking
 from ...text.redaction import told
-from ..refusals import MAX_TEXT_CHARS
+from ..refusals import MAX_TEXT_CHARS, status_of
 from .langchain_shapes import UnknownShapeError, rows_of
 
 if TYPE_CHECKING:
@@ -115,8 +115,7 @@ class LangChainSearch:
         sentence = f"The LangChain object {self.provider_name} failed ({said})."
         if isinstance(error, TimeoutError):
             return SearchProviderTimeout(sentence)
-        response = getattr(error, "response", None)
-        for status in (getattr(error, "status_code", None), getattr(response, "status_code", None)):
-            if isinstance(status, int) and status in BY_STATUS:
-                return BY_CODE[BY_STATUS[status]](sentence, http_status=status)
+        status = status_of(error)
+        if status is not None and status in BY_STATUS:
+            return BY_CODE[BY_STATUS[status]](sentence, http_status=status)
         return SearchProviderUnavailable(sentence, retryable=False)

@@ -186,9 +186,8 @@ class Dialect(ABC):
     key_variable: ClassVar[str] = ""
     """The variable to set when the key is refused."""
     query_field: ClassVar[str] = "q"
-    """Where the query stands in the body of a POST, else in the parameters."""
     count_field: ClassVar[str] = "num"
-    """Where the number of rows stands there."""
+    """Where query and number of rows stand, in the body of a POST, else in the parameters."""
     default_count: ClassVar[int] = 10
     """Rows of an answer to a request that names no number."""
     max_query_chars: ClassVar[int] = 1_000_000
