@@ -104,10 +104,8 @@ class WebSearchService:
 
     def get_provider(self) -> str:
         """Return the name of the provider that is asked first. Blocks where a key is looked up."""
-        return run_blocking(self._provider())
-
-    async def _provider(self) -> str:
-        return (await choose_provider(self._settings, self._named, order=SERVICE_ORDER)).name
+        choice = choose_provider(self._settings, self._named, order=SERVICE_ORDER)
+        return run_blocking(choice).name
 
     def search(self, request: SearchRequest | Mapping[str, Any] | str) -> SearchResponse:
         """Return the same as `asearch`. Blocks, inside a running event loop too."""
@@ -118,11 +116,12 @@ class WebSearchService:
         started = time.monotonic()
         asked = checked_request(request)
         options = self._completed(asked.options)
-        provider = await self._provider()
+        settings = self._settings  # another thread may change it meanwhile
+        provider, _ = await choose_provider(settings, self._named, order=SERVICE_ORDER)
         context = SearchContext(
             tenant_id=self._tenant,
             provider=provider,
-            settings=self._settings,
+            settings=settings,
             reader=self._reader,
             http_client=self._http_client,
         )
@@ -148,7 +147,7 @@ class WebSearchService:
     async def _route(
         self, context: SearchContext, options: SearchOptions, account: Account
     ) -> SearchRoute:
-        await refuse_unknown_choices(self._settings, "default_provider", "fallback_provider")
+        await refuse_unknown_choices(context.using(), "default_provider", "fallback_provider")
         return await search_route(
             context,
             max_results=options.max_results or 1,

@@ -70,7 +70,8 @@ async def await_ticket(
     watch = await _watch(
         ticket, timeout_s, tenant=tenant, context=context, work=work, on_progress=on_progress
     )
-    while (pause_s := watch.report(await offload(watch.look))) is not None:  # noqa: ASYNC110 - it may be another process that works
+    # Another process may be the one that works, so there is no event to wait for.
+    while (pause_s := watch.report(await offload(watch.look))) is not None:  # noqa: ASYNC110
         await asyncio.sleep(pause_s)
     return watch.status
 
