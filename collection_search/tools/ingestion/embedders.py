@@ -77,7 +77,7 @@ def embedder_that_filled(
     settings: Settings | None,
     *,
     given: Iterable[str],
-    http_client: AsyncClient | None,
+    http_client: AsyncClient | None = None,
 ) -> Embedder:
     """Return the embedder that the collection remembers, as the settings make it.
 
