@@ -64,10 +64,10 @@ def refusal_in(answer: Any, *, status: int) -> Refusal:
     )
 
 
-def told_by(refusal: Refusal, status: int) -> str:
+def describe_refusal(refusal: Refusal, status: int) -> str:
     """Return status, code and text of a refusal in one line.
 
-    >>> told_by(Refusal(429, codes=("RATE_LIMITED",), text="<b>Slow</b> down"), 429)
+    >>> describe_refusal(Refusal(429, codes=("RATE_LIMITED",), text="<b>Slow</b> down"), 429)
     'HTTP 429, RATE_LIMITED: Slow down'
     """
     parts = [f"HTTP {status}", *refusal.codes[:1]]

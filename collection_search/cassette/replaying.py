@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 from ..errors import InputError, SearchProviderError, SearchProviderInvalidQuery
 from ..ports.description import describe
 from ..ports.search_function import KEYWORDS
-from ..text.redaction import told
+from ..text.redaction import redact
 from . import Cassette, tape
 from .codec import (
     read_embedded_answer,
@@ -249,4 +249,4 @@ def _said(request: dict[str, Any]) -> str:
 
 
 def _shown(text: str) -> str:
-    return repr(told(text, most=_SHOWN_CHARS))
+    return repr(redact(text, most=_SHOWN_CHARS))

@@ -23,13 +23,13 @@ def show_estimate(given: Mapping[str, Any], context: SearchContext, screen: Scre
     estimate = asyncio.run(estimated(validated(given), context))
     limit = context.cost_limit()
     if screen.as_json:
-        screen.json({"estimate": told(estimate, limit)})
+        screen.json({"estimate": estimate_as_json(estimate, limit)})
         return
     for line in lines(estimate, limit):
         screen.line(line)
 
 
-def told(estimate: Estimate, limit_usd: float | None) -> dict[str, Any]:
+def estimate_as_json(estimate: Estimate, limit_usd: float | None) -> dict[str, Any]:
     """Return the estimate as JSON has it."""
     return {
         "parts": [part.as_dict() for part in estimate.parts],

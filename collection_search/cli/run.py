@@ -98,7 +98,7 @@ def run(
         show_estimate(job.given, job.context, screen)
         return
     job.run()
-    raise typer.Exit(ended(cassette, job.told(), screen))
+    raise typer.Exit(ended(cassette, job.print_summary(), screen))
 
 
 def _asked(question: str) -> str:

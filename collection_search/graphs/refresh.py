@@ -12,7 +12,7 @@ from ..errors import CollectionSearchError
 from ..ports.collections import require_collection
 from ..runtime.concurrency import blocking, offload
 from ..settings.embedders import remembered_embedder
-from ..text.redaction import told
+from ..text.redaction import redact
 from ..tools.ingest import engine_for
 from ..tools.public_arguments import context_for, validate_arguments
 from ..tools.tickets import wait
@@ -137,7 +137,7 @@ async def _asked(
     try:
         output = await _run(record, context, collection)
     except CollectionSearchError as error:
-        cause = told(str(error))
+        cause = redact(str(error))
         return AskedAgain(question=record.question, outcome="failed", error=cause), None
     receipt = output["ingestion"] or {}
     failures = [*(output["search"] or {}).get("errors", ()), receipt.get("error")]

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 from ..errors import InputError
 from ..ports.ledger import require_session
 from ..runtime.concurrency import offload
-from ..text.redaction import captured_query
+from ..text.redaction import redact_query
 from ..text.urls import url_key
 from ..tools.search.route import search_route
 from .searches import search_report
@@ -90,7 +90,7 @@ async def _from_search(state: IngestionInput, at: Stage) -> AcquireUpdate:
         outcome=outcome,
         flags=flags,
         facts={
-            "query": captured_query(query, at.context.using().capture_query),
+            "query": redact_query(query, at.context.using().capture_query),
             "provider": report["provider"],
             "request_count": response.outcome.meta["request_count"],
             "cost_usd": at.account.searched([response]),

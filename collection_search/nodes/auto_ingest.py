@@ -9,7 +9,7 @@ from ..contracts.collection import QuestionRecord, TenantScope
 from ..contracts.ingestion import IngestionItem, IngestionRequest
 from ..errors import QualityThresholdError
 from ..ranking.threshold import select_for_ingestion
-from ..text.redaction import error_message, loggable
+from ..text.redaction import error_message, redact_error
 from ..tools.ingestion.questions import remember
 from .receipts import receipt_of, refusal_of, run_provenance
 from .stage import Stage, stage
@@ -119,7 +119,7 @@ def _failed(
         "auto ingest ended with %s",
         outcome,
         extra={**at.ids, "cause": message},
-        exc_info=loggable(error),
+        exc_info=redact_error(error),
     )
     return {
         "ingestion": refusal_of(state["collection_scope"], error, at),

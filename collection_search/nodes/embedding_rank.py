@@ -16,7 +16,7 @@ from ..errors import CostLimitReached, ModelError
 from ..ranking.calibration import begun, settled
 from ..ranking.scoring import LEXICAL, Calibration, Judged, Page, judged, ranked
 from ..runtime.concurrency import offload
-from ..text.redaction import error_message, loggable
+from ..text.redaction import error_message, redact_error
 from ..tools.spending.account import answer_key
 from .stage import Stage, stage
 
@@ -174,7 +174,7 @@ async def _compared(texts: Texts, embedder: Embedder, at: Stage) -> Measured:
         embedded = await _embedded(texts, embedder, at)
         similarities = _cosines(embedded.vectors)
     except Exception as error:
-        logger.warning("embedding failed, similarities count as 0", exc_info=loggable(error))
+        logger.warning("embedding failed, similarities count as 0", exc_info=redact_error(error))
         cause = error_message(error)
         nothing = [math.nan] * (len(texts.all) - 1)
         cost = None if getattr(error, "may_be_billed", True) else 0.0

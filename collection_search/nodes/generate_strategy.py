@@ -10,7 +10,7 @@ from ..errors import CostLimitReached
 from ..planning.fallback import complete_queries, fallback_queries
 from ..planning.prompts import strategy_messages
 from ..planning.quality import MAX_QUERIES, QUALITY
-from ..text.redaction import captured_query, error_message, loggable
+from ..text.redaction import error_message, redact_error, redact_query
 from ..tools.spending.plan_cache import cache_plan, cached_plan, plan_key
 from .stage import Stage, stage
 
@@ -32,7 +32,7 @@ async def generate_strategy(state: GraphInput, at: Stage) -> StrategyUpdate:
     wanted = QUALITY[state.quality_mode].min_queries
     strategy, facts = await _strategy(state, at, wanted)
     flags: list[Flag] = ["strategy_fallback"] if strategy["fallback"] else []
-    question = captured_query(state.question, at.context.using().capture_query)
+    question = redact_query(state.question, at.context.using().capture_query)
     return {
         **state.model_dump(),  # type: ignore[typeddict-item]
         "strategy": strategy,
@@ -93,7 +93,7 @@ def _failed(
     is_refused = isinstance(error, CostLimitReached)
     cost = 0.0 if is_refused or not getattr(error, "may_be_billed", True) else None
     if not is_refused:
-        logger.warning("query planning failed: deterministic queries", exc_info=loggable(error))
+        logger.warning("query planning failed: deterministic queries", exc_info=redact_error(error))
     at.account.spent("chat", model, cost)
     facts = {"model": model, "error": message, "cost_usd": cost}
     return _fallback(state, wanted, model=model, error=message), facts

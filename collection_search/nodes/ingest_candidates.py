@@ -9,7 +9,7 @@ from ..contracts.collection import QuestionRecord, TenantScope
 from ..contracts.ingestion import IngestionRequest
 from ..errors import CollectionSearchError
 from ..runtime.concurrency import offload
-from ..text.redaction import error_message, loggable
+from ..text.redaction import error_message, redact_error
 from ..tools.ingest import staged_items
 from ..tools.ingestion.questions import remember
 from .receipts import receipt_of, refusal_of, run_provenance
@@ -69,7 +69,7 @@ async def _close_session(state: IngestionState, at: Stage) -> None:
         store = await at.context.storage()
         await offload(store.staging.close_session, at.context.tenant(), str(state["session_id"]))
     except CollectionSearchError as error:
-        logger.warning("a staged session could not be closed", exc_info=loggable(error))
+        logger.warning("a staged session could not be closed", exc_info=redact_error(error))
 
 
 def _started(request: IngestionRequest, ticket: Ticket) -> StartUpdate:

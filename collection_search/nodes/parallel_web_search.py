@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from ..errors import CostLimitReached
 from ..planning.quality import QUALITY, results_per_query
-from ..text.redaction import captured_query
+from ..text.redaction import redact_query
 from ..text.urls import url_key
 from ..tools.search.route import SearchRoute, search_route
 from .searches import query_report, search_report
@@ -137,7 +137,7 @@ async def _search(
         report = query_report(query, response)
         span.set(
             {
-                "query": captured_query(query, at.context.using().capture_query),
+                "query": redact_query(query, at.context.using().capture_query),
                 "rationale": report["rationale"],
                 "result_count": report["result_count"],
             }

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from ..context import SearchContext
 from ..contracts.prices import total_cost
-from ..text.redaction import told
+from ..text.redaction import redact
 from ..tools.spending.account import Account
 
 if TYPE_CHECKING:
@@ -72,7 +72,7 @@ def stage(name: str, *, kind: SpanKind = "span") -> Callable[[Body[StateT]], Nod
                     span.set(_scalars(facts))
                     is_last = update.get("outcome") is not None
             except Exception as error:
-                emit({"type": "node_failed", "node": name, "error": told(str(error))})
+                emit({"type": "node_failed", "node": name, "error": redact(str(error))})
                 raise
             finally:
                 await account.close(is_last=is_last)  # else with the next stage

@@ -6,7 +6,7 @@ import logging
 from typing import TYPE_CHECKING
 
 from ..runtime.concurrency import offload
-from ..text.redaction import loggable
+from ..text.redaction import redact_error
 from ..text.urls import url_key
 from ..tools.ingestion.storage_rights import storing_providers
 
@@ -49,7 +49,7 @@ async def stage_texts(
         wanted = [texts[page["url_key"]] for page in staged]
         refs = await offload(store.staging.put, at.context.tenant(), wanted)
     except Exception as error:
-        logger.warning("page texts could not be staged", exc_info=loggable(error))
+        logger.warning("page texts could not be staged", exc_info=redact_error(error))
         return False
     for page, ref in zip(staged, refs, strict=True):
         page["content_ref"] = ref

@@ -25,7 +25,7 @@ from ..contracts.collection import Embedded
 from ..contracts.prices import embedding_cost
 from ..errors import ModelError
 from ..runtime.concurrency import offload
-from ..text.redaction import loggable, told
+from ..text.redaction import redact, redact_error
 from .anchors import anchors, anchors_version
 from .scoring import DENSE, LEXICAL, Calibration
 
@@ -116,7 +116,7 @@ async def settled(under_way: asyncio.Future[Calibration]) -> Calibration:
             if len(_warned) >= _MAX_WARNED:
                 _warned.clear()
             _warned.add(cause)
-            logger.warning("words are compared instead: %s", cause, exc_info=loggable(error))
+            logger.warning("words are compared instead: %s", cause, exc_info=redact_error(error))
         return LEXICAL
 
 
@@ -172,13 +172,13 @@ async def _measured(embedder: Embedder) -> Medians:
             embedded = await embedder.embed(texts)
             medians = medians_of(embedded.vectors)
         except Exception as error:  # noqa: BLE001 - what an endpoint says to too many texts varies
-            logger.info("the anchors are embedded in parts: %s", told(str(error)))
+            logger.info("the anchors are embedded in parts: %s", redact(str(error)))
             embedded = await _in_parts(embedder, texts)
             medians = medians_of(embedded.vectors)
     except Exception as error:
         raise ModelError(
             f"The scale of the embedder {embedder.fingerprint} could not be measured:"
-            f" {told(str(error))}"
+            f" {redact(str(error))}"
         ) from error
     cost = embedding_cost(embedder.fingerprint, embedded.input_tokens)
     logger.info(

@@ -46,10 +46,10 @@ def mask_text(text: str) -> str:
     return text
 
 
-def told(text: str, *, most: int = 500) -> str:
+def redact(text: str, *, most: int = 500) -> str:
     """Return what may be shown of an error's text: masked, cut, and as any JSON can hold it.
 
-    >>> told("api_key=abc is refused" + chr(0xD800)), told("too long a story", most=8)
+    >>> redact("api_key=abc is refused" + chr(0xD800)), redact("too long a story", most=8)
     ('api_key=[secret] is refused?', 'too long')
     """
     # cut twice: masking a whole page takes time, and the first cut may split a secret
@@ -63,19 +63,19 @@ def error_message(error: BaseException) -> str:
     >>> error_message(ValueError("no such page")), error_message(TimeoutError())
     ('no such page', 'TimeoutError')
     """
-    return told(str(error)) or type(error).__name__
+    return redact(str(error)) or type(error).__name__
 
 
-def loggable(error: Exception) -> Exception:
+def redact_error(error: Exception) -> Exception:
     """Return the error, or its masked traceback as an error where it would print a secret.
 
     So it is with an endless one, of which the beginning is kept.
 
-    >>> loggable(ValueError("no such page")), str(loggable(ValueError("api_key=abc"))).strip()
+    >>> redact_error(ValueError("no such page")), str(redact_error(ValueError("api_key=abc"))).strip()
     (ValueError('no such page'), 'ValueError: api_key=[secret]')
     """
     text = "".join(traceback.format_exception(error))
-    shown = told(text, most=_TRACEBACK_CHARS)
+    shown = redact(text, most=_TRACEBACK_CHARS)
     return error if shown == text else RuntimeError(shown)
 
 
@@ -105,12 +105,12 @@ def is_secret_name(name: str) -> bool:
     return _SECRET_NAME.fullmatch(name) is not None
 
 
-def captured_query(text: str, mode: CaptureMode) -> str | None:
+def redact_query(text: str, mode: CaptureMode) -> str | None:
     """Return what a log or a span may show of a question; equal questions have equal hashes.
 
-    >>> captured_query("mail jane@example.com", "masked")
+    >>> redact_query("mail jane@example.com", "masked")
     'mail [email]'
-    >>> captured_query("mail jane@example.com", "hash")
+    >>> redact_query("mail jane@example.com", "hash")
     'sha256:1956d51fd7c288ba'
     """
     match mode:

@@ -2,7 +2,7 @@ import time
 
 import pytest
 
-from collection_search.text.redaction import captured_query, loggable, mask, mask_text, told
+from collection_search.text.redaction import mask, mask_text, redact, redact_error, redact_query
 
 SECRETS = {
     "OpenAI": "sk-proj-abcDEF123456_xyz",
@@ -120,13 +120,13 @@ def test_no_text_makes_masking_slow(unit):
 def test_what_is_told_of_an_error_is_short_and_sound():
     """Megabytes take no time, half a character costs no run, a secret at the cut stays one."""
     started = time.process_time()
-    text = told("a1 b2 key=sk " * 1_000_000)
+    text = redact("a1 b2 key=sk " * 1_000_000)
     assert time.process_time() - started < 0.5
     assert len(text) == 500
-    assert len(str(loggable(ValueError("a1 b2 key=sk " * 1_000_000)))) < 200_000
+    assert len(str(redact_error(ValueError("a1 b2 key=sk " * 1_000_000)))) < 200_000
     assert time.process_time() - started < 1
-    assert told("half \ud83d") == "half ?"
-    assert "hunter2" not in told("x" * 490 + " password=hunter2hunter2")
+    assert redact("half \ud83d") == "half ?"
+    assert "hunter2" not in redact("x" * 490 + " password=hunter2hunter2")
 
 
 def test_mask_reaches_every_string_and_keeps_everything_else():
@@ -155,4 +155,4 @@ def test_mask_takes_out_whatever_stands_under_a_secret_name():
 )
 def test_captured_query_shows_what_the_setting_allows(mode, shown):
     """The four values of the setting `capture_query`."""
-    assert captured_query("mail jane@example.com", mode) == shown
+    assert redact_query("mail jane@example.com", mode) == shown

@@ -17,7 +17,7 @@ import anyio.to_thread
 from ...contracts.collection import Embedded
 from ...errors import ConfigError, MissingExtraError, ModelError
 from ...runtime.concurrency import offload
-from ...text.redaction import told
+from ...text.redaction import redact
 from .batches import no_vectors, sound, unit_vectors
 from .model_folder import ModelFolder, model_folder
 
@@ -178,4 +178,4 @@ def _quiet() -> Iterator[None]:
 
 
 def _cause(error: Exception) -> str:
-    return told(" ".join(str(error).split()), most=300).rstrip(". ") or type(error).__name__
+    return redact(" ".join(str(error).split()), most=300).rstrip(". ") or type(error).__name__

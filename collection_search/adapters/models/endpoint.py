@@ -10,7 +10,7 @@ from urllib.parse import unquote, urlsplit
 
 from ...errors import ConfigError
 from ...text.known_secrets import KnownSecrets
-from ...text.redaction import told
+from ...text.redaction import redact
 from ...text.validation import whole_number
 from ..http import MAX_ANSWER_BYTES, HttpRequest, joined, json_value
 from ..httpx_client import choose_transmit
@@ -132,7 +132,7 @@ class Endpoint:
 
     def _told(self, text: str) -> str:
         """Return what may be shown of a text that the endpoint sent: it may repeat the key."""
-        return told(self._shown_secrets.redact(text), most=400)
+        return redact(self._shown_secrets.redact(text), most=400)
 
     def _secrets(self) -> set[str]:
         """Return the key and the address's password."""

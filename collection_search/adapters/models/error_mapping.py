@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Final, Literal
 
 from ...errors import ModelError
-from ...text.redaction import told
+from ...text.redaction import redact
 from ..refusals import status_of
 
 Kind = Literal[
@@ -54,7 +54,7 @@ def model_error(
     """
     status = status_of(error)
     kind = _kind(error, status) or (malformed if isinstance(error, _OF_FORM) else "other")
-    cause = told(str(error), most=300).rstrip(". \n") or type(error).__name__
+    cause = redact(str(error), most=300).rstrip(". \n") or type(error).__name__
     if kind == "address":  # the sentence itself says that it cannot be reached
         cause = cause.rpartition("cannot be reached: ")[2]
     what = _SENTENCES[kind].format(where=remedies, timeout_s=timeout_s, cause=cause)

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
 from ...errors import ConfigError, MissingExtraError
-from ...text.redaction import told
+from ...text.redaction import redact
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -98,12 +98,12 @@ def vendor_model(table: VendorTable, vendor: str, model: str) -> Any:
         raise
     except ImportError as error:
         raise MissingExtraError(
-            f"A package that the {table.kind} {vendor}:{model} needs is missing: {told(str(error))}"
+            f"A package that the {table.kind} {vendor}:{model} needs is missing: {redact(str(error))}"
         ) from error
     except Exception as error:
         raise ConfigError(
             f"The {table.kind} {vendor}:{model} cannot be set up. Check the variables that "
-            f"{vendor} asks for: {told(str(error), most=300)}"
+            f"{vendor} asks for: {redact(str(error), most=300)}"
         ) from error
 
 

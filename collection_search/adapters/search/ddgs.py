@@ -20,7 +20,7 @@ from ...errors import (
 )
 from ...ports.provider_info import ProviderInfo
 from ...text.clean import plain
-from ...text.redaction import told
+from ...text.redaction import redact
 from ..refusals import MAX_TEXT_CHARS
 from .http.json_values import text
 from .http.query_limits import fitted
@@ -145,7 +145,7 @@ def _keywords(applied: Mapping[OptionName, Applied], options: SearchOptions) -> 
 def _failure(error: Exception, errors: Any) -> SearchProviderError:
     """Return the error that fits; what went wrong with an engine is often inside another."""
     inner = next((each for each in error.args if isinstance(each, Exception)), error)
-    said = told(str(inner), most=MAX_TEXT_CHARS)
+    said = redact(str(inner), most=MAX_TEXT_CHARS)
     if isinstance(inner, errors.RatelimitException):
         return SearchProviderQuotaExceeded(f"ddgs is throttled by a search engine ({said}).")
     if isinstance(error, errors.TimeoutException) or isinstance(inner, errors.TimeoutException):

@@ -18,7 +18,7 @@ from ...errors import (
 )
 from ...ports.provider_info import ProviderInfo
 from ...runtime.concurrency import run_blocking
-from ...text.redaction import told
+from ...text.redaction import redact
 from ..refusals import MAX_TEXT_CHARS, status_of
 from .langchain_shapes import UnknownShapeError, rows_of
 
@@ -111,7 +111,7 @@ class LangChainSearch:
 
     def _failure(self, error: Exception) -> SearchProviderError:
         """Return the error that fits; a status decides where the exception has one."""
-        said = f"{type(error).__name__}: {told(str(error), most=MAX_TEXT_CHARS)}"
+        said = f"{type(error).__name__}: {redact(str(error), most=MAX_TEXT_CHARS)}"
         sentence = f"The LangChain object {self.provider_name} failed ({said})."
         if isinstance(error, TimeoutError):
             return SearchProviderTimeout(sentence)

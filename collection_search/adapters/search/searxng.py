@@ -10,7 +10,7 @@ from ...contracts.health import Health
 from ...contracts.options import NO_OPTIONS, SearchOptions
 from ...contracts.search import ProviderSearchResult
 from ...errors import SearchProviderUnavailable
-from ...text.redaction import told
+from ...text.redaction import redact
 from ..http import HttpRequest, joined
 from ..refusals import MAX_TEXT_CHARS
 from .http.adapter import HttpSearch, ResultPage
@@ -153,4 +153,4 @@ def _failed_engines(value: Any) -> str:
         parts = [text(part) for part in (engine if isinstance(engine, list) else [engine])]
         if parts and parts[0]:
             failed.append(f"{parts[0]} ({parts[1]})" if parts[1:] else parts[0])
-    return told(", ".join(failed[:MAX_ENGINES_TOLD]), most=MAX_TEXT_CHARS)
+    return redact(", ".join(failed[:MAX_ENGINES_TOLD]), most=MAX_TEXT_CHARS)

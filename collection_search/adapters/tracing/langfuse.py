@@ -24,7 +24,7 @@ from opentelemetry.trace import get_current_span
 from ...runtime.concurrency import offload
 from ...runtime.spans import NULL_SINK, GuardedSink
 from ...text.clean import plain
-from ...text.redaction import mask, mask_text, told
+from ...text.redaction import mask, mask_text, redact
 from .health_check import checked
 from .quiet_exporter import QuietExporter
 
@@ -142,7 +142,7 @@ class Observation:
 
     def fail(self, kind: str, message: str) -> None:
         """Mark the observation as failed."""
-        status = told(f"{kind}: {message}", most=MAX_MESSAGE_CHARS)
+        status = redact(f"{kind}: {message}", most=MAX_MESSAGE_CHARS)
         self._facts |= {"level": "ERROR", "status_message": status}
 
     def __enter__(self) -> Self:

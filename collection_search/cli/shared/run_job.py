@@ -53,7 +53,7 @@ class Job:
             except KeyboardInterrupt:
                 raise self._interrupted(stop.within_s) from None
 
-    def told(self) -> ExitCode:
+    def print_summary(self) -> ExitCode:
         """Print what the run found and return the exit code."""
         if self.screen.as_json:
             self.screen.json(self.output)

@@ -83,9 +83,9 @@ def search_options(
     return NO_OPTIONS if wished == NO_OPTIONS else wished
 
 
-def show_applied(told: Mapping[str, Any], screen: Screen) -> None:
+def show_applied(applied: Mapping[str, Any], screen: Screen) -> None:
     """Say of each option what was asked for and what became of it."""
-    for name, one in told.items():
+    for name, one in applied.items():
         wish = one["requested"]
         shown = ", ".join(wish) if isinstance(wish, list) else str(wish).lower()
         screen.note(f"applied: {name} = {shown}: {one['applied']}")

@@ -6,7 +6,7 @@ import asyncio
 from typing import TYPE_CHECKING, Any
 
 from ...errors import CollectionSearchError, MissingExtraError
-from ...text.redaction import told
+from ...text.redaction import redact
 from .finding import Finding, failed_finding
 
 if TYPE_CHECKING:
@@ -38,5 +38,5 @@ async def run_check(
     except CollectionSearchError as error:
         return failed_finding(finding, str(error))
     except Exception as error:  # noqa: BLE001 - a third party's adapter may raise anything
-        cause = told(str(error), most=200)
+        cause = redact(str(error), most=200)
         return failed_finding(finding, f"the check failed: {type(error).__name__}: {cause}")

@@ -13,7 +13,7 @@ from ...errors import (
 )
 from ...ports.ledger import FAILED_BEFORE, is_revisit
 from ...settings.embedders import MissingEmbedderError
-from ...text.redaction import told
+from ...text.redaction import redact
 
 if TYPE_CHECKING:
     from ...contracts.ingestion import Claim
@@ -97,6 +97,6 @@ def cause_of(error: Exception) -> str:
     """Return what the ledger keeps of a failure, without secrets."""
     if isinstance(error, FetchError):
         way_out = _ALLOWED if error.reason in {"blocked_address", "blocked_host"} else ""
-        return told(f"{error.reason}: {error}{way_out}")
+        return redact(f"{error.reason}: {error}{way_out}")
     said = str(error) if isinstance(error, CollectionSearchError) else repr(error)
-    return told(said)
+    return redact(said)

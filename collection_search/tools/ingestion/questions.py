@@ -6,7 +6,7 @@ import logging
 from typing import TYPE_CHECKING
 
 from ...runtime.concurrency import offload
-from ...text.redaction import loggable
+from ...text.redaction import redact_error
 
 if TYPE_CHECKING:
     from ...context import SearchContext
@@ -28,4 +28,4 @@ async def remember(context: SearchContext, scope: TenantScope, record: QuestionR
         asked = record.model_copy(update={"provider": provider})
         await offload(store.collections.remember_question, scope, asked)
     except Exception as error:
-        logger.warning("the question could not be remembered", exc_info=loggable(error))
+        logger.warning("the question could not be remembered", exc_info=redact_error(error))

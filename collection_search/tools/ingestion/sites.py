@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Final
 
 from ...errors import ConfigError, InputError, InvalidUrlError
 from ...ports import SiteReader
-from ...text.redaction import told
+from ...text.redaction import redact
 from ...text.urls import normalize_url, url_key
 
 if TYPE_CHECKING:
@@ -30,7 +30,7 @@ def distinct(urls: Iterable[str]) -> dict[str, str]:
         try:
             normal = normalize_url(url)
         except InvalidUrlError as error:
-            raise InvalidUrlError(f"{told(url, most=_MOST_TOLD)!r}: {error}") from error
+            raise InvalidUrlError(f"{redact(url, most=_MOST_TOLD)!r}: {error}") from error
         found.setdefault(url_key(normal), normal)
     return found
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 from ...contracts.prices import total_cost
 from ...contracts.search import SearchResult, ToolContext, ToolOutcome, WebSearchResponse
 from ...errors import CostLimitReached, ErrorCode, InvalidQueryError, SearchProviderError
-from ...text.redaction import error_message, told
+from ...text.redaction import error_message, redact
 from ...text.validation import whole_number
 
 if TYPE_CHECKING:
@@ -152,7 +152,7 @@ class SearchReport:
             "raw_result_count": self.raw_result_count,
             "normalized_result_count": self.normalized_result_count,
             "quota_remaining": self.quota_remaining,
-            "notices": [told(notice) for notice in self.notices],
+            "notices": [redact(notice) for notice in self.notices],
         }
         if self.cached:
             meta["cached"] = True

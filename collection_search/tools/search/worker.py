@@ -15,7 +15,7 @@ from ...ports import TraceRef
 from ...ports.description import describe
 from ...ports.search_function import Asked
 from ...text.clean import plain
-from ...text.redaction import loggable, mask
+from ...text.redaction import mask, redact_error
 from ...text.validation import whole_number
 from .arguments import clean, complete, seconds, wanted, whole
 from .attempts import Attempts, OutOfTimeError, Rules
@@ -166,7 +166,7 @@ class WebSearchWorker:
             except OutOfTimeError as error:
                 report.failure = Failure.of(error.reason)
             except Exception as error:
-                self._logger.exception("web search worker failed", exc_info=loggable(error))
+                self._logger.exception("web search worker failed", exc_info=redact_error(error))
                 report.failure = Failure.of(error)
             report.latency_ms = round((self._timer() - started) * 1000)
             span.set(report.attributes())

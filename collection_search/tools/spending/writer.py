@@ -19,7 +19,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Final, TypeVar
 from weakref import WeakKeyDictionary
 
-from ...text.redaction import loggable
+from ...text.redaction import redact_error
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -177,7 +177,7 @@ def guarded(work: Callable[[], T], failure: str) -> T | None:
     try:
         return work()
     except Exception as error:
-        logger.warning(failure, exc_info=loggable(error))
+        logger.warning(failure, exc_info=redact_error(error))
         return None
 
 

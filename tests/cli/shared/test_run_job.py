@@ -41,7 +41,7 @@ def test_an_outcome_stands_when_the_waiting_fails(capsys: pytest.CaptureFixture[
     assert work.output["outcome"] == "auto_ingest_triggered"
     assert work.output["ingestion"]["status"] is None
     assert work.output["ingestion"]["error"]["kind"] == "StoreError"
-    assert work.told() == 5
+    assert work.print_summary() == 5
     assert "'collection-search worker' goes on. The disk has gone." in capsys.readouterr().err
 
 
@@ -50,5 +50,5 @@ def test_a_trigger_that_fails_is_an_outcome(capsys: pytest.CaptureFixture[str]) 
     work = job(RecordingTrigger(error=IngestError("The ledger is full. Make room.")))
     work.run()
     assert work.output["outcome"] == "auto_ingest_trigger_failed"
-    assert work.told() == 5
+    assert work.print_summary() == 5
     assert capsys.readouterr().err == "collection-search: The ledger is full. Make room.\n"

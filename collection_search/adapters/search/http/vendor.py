@@ -10,8 +10,8 @@ from ....contracts.options import NO_OPTIONS, Applied, OptionName, SearchOptions
 from ....contracts.prices import usd
 from ....errors import BY_CODE, ErrorCode, SearchProviderBadResponse, SearchProviderError
 from ....text.known_secrets import KnownSecrets
-from ....text.redaction import told
-from ...refusals import MAX_TEXT_CHARS, Refusal, refusal_of, reports_error, told_by
+from ....text.redaction import redact
+from ...refusals import MAX_TEXT_CHARS, Refusal, describe_refusal, refusal_of, reports_error
 from .credentials import checked_address, checked_key
 from .declaration import DeclaredProvider
 from .error_mapping import BY_KIND, FailureRules, judged
@@ -235,7 +235,7 @@ class Vendor(DeclaredProvider):
         if wait_s is None and code == "rateLimited":
             wait_s = self.wait_s(response)
         return BY_CODE[code](
-            f"{sentence}{self._end()} ({self._shown(told_by(refusal, response.status))})",
+            f"{sentence}{self._end()} ({self._shown(describe_refusal(refusal, response.status))})",
             retryable=True if self.rules.may_try_once_more(refusal) else None,
             retry_in_ms=None if wait_s is None else math.ceil(wait_s * 1000),
             http_status=response.status,
@@ -257,4 +257,4 @@ class Vendor(DeclaredProvider):
 
     def _shown(self, text: str) -> str:
         """Return the text without the key, which vendors repeat, and without other secrets."""
-        return told(KnownSecrets([self.key()]).redact(text), most=MAX_TEXT_CHARS)
+        return redact(KnownSecrets([self.key()]).redact(text), most=MAX_TEXT_CHARS)

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Final
 from weakref import WeakValueDictionary
 
 from ....errors import StoreError
-from ....text.redaction import loggable
+from ....text.redaction import redact_error
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -53,7 +53,7 @@ class Queued:
         try:
             return self.payload() if callable(self.payload) else self.payload
         except Exception as error:  # of an adapter's answer that is not what it should be
-            logger.warning("An answer cannot be written down.", exc_info=loggable(error))
+            logger.warning("An answer cannot be written down.", exc_info=redact_error(error))
             return None
 
 
@@ -225,12 +225,12 @@ class AnswerQueue:
             with self._writing:
                 self._index.read_on()
         except StoreError as error:  # whoever looks for an answer tells it
-            logger.debug("Which answers are kept cannot be read.", exc_info=loggable(error))
+            logger.debug("Which answers are kept cannot be read.", exc_info=redact_error(error))
 
     def _complain(self, error: Exception) -> None:
         level = logging.DEBUG if self._is_failing else logging.WARNING
         self._is_failing = True
-        logger.log(level, "Answers cannot be written down.", exc_info=loggable(error))
+        logger.log(level, "Answers cannot be written down.", exc_info=redact_error(error))
 
 
 _KEYS: Final = "SELECT id, key_hash FROM answers WHERE id > ? ORDER BY id LIMIT ?"
