@@ -42,7 +42,7 @@ from collection_search.testing.providers.sample_index import found as pages
 from collection_search.testing.providers.wire import KEY, ProviderRequest
 from collection_search.tools.search.billing import cost_of
 from collection_search.tools.search.normalize import valid_results
-from collection_search.tools.search.responses import checked
+from collection_search.tools.search.responses import validate_response
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -86,7 +86,7 @@ def parsers() -> dict[str, Parser]:
 def outcome(parser: Parser, response: HttpResponse) -> str:
     """Return what became of the answer. Raises what is neither rows nor a SearchProviderError."""
     try:
-        answer = checked(parser.search(response), provider=parser.name)
+        answer = validate_response(parser.search(response), provider=parser.name)
     except SearchProviderError as error:
         str(error)
         return error.code

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from ..text.clean import clean_snippet
 from ..text.validation import whole_number
-from .retry_after import retry_after_s, seconds
+from .retry_after import parse_seconds, retry_after_s
 
 if TYPE_CHECKING:
     from .http import HttpResponse
@@ -60,7 +60,7 @@ def refusal_in(answer: Any, *, status: int) -> Refusal:
         codes=tuple(_codes_of(described)),
         text=_text_of(error),
         error=described,
-        wait_s=seconds(described.get("retry_after_seconds")),
+        wait_s=parse_seconds(described.get("retry_after_seconds")),
     )
 
 

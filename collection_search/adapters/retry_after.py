@@ -12,10 +12,10 @@ LONGEST_WAIT_S: Final = 1e9
 """Longer waits are cut to this (31 years), so that milliseconds fit into 64 bits."""
 
 
-def seconds(value: Any, *, longest_s: float = LONGEST_WAIT_S) -> float | None:
+def parse_seconds(value: Any, *, longest_s: float = LONGEST_WAIT_S) -> float | None:
     """Return a waiting time given in seconds; below zero is zero, and what is none is None.
 
-    >>> seconds("7"), seconds(1.5), seconds("-5"), seconds("soon"), seconds("inf"), seconds(True)
+    >>> parse_seconds("7"), parse_seconds(1.5), parse_seconds("-5"), parse_seconds("soon"), parse_seconds("inf"), parse_seconds(True)
     (7.0, 1.5, 0.0, None, None, None)
     """
     if isinstance(value, bool) or not isinstance(value, str | int | float):
@@ -42,7 +42,7 @@ def retry_after_s(
     """
     if value is None:
         return None
-    if (wait := seconds(value, longest_s=longest_s)) is not None:
+    if (wait := parse_seconds(value, longest_s=longest_s)) is not None:
         return wait
     try:
         date = parsedate_to_datetime(value)
@@ -51,7 +51,7 @@ def retry_after_s(
         wait = date.timestamp() - (time.time() if now is None else now)
     except (ValueError, TypeError, IndexError, OverflowError):
         return None
-    return seconds(wait, longest_s=longest_s)
+    return parse_seconds(wait, longest_s=longest_s)
 
 
 def numbers(value: str | None) -> list[int]:
@@ -60,5 +60,5 @@ def numbers(value: str | None) -> list[int]:
     >>> numbers("1, 1999"), numbers("14"), numbers("many"), numbers(None)
     ([1, 1999], [14], [], [])
     """
-    parts = [seconds(part) for part in (value or "").split(",")]
+    parts = [parse_seconds(part) for part in (value or "").split(",")]
     return [int(part) for part in parts if part is not None]

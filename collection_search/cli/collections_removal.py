@@ -70,7 +70,7 @@ def purge(
     """
     from ..tools import removal
 
-    age_s, context = seconds(older_than), search_context(tenant_id=tenant)
+    age_s, context = parse_age(older_than), search_context(tenant_id=tenant)
     task = f"what {context.tenant()!r} has not used for {older_than}"
     if _agreed(f"Deleting {task}", f"Delete {task}?", yes=yes):
         screen = Screen()
@@ -89,10 +89,10 @@ def delete_tenant(*, yes: Yes = False, tenant: Tenant = None) -> None:
         Screen().line(summary(removal.delete_tenant(context)))
 
 
-def seconds(age: str) -> float:
+def parse_age(age: str) -> float:
     """Return an age in seconds. Raises InputError.
 
-    >>> seconds("90d")
+    >>> parse_age("90d")
     7776000.0
     """
     parts = re.fullmatch(r"([0-9]{1,6})([hdw])", age.strip())

@@ -17,10 +17,10 @@ if TYPE_CHECKING:
 
 def show_estimate(given: Mapping[str, Any], context: SearchContext, screen: Screen) -> None:
     """Print the estimate. Raises InputError, and ConfigError as the run would."""
-    from ..graphs.collection_search import validated
+    from ..graphs.collection_search import validate_state
     from ..tools.estimate import estimated
 
-    estimate = asyncio.run(estimated(validated(given), context))
+    estimate = asyncio.run(estimated(validate_state(given), context))
     limit = context.cost_limit()
     if screen.as_json:
         screen.json({"estimate": estimate_as_json(estimate, limit)})

@@ -15,7 +15,7 @@ from ..nodes.generate_strategy import generate_strategy
 from ..nodes.parallel_web_search import parallel_web_search
 from ..runtime.concurrency import run_blocking
 from ..tools.public_arguments import validate_arguments
-from .runnables import BothFaces, Choice, checked, unobserved
+from .runnables import BothFaces, Choice, unobserved, validate_input
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Mapping, Sequence
@@ -90,7 +90,7 @@ class CollectionSearchGraph:
         self, state: Mapping[str, Any], *, stream_mode: Sequence[StreamMode]
     ) -> AsyncIterator[Any]:
         """Yield `(mode, chunk)` pairs of one run; `values` chunks hold the whole state."""
-        given = validated(state).model_dump()
+        given = validate_state(state).model_dump()
         async for item in self.graph.astream(
             given,
             context=self.context,
@@ -100,13 +100,13 @@ class CollectionSearchGraph:
             yield item
 
 
-def validated(state: Mapping[str, Any]) -> GraphInput:
+def validate_state(state: Mapping[str, Any]) -> GraphInput:
     """Return the graph's input. Raises InputError naming each wrong or unknown field.
 
-    >>> validated({"question": " Why? ", "collection_scope": "py", "purpose": "docs"}).question
+    >>> validate_state({"question": " Why? ", "collection_scope": "py", "purpose": "docs"}).question
     'Why?'
     """
-    return checked(GraphInput, state)
+    return validate_input(GraphInput, state)
 
 
 def output_of(state: Mapping[str, Any]) -> CollectionSearchOutput:

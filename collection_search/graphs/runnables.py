@@ -111,7 +111,7 @@ def _listened(config: RunnableConfig) -> bool:
     return bool(getattr(callbacks, "handlers", callbacks))
 
 
-def checked(model: type[InputT], given: Mapping[str, Any]) -> InputT:
+def validate_input(model: type[InputT], given: Mapping[str, Any]) -> InputT:
     """Return a graph's input. Raises InputError naming each wrong or unknown field."""
     try:
         return model.model_validate(given)

@@ -17,7 +17,7 @@ from ..nodes.select_candidates import select_candidates
 from ..nodes.stage_candidates import stage_candidates
 from ..runtime.concurrency import run_blocking
 from ..tools.public_arguments import validate_arguments
-from .runnables import BothFaces, Choice, checked, unobserved
+from .runnables import BothFaces, Choice, unobserved, validate_input
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -86,7 +86,7 @@ class UniversalIngestionGraph:
 
     async def arun(self, state: Mapping[str, Any]) -> IngestionOutput:
         """Return what `run` returns, from within an event loop."""
-        given = checked(IngestionInput, state).model_dump(mode="json")
+        given = validate_input(IngestionInput, state).model_dump(mode="json")
         output: IngestionOutput = await self.graph.ainvoke(given, context=self.context)  # type: ignore[assignment]
         return output
 

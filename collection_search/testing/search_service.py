@@ -13,7 +13,7 @@ from pydantic import SecretStr
 from ..contracts.service import Attempt, SearchRequest, SearchResponse, ServiceSearchResult
 from ..errors import ConfigError, ErrorCode, WebSearchError
 from ..settings import registry
-from ..tools.service import checked_request
+from ..tools.service import validate_request
 from .clock import FakeClock
 
 if TYPE_CHECKING:
@@ -152,14 +152,14 @@ class MockWebSearchService:
 
     def search(self, request: SearchRequest | Mapping[str, Any] | str) -> SearchResponse:
         """Return or raise the next answer for this request."""
-        asked = checked_request(request)
+        asked = validate_request(request)
         answer = self._next(asked)
         self.clock.sleep(self.latency_ms / 1000)
         return self._response(asked, answer)
 
     async def asearch(self, request: SearchRequest | Mapping[str, Any] | str) -> SearchResponse:
         """Return or raise the same as `search`, after other tasks have run once."""
-        asked = checked_request(request)
+        asked = validate_request(request)
         answer = self._next(asked)
         await self.clock.asleep(self.latency_ms / 1000)
         return self._response(asked, answer)

@@ -114,7 +114,7 @@ class WebSearchService:
     async def asearch(self, request: SearchRequest | Mapping[str, Any] | str) -> SearchResponse:
         """Return what was found, best first. Raises WebSearchError; retries are over then."""
         started = time.monotonic()
-        asked = checked_request(request)
+        asked = validate_request(request)
         options = self._completed(asked.options)
         settings = self._settings  # another thread may change it meanwhile
         provider, _ = await choose_provider(settings, self._named, order=SERVICE_ORDER)
@@ -197,7 +197,7 @@ async def _is_accepted(adapter: object, *, timeout_s: float) -> bool:
     return health.key_valid is not False
 
 
-def checked_request(request: SearchRequest | Mapping[str, Any] | str) -> SearchRequest:
+def validate_request(request: SearchRequest | Mapping[str, Any] | str) -> SearchRequest:
     """Return the request in its form. Raises WebSearchError, as for a query without words."""
     try:
         given = {"query": request} if isinstance(request, str) else request

@@ -17,7 +17,7 @@ from ..crawl.extract.formats import KINDS
 from . import docs_page_map as pages
 from . import index, packages, python_docs
 from .entry import Source
-from .folder import base_address, checked_name, folder_name, read_folder
+from .folder import base_address, folder_name, read_folder, validate_name
 from .folder_store import Folder, FolderStore
 
 if TYPE_CHECKING:
@@ -127,7 +127,7 @@ class Corpus:
                 raise InputError(
                     f"The name {name!r} is taken by {folder.path}. Choose another with --name."
                 )
-        return checked_name(name)
+        return validate_name(name)
 
     @cached_property
     def _source(self) -> Source:

@@ -41,7 +41,7 @@ def folder_name(path: Path) -> str:
     return re.sub(r"[^a-z0-9]+", "-", path.name.lower()).strip("-")[:63].strip("-") or "folder"
 
 
-def checked_name(name: str) -> str:
+def validate_name(name: str) -> str:
     """Return the name. Raises InputError unless it can be a part of a host name."""
     if not _NAME.fullmatch(name):
         raise InputError(

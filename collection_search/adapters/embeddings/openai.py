@@ -15,7 +15,7 @@ from ...runtime.concurrency import compute
 from ...text.redaction import mask_text
 from ..models.endpoint import Endpoint, EndpointError, clean_key, token_count
 from ..models.error_mapping import Remedies, model_error
-from ..models.health_check import checked
+from ..models.health_check import check_endpoint_health
 from .batches import no_vectors, sound, unit_vectors, unusable
 
 if TYPE_CHECKING:
@@ -121,7 +121,7 @@ class OpenAIEmbedder:
     async def acheck(self, *, timeout: float) -> Health:  # noqa: ASYNC109 - as search adapters
         """Return whether the endpoint is there and takes the key, unpaid. Raises ModelError."""
         try:
-            return await checked(self._endpoint, self._model, timeout_s=timeout)
+            return await check_endpoint_health(self._endpoint, self._model, timeout_s=timeout)
         except Exception as error:
             raise model_error(
                 self._subject, error, remedies=self._remedies, timeout_s=timeout

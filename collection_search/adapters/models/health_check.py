@@ -17,7 +17,7 @@ _REFUSED: Final = {HTTPStatus.UNAUTHORIZED, HTTPStatus.FORBIDDEN}
 _NO_LIST: Final = {HTTPStatus.NOT_FOUND, HTTPStatus.METHOD_NOT_ALLOWED, HTTPStatus.NOT_IMPLEMENTED}
 
 
-async def checked(endpoint: Endpoint, model: str, *, timeout_s: float) -> Health:
+async def check_endpoint_health(endpoint: Endpoint, model: str, *, timeout_s: float) -> Health:
     """Return what the list of models says; nothing is spent. Raises HttpError, EndpointError.
 
     Some endpoints show their list to anybody: only where it is refused without a key has the key

@@ -14,7 +14,7 @@ from ...ports import QueryPlan
 from ...text.redaction import mask_text
 from .endpoint import Endpoint, EndpointError, clean_key, tokens_of
 from .error_mapping import Declined, Remedies, model_error
-from .health_check import checked
+from .health_check import check_endpoint_health
 from .output_methods import REFUSAL_STATUS, WEAKER, Method, Tokens, refuses_method
 from .plan_parsing import NoJsonError, queries_of
 
@@ -107,7 +107,7 @@ class OpenAIQueryModel:
     async def acheck(self, *, timeout: float) -> Health:  # noqa: ASYNC109 - as search adapters
         """Return whether the endpoint is there and takes the key, unpaid. Raises ModelError."""
         try:
-            return await checked(self._endpoint, self.model_name, timeout_s=timeout)
+            return await check_endpoint_health(self._endpoint, self.model_name, timeout_s=timeout)
         except Exception as error:
             raise model_error(
                 f"The model {self.model_name}",

@@ -10,7 +10,7 @@ from ...contracts.search import ProviderSearchResult
 from ..http import HttpRequest, joined
 from .http.adapter import HttpSearch, ResultPage
 from .http.error_mapping import FailureRules
-from .http.health_check import whole
+from .http.health_check import to_whole_number
 from .http.json_values import at, published, text
 
 if TYPE_CHECKING:
@@ -86,9 +86,9 @@ class SerpApiSearch(HttpSearch):
     def health(self, response: HttpResponse) -> Health:
         """Return the searches left. Raises SearchProviderError."""
         answer = self.answer(response)
-        left = whole(answer.get("total_searches_left"))
+        left = to_whole_number(answer.get("total_searches_left"))
         if left is None:
-            left = whole(answer.get("plan_searches_left"))
+            left = to_whole_number(answer.get("plan_searches_left"))
         return Health(key_valid=True, quota_left=left)
 
     def _row(self, row: dict[str, Any]) -> ProviderSearchResult:

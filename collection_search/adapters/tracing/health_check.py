@@ -16,7 +16,9 @@ if TYPE_CHECKING:
 _REFUSED: Final = {HTTPStatus.UNAUTHORIZED, HTTPStatus.FORBIDDEN}
 
 
-async def checked(*, public_key: str, secret_key: str, base_url: str, timeout_s: float) -> Health:
+async def check_langfuse_health(
+    *, public_key: str, secret_key: str, base_url: str, timeout_s: float
+) -> Health:
     """Return the project's name. Raises ConfigError that says what to mend; nothing is sent to it.
 
     The form of the answer is not relied upon.

@@ -25,7 +25,7 @@ from ...runtime.concurrency import offload
 from ...runtime.spans import NULL_SINK, GuardedSink
 from ...text.clean import plain
 from ...text.redaction import mask, mask_text, redact
-from .health_check import checked
+from .health_check import check_langfuse_health
 from .quiet_exporter import QuietExporter
 
 if TYPE_CHECKING:
@@ -85,7 +85,7 @@ class LangfuseSink:
     async def acheck(settings: Settings, *, timeout: float) -> Health:  # noqa: ASYNC109
         """Return whether the server takes both keys; `settings` has them. Raises ConfigError."""
         secret_key = await offload(settings.langfuse_key)
-        return await checked(
+        return await check_langfuse_health(
             public_key=settings.langfuse_public_key or "",
             secret_key=secret_key.get_secret_value() if secret_key else "",
             base_url=(settings.langfuse_base_url or CLOUD).rstrip("/"),

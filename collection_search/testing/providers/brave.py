@@ -14,11 +14,11 @@ from .wire import (
     ProviderFailure,
     ProviderRequest,
     Reply,
+    parse_int,
     refused_query,
     sites_of,
     throttled,
     used_up,
-    whole,
 )
 
 if TYPE_CHECKING:
@@ -150,8 +150,8 @@ class Brave(Dialect):
 
     def _found(self, request: ProviderRequest) -> Reply:
         params = request.params
-        count = whole(params.get("count"), _MAX_COUNT) or 0
-        start = count * (whole(params.get("offset"), 0) or 0)
+        count = parse_int(params.get("count"), _MAX_COUNT) or 0
+        start = count * (parse_int(params.get("offset"), 0) or 0)
         pages = found(params["q"], self.wished(request))
         rows = [self.row(page) for page in pages[start : start + count]]
         if request.path == _NEWS:
@@ -176,7 +176,7 @@ def _complaint(params: Mapping[str, str], most: int) -> Reply | None:
     query = params.get("q", "")
     if not 1 <= len(query) <= Brave.max_query_chars or len(query.split()) > Brave.max_query_words:
         return _invalid("q", "String should have at most 400 characters and 50 words", query)
-    count, offset = whole(params.get("count"), _MAX_COUNT), whole(params.get("offset"), 0)
+    count, offset = parse_int(params.get("count"), _MAX_COUNT), parse_int(params.get("offset"), 0)
     if count is None or not 1 <= count <= most:
         return _invalid("count", f"Input should be less than or equal to {most}", params["count"])
     if offset is None or not 0 <= offset <= _MAX_OFFSET:

@@ -13,12 +13,12 @@ from .wire import (
     ProviderFailure,
     ProviderRequest,
     Reply,
+    parse_int,
     refused,
     refused_query,
     sites_of,
     throttled,
     used_up,
-    whole,
 )
 
 if TYPE_CHECKING:
@@ -63,7 +63,10 @@ class Google(Dialect):
             return _error(403, "The request is missing a valid API key.", "forbidden", _DENIED)
         if params["key"] != self.key:
             return _KEY_INVALID
-        num, start = whole(params.get("num"), _MAX_NUM) or 0, whole(params.get("start"), 1) or 0
+        num, start = (
+            parse_int(params.get("num"), _MAX_NUM) or 0,
+            parse_int(params.get("start"), 1) or 0,
+        )
         in_range = 1 <= num <= _MAX_NUM and 1 <= start <= _MAX_END - num
         if params.get("cx") != self.engine_id or not params.get("q") or not in_range:
             return _INVALID_ARGUMENT

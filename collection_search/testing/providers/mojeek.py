@@ -15,12 +15,12 @@ from .wire import (
     Reply,
     days,
     not_understood,
+    parse_int,
     refused,
     refused_query,
     sites_of,
     throttled,
     used_up,
-    whole,
     within,
 )
 
@@ -54,7 +54,7 @@ class Mojeek(Dialect):
             return Reply.of_text(_XML, 200, kind="text/xml")
         if params.get("api_key") != self.key:
             return _INVALID_KEY
-        start, count = whole(params.get("s"), 1), whole(params.get("t"), _DEFAULT_T)
+        start, count = parse_int(params.get("s"), 1), parse_int(params.get("t"), _DEFAULT_T)
         if not params.get("q") or not within(start, 1, self.reach) or not within(count, 1, _MAX_T):
             return _INVALID
         if not all(_DATE.fullmatch(params.get(name, "")) for name in ("since", "before")):

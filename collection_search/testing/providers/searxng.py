@@ -14,11 +14,11 @@ from .wire import (
     ProviderRequest,
     Reply,
     not_understood,
+    parse_int,
     refused_query,
     sites_of,
     throttled,
     unavailable,
-    whole,
 )
 
 if TYPE_CHECKING:
@@ -71,7 +71,7 @@ class Searxng(Dialect):
             return Reply.of_text(_page("SearXNG"), 200, kind="text/html")
         if complaint := _complaint(params):
             return complaint
-        number = whole(params.get("pageno"), 1) or 1
+        number = parse_int(params.get("pageno"), 1) or 1
         return Reply.of_json(self._found(query.strip(), number, self.wished(request)))
 
     def wished(self, request: ProviderRequest) -> SearchOptions:
@@ -163,7 +163,7 @@ class Searxng(Dialect):
 def _complaint(params: Mapping[str, str]) -> Reply | None:
     if not params.get("q"):
         return _error("No query")
-    page = whole(params.get("pageno"), 1)
+    page = parse_int(params.get("pageno"), 1)
     if page is None or page < 1:
         return _error(f'Invalid value "{params["pageno"]}" for parameter pageno')
     if not _LANGUAGE.fullmatch(params.get("language") or "all"):

@@ -13,13 +13,13 @@ from .wire import (
     ProviderRequest,
     Reply,
     not_understood,
+    parse_int,
     refused,
     refused_query,
     sites_of,
     throttled,
     unavailable,
     used_up,
-    whole,
 )
 
 if TYPE_CHECKING:
@@ -125,8 +125,8 @@ class SerpApi(Dialect):
         }
 
     def _found(self, params: Mapping[str, str], wished: SearchOptions) -> dict[str, Any]:
-        num = whole(params.get("num"), _DEFAULT_NUM) or 0
-        start = whole(params.get("start"), 0) or 0
+        num = parse_int(params.get("num"), _DEFAULT_NUM) or 0
+        start = parse_int(params.get("start"), 0) or 0
         pages = found(params["q"], wished)[: self.reach]
         shown = pages[start : start + num]
         rows = [self.row(page) for page in shown if page.number not in self.without_text]
@@ -153,7 +153,7 @@ def _complaint(params: Mapping[str, str]) -> Reply | None:
         return _NO_QUERY
     if (engine := params.get("engine", "google")) != "google":
         return _error(400, f"Unsupported `{engine}` search engine.")
-    num, start = whole(params.get("num"), _DEFAULT_NUM), whole(params.get("start"), 0)
+    num, start = parse_int(params.get("num"), _DEFAULT_NUM), parse_int(params.get("start"), 0)
     if num is None or not 1 <= num <= _MAX_NUM:
         return _error(400, f"Unsupported `{params['num']}` num parameter.")
     if start is None or start < 0:

@@ -11,9 +11,9 @@ from .wire import (
     ProviderFailure,
     ProviderRequest,
     Reply,
+    parse_int,
     refused_query,
     throttled,
-    whole,
 )
 
 if TYPE_CHECKING:
@@ -92,7 +92,7 @@ class Wikipedia(Dialect):
 
     def _found(self, params: Mapping[str, str]) -> dict[str, Any]:
         pages = found(params["srsearch"])
-        limit, offset = _limit(params) or 0, whole(params.get("sroffset"), 0) or 0
+        limit, offset = _limit(params) or 0, parse_int(params.get("sroffset"), 0) or 0
         body = self.envelope([self.row(page) for page in pages[offset : offset + limit]])
         body["query"]["searchinfo"]["totalhits"] = len(pages)
         if params.get("formatversion") == "2":
@@ -110,7 +110,7 @@ def _complaint(params: Mapping[str, str]) -> Reply | None:
         return _error("missingparam", 'The "srsearch" parameter must be set.')
     if len(params["srsearch"]) > Wikipedia.max_query_chars:
         return _TOO_LONG
-    limit, offset = _limit(params) or 0, whole(params.get("sroffset"), 0)
+    limit, offset = _limit(params) or 0, parse_int(params.get("sroffset"), 0)
     if not 1 <= limit <= _MAX_LIMIT or offset is None or offset < 0:
         return _error("badinteger", 'Invalid value for integer parameter "srlimit".')
     return None
@@ -120,7 +120,7 @@ def _limit(params: Mapping[str, str]) -> int | None:
     return (
         _MAX_LIMIT
         if params.get("srlimit") == "max"
-        else whole(params.get("srlimit"), _DEFAULT_LIMIT)
+        else parse_int(params.get("srlimit"), _DEFAULT_LIMIT)
     )
 
 

@@ -230,7 +230,7 @@ class Dialect(ABC):
     def rows_asked(self, request: ProviderRequest) -> int:
         """Return how many rows the answer to this request holds at most."""
         asked = _fields_of(request).get(self.count_field, self.default_count)
-        return whole(asked, 0) or 0 if isinstance(asked, str) else int(asked)
+        return parse_int(asked, 0) or 0 if isinstance(asked, str) else int(asked)
 
     @abstractmethod
     def failures(self) -> Mapping[str, ProviderFailure]:
@@ -269,10 +269,10 @@ def days(first: str | None, last: str | None = None) -> str | None:
     return f"{first[:10]}..{(last or '')[:10]}" if first else None
 
 
-def whole(text: str | None, default: int) -> int | None:
+def parse_int(text: str | None, default: int) -> int | None:
     """Return the parameter's whole number, or None where it is none.
 
-    >>> whole("7", 1), whole(None, 1), whole("x", 1)
+    >>> parse_int("7", 1), parse_int(None, 1), parse_int("x", 1)
     (7, 1, None)
     """
     if text is None:

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 _DAY_S: Final = 86_400.0
 
 
-def complete(context: ToolContext | Mapping[str, Any]) -> ToolContext:
+def validate_context(context: ToolContext | Mapping[str, Any]) -> ToolContext:
     """Return the context. Raises InputError naming what is missing."""
     try:
         return ToolContext.model_validate(context)
@@ -37,7 +37,7 @@ def wanted(options: SearchOptions | None) -> SearchOptions:
     return options or NO_OPTIONS
 
 
-def clean(query: str) -> str:
+def validate_query(query: str) -> str:
     """Return the query in one line. Raises InvalidQueryError for one without a word."""
     try:
         return WebSearchInput(query=query).query
@@ -45,7 +45,7 @@ def clean(query: str) -> str:
         raise InvalidQueryError(describe_problems(error)) from error
 
 
-def whole(name: str, value: Any, *, most: int) -> int:
+def validate_count(name: str, value: Any, *, most: int) -> int:
     """Return the whole number from 1 to `most`. Raises InputError."""
     number = whole_number(value, least=1, most=most)
     if number is None:
@@ -53,7 +53,7 @@ def whole(name: str, value: Any, *, most: int) -> int:
     return number
 
 
-def seconds(name: str, value: Any, *, least: float = 0.001) -> float:
+def validate_seconds(name: str, value: Any, *, least: float = 0.001) -> float:
     """Return the seconds from `least` to a day. Raises InputError."""
     number = number_within(value, least, _DAY_S)
     if number is None:

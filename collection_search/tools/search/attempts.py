@@ -10,7 +10,7 @@ from ...contracts.prices import search_cost
 from ...errors import SearchProviderError, SearchProviderTimeout, StoreError
 from ...resilience.provider_limits import MAY_BE_BILLED
 from .billing import AttemptPrice, cost_of, requests_of
-from .responses import checked
+from .responses import validate_response
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -254,7 +254,7 @@ class Attempts:
             raise SearchProviderTimeout(
                 f"{provider} did not answer in time; try later or raise the time limit."
             ) from error
-        return checked(answer, provider=provider)
+        return validate_response(answer, provider=provider)
 
 
 class _NotAdmittedError(Exception):

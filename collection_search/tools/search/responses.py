@@ -17,7 +17,7 @@ _SUCCESS: Final = range(200, 300)
 _FIRST_FAILURE: Final = 400
 
 
-def checked(answer: Any, *, provider: str) -> SearchAdapterResponse:
+def validate_response(answer: Any, *, provider: str) -> SearchAdapterResponse:
     """Return the answer if it is a successful one, else raise the SearchProviderError that fits."""
     if not isinstance(answer, SearchAdapterResponse):
         raise _of_no_use(

@@ -17,7 +17,7 @@ from ...ports.search_function import Asked
 from ...text.clean import plain
 from ...text.redaction import mask, redact_error
 from ...text.validation import whole_number
-from .arguments import clean, complete, seconds, wanted, whole
+from .arguments import validate_context, validate_count, validate_query, validate_seconds, wanted
 from .attempts import Attempts, OutOfTimeError, Rules
 from .billing import price_of
 from .callers import AwaitingCaller, BlockingCaller, Caller, finished
@@ -73,23 +73,23 @@ class WebSearchWorker:
         reader: Callable[[], Awaitable[PageReader]] | None = None,
         today: Callable[[], date] | None = None,
     ) -> None:
-        self._max_results = whole("max_results", max_results, most=10_000)
-        self._oversample = whole("oversample_factor", oversample_factor, most=100)
+        self._max_results = validate_count("max_results", max_results, most=10_000)
+        self._oversample = validate_count("oversample_factor", oversample_factor, most=100)
         described = describe(adapter)
         self._page_size = described.info.page_size
-        self._deadline_s = seconds("deadline_s", deadline_s)
+        self._deadline_s = validate_seconds("deadline_s", deadline_s)
         self._timer = timer or time.monotonic
         self._provider = described.info.name
         self._rules = Rules(
             provider=self._provider,
             schedule=RetrySchedule(
-                max_attempts=whole("max_attempts", max_attempts, most=100),
-                backoff_factor=seconds("backoff_factor", backoff_factor, least=0.0),
+                max_attempts=validate_count("max_attempts", max_attempts, most=100),
+                backoff_factor=validate_seconds("backoff_factor", backoff_factor, least=0.0),
                 jitter=full_jitter if sleep is None and asleep is None else None,
             ),
             timer=self._timer,
-            timeout_s=seconds("timeout_s", timeout_s),
-            retry_timeout_s=seconds("retry_timeout_s", retry_timeout_s),
+            timeout_s=validate_seconds("timeout_s", timeout_s),
+            retry_timeout_s=validate_seconds("retry_timeout_s", retry_timeout_s),
             guard=guard,
             budget=budget,
             note=ledger,
@@ -115,7 +115,7 @@ class WebSearchWorker:
         What was made of each option stands in the outcome's `meta["options"]`.
         """
         sink = _default_sink() if self._spans is None else self._spans
-        return finished(self._run(query, complete(context), options, self._blocking, sink))
+        return finished(self._run(query, validate_context(context), options, self._blocking, sink))
 
     async def arun(
         self,
@@ -128,14 +128,16 @@ class WebSearchWorker:
         from ...runtime.concurrency import offload
 
         sink = await offload(_default_sink) if self._spans is None else self._spans
-        return await self._run(query, complete(context), options, self._awaiting, sink)
+        return await self._run(query, validate_context(context), options, self._awaiting, sink)
 
     async def recall(self, queries: Sequence[str], options: SearchOptions | None = None) -> None:
         """Look up what is known of several queries at one go, before they are searched."""
         if self._cache is not None:
             with suppress(InvalidQueryError):  # it is told when it is searched
                 wish = options or NO_OPTIONS
-                await self._cache.recall([self._asked(clean(query), wish) for query in queries])
+                await self._cache.recall(
+                    [self._asked(validate_query(query), wish) for query in queries]
+                )
 
     async def known(self, queries: Sequence[str], options: SearchOptions | None = None) -> int:
         """Return how many of the queries are answered by what is kept; nobody is asked."""
@@ -143,7 +145,7 @@ class WebSearchWorker:
             return 0
         await self.recall(queries, options)
         wish = options or NO_OPTIONS
-        asked = [self._asked(clean(query), wish) for query in queries]
+        asked = [self._asked(validate_query(query), wish) for query in queries]
         return sum([await self._cache.get(one) is not None for one in asked])
 
     async def _run(
@@ -158,7 +160,7 @@ class WebSearchWorker:
         report = SearchReport(context, self._provider, plain(str(query)))
         with sink.span("tool.web_search", kind="tool", trace=_trace(context)) as span:
             try:
-                report.query = clean(query)
+                report.query = validate_query(query)
                 asked = self._asked(report.query, wish)
                 await self._search(asked, report, caller, ends_at=started + self._deadline_s)
             except CollectionSearchError as error:

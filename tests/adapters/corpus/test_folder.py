@@ -9,9 +9,9 @@ import pytest
 
 from collection_search.adapters.corpus.folder import (
     base_address,
-    checked_name,
     folder_name,
     read_folder,
+    validate_name,
 )
 from collection_search.errors import InputError
 from collection_search.text.urls import normalize_url
@@ -139,14 +139,14 @@ def test_a_folder_must_be_one(tmp_path: Path) -> None:
 def test_a_name_is_made_from_the_path(path: str, name: str) -> None:
     """Whatever a folder is called, its name can stand in an address."""
     assert folder_name(Path(path)) == name
-    assert checked_name(name) == name
+    assert validate_name(name) == name
 
 
 @pytest.mark.parametrize("name", ["", "a b", "-a", "a.b", "Ä", "a" * 64, "A"])
 def test_a_given_name_must_fit_into_an_address(name: str) -> None:
     """The message says what a name is made of."""
     with pytest.raises(InputError, match="small letters"):
-        checked_name(name)
+        validate_name(name)
 
 
 @pytest.mark.parametrize(

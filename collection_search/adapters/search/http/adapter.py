@@ -16,7 +16,7 @@ from ....runtime.concurrency import run_blocking
 from ....text.clean import plain
 from ...http import HttpError, Transmit, send
 from ...httpx_client import choose_transmit
-from .health_check import checked
+from .health_check import check_vendor_health
 from .query_limits import fitted
 from .result_page import ResultPage
 from .vendor import SUCCESS, Vendor
@@ -167,7 +167,7 @@ class HttpSearch(Vendor):
 
         Raises SearchProviderError.
         """
-        return await checked(self, self.transmit, timeout or self.timeout)
+        return await check_vendor_health(self, self.transmit, timeout or self.timeout)
 
     async def _page(self, request: HttpRequest, found: _Found) -> ResultPage:
         """Return one page of results; `found` counts the request and knows the time left."""

@@ -9,7 +9,7 @@ from pydantic import SecretStr
 from ....errors import ConfigError
 
 
-def checked_key(
+def validate_key(
     given: str | SecretStr | None, *, title: str, variable: str, required: bool
 ) -> SecretStr | None:
     """Return the key without white space around it, None where there is none and need be none.
@@ -28,10 +28,10 @@ def checked_key(
     return SecretStr(key)
 
 
-def checked_address(given: str, *, title: str, variable: str) -> str:
+def validate_address(given: str, *, title: str, variable: str) -> str:
     """Return the address without a slash at its end. Raises ConfigError naming the variable.
 
-    >>> checked_address("http://localhost:8080/searx/", title="SearXNG", variable="SEARXNG_URL")
+    >>> validate_address("http://localhost:8080/searx/", title="SearXNG", variable="SEARXNG_URL")
     'http://localhost:8080/searx'
     """
     address = given.strip().rstrip("/")

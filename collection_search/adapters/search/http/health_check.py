@@ -18,7 +18,7 @@ _GATEWAY: Final = range(502, 505)
 """What a gateway answers when nobody is behind it."""
 
 
-async def checked(vendor: Vendor, transmit: Transmit, timeout_s: float) -> Health:
+async def check_vendor_health(vendor: Vendor, transmit: Transmit, timeout_s: float) -> Health:
     """Return what the vendor's free call says, else that its host answers, whatever it says.
 
     That one is asked without key and query, so that nothing can be billed. Raises
@@ -46,14 +46,14 @@ def unused(value: Any, used: str, limit: str) -> int | None:
     >>> unused({"usage": 130, "limit": None}, "usage", "limit") is None
     True
     """
-    spent, most = whole(at(value, used)), whole(at(value, limit))
+    spent, most = to_whole_number(at(value, used)), to_whole_number(at(value, limit))
     return None if spent is None or most is None else max(most - spent, 0)
 
 
-def whole(value: Any) -> int | None:
+def to_whole_number(value: Any) -> int | None:
     """Return a number without its fraction, None for anything that is no sound number.
 
-    >>> whole(250), whole(249.9), whole("250"), whole(True), whole(float("nan"))
+    >>> to_whole_number(250), to_whole_number(249.9), to_whole_number("250"), to_whole_number(True), to_whole_number(float("nan"))
     (250, 249, None, None, None)
     """
     number = number_within(value, -_MOST, _MOST)

@@ -12,7 +12,7 @@ from ....errors import BY_CODE, ErrorCode, SearchProviderBadResponse, SearchProv
 from ....text.known_secrets import KnownSecrets
 from ....text.redaction import redact
 from ...refusals import MAX_TEXT_CHARS, Refusal, describe_refusal, refusal_of, reports_error
-from .credentials import checked_address, checked_key
+from .credentials import validate_address, validate_key
 from .declaration import DeclaredProvider
 from .error_mapping import BY_KIND, FailureRules, judged
 from .json_values import form_of, json_of
@@ -73,10 +73,10 @@ class Vendor(DeclaredProvider):
         base_url: str | None = None,
         today: Callable[[], date] | None = None,
     ) -> None:
-        self.api_key = checked_key(
+        self.api_key = validate_key(
             api_key, title=self.title, variable=self.key_variable, required=self.needs_key
         )
-        self.base_url = checked_address(
+        self.base_url = validate_address(
             base_url or self.default_base_url, title=self.title, variable=self.address_variable
         )
         self.today = today or utc_today
