@@ -13,7 +13,7 @@ import numpy as np
 from ..contracts.collection import Embedded
 from ..contracts.prices import embedding_cost, tokens_in
 from ..errors import CostLimitReached, ModelError
-from ..ranking.calibration import begun, settled
+from ..ranking.calibration import await_calibration, start_calibration
 from ..ranking.scoring import LEXICAL, Calibration, Judged, Page, judged, ranked
 from ..runtime.concurrency import offload
 from ..text.redaction import error_message, redact_error
@@ -152,7 +152,7 @@ async def _measured(texts: Texts, embedder: Embedder | None, at: Stage) -> Measu
     except CostLimitReached as error:
         return Measured(error=str(error))
     is_literal = at.context.profile() == "literal"
-    scale = None if is_literal else begun(embedder, folder=at.context.using().home)
+    scale = None if is_literal else start_calibration(embedder, folder=at.context.using().home)
     measured = await _compared(texts, embedder, at)
     tokens, cost = measured.input_tokens, measured.cost_usd
     at.account.budget.settle(reserved, cost)
@@ -164,7 +164,7 @@ async def _measured(texts: Texts, embedder: Embedder | None, at: Stage) -> Measu
         at.account.spared("embedding", embedder.fingerprint)
     if scale is None or measured.error:
         return measured
-    return replace(measured, calibration=await settled(scale))
+    return replace(measured, calibration=await await_calibration(scale))
 
 
 async def _compared(texts: Texts, embedder: Embedder, at: Stage) -> Measured:

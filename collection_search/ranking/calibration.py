@@ -85,10 +85,10 @@ async def calibration_of(
     `FAILED_FOR_S` seconds of `clock` are over, and when the model does not tell related from
     unrelated texts.
     """
-    return await asyncio.shield(begun(embedder, folder=folder, clock=clock))
+    return await asyncio.shield(start_calibration(embedder, folder=folder, clock=clock))
 
 
-def begun(
+def start_calibration(
     embedder: Embedder, *, folder: Path, clock: Callable[[], float] = time.monotonic
 ) -> asyncio.Future[Calibration]:
     """Return what `calibration_of` will give, already under way, so that other work can go on.
@@ -107,7 +107,7 @@ def begun(
     return _flights[flight]
 
 
-async def settled(under_way: asyncio.Future[Calibration]) -> Calibration:
+async def await_calibration(under_way: asyncio.Future[Calibration]) -> Calibration:
     """Return the calibration; where it cannot be had `LEXICAL`, with a warning, once per cause."""
     try:
         return await asyncio.shield(under_way)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 from ..contracts.collection import Passage, TenantScope
 from ..errors import InputError
 from ..ports.collections import require_collection
-from ..ranking.calibration import begun, settled
+from ..ranking.calibration import await_calibration, start_calibration
 from ..ranking.scoring import Page, rank
 from ..runtime.concurrency import blocking, offload
 from ..text.clean import normalize_query
@@ -65,7 +65,7 @@ async def aretrieve(
     embedder = await embedder_for(context, store, scope)
     scale, profile = None, context.profile()
     if embedder is not None and profile != "literal":
-        scale = begun(embedder, folder=context.using().home)
+        scale = start_calibration(embedder, folder=context.using().home)
     vector = None
     if embedder is not None:
         account = account_of(context, scope, context.run_id)
@@ -74,7 +74,7 @@ async def aretrieve(
     if not found:
         await offload(require_collection, store.collections, scope)
         return []
-    calibration = None if scale is None else await settled(scale)
+    calibration = None if scale is None else await await_calibration(scale)
     return await offload(
         _passages, query, found, vector, calibration=calibration, profile=profile, k=k
     )

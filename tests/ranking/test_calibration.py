@@ -16,10 +16,10 @@ from collection_search.ranking import calibration
 from collection_search.ranking.calibration import (
     Medians,
     anchor_texts,
-    begun,
+    await_calibration,
     calibration_of,
     medians_of,
-    settled,
+    start_calibration,
 )
 from collection_search.ranking.scoring import DENSE, LEXICAL
 from collection_search.testing import FakeClock, ScriptedEmbedder
@@ -109,7 +109,7 @@ async def test_what_is_known_is_there_at_once(tmp_path: Path) -> None:
     """Without a turn of the event loop."""
     embedder = ScriptedEmbedder()
     found = await calibration_of(embedder, folder=tmp_path)
-    assert begun(embedder, folder=tmp_path).result() == found
+    assert start_calibration(embedder, folder=tmp_path).result() == found
 
 
 async def test_another_process_reads_the_file(
@@ -192,7 +192,7 @@ def test_every_event_loop_is_served(tmp_path: Path) -> None:
     embedder = Placing(spread(0.2, 0.7), waits=True)
 
     async def given_up() -> None:
-        under_way = begun(embedder, folder=tmp_path)
+        under_way = start_calibration(embedder, folder=tmp_path)
         await embedder.asked.wait()
         assert not under_way.done()
 
@@ -289,7 +289,7 @@ async def test_words_take_the_place_of_a_lost_scale(
     """With a warning that has the cause, and no secret."""
     embedder = ScriptedEmbedder(errors=[ConnectionError("Authorization: Bearer abcdef123456")] * 2)
     for _ in range(3):
-        assert await settled(begun(embedder, folder=tmp_path)) is LEXICAL
+        assert await await_calibration(start_calibration(embedder, folder=tmp_path)) is LEXICAL
     assert len(embedder.calls) == 2
     [record] = caplog.records
     assert (record.levelname, record.exc_info is not None) == ("WARNING", True)

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from ...contracts.search import SearchResult
 
 
-def fitting(
+def filter_results(
     results: Sequence[SearchResult], options: SearchOptions, *, today: date
 ) -> list[SearchResult]:
     """Return the results that the options allow, those of preferred domains first.
@@ -32,7 +32,7 @@ def fitting(
     return kept
 
 
-def settled(
+def applied_options(
     options: SearchOptions,
     applied: Mapping[str, Applied],
     results: Sequence[SearchResult],

@@ -22,7 +22,7 @@ from .attempts import Attempts, OutOfTimeError, Rules
 from .billing import price_of
 from .callers import AwaitingCaller, BlockingCaller, Caller, finished
 from .normalize import valid_results, without_duplicates
-from .option_filter import fitting, settled
+from .option_filter import applied_options, filter_results
 from .page_texts import add_texts
 from .retry import RetrySchedule, full_jitter
 from .telemetry import Failure, SearchReport
@@ -189,8 +189,10 @@ class WebSearchWorker:
         report.normalized_result_count = len(results)
         results = without_duplicates(results)
         if asked.options is not NO_OPTIONS:
-            report.options = settled(asked.options, answer.applied, results, counts=caller.counts)
-            results = fitting(results, asked.options, today=self._today())
+            report.options = applied_options(
+                asked.options, answer.applied, results, counts=caller.counts
+            )
+            results = filter_results(results, asked.options, today=self._today())
         report.results = results[: asked.options.max_results or self._max_results]
         if self._reader is not None and (left_s := ends_at - self._timer()) > 0:
             await add_texts(report, asked.options, self._reader, caller, timeout_s=left_s)

@@ -15,7 +15,7 @@ from collection_search.adapters.search.wikipedia import WikipediaSearch
 from collection_search.contracts.options import SearchOptions, in_domains, utc_today
 from collection_search.contracts.search import SearchResult
 from collection_search.text.urls import host_of
-from collection_search.tools.search.option_filter import fitting, settled
+from collection_search.tools.search.option_filter import applied_options, filter_results
 from collection_search.tools.web_search import WebSearchWorker
 
 TODAY = date(2026, 11, 21)
@@ -29,7 +29,7 @@ def result(url: str, published: str | None = None, content: str | None = None) -
 
 def kept(urls: list[str], **wish: Any) -> list[str]:
     """Return the addresses that the options leave, in their order."""
-    found = fitting([result(url) for url in urls], SearchOptions(**wish), today=TODAY)
+    found = filter_results([result(url) for url in urls], SearchOptions(**wish), today=TODAY)
     by_url = {result(url).url: url for url in urls}
     return [by_url[each.url] for each in found]
 
@@ -48,7 +48,7 @@ def kept(urls: list[str], **wish: Any) -> list[str]:
 def test_a_day_is_one_in_utc(published: str, is_kept: bool) -> None:
     """Whatever zone a time is told in."""
     wish = SearchOptions(freshness="2026-11-20..2026-11-20")
-    found = fitting([result("https://a.org/", published)], wish, today=TODAY)
+    found = filter_results([result("https://a.org/", published)], wish, today=TODAY)
     assert bool(found) == is_kept
 
 
@@ -190,7 +190,7 @@ def test_preferring_drops_nothing_and_is_stable(hosts: list[str], wanted: list[s
 
 def fresh(published: str | None, freshness: str) -> bool:
     row = result("https://a.example/", published)
-    return bool(fitting([row], SearchOptions(freshness=freshness), today=TODAY))
+    return bool(filter_results([row], SearchOptions(freshness=freshness), today=TODAY))
 
 
 @pytest.mark.parametrize(("wish", "days"), [("day", 1), ("week", 7), ("month", 30), ("year", 365)])
@@ -249,7 +249,7 @@ def test_a_range_is_that_of_days(published: date, first: date, last: date) -> No
 
 def states(applied: dict[str, Any], *rows: SearchResult, **wish: Any) -> dict[str, str]:
     counts = wish.pop("counts", True)
-    told = settled(SearchOptions(**wish), applied, rows, counts=counts)  # type: ignore[arg-type]
+    told = applied_options(SearchOptions(**wish), applied, rows, counts=counts)  # type: ignore[arg-type]
     return {name: each["applied"] for name, each in told.items()}
 
 
@@ -309,7 +309,9 @@ def test_what_nobody_did_is_unsupported(wish: dict[str, Any]) -> None:
 
 def test_the_wish_itself_is_told_as_json_has_it() -> None:
     """In the form in which it was understood."""
-    told = settled(SearchOptions(include_domains=("A.org",), country="de"), {}, [], counts=True)
+    told = applied_options(
+        SearchOptions(include_domains=("A.org",), country="de"), {}, [], counts=True
+    )
     assert {name: each["requested"] for name, each in told.items()} == {
         "include_domains": ["a.org"],
         "country": "DE",
