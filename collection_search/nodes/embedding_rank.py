@@ -137,7 +137,7 @@ async def _known(texts: list[str], embedder: Embedder | None, at: Stage) -> Text
     if embedding_cost(embedder.fingerprint, 1) == 0:
         return Texts(texts)
     keys = {text: answer_key(embedder.fingerprint, text) for text in texts}
-    found = await at.account.recalled_vectors(list(keys.values()))
+    found = await at.account.read_cached_vectors(list(keys.values()))
     return Texts(texts, keys, {text: found[key] for text, key in keys.items() if key in found})
 
 
@@ -200,7 +200,7 @@ async def _embedded(texts: Texts, embedder: Embedder, at: Stage) -> Embedded:
         known.clear()  # the model behind the name is another one now
         return replace(await _embedded(texts, embedder, at), input_tokens=None)
     if texts.keys:
-        at.account.keep_vectors([texts.keys[text] for text in new], vectors)
+        at.account.cache_vectors([texts.keys[text] for text in new], vectors)
     if len(new) == len(texts.all):
         return embedded
     rows = {text: vectors[n : n + 1] for n, text in enumerate(new)} | known

@@ -14,7 +14,7 @@ from weakref import WeakValueDictionary
 from ...cassette.codec import read_search_answer, search_answer
 from ...errors import InputError, InvalidUrlError
 from ...text.urls import normalize_url
-from ..spending.writer import cached_answers, guarded
+from ..spending.writer import cached_answers, call_or_warn
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -35,7 +35,7 @@ class SearchCache:
     source: str
     """Which provider at which address, with which key: answers of others are not mixed in."""
     max_age_s: float
-    keep: Callable[[str, Callable[[], Mapping[str, Any]]], None] | None = None
+    cache_answers: Callable[[str, Callable[[], Mapping[str, Any]]], None] | None = None
     """Takes new answers by key, to be written down with others: see `Account.keep`."""
     _known: dict[str, SearchAdapterResponse | None] = field(default_factory=dict)
 
@@ -74,13 +74,13 @@ class SearchCache:
         """Keep the answer."""
         key = self.key(asked)
         self._known[key] = answer
-        if self.keep is not None:
+        if self.cache_answers is not None:
             waiting = _UNWRITTEN[self._place(key)] = _Kept(answer)
             _note(self._place(key))
-            self.keep(KIND, lambda: {key: partial(_told, waiting)})
+            self.cache_answers(KIND, lambda: {key: partial(_told, waiting)})
             return
         put = partial(self.store.put, self.tenant_id, KIND, key)
-        guarded(partial(put, lambda: _in_json(answer)), "An answer cannot be written down.")
+        call_or_warn(partial(put, lambda: _in_json(answer)), "An answer cannot be written down.")
 
     def _place(self, key: str) -> tuple[int, str, str]:
         return id(self.store), self.tenant_id, key

@@ -110,7 +110,7 @@ async def _cache(context: SearchContext, adapter: object, account: Account) -> S
     store = await context.usage()
     if store is None:
         return None
-    return SearchCache(store, context.tenant(), identity, max_age_s, account.keep)
+    return SearchCache(store, context.tenant(), identity, max_age_s, account.cache_answers)
 
 
 def _attempt(response: WebSearchResponse) -> dict[str, Any]:

@@ -15,7 +15,7 @@ from ...contracts.prices import search_cost, total_cost
 from ...errors import CollectionSearchError
 from ...ports.usage import SpendEntry
 from .budget import RunBudget
-from .writer import SpendBatch, cached_answers, guarded, spend_writer
+from .writer import SpendBatch, cached_answers, call_or_warn, spend_writer
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -98,7 +98,7 @@ class Account:
                 self.spared("search", provider, requests=count)
         return _sum([cost for _, _, cost in self._paid])
 
-    async def recalled(
+    async def read_cached_answers(
         self, kind: str, keys: Sequence[str], read: Callable[[Any], T]
     ) -> dict[str, T]:
         """Return the answers that are known and fresh, by key; `read` makes them out of JSON."""
@@ -108,7 +108,7 @@ class Account:
 
         return await self._looked_up(kind, keys, made)
 
-    async def recalled_vectors(self, keys: Sequence[str]) -> dict[str, Vectors]:
+    async def read_cached_vectors(self, keys: Sequence[str]) -> dict[str, Vectors]:
         """Return the vectors that are known and fresh, each `(1, d)` and read-only, by key."""
         return await self._looked_up(_VECTOR, keys, _vectors_of)
 
@@ -121,7 +121,7 @@ class Account:
         tenant = self._context.tenant()
         return await cached_answers(store, tenant, kind, keys, max_age_s=max_age_s, read=made) or {}
 
-    def keep(self, kind: str, tell: Callable[[], Mapping[str, Any]]) -> None:
+    def cache_answers(self, kind: str, tell: Callable[[], Mapping[str, Any]]) -> None:
         """Remember answers for the next run; `tell` returns them by key, as JSON has them.
 
         A function among them is called when its answer is written down or looked for.
@@ -132,12 +132,12 @@ class Account:
 
         self._keep(kind, payloads)
 
-    def keep_vectors(self, keys: Sequence[str], vectors: Vectors) -> None:
+    def cache_vectors(self, keys: Sequence[str], vectors: Vectors) -> None:
         """Remember the rows of `(n, d)`, one per key, but for those that are not finite."""
         self._keep(_VECTOR, partial(_vector_payloads, keys, vectors))
 
     def _keep(self, kind: str, told: Callable[[], Mapping[str, Payload]]) -> None:
-        if self._context.answer_cache_s() and (payloads := guarded(told, _NOT_KEPT)):
+        if self._context.answer_cache_s() and (payloads := call_or_warn(told, _NOT_KEPT)):
             self._answers[kind].update(payloads)
             self._hand_over_late()
 
@@ -154,7 +154,7 @@ class Account:
                 for kind in tuple(self._answers):
                     payloads = self._answers.pop(kind)
                     put = partial(store.put_many, self._context.tenant(), kind, payloads)
-                    guarded(put, _NOT_KEPT)
+                    call_or_warn(put, _NOT_KEPT)
                 spend_writer().add(self._batch(store))
         if is_last:
             spend_writer().write_soon()

@@ -31,11 +31,11 @@ def plan_key(given: GraphInput, context: SearchContext) -> str:
 
 async def cached_plan(account: Account, key: str) -> QueryPlan | None:
     """Return the plan of that key while it is fresh; None for a blank key."""
-    plans = await account.recalled(_KIND, [key], read_plan_answer) if key else {}
+    plans = await account.read_cached_answers(_KIND, [key], read_plan_answer) if key else {}
     return plans.get(key)
 
 
 def cache_plan(account: Account, key: str, plan: QueryPlan) -> None:
     """Keep the plan for the next run, unless it is empty or the key is blank."""
     if key and plan.queries:
-        account.keep(_KIND, lambda: {key: plan_answer(plan)})
+        account.cache_answers(_KIND, lambda: {key: plan_answer(plan)})

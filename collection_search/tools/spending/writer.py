@@ -130,7 +130,9 @@ class SpendWriter:
                 batch = self._batches.popleft()
                 by_store[batch.store].append(batch)
         for store, together in by_store.items():
-            guarded(partial(_write_to, store, together), "What was spent cannot be written down.")
+            call_or_warn(
+                partial(_write_to, store, together), "What was spent cannot be written down."
+            )
 
 
 def spend_writer() -> SpendWriter:
@@ -151,10 +153,10 @@ async def cached_answers(
 
     None where there are none, where they cannot be read, or where that takes too long.
     """
-    if guarded(lambda: store.lacks(tenant_id, kind, keys), _NOT_READ):
+    if call_or_warn(lambda: store.lacks(tenant_id, kind, keys), _NOT_READ):
         return None
     get = partial(store.get_many, tenant_id, kind, keys, max_age_s=max_age_s)
-    known = spend_writer().look_up(partial(guarded, lambda: read(get()), _NOT_READ))
+    known = spend_writer().look_up(partial(call_or_warn, lambda: read(get()), _NOT_READ))
     try:
         async with asyncio.timeout(PATIENCE_S):
             return await known
@@ -172,7 +174,7 @@ def _write_to(store: UsageStore, batches: Sequence[SpendBatch]) -> None:
             store.prune(last.answer_cache_s)
 
 
-def guarded(work: Callable[[], T], failure: str) -> T | None:
+def call_or_warn(work: Callable[[], T], failure: str) -> T | None:
     """Return what the call returns, None where it fails, with a warning."""
     try:
         return work()

@@ -109,7 +109,7 @@ async def test_what_is_paid_after_the_end_is_booked_all_the_same(
     its = with_paid(account(tmp_path, usage), ("tavily", 1, 0.008))
     await ended(its)
     its.paid("tavily", 2, 0.016)
-    its.keep("search", lambda: {"late": 1})
+    its.cache_answers("search", lambda: {"late": 1})
     give_up = asyncio.get_running_loop().time() + 60
     while usage.run_total("local", "run").requests < 3:
         assert asyncio.get_running_loop().time() < give_up
@@ -177,7 +177,7 @@ async def test_a_run_does_not_wait_for_a_store_that_hangs(
 
     monkeypatch.setattr(books, "PATIENCE_S", 0.01)
     its = account(tmp_path, Hanging(tmp_path / "usage.db"))
-    assert await its.recalled("plan", ["key"], str) == {}
+    assert await its.read_cached_answers("plan", ["key"], str) == {}
     its.spent("chat", "m", 0.1)
     await ended(its)
     assert usage.run_total("local", "run").requests == 0
@@ -189,21 +189,21 @@ async def test_a_run_does_not_wait_for_a_store_that_hangs(
 async def test_answers_are_read_by_key(tmp_path: Path, usage: SQLiteUsage) -> None:
     """Those that were kept, as JSON has them, and no others."""
     its = account(tmp_path, usage)
-    its.keep("plan", lambda: {"a": [1], "b": {"ä": "\ud800"}})
-    assert await its.recalled("plan", ["a"], list) == {}  # not before it is closed
+    its.cache_answers("plan", lambda: {"a": [1], "b": {"ä": "\ud800"}})
+    assert await its.read_cached_answers("plan", ["a"], list) == {}  # not before it is closed
     await ended(its)
-    assert await its.recalled("plan", ["a", "c"], list) == {"a": [1]}
-    assert await its.recalled("plan", ["b"], dict) == {"b": {"ä": "\ud800"}}
-    assert await its.recalled("plan", [], list) == {}
+    assert await its.read_cached_answers("plan", ["a", "c"], list) == {"a": [1]}
+    assert await its.read_cached_answers("plan", ["b"], dict) == {"b": {"ä": "\ud800"}}
+    assert await its.read_cached_answers("plan", [], list) == {}
 
 
 async def test_vectors_come_back_as_they_were(tmp_path: Path, usage: SQLiteUsage) -> None:
     """Bit by bit; one that is not finite is not remembered."""
     its = account(tmp_path, usage)
     rows = np.array([[1.5, -0.1], [np.nan, 1], [3, 1e-40]], dtype=np.float32)
-    its.keep_vectors(["a", "b", "c"], rows)
+    its.cache_vectors(["a", "b", "c"], rows)
     await ended(its)
-    found = await its.recalled_vectors(["c", "b", "a", "missing"])
+    found = await its.read_cached_vectors(["c", "b", "a", "missing"])
     assert sorted(found) == ["a", "c"]
     for key, place in (("a", 0), ("c", 2)):
         assert found[key].dtype == np.float32
@@ -216,11 +216,11 @@ async def test_vectors_that_cannot_be_read_are_not_known(
 ) -> None:
     """No bytes, no whole numbers, another length or none that is finite."""
     its = account(tmp_path, usage)
-    its.keep_vectors(["a", "b"], np.ones((2, 3), dtype=np.float32))
+    its.cache_vectors(["a", "b"], np.ones((2, 3), dtype=np.float32))
     await ended(its)
     usage.put("local", "vector", "a", damaged)
-    assert "a" not in await its.recalled_vectors(["a", "b"])
-    assert list(await its.recalled_vectors(["b"])) == ["b"]
+    assert "a" not in await its.read_cached_vectors(["a", "b"])
+    assert list(await its.read_cached_vectors(["b"])) == ["b"]
 
 
 async def test_answers_that_cannot_be_told_are_left_out(
@@ -232,10 +232,10 @@ async def test_answers_that_cannot_be_told_are_left_out(
         raise ValueError("no such answer")
 
     its = account(tmp_path, usage)
-    its.keep("plan", fail)
-    its.keep("plan", lambda: {"late": fail, "fine": lambda: [2]})
+    its.cache_answers("plan", fail)
+    its.cache_answers("plan", lambda: {"late": fail, "fine": lambda: [2]})
     await ended(its)
-    assert await its.recalled("plan", ["late", "fine"], list) == {"fine": [2]}
+    assert await its.read_cached_answers("plan", ["late", "fine"], list) == {"fine": [2]}
     usage.flush()
     assert caplog.text.count("no such answer") >= 2
 
