@@ -33,7 +33,7 @@ class DroppedPage(TypedDict):
     reason: Literal["snippet_too_short", "beyond_max_results"]
 
 
-class IngestionWish(TypedDict):
+class IngestionOptions(TypedDict):
     """The validated input."""
 
     source: Literal["search", "preselected"] | None
@@ -45,7 +45,7 @@ class IngestionWish(TypedDict):
     selection: Literal["top_k", "all"]
 
 
-class IngestionState(IngestionWish):
+class IngestionState(IngestionOptions):
     """Everything that the universal ingestion graph knows while it runs."""
 
     ids: RunIds
@@ -73,7 +73,7 @@ class IngestionOutput(TypedDict):
     telemetry: Telemetry
 
 
-class AcquireUpdate(IngestionWish):
+class AcquireUpdate(IngestionOptions):
     """`k_acquire`: the validated input, the pages, and a clean slate for the rest."""
 
     search: SearchReport | None

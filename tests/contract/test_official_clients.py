@@ -46,7 +46,7 @@ def assert_same_options(server: ProviderServer, adapter: Any, *more: str) -> Non
     adapter.search(QUERY, max_results=10, timeout=PATIENCE_S, options=WISH)
     client, ours = server.requests
     assert server.refused == []
-    assert server.dialect.wished(client) == server.dialect.wished(ours)
+    assert server.dialect.options(client) == server.dialect.options(ours)
     given = {key: value for key, value in client.body.items() if value is not None}
     assert {key: given[key] for key in given.keys() - set(more)} == {
         key: ours.body[key] for key in ours.body.keys() - set(more)

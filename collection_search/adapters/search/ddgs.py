@@ -89,15 +89,17 @@ class DdgsSearch:
         """
         if max_results < 1:
             raise InputError(f"max_results must be 1 or more, got {max_results}.")
-        wish = options or NO_OPTIONS
-        if not wish.restricts:
-            wish = wish.model_copy(update={"include_domains": ()})
-        applied = self.applied(wish)
-        asked, notices = fitted(plain(query), wish, applied, title="ddgs", chars=_MAX_QUERY_CHARS)
+        options = options or NO_OPTIONS
+        if not options.restricts:
+            options = options.model_copy(update={"include_domains": ()})
+        applied = self.applied(options)
+        asked, notices = fitted(
+            plain(query), options, applied, title="ddgs", chars=_MAX_QUERY_CHARS
+        )
         return SearchAdapterResponse(
             results=self._rows(
                 asked,
-                {"max_results": max_results, **_keywords(applied, wish)},
+                {"max_results": max_results, **_keywords(applied, options)},
                 timeout or self.timeout,
             ),
             status_code=_OK,

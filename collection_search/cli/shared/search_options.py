@@ -68,7 +68,7 @@ def search_options(
     if restrict and not _domains(include):
         raise InputError("--restrict needs domains: name them with --include.")
     try:
-        wished = SearchOptions.model_validate(
+        options = SearchOptions.model_validate(
             {
                 "includeDomains": _domains(include),
                 "excludeDomains": _domains(exclude),
@@ -80,14 +80,14 @@ def search_options(
         )
     except ValidationError as error:
         raise refuse_option(error, _FLAGS, _PROBLEMS) from error
-    return NO_OPTIONS if wished == NO_OPTIONS else wished
+    return NO_OPTIONS if options == NO_OPTIONS else options
 
 
 def show_applied(applied: Mapping[str, Any], screen: Screen) -> None:
     """Say of each option what was asked for and what became of it."""
     for name, one in applied.items():
-        wish = one["requested"]
-        shown = ", ".join(wish) if isinstance(wish, list) else str(wish).lower()
+        requested = one["requested"]
+        shown = ", ".join(requested) if isinstance(requested, list) else str(requested).lower()
         screen.note(f"applied: {name} = {shown}: {one['applied']}")
 
 

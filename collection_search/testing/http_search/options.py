@@ -65,7 +65,7 @@ _USUAL: Final = SearchOptions(search_depth="basic", topic="general", include_con
 class OptionsContract(HttpContract):
     """What `applied` claims is in the request, and nothing else is.
 
-    For adapters with the keyword `options`; the dialect's `wished` reads the requests. Where a
+    For adapters with the keyword `options`; the dialect's `requested` reads the requests. Where a
     freshness becomes days, today has to be `providers.pages.TODAY`.
     """
 
@@ -83,9 +83,9 @@ class OptionsContract(HttpContract):
             and name not in {"max_results", "include_content"}
         }
         for request in self.running.requests:
-            wished = self.running.dialect.wished(request).asked()
-            wished.pop("include_content", None)  # it may come unasked
-            assert _comparable(wished) == _comparable(claimed)
+            requested = self.running.dialect.options(request).asked()
+            requested.pop("include_content", None)  # it may come unasked
+            assert _comparable(requested) == _comparable(claimed)
         assert self.running.refused == []
 
     @pytest.mark.parametrize("case", CASES)
@@ -93,10 +93,10 @@ class OptionsContract(HttpContract):
         """Answers to questions with options are read as well as others."""
         options = CASES[case]
         response = self._search_with(options, max_results=20)
-        wished = self.running.dialect.wished(self.running.requests[0])
+        requested = self.running.dialect.options(self.running.requests[0])
         ranks = self._ranks(self._urls(response))
         dialect = self.running.dialect
-        expected = [page.number for page in found(self.query, wished)]
+        expected = [page.number for page in found(self.query, requested)]
         expected = [n for n in expected if n not in dialect.without_text or n in ranks]
         assert ranks == expected[: len(ranks)]
         most = min(20, dialect.reach, len(expected))
@@ -137,7 +137,7 @@ class OptionsContract(HttpContract):
         options = SearchOptions.model_validate({name: sites, "domain_mode": "restrict"})
         response = self._search_with(options)
         dialect, request = self.running.dialect, self.running.requests[0]
-        assert getattr(dialect.wished(request), name) == (
+        assert getattr(dialect.options(request), name) == (
             sites if response.applied.get(name) in _DONE_BY_THE_VENDOR else ()
         )
         assert self.query in dialect.query(request)
@@ -149,9 +149,9 @@ class OptionsContract(HttpContract):
         query = ("asyncio " * 1_000).strip()
         response = self._search_with(options, query=query)
         request = self.running.requests[0]
-        wished = self.running.dialect.wished(request)
+        requested = self.running.dialect.options(request)
         if response.applied.get("include_domains") in _DONE_BY_THE_VENDOR:
-            assert wished.include_domains == options.include_domains
+            assert requested.include_domains == options.include_domains
         sent = self.running.dialect.query(request)
         assert len(sent) <= self.running.dialect.max_query_chars
         assert len(sent.split()) <= self.running.dialect.max_query_words

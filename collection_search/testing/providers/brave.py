@@ -76,7 +76,7 @@ class Brave(Dialect):
         reply = _complaint(request.params, most) or self._found(request)
         return reply.zipped() if "gzip" in request.headers.get("accept-encoding", "") else reply
 
-    def wished(self, request: ProviderRequest) -> SearchOptions:
+    def options(self, request: ProviderRequest) -> SearchOptions:
         """Return what parameters, operators and the endpoint ask for."""
         params = request.params
         fresh = params.get("freshness")
@@ -152,7 +152,7 @@ class Brave(Dialect):
         params = request.params
         count = parse_int(params.get("count"), _MAX_COUNT) or 0
         start = count * (parse_int(params.get("offset"), 0) or 0)
-        pages = found(params["q"], self.wished(request))
+        pages = found(params["q"], self.options(request))
         rows = [self.row(page) for page in pages[start : start + count]]
         if request.path == _NEWS:
             news = [_as_news(row) for row in rows]

@@ -53,10 +53,10 @@ class Exa(Dialect):
         if request.headers.get("x-api-key") != self.key:
             return _INVALID_KEY
         return _complaint(request.body) or Reply.of_json(
-            self._found(request.body, self.wished(request))
+            self._found(request.body, self.options(request))
         )
 
-    def wished(self, request: ProviderRequest) -> SearchOptions:
+    def options(self, request: ProviderRequest) -> SearchOptions:
         """Return what the body asks for; a location may be more than a country."""
         body = request.body
         where = body.get("userLocation")
@@ -126,12 +126,12 @@ class Exa(Dialect):
             "invalid_body": ProviderFailure(_invalid("query: Required"), refused_query(400)),
         }
 
-    def _found(self, body: Mapping[str, Any], wished: SearchOptions) -> dict[str, Any]:
+    def _found(self, body: Mapping[str, Any], requested: SearchOptions) -> dict[str, Any]:
         wanted = body.get("contents") or {}
         left_out = [name for name in ("text", "highlights") if not wanted.get(name)]
         if "highlights" in left_out:
             left_out.append("highlightScores")
-        pages = found(body["query"], wished)[: body.get("numResults", _DEFAULT_RESULTS)]
+        pages = found(body["query"], requested)[: body.get("numResults", _DEFAULT_RESULTS)]
         rows = [self.row(page) for page in pages]
         for row in rows:
             for name in left_out:

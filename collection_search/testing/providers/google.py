@@ -72,19 +72,19 @@ class Google(Dialect):
             return _INVALID_ARGUMENT
         if any(name in params and not _FORMS[name].fullmatch(params[name]) for name in _FORMS):
             return _INVALID_ARGUMENT
-        return Reply.of_json(self._found(params["q"], start, num, self.wished(request)))
+        return Reply.of_json(self._found(params["q"], start, num, self.options(request)))
 
-    def wished(self, request: ProviderRequest) -> SearchOptions:
+    def options(self, request: ProviderRequest) -> SearchOptions:
         """Return what parameters and operators ask for."""
         params = request.params
-        wished = sites_of(params["q"])
+        requested = sites_of(params["q"])
         if site := params.get("siteSearch"):
             way = "include" if params.get("siteSearchFilter") == "i" else "exclude"
-            wished[f"{way}_domains"] += (site,)
-        if wished["include_domains"]:
-            wished["domain_mode"] = "restrict"
+            requested[f"{way}_domains"] += (site,)
+        if requested["include_domains"]:
+            requested["domain_mode"] = "restrict"
         return SearchOptions(
-            **wished,
+            **requested,
             freshness=_PERIODS.get(params.get("dateRestrict", "")),
             language=params.get("lr", "").removeprefix("lang_")[:2] or None,
             country=params.get("gl"),
@@ -138,8 +138,8 @@ class Google(Dialect):
             "used_up_inside_a_200": ProviderFailure(_quota("per day", status=200), used_up(200)),
         }
 
-    def _found(self, query: str, start: int, num: int, wished: SearchOptions) -> dict[str, Any]:
-        pages = found(query, wished)
+    def _found(self, query: str, start: int, num: int, requested: SearchOptions) -> dict[str, Any]:
+        pages = found(query, requested)
         last = start - 1 + num
         body = self.envelope([self.row(page) for page in pages[start - 1 : last]])
         total = str(12 * len(pages))  # an estimate, as Google's is

@@ -61,12 +61,12 @@ class Kagi(Dialect):
             and within(body.get("page", 1), 1, _MAX_PAGE)
         )
         return (
-            Reply.of_json(self._found(body, self.wished(request)))
+            Reply.of_json(self._found(body, self.options(request)))
             if is_in_range
             else _INVALID_QUERY
         )
 
-    def wished(self, request: ProviderRequest) -> SearchOptions:
+    def options(self, request: ProviderRequest) -> SearchOptions:
         """Return what the operators ask for; the days that they name are left out themselves."""
         query = request.body["query"]
         after, before = (
@@ -119,9 +119,9 @@ class Kagi(Dialect):
             "internal_error": ProviderFailure(_error(500, 0, "Internal error"), unavailable(500)),
         }
 
-    def _found(self, body: Mapping[str, Any], wished: SearchOptions) -> dict[str, Any]:
+    def _found(self, body: Mapping[str, Any], requested: SearchOptions) -> dict[str, Any]:
         limit, page = body.get("limit", _DEFAULT_LIMIT), body.get("page", 1)
-        pages = found(body["query"], wished)[limit * (page - 1) : limit * page]
+        pages = found(body["query"], requested)[limit * (page - 1) : limit * page]
         answer = self.envelope([self.row(each) for each in pages])
         answer["data"]["related_search"] = [{"url": "/search?q=more", "title": "more"}]
         if not pages:

@@ -54,9 +54,9 @@ class Linkup(Dialect):
         body = request.body
         if not isinstance(body, dict) or not isinstance(body.get("q"), str) or not body["q"]:
             return _invalid("q", "q should not be empty")
-        return _complaint(body) or self._found(body, self.wished(request))
+        return _complaint(body) or self._found(body, self.options(request))
 
-    def wished(self, request: ProviderRequest) -> SearchOptions:
+    def options(self, request: ProviderRequest) -> SearchOptions:
         """Return what the body asks for; texts come unasked."""
         body = request.body
         return SearchOptions(
@@ -124,9 +124,9 @@ class Linkup(Dialect):
             ),
         }
 
-    def _found(self, body: Mapping[str, Any], wished: SearchOptions) -> Reply:
+    def _found(self, body: Mapping[str, Any], requested: SearchOptions) -> Reply:
         count = min(body.get("maxResults", _DEFAULT_RESULTS), _MAX_RESULTS)
-        rows = [self.row(page) for page in found(body["q"], wished)[:count]]
+        rows = [self.row(page) for page in found(body["q"], requested)[:count]]
         return Reply.of_json(self.envelope(rows)) if rows else _NO_RESULT
 
 

@@ -61,17 +61,17 @@ class Mojeek(Dialect):
             return _INVALID
         return Reply.of_json(self._found(request, start or 1, count or 0))
 
-    def wished(self, request: ProviderRequest) -> SearchOptions:
+    def options(self, request: ProviderRequest) -> SearchOptions:
         """Return what parameters and operators ask for; `before` is the day after the last."""
         params = request.params
-        wished = sites_of(params["q"])
+        requested = sites_of(params["q"])
         if site := params.get("site"):
-            wished |= {"include_domains": (site,), "domain_mode": "restrict"}
+            requested |= {"include_domains": (site,), "domain_mode": "restrict"}
         last = params.get("before")
         until = str(date.fromisoformat(last) - timedelta(days=1)) if last else None
         since = params.get("since")
         first = str(date.fromisoformat(since)) if since and since.isdecimal() else None
-        return SearchOptions(**wished, freshness=days(first, until))
+        return SearchOptions(**requested, freshness=days(first, until))
 
     def row(self, page: Page) -> dict[str, Any]:
         """Return a row; title and text are HTML."""
@@ -113,7 +113,7 @@ class Mojeek(Dialect):
 
     def _found(self, request: ProviderRequest, start: int, count: int) -> dict[str, Any]:
         query = self.query(request)
-        pages = found(query, self.wished(request))[: self.reach]
+        pages = found(query, self.options(request))[: self.reach]
         rows = [self.row(page) for page in pages[start - 1 : start - 1 + count]]
         body = self.envelope(rows)
         body["response"]["head"] |= {

@@ -61,9 +61,9 @@ class Perplexity(Dialect):
         body = request.body
         if not isinstance(body, dict) or not isinstance(body.get("query"), str):
             return _FIELD_REQUIRED
-        return _complaint(body) or Reply.of_json(self._found(body, self.wished(request)))
+        return _complaint(body) or Reply.of_json(self._found(body, self.options(request)))
 
-    def wished(self, request: ProviderRequest) -> SearchOptions:
+    def options(self, request: ProviderRequest) -> SearchOptions:
         """Return what the body asks for; more of each page counts as a deep search."""
         body = request.body
         domains = body.get("search_domain_filter") or ()
@@ -138,8 +138,8 @@ class Perplexity(Dialect):
             "invalid_list": ProviderFailure(_FIELD_REQUIRED, refused_query(422)),
         }
 
-    def _found(self, body: Mapping[str, Any], wished: SearchOptions) -> dict[str, Any]:
-        pages = found(body["query"], wished)[: body.get("max_results", _DEFAULT_RESULTS)]
+    def _found(self, body: Mapping[str, Any], requested: SearchOptions) -> dict[str, Any]:
+        pages = found(body["query"], requested)[: body.get("max_results", _DEFAULT_RESULTS)]
         return self.envelope([self.row(page) for page in pages])
 
 

@@ -72,9 +72,9 @@ class Searxng(Dialect):
         if complaint := _complaint(params):
             return complaint
         number = parse_int(params.get("pageno"), 1) or 1
-        return Reply.of_json(self._found(query.strip(), number, self.wished(request)))
+        return Reply.of_json(self._found(query.strip(), number, self.options(request)))
 
-    def wished(self, request: ProviderRequest) -> SearchOptions:
+    def options(self, request: ProviderRequest) -> SearchOptions:
         """Return what parameters and operators ask for."""
         params = request.params
         return SearchOptions(
@@ -148,11 +148,11 @@ class Searxng(Dialect):
             ),
         }
 
-    def _found(self, query: str, number: int, wished: SearchOptions) -> dict[str, Any]:
+    def _found(self, query: str, number: int, requested: SearchOptions) -> dict[str, Any]:
         if _LOCAL_ANSWER.fullmatch(query):
             answer = {"url": None, "engine": None, "template": "answer/legacy.html", "answer": "9"}
             return self.envelope([]) | {"query": query, "answers": [answer]}
-        pages = found(query, wished)[_ROWS * (number - 1) : _ROWS * number]
+        pages = found(query, requested)[_ROWS * (number - 1) : _ROWS * number]
         rows = [self.row(page) for page in pages]
         if rows and number == 1:
             twin = self.row(pages[0]) | {"url": f"{pages[0].url}?utm_source=feed"}

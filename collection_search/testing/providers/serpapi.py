@@ -55,9 +55,9 @@ class SerpApi(Dialect):
             return Reply.of_text("<h1>404 Not Found</h1>", 404, kind="text/html")
         if params.get("api_key") != self.key:
             return _INVALID_KEY
-        return _complaint(params) or Reply.of_json(self._found(params, self.wished(request)))
+        return _complaint(params) or Reply.of_json(self._found(params, self.options(request)))
 
-    def wished(self, request: ProviderRequest) -> SearchOptions:
+    def options(self, request: ProviderRequest) -> SearchOptions:
         """Return what parameters and operators ask for."""
         params = request.params
         return SearchOptions(
@@ -124,10 +124,10 @@ class SerpApi(Dialect):
             ),
         }
 
-    def _found(self, params: Mapping[str, str], wished: SearchOptions) -> dict[str, Any]:
+    def _found(self, params: Mapping[str, str], requested: SearchOptions) -> dict[str, Any]:
         num = parse_int(params.get("num"), _DEFAULT_NUM) or 0
         start = parse_int(params.get("start"), 0) or 0
-        pages = found(params["q"], wished)[: self.reach]
+        pages = found(params["q"], requested)[: self.reach]
         shown = pages[start : start + num]
         rows = [self.row(page) for page in shown if page.number not in self.without_text]
         body = self.envelope(rows)

@@ -57,7 +57,7 @@ class Serper(Dialect):
             return _NO_QUERY
         return _complaint(body) or Reply.of_json(self._found(request))
 
-    def wished(self, request: ProviderRequest) -> SearchOptions:
+    def options(self, request: ProviderRequest) -> SearchOptions:
         """Return what the body, its operators and the endpoint ask for."""
         body = request.body
         return SearchOptions(
@@ -110,7 +110,7 @@ class Serper(Dialect):
     def _found(self, request: ProviderRequest) -> dict[str, Any]:
         body = request.body
         num, page = body.get("num", _DEFAULT_NUM), body.get("page", 1)
-        pages = found(body["q"], self.wished(request))[num * (page - 1) : num * page]
+        pages = found(body["q"], self.options(request))[num * (page - 1) : num * page]
         rows = [self.row(each) for each in pages if each.number not in self.without_text]
         answer = self.envelope(rows)
         answer["searchParameters"] = {**body, "type": "search", "engine": "google"}

@@ -69,9 +69,9 @@ class Tavily(Dialect):
         body = request.body
         if not isinstance(body, dict) or not isinstance(body.get("query"), str):
             return _invalid("missing", "query", "Field required", None)
-        return _complaint(body) or Reply.of_json(self._found(body, self.wished(request)))
+        return _complaint(body) or Reply.of_json(self._found(body, self.options(request)))
 
-    def wished(self, request: ProviderRequest) -> SearchOptions:
+    def options(self, request: ProviderRequest) -> SearchOptions:
         """Return what the body asks for; domains are restricted unless it says otherwise."""
         body = request.body
         dates = days(body.get("start_date"), body.get("end_date"))
@@ -157,8 +157,8 @@ class Tavily(Dialect):
             return headers.get("x-tavily-access-mode") == "keyless"
         return given == f"Bearer {self.key}"
 
-    def _found(self, body: Mapping[str, Any], wished: SearchOptions) -> dict[str, Any]:
-        pages = found(body["query"], wished)[: body.get("max_results", _DEFAULT_RESULTS)]
+    def _found(self, body: Mapping[str, Any], requested: SearchOptions) -> dict[str, Any]:
+        pages = found(body["query"], requested)[: body.get("max_results", _DEFAULT_RESULTS)]
         rows = [self._asked_row(page, body) for page in pages]
         answer = self.envelope(rows) | {"query": body["query"]}
         if body.get("include_usage"):

@@ -215,7 +215,7 @@ class Dialect(ABC):
         """Return what the request searches for."""
         return str(_fields_of(request)[self.query_field])
 
-    def wished(self, request: ProviderRequest) -> SearchOptions:  # noqa: ARG002 - may have none
+    def options(self, request: ProviderRequest) -> SearchOptions:  # noqa: ARG002 - may have none
         """Return the options that the request asks for, as they are called here; not the count."""
         return NO_OPTIONS
 

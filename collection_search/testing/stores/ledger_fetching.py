@@ -22,7 +22,9 @@ KEY = "example.com/a"
 class FetchingContract(StoreContract):
     """Pages that are fetched, put off, and given up."""
 
-    def _wish(self, *names: str, scope: TenantScope = MINE, known: KnownPages = "retry") -> Ticket:
+    def _enqueue_page(
+        self, *names: str, scope: TenantScope = MINE, known: KnownPages = "retry"
+    ) -> Ticket:
         """Enqueue pages of which only the address is known."""
         items = [IngestionItem(page.url, page.url_key, page.title) for page in map(document, names)]
         return self.store.ledger.enqueue(IngestionRequest(scope, items, known=known))
@@ -51,7 +53,7 @@ class FetchingContract(StoreContract):
 
     def _fetched(self, name: str = "a", text: str = "tea") -> Ticket:
         """Return the ticket of a page that was fetched and stored."""
-        ticket = self._wish(name)
+        ticket = self._enqueue_page(name)
         assert self._store(self._take(), text)
         return ticket
 
@@ -60,7 +62,7 @@ class FetchingContract(StoreContract):
 
     def test_only_fetchers_get_pages_to_fetch(self) -> None:
         """For the others the ticket is settled, for fetchers it is not."""
-        ticket = self._wish("a")
+        ticket = self._enqueue_page("a")
         status = self._status(ticket)
         assert (status.left(), status.left(fetch=True), status.settled) == (0, 1, True)
         assert self.store.ledger.pending_in_s(fetch=True) == 0
@@ -79,7 +81,7 @@ class FetchingContract(StoreContract):
 
     def test_a_lost_fetch_waits_for_a_fetcher(self) -> None:
         """Whoever finds it out; a worker that cannot fetch waits for that, and then leaves."""
-        ticket = self._wish("a")
+        ticket = self._enqueue_page("a")
         lost = self._take()
         assert self.store.ledger.pending_in_s() == pytest.approx(LEASE_S)
         self.clock.advance(LEASE_S)
@@ -92,14 +94,14 @@ class FetchingContract(StoreContract):
 
     def test_a_lost_fetch_is_taken_over(self) -> None:
         """A fetcher need not wait for the sweep."""
-        self._wish("a")
+        self._enqueue_page("a")
         slow = self._take()
         self.clock.advance(LEASE_S)
         assert self._take().fence > slow.fence
 
     def test_lost_fetches_are_dead_letters_in_the_end(self) -> None:
         """As all other work is."""
-        ticket = self._wish("a")
+        ticket = self._enqueue_page("a")
         for _ in range(MAX_ATTEMPTS):
             self._take()
             self.clock.advance(LEASE_S)
@@ -108,7 +110,7 @@ class FetchingContract(StoreContract):
 
     def test_failed_and_released_fetches_wait_for_a_fetcher(self) -> None:
         """Their text is not staged, so nobody else could take them."""
-        ticket = self._wish("a")
+        ticket = self._enqueue_page("a")
         self.store.ledger.release(self._take())
         assert self._state(ticket) == "to_fetch"
         claim = self._take()
@@ -160,18 +162,18 @@ class FetchingContract(StoreContract):
 
     def test_a_request_may_leave_what_failed(self) -> None:
         """What vanished begins anew all the same."""
-        self._wish("a")
+        self._enqueue_page("a")
         self.store.ledger.fail(self._take(), "no answer", retry_in_s=None)
-        assert self._state(self._wish("a", known="keep")) == "dead"
-        assert self._state(self._wish("a")) == "to_fetch"
+        assert self._state(self._enqueue_page("a", known="keep")) == "dead"
+        assert self._state(self._enqueue_page("a")) == "to_fetch"
         self._store(self._take())
         self.store.ledger.refetch(MINE)
         self.store.ledger.retire(self._take(), "gone")
-        assert self._state(self._wish("a", known="keep")) == "to_fetch"
+        assert self._state(self._enqueue_page("a", known="keep")) == "to_fetch"
 
     def test_a_postponed_row_waits_without_an_attempt(self) -> None:
         """Not before its time, with the reason in the status."""
-        ticket = self._wish("a")
+        ticket = self._enqueue_page("a")
         assert self.store.ledger.postpone(self._take(), 30, "The site asked to wait.")
         row = self._status(ticket).rows[0]
         assert (row.state, row.attempts, row.error) == ("to_fetch", 0, "The site asked to wait.")
@@ -182,7 +184,7 @@ class FetchingContract(StoreContract):
 
     def test_nothing_is_postponed_for_ever(self) -> None:
         """After a hundred times in a row, or sooner, it is a dead letter."""
-        ticket = self._wish("a")
+        ticket = self._enqueue_page("a")
         times = 0
         while self.store.ledger.postpone(self._take(), 0, "The site is busy."):
             times += 1
@@ -195,7 +197,7 @@ class FetchingContract(StoreContract):
     def test_dead_letters_say_why(self) -> None:
         """Per tenant and collection, the latest first."""
         self._enqueue("a")
-        self._wish("b")
+        self._enqueue_page("b")
         self._enqueue("c", scope=THEIRS)
         for _ in range(3):
             claim = self._take()
@@ -210,7 +212,7 @@ class FetchingContract(StoreContract):
     def test_failed_pages_get_another_chance(self) -> None:
         """Of a collection or a tenant, each where it belongs, with all attempts."""
         other = TenantScope(MINE.tenant_id, "other")
-        tickets = [self._enqueue("a"), self._wish("b"), self._enqueue("a", scope=other)]
+        tickets = [self._enqueue("a"), self._enqueue_page("b"), self._enqueue("a", scope=other)]
         tickets.append(self._enqueue("a", scope=THEIRS))
         for _ in tickets:
             self.store.ledger.fail(self._take(), "bad", retry_in_s=None)

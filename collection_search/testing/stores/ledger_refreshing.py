@@ -34,15 +34,15 @@ class RefreshingContract(FetchingContract):
     def test_a_request_may_renew_what_was_fetched(self) -> None:
         """By a conditional request, in its own ticket; a text and other requests change nothing."""
         self._fetched()
-        assert self._changes(self._wish("a")) == ["unchanged"]
-        ticket = self._wish("a", known="renew")
+        assert self._changes(self._enqueue_page("a")) == ["unchanged"]
+        ticket = self._enqueue_page("a", known="renew")
         assert (self._state(ticket), self._changes(ticket)) == ("to_fetch", [None])
         claim = self._take()
         assert (claim.is_refresh, claim.validators) == (True, VERSION)
         assert self._texts("tea") == ["tea"]
         assert self.store.ledger.unchanged(claim, self._got(status=304))
         assert self._changes(ticket) == ["unchanged"]
-        self._wish("a", known="renew")
+        self._enqueue_page("a", known="renew")
         assert self._store(self._take(), "new tea", body_hash="c" * 64)
         assert self._changes(ticket) == ["changed"]
 
@@ -50,7 +50,7 @@ class RefreshingContract(FetchingContract):
         """Fetching could only lose a text that was delivered."""
         self._enqueue("a")
         self._finish(self._claim())
-        ticket = self._wish("a", known="renew")
+        ticket = self._enqueue_page("a", known="renew")
         assert (self._state(ticket), self._changes(ticket)) == ("stored", ["unchanged"])
 
     def test_changes_are_told_apart(self) -> None:
@@ -79,7 +79,7 @@ class RefreshingContract(FetchingContract):
 
     def test_nothing_stored_is_never_unchanged(self) -> None:
         """A site that says so without being asked makes no document, and holds no row."""
-        ticket = self._wish("a")
+        ticket = self._enqueue_page("a")
         for attempt in range(1, MAX_ATTEMPTS + 1):
             claim = self._take()
             assert (claim.attempts, claim.validators) == (attempt, Validators())
@@ -135,7 +135,7 @@ class RefreshingContract(FetchingContract):
         self.store.ledger.refetch(MINE)
         self.store.ledger.fail(self._take(), "no answer", retry_in_s=None)
         assert self._texts("tea") == ["tea"]
-        self._wish("a")
+        self._enqueue_page("a")
         assert self._take().validators == VERSION
         self.store.ledger.sweep(is_gone=lambda _: True)
         self.store.ledger.fail(self._take(), "no answer", retry_in_s=None)

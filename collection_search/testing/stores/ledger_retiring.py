@@ -61,7 +61,7 @@ class RetiringContract(FetchingContract):
         for is_asked_again in (False, True):
             self.store.ledger.refetch(MINE)
             self.store.ledger.retire(self._take(), "gone")
-            ticket = self._wish("a") if is_asked_again else self.store.ledger.refetch(MINE)
+            ticket = self._enqueue_page("a") if is_asked_again else self.store.ledger.refetch(MINE)
             claim = self._take()
             assert (claim.validators, claim.content_hash) == (Validators(), None)
             assert self._store(claim)
@@ -102,7 +102,7 @@ class RetiringContract(FetchingContract):
         self._fetched("a")
         self._retired()
         self._fetched("b")
-        self._wish("c", scope=THEIRS)
+        self._enqueue_page("c", scope=THEIRS)
         self._store(self._take())
         self._retired(scope=THEIRS)
         assert self.store.ledger.retired(MINE) == [KEY]
@@ -118,11 +118,11 @@ class RetiringContract(FetchingContract):
         assert claim.provenance["failed_before"] == "gone: no more"
         assert is_revisit(claim)
         self.store.ledger.retire(claim, "connect_failed: no answer")
-        self._wish("a")
+        self._enqueue_page("a")
         claim = self._take()
         assert not is_revisit(claim)
         self.store.ledger.fail(claim, "connect_failed: no answer", retry_in_s=None)
-        self._wish("a")
+        self._enqueue_page("a")
         assert not is_revisit(self._take())
 
     @pytest.mark.parametrize("is_taken", [False, True])
@@ -133,16 +133,16 @@ class RetiringContract(FetchingContract):
         self._fetched()
         self._retired()
         self.store.ledger.refetch(MINE)
-        self._wish("a", known="keep")
+        self._enqueue_page("a", known="keep")
         claim = self._take()
         assert is_revisit(claim)
         if not is_taken:
             self.store.ledger.release(claim)
-        self._wish("a", known="renew")
+        self._enqueue_page("a", known="renew")
         named = self._take()
         assert (is_revisit(named), named.is_refresh, named.attempts) == (False, True, 1)
         assert not self.store.ledger.retire(claim, "gone: too late")
-        self._wish("a", known="renew")
+        self._enqueue_page("a", known="renew")
         assert self._store(named)
 
     @pytest.mark.parametrize("end", ["refused", "no more attempts", "lost", "put off"])
@@ -152,7 +152,9 @@ class RetiringContract(FetchingContract):
         self._fetched()
         self._retired()
         self.clock.advance(100 * DAY_S)
-        ticket = self._wish("a", known="keep") if is_named else self.store.ledger.refetch(MINE)
+        ticket = (
+            self._enqueue_page("a", known="keep") if is_named else self.store.ledger.refetch(MINE)
+        )
         assert self._changes(ticket) == [None]
         if end == "refused":
             assert not self.store.ledger.fail(self._take(), "no", retry_in_s=None)
@@ -179,7 +181,7 @@ class RetiringContract(FetchingContract):
 
     def test_other_pages_that_cannot_be_had_are_dead_letters(self) -> None:
         """A new one, and a stored one, whose text stays."""
-        ticket = self._wish("a")
+        ticket = self._enqueue_page("a")
         assert self.store.ledger.fail(self._take(), "no", retry_in_s=None)
         assert self._state(ticket) == "dead"
         self._fetched("b")
@@ -191,7 +193,7 @@ class RetiringContract(FetchingContract):
         """A refresh that was cut short leaves it to the next, until it is stored."""
         self._fetched()
         self._retired()
-        for ask in (self.store.ledger.refetch, lambda _: self._wish("a")):
+        for ask in (self.store.ledger.refetch, lambda _: self._enqueue_page("a")):
             ask(MINE)
             assert self.store.ledger.retired(MINE) == [KEY]
             assert self.store.ledger.retired(MINE, due=True) == [KEY]
@@ -255,7 +257,7 @@ class RetiringContract(FetchingContract):
         self._retired()
         for known in ("keep", "renew", "keep"):
             self.clock.advance(20 * DAY_S)
-            self._wish("a", known=known)
+            self._enqueue_page("a", known=known)
             self.store.ledger.retire(self._take(), "gone")
         assert self.store.collections.purge(MINE.tenant_id, 61 * DAY_S).pages == 0
         assert self._days_until_due() == 60  # noqa: PLR2004

@@ -41,8 +41,8 @@ class SearchCache:
 
     def key(self, asked: Asked) -> str:
         """Return the same text for the same request."""
-        wish = asked.options.model_dump(mode="json", exclude_defaults=True)
-        said = json.dumps([self.source, asked.query, asked.count, wish], sort_keys=True)
+        options = asked.options.model_dump(mode="json", exclude_defaults=True)
+        said = json.dumps([self.source, asked.query, asked.count, options], sort_keys=True)
         return blake2b(said.encode(), digest_size=20).hexdigest()
 
     async def recall(self, requests: Sequence[Asked]) -> None:

@@ -134,9 +134,9 @@ class WebSearchWorker:
         """Look up what is known of several queries at one go, before they are searched."""
         if self._cache is not None:
             with suppress(InvalidQueryError):  # it is told when it is searched
-                wish = options or NO_OPTIONS
+                options = options or NO_OPTIONS
                 await self._cache.recall(
-                    [self._asked(validate_query(query), wish) for query in queries]
+                    [self._asked(validate_query(query), options) for query in queries]
                 )
 
     async def known(self, queries: Sequence[str], options: SearchOptions | None = None) -> int:
@@ -144,8 +144,8 @@ class WebSearchWorker:
         if self._cache is None:
             return 0
         await self.recall(queries, options)
-        wish = options or NO_OPTIONS
-        asked = [self._asked(validate_query(query), wish) for query in queries]
+        options = options or NO_OPTIONS
+        asked = [self._asked(validate_query(query), options) for query in queries]
         return sum([await self._cache.get(one) is not None for one in asked])
 
     async def _run(
@@ -156,12 +156,12 @@ class WebSearchWorker:
         caller: Caller,
         sink: SpanSink,
     ) -> WebSearchResponse:
-        wish, started = wanted(options), self._timer()
+        options, started = wanted(options), self._timer()
         report = SearchReport(context, self._provider, plain(str(query)))
         with sink.span("tool.web_search", kind="tool", trace=_trace(context)) as span:
             try:
                 report.query = validate_query(query)
-                asked = self._asked(report.query, wish)
+                asked = self._asked(report.query, options)
                 await self._search(asked, report, caller, ends_at=started + self._deadline_s)
             except CollectionSearchError as error:
                 report.failure = Failure.of(error)

@@ -117,18 +117,18 @@ class HttpSearch(Vendor):
         """
         if max_results < 1:
             raise InputError(f"max_results must be 1 or more, got {max_results}.")
-        wish = self.taken(options or NO_OPTIONS)
-        applied = self.applied(wish)
+        options = self.taken(options or NO_OPTIONS)
+        applied = self.applied(options)
         asked, notices = fitted(
             self.prepared(plain(query)),
-            wish,
+            options,
             applied,
             title=self.title,
             chars=self.max_query_chars,
             words=self.max_query_words,
         )
         found = _Found(
-            timeout or self.timeout, [*notices, *self._notices(max_results, wish)], applied
+            timeout or self.timeout, [*notices, *self._notices(max_results, options)], applied
         )
         full = self.full_page(max_results)
         count = min(max_results, full)
@@ -137,9 +137,9 @@ class HttpSearch(Vendor):
             try:
                 if number and turn:
                     await found.pause(turn)
-                page = await self._page(self.request(asked, count, number, wish), found)
-                found.credits += self.credits(wish, count)
-                for row in page.rows if not wish.include_content else ():
+                page = await self._page(self.request(asked, count, number, options), found)
+                found.credits += self.credits(options, count)
+                for row in page.rows if not options.include_content else ():
                     row.content = None
             except SearchProviderError as error:
                 if number == 0:

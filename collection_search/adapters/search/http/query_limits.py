@@ -78,8 +78,8 @@ def site_operators(options: SearchOptions, *, include: bool, exclude: bool) -> s
     """Return the operators that most search engines know for domains, blank without any.
 
     >>> from collection_search.contracts.options import SearchOptions
-    >>> wish = SearchOptions(include_domains=("a.org", "b.org"), exclude_domains=("c.org",))
-    >>> site_operators(wish, include=True, exclude=True)
+    >>> options = SearchOptions(include_domains=("a.org", "b.org"), exclude_domains=("c.org",))
+    >>> site_operators(options, include=True, exclude=True)
     '(site:a.org OR site:b.org) -site:c.org'
     """
     sites = [f"site:{domain}" for domain in options.include_domains if include]
