@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from ..settings import Settings
-    from ..settings.key_sources import HeldKey
+    from ..settings.key_sources import FoundKey
 
 Provider = Annotated[
     str,
@@ -107,18 +107,18 @@ def _asked_for(name: str) -> str:
 
 def _warn_of_others(settings: Settings, name: str, screen: Screen) -> None:
     """Say where else the key is: that one is taken before the keyring's."""
-    from ..settings.key_sources import given_key, held_key
+    from ..settings.key_sources import find_key, given_key
 
-    if given_key(settings, name) is not None and (held := held_key(settings, name)):
+    if given_key(settings, name) is not None and (held := find_key(settings, name)):
         screen.warn(f"{name} has a key from {held.where} too, which is taken before the keyring's.")
 
 
 def _list(*, as_json: bool) -> None:
     from ..settings import Settings
-    from ..settings.key_sources import held_key, key_names
+    from ..settings.key_sources import find_key, key_names
 
     settings, screen = Settings.load(), Screen(as_json=as_json)
-    held = [key for name in key_names() if (key := held_key(settings, name))]
+    held = [key for name in key_names() if (key := find_key(settings, name))]
     rows = list(_rows(settings, held))
     if as_json:
         screen.json({"keys": rows})
@@ -131,7 +131,7 @@ def _list(*, as_json: bool) -> None:
         screen.line("  ".join(filter(None, (row["name"], source, shown))))
 
 
-def _rows(settings: Settings, held: list[HeldKey]) -> Iterator[dict[str, Any]]:
+def _rows(settings: Settings, held: list[FoundKey]) -> Iterator[dict[str, Any]]:
     """Give each key's name, source and last characters, or why the keyring does not give it."""
     from ..errors import ConfigError
     from ..settings.key_sources import ending, given_key

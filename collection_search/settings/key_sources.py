@@ -27,7 +27,7 @@ _LONG: Final = 16
 """Characters of a key of which the last ones tell it from others but do not give it away."""
 
 
-class HeldKey(NamedTuple):
+class FoundKey(NamedTuple):
     """A key that a run would take."""
 
     name: str
@@ -47,13 +47,13 @@ def key_names() -> list[str]:
     return sorted({*_FIELDS, *filter(_takes_key, registry.names("search"))})
 
 
-def held_key(settings: Settings, name: str) -> HeldKey | None:
+def find_key(settings: Settings, name: str) -> FoundKey | None:
     """Return where the key of that name comes from, None where there is none."""
     variable = next(filter(os.environ.get, _variables(name)), "")
     if given_key(settings, name) is not None:
-        return HeldKey(name, "environment" if variable else "file", variable or variable_of(name))
+        return FoundKey(name, "environment" if variable else "file", variable or variable_of(name))
     if name in settings.stored_keys:
-        return HeldKey(name, "keyring", variable_of(name))
+        return FoundKey(name, "keyring", variable_of(name))
     return None
 
 

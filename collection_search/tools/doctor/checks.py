@@ -13,7 +13,7 @@ from ...ports.description import health_check_of
 from ...runtime.concurrency import offload
 from ...settings import PREFIX
 from ...settings.adapter_factory import adapter_of, traced
-from ...settings.key_sources import held_key
+from ...settings.key_sources import find_key
 from ...settings.registry import load
 from .finding import Finding, KeyState, ListPrice, failed_finding
 from .run_check import run_check
@@ -78,7 +78,7 @@ async def check_store(settings: Settings, *, tenant: str, limit_s: float) -> Fin
 
 async def check_tracing(settings: Settings, *, limit_s: float) -> Finding:
     """Return whether Langfuse takes both keys."""
-    held = held_key(settings, "langfuse")
+    held = find_key(settings, "langfuse")
     public = settings.langfuse_public_key
     finding = Finding("tracing", "langfuse")
     if not settings.langfuse_tracing:
@@ -155,5 +155,5 @@ def _key_of(settings: Settings, name: str, holders: tuple[str, ...]) -> list[str
     """Return where the key of an OpenAI-compatible endpoint comes from, if there is one."""
     if not name.startswith("openai:"):
         return []
-    held: Any = next(filter(None, (held_key(settings, one) for one in holders)), None)
+    held: Any = next(filter(None, (find_key(settings, one) for one in holders)), None)
     return [held.where] if held else []

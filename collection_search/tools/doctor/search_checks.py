@@ -22,7 +22,7 @@ from ...errors import (
 from ...ports.description import describe, find_misspelt, read_info
 from ...settings import registry
 from ...settings.adapter_factory import access_of, made, quota_left
-from ...settings.key_sources import held_key
+from ...settings.key_sources import find_key
 from .finding import Finding, KeyState, ListPrice, failed_finding
 from .run_check import run_check, without_extra
 
@@ -94,7 +94,7 @@ def _causes(settings: Settings, name: str, info: ProviderInfo) -> Iterator[str]:
         yield "its name in the settings"
     if name == "offline":
         yield "default"
-    key, access = held_key(settings, name), settings.providers.get(name)
+    key, access = find_key(settings, name), settings.providers.get(name)
     is_half = name == "google" and not (access and access.search_engine_id)
     if key and not is_half:  # many have a key of Google's for other purposes
         yield key.where

@@ -69,7 +69,7 @@ class VectorCache:
     def bytes(self) -> int:
         """Return the size of what is kept in memory."""
         with self._lock:
-            return sum(matrix.held for matrix in self._matrices.values())
+            return sum(matrix.loaded_bytes for matrix in self._matrices.values())
 
     @property
     def filed_bytes(self) -> int:
@@ -123,9 +123,9 @@ class VectorCache:
         if not len(ids) or (documents is not None and not documents):
             return Cosines(ids[:0], np.zeros(0, dtype=np.float32))
         if documents is None:
-            return Cosines(ids, matrix.compared(connection, one))
+            return Cosines(ids, matrix.compare(connection, one))
         places = matrix.places(documents)
-        return Cosines(ids[places], matrix.compared(connection, one, places))
+        return Cosines(ids[places], matrix.compare(connection, one, places))
 
     def _matrix(self, connection: sqlite3.Connection, collection: int) -> VectorMatrix:
         changes = connection.execute(
@@ -151,8 +151,8 @@ class VectorCache:
             self._matrices.pop(collection, None)  # not to be there beside the one that comes
         matrix = VectorMatrix(connection, collection, changes)
         if matrix.bytes <= self._small_bytes:
-            self._make_room(matrix.held + matrix.bytes, 0)
-            matrix.hold(connection)
+            self._make_room(matrix.loaded_bytes + matrix.bytes, 0)
+            matrix.load(connection)
             self._keep(collection, matrix)
         else:
             with self._filing:  # one by one, so that each finds the room that the others left
@@ -162,7 +162,7 @@ class VectorCache:
 
     def _keep(self, collection: int, matrix: VectorMatrix) -> None:
         with self._lock:
-            self._make_room(matrix.held, matrix.filed)  # others came meanwhile
+            self._make_room(matrix.loaded_bytes, matrix.filed)  # others came meanwhile
             self._matrices[collection] = matrix
 
     def _drop_changed(self, connection: sqlite3.Connection) -> None:
@@ -184,12 +184,12 @@ class VectorCache:
         """Forget what was searched longest ago, until so many bytes more are within the limits."""
         with self._lock:
             kept = self._matrices
-            held += sum(matrix.held for matrix in kept.values())
+            held += sum(matrix.loaded_bytes for matrix in kept.values())
             filed += sum(matrix.filed for matrix in kept.values())
             for collection, matrix in list(kept.items()):
                 crowded = held > self._max_bytes or len(kept) >= MAX_MATRICES
                 if crowded or (matrix.filed and filed > self._max_filed_bytes):
-                    held, filed = held - matrix.held, filed - matrix.filed
+                    held, filed = held - matrix.loaded_bytes, filed - matrix.filed
                     del kept[collection]
 
     def _file(self, connection: sqlite3.Connection, matrix: VectorMatrix) -> None:
@@ -198,7 +198,7 @@ class VectorCache:
             limit = f"all files together may take {self._max_filed_bytes >> 20}"
             _warn(matrix, database, limit, _TOO_MANY)
             return
-        self._make_room(matrix.held, matrix.bytes)
+        self._make_room(matrix.loaded_bytes, matrix.bytes)
         try:
             if not database:
                 raise FileNotFoundError(errno.ENOENT, "the database is in memory")

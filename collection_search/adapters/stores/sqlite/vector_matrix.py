@@ -60,12 +60,12 @@ class VectorMatrix:
         self._folder = ""
 
     @property
-    def held(self) -> int:
+    def loaded_bytes(self) -> int:
         """Return the bytes in memory."""
         vectors = 0 if self._held is None else self.bytes
         return self.ids.nbytes + self._owners.nbytes + vectors
 
-    def hold(self, connection: sqlite3.Connection) -> None:
+    def load(self, connection: sqlite3.Connection) -> None:
         """Take the vectors into memory."""
         import numpy as np
 
@@ -109,7 +109,7 @@ class VectorMatrix:
         marks[wanted] = True
         return np.flatnonzero(marks[self._owners])
 
-    def compared(
+    def compare(
         self,
         connection: sqlite3.Connection,
         vector: NDArray[np.float32],

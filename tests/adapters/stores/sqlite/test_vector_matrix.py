@@ -67,7 +67,7 @@ def connection(database: Path) -> Iterator[sqlite3.Connection]:
 
 def held(connection: sqlite3.Connection, _: Path) -> VectorMatrix:
     matrix = VectorMatrix(connection, 1, 0)
-    matrix.hold(connection)
+    matrix.load(connection)
     return matrix
 
 
@@ -101,7 +101,7 @@ def test_all_products(
     """They stand in the order of the ids."""
     matrix = made(connection, tmp_path)
     assert matrix.ids.tolist() == sorted(matrix.ids.tolist())
-    np.testing.assert_allclose(matrix.compared(connection, QUESTION), VECTORS @ QUESTION, atol=1e-4)
+    np.testing.assert_allclose(matrix.compare(connection, QUESTION), VECTORS @ QUESTION, atol=1e-4)
 
 
 @pytest.mark.parametrize("made", [held, filed, stored])
@@ -120,7 +120,7 @@ def test_products_of_some_documents(
     ids = [row["id"] for row in connection.execute("SELECT id FROM documents ORDER BY id")]
     places = matrix.places([*(ids[n] for n in reversed(wanted)), 10_000])
     assert places.tolist() == [n * PER_DOCUMENT + i for n in wanted for i in range(PER_DOCUMENT)]
-    products = matrix.compared(connection, QUESTION, places)
+    products = matrix.compare(connection, QUESTION, places)
     np.testing.assert_allclose(products, (VECTORS @ QUESTION)[places], atol=1e-4)
 
 
@@ -135,7 +135,7 @@ def test_the_file_is_nameless_and_private_and_goes_with_its_matrix(
     facts = os.fstat(int(descriptor.name))
     assert (stat.S_IMODE(facts.st_mode), facts.st_nlink) == (0o600, 0)
     assert (matrix.filed, facts.st_size) == (VECTORS.nbytes, VECTORS.nbytes)
-    assert matrix.held == ROWS * 16
+    assert matrix.loaded_bytes == ROWS * 16
     del matrix
     assert nameless(tmp_path) == []
 
@@ -147,7 +147,7 @@ def test_a_file_that_cannot_be_read(connection: sqlite3.Connection, tmp_path: Pa
     (descriptor,) = nameless(tmp_path)
     os.ftruncate(int(descriptor.name), BLOCK_BYTES)
     with pytest.raises(StoreError, match=f"vectors in {tmp_path} cannot be read.*Check the disk"):
-        matrix.compared(connection, QUESTION)
+        matrix.compare(connection, QUESTION)
 
 
 def test_no_file_where_none_can_be(connection: sqlite3.Connection, tmp_path: Path) -> None:
@@ -156,7 +156,7 @@ def test_no_file_where_none_can_be(connection: sqlite3.Connection, tmp_path: Pat
     with pytest.raises(OSError, match="No such file"):
         matrix.file(connection, str(tmp_path / "gone"))
     assert matrix.filed == 0
-    assert len(matrix.compared(connection, QUESTION)) == ROWS
+    assert len(matrix.compare(connection, QUESTION)) == ROWS
 
 
 @pytest.mark.parametrize(
