@@ -87,7 +87,7 @@ class RecordingCassette(Cassette):
             tape.append(self.path, value)
             self._parts.add(known)
 
-    def note(
+    def write_exchange(
         self, kind: str, by: str, request: Mapping[str, Any], outcome: Any, started: float
     ) -> None:
         """Write one exchange; `outcome` is the answer or the exception."""
@@ -177,7 +177,7 @@ class RecordedSearch:
 
     def _note(self, query: str, keywords: dict[str, Any], outcome: Any, started: float) -> None:
         request = search_request(query, keywords)
-        self._cassette.note("search", self._name, request, outcome, started)
+        self._cassette.write_exchange("search", self._name, request, outcome, started)
 
 
 class RecordedModel:
@@ -192,7 +192,10 @@ class RecordedModel:
     async def plan(self, question: str, *, purpose: str, count: int) -> QueryPlan:
         """Return or raise what the model does."""
         note = functools.partial(
-            self._cassette.note, "plan", self.model_name, plan_request(question, purpose, count)
+            self._cassette.write_exchange,
+            "plan",
+            self.model_name,
+            plan_request(question, purpose, count),
         )
         plan: QueryPlan = await _recorded(
             lambda: self._model.plan(question, purpose=purpose, count=count), note
@@ -221,7 +224,7 @@ class RecordedEmbedder:
 
     async def _embedded(self, texts: Sequence[str]) -> Embedded:
         note = functools.partial(
-            self._cassette.note, "embed", self.fingerprint, embed_request(texts)
+            self._cassette.write_exchange, "embed", self.fingerprint, embed_request(texts)
         )
         embedded: Embedded = await _recorded(lambda: self._embedder.embed(texts), note)
         return embedded

@@ -123,7 +123,7 @@ async def _search(
     )
     try:
         response = await route.arun(query=query, context=context.tool_context(ids), options=options)
-        cost = account.searched([response])
+        cost = account.total_search_cost([response])
     finally:
         await account.close()
     return response, cost

@@ -93,7 +93,7 @@ async def _from_search(state: IngestionInput, at: Stage) -> AcquireUpdate:
             "query": redact_query(query, at.context.using().capture_query),
             "provider": report["provider"],
             "request_count": response.outcome.meta["request_count"],
-            "cost_usd": at.account.searched([response]),
+            "cost_usd": at.account.total_search_cost([response]),
         },
     )
 

@@ -159,9 +159,9 @@ async def _measured(texts: Texts, embedder: Embedder | None, at: Stage) -> Measu
     model = embedder.fingerprint.partition(":")[2] or embedder.fingerprint
     at.span.usage(model=model, input_tokens=tokens, output_tokens=None, cost_usd=cost)
     if new:
-        at.account.spent("embedding", embedder.fingerprint, cost, input_tokens=tokens)
+        at.account.record_cost("embedding", embedder.fingerprint, cost, input_tokens=tokens)
     else:
-        at.account.spared("embedding", embedder.fingerprint)
+        at.account.record_saved("embedding", embedder.fingerprint)
     if scale is None or measured.error:
         return measured
     return replace(measured, calibration=await await_calibration(scale))

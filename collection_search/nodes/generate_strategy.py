@@ -94,7 +94,7 @@ def _failed(
     cost = 0.0 if is_refused or not getattr(error, "may_be_billed", True) else None
     if not is_refused:
         logger.warning("query planning failed: deterministic queries", exc_info=redact_error(error))
-    at.account.spent("chat", model, cost)
+    at.account.record_cost("chat", model, cost)
     facts = {"model": model, "error": message, "cost_usd": cost}
     return _fallback(state, wanted, model=model, error=message), facts
 
@@ -110,9 +110,9 @@ def _usage(plan: QueryPlan, at: Stage, *, is_known: bool) -> dict[str, Any]:
     given, made = tokens
     at.span.usage(model=plan.model, input_tokens=given, output_tokens=made, cost_usd=cost)
     if is_known:
-        at.account.spared("chat", plan.model)
+        at.account.record_saved("chat", plan.model)
     else:
-        at.account.spent("chat", plan.model, cost, input_tokens=given, output_tokens=made)
+        at.account.record_cost("chat", plan.model, cost, input_tokens=given, output_tokens=made)
     return {
         "model": plan.model,
         "input_tokens": given,

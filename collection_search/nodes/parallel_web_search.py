@@ -67,7 +67,7 @@ async def parallel_web_search(state: CollectionSearchState, at: Stage) -> Search
             "raw_result_count": sum(r.outcome.meta["raw_result_count"] for r in responses),
             "result_count": len(candidates),
             "request_count": requests,
-            "cost_usd": at.account.searched(responses),
+            "cost_usd": at.account.total_search_cost(responses),
             "cached": cached == len(queries),
             "cached_count": cached,
         },

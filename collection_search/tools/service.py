@@ -137,7 +137,7 @@ class WebSearchService:
             raise WebSearchError(f"The quota cannot be counted. {error}") from error
         try:
             response = await route.arun(query=asked.query, context=call, options=options)
-            account.searched([response])
+            account.total_search_cost([response])
         finally:
             await account.close()
         if response.outcome.decision == "error":

@@ -87,7 +87,7 @@ async def test_spending_on_its_way_is_deleted(context: SearchContext, tmp_path: 
     """The books are written after the run that they are of."""
     ids: RunIds = {"run_id": "run", "trace_id": "trace", "invocation_id": "call"}
     account = Account(context, ids)
-    account.spent("chat", "m", 0.1)
+    account.record_cost("chat", "m", 0.1)
     await account.close(is_last=False)  # waits long enough
     erased = await adelete_tenant(context)
     assert erased.spending == 2

@@ -13,7 +13,7 @@ from .live_hint import going_live
 from .next_steps import next_steps
 from .pipeline_view import Pipeline
 from .preparation import flushed, ready_provider
-from .run_summary import HEADER, ingested, score_rows, searched, warnings
+from .run_summary import HEADER, format_search, ingested, score_rows, warnings
 from .run_verdict import exit_verdict
 from .signals import terminable
 from .ticket_progress import wait_with_bar
@@ -137,7 +137,7 @@ class Job:
         )
 
     def _tell(self) -> None:
-        self._section(searched(self.output))
+        self._section(format_search(self.output))
         if results := self.output["results"]:
             self.screen.line(HEADER, style="bold")
             for scores, url in score_rows(results, width=self.screen.width):

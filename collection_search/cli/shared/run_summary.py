@@ -22,7 +22,7 @@ _ANSWERS: Final = {
 """What each node may know from before."""
 
 
-def searched(output: Mapping[str, Any]) -> Iterator[str]:
+def format_search(output: Mapping[str, Any]) -> Iterator[str]:
     """Yield where was searched and why there, for what, and how the results were compared."""
     search, strategy = output["search"], output["strategy"]
     yield f"Searched: {search['provider']} ({search['provider_reason']})"

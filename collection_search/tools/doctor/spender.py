@@ -38,12 +38,12 @@ class Spender:
             spans=NULL_SINK,
             guard=await self._context.guard(adapter),
             budget=self._account.budget,
-            ledger=self._account.paid,
+            on_billed=self._account.record_billed,
         )
         try:
             context = self._context.tool_context(self._ids)
             response = await worker.arun(query=QUERY, context=context)
-            self._account.searched([response])
+            self._account.total_search_cost([response])
         finally:
             await self._account.close()
         return response

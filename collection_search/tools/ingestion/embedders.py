@@ -127,7 +127,7 @@ async def embedded(
     finally:
         if account is not None:
             cost = embedding_cost(embedder.fingerprint, tokens)
-            account.spent("embedding", embedder.fingerprint, cost, input_tokens=tokens)
+            account.record_cost("embedding", embedder.fingerprint, cost, input_tokens=tokens)
             await account.close()
 
 

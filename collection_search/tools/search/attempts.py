@@ -42,7 +42,7 @@ class Rules:
     price_of: Callable[[Asked], AttemptPrice]
     guard: ProviderGuard | None = None
     budget: RunBudget | None = None
-    note: Callable[[str, int, float | None], None] | None = None
+    on_billed: Callable[[str, int, float | None], None] | None = None
     """Told of each attempt that is or may be billed: provider, requests and what they cost."""
 
 
@@ -113,9 +113,9 @@ class Attempts:
             if rules.budget is not None:
                 rules.budget.settle(reserved, spent)
             if requests:
-                self.report.billed(requests, spent)
-                if rules.note is not None:
-                    rules.note(rules.provider, requests, spent)
+                self.report.add_billed(requests, spent)
+                if rules.on_billed is not None:
+                    rules.on_billed(rules.provider, requests, spent)
         return answer
 
     def _lost(self, error: BaseException) -> tuple[int, float | None]:

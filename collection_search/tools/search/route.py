@@ -93,7 +93,7 @@ async def search_route(
             guard=await context.guard(provider.adapter),
             cache=await _cache(context, provider.adapter, account),
             budget=account.budget,
-            ledger=account.paid,
+            on_billed=account.record_billed,
             reader=context.page_reader if reads_pages and context.fetches() else None,
         )
         for provider in providers

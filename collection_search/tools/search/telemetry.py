@@ -101,7 +101,7 @@ class SearchReport:
     latency_ms: int = 0
     failure: Failure | None = None
 
-    def billed(self, requests: int, cost_usd: float | None) -> None:
+    def add_billed(self, requests: int, cost_usd: float | None) -> None:
         """Add what an attempt cost, None where that is not known."""
         is_first = not self.billed_requests
         self.billed_requests += requests

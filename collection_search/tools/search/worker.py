@@ -68,7 +68,7 @@ class WebSearchWorker:
         spans: SpanSink | None = None,
         guard: ProviderGuard | None = None,
         budget: RunBudget | None = None,
-        ledger: Callable[[str, int, float | None], None] | None = None,
+        on_billed: Callable[[str, int, float | None], None] | None = None,
         cache: SearchCache | None = None,
         reader: Callable[[], Awaitable[PageReader]] | None = None,
         today: Callable[[], date] | None = None,
@@ -92,7 +92,7 @@ class WebSearchWorker:
             retry_timeout_s=validate_seconds("retry_timeout_s", retry_timeout_s),
             guard=guard,
             budget=budget,
-            note=ledger,
+            on_billed=on_billed,
             price_of=price_of(described),
         )
         self._blocking = BlockingCaller(described, sleep or time.sleep)
@@ -225,7 +225,7 @@ class WebSearchWorker:
             return await self._answer(asked, report, caller, ends_at=ends_at)
         if not is_new:
             report.cached = True
-            report.billed(0, 0.0)
+            report.add_billed(0, 0.0)
         return answer
 
     def _asked(self, query: str, options: SearchOptions) -> Asked:

@@ -55,7 +55,7 @@ class Account:
         """How many of these are among the entries."""
         self._is_closed = False
 
-    def spent(
+    def record_cost(
         self,
         kind: SpendKind,
         name: str,
@@ -77,11 +77,11 @@ class Account:
             cost_usd=cost_usd,
         )
 
-    def spared(self, kind: SpendKind, name: str, *, requests: int = 1) -> None:
+    def record_saved(self, kind: SpendKind, name: str, *, requests: int = 1) -> None:
         """Note calls that were not made, since their answers were known."""
         self._note(kind, name, requests=requests, cost_usd=0.0, cached=True)
 
-    def paid(self, provider: str, requests: int, cost_usd: float | None) -> None:
+    def record_billed(self, provider: str, requests: int, cost_usd: float | None) -> None:
         """Note a search that is or may be billed, None where its cost is not known.
 
         It may outlive the run, where another one waits for the same answer.
@@ -89,13 +89,13 @@ class Account:
         self._paid.append((provider, requests, cost_usd))
         self._hand_over_late()
 
-    def searched(self, responses: Sequence[WebSearchResponse]) -> float | None:
+    def total_search_cost(self, responses: Sequence[WebSearchResponse]) -> float | None:
         """Return what all searches cost, None where that is not known; note what was spared."""
         metas = [response.outcome.meta for response in responses]
         cached = Counter(meta["provider"] for meta in metas if meta.get("cached"))
         for provider, count in cached.items():
             if search_cost(provider, 1) != 0:
-                self.spared("search", provider, requests=count)
+                self.record_saved("search", provider, requests=count)
         return _sum([cost for _, _, cost in self._paid])
 
     async def read_cached_answers(
@@ -167,7 +167,7 @@ class Account:
                 (n, usd) for name, n, usd in new if (name, usd is not None) == (provider, is_known)
             ]
             cost = _sum([usd for _, usd in calls])
-            self.spent("search", provider, cost, requests=sum(n for n, _ in calls))
+            self.record_cost("search", provider, cost, requests=sum(n for n, _ in calls))
 
     def _hand_over_late(self) -> None:
         if self._is_closed:

@@ -84,7 +84,7 @@ def test_what_may_be_billed_counts_as_billed(
     """In the ceiling, in the ledger and in the outcome: as for the quota."""
     budget, booked = RunBudget(1.0), []
     adapter = ScriptedAdapter(failure, provider_name="tavily")
-    its = worker(adapter, budget=budget, ledger=lambda *entry: booked.append(entry))
+    its = worker(adapter, budget=budget, on_billed=lambda *entry: booked.append(entry))
     meta = searched(its, face).outcome.meta
     assert (meta["attempts"], meta["billed_request_count"]) == (attempts, billed)
     assert booked == [("tavily", 1, 0.008)] * billed
@@ -111,7 +111,7 @@ def test_an_unknown_price_stays_unknown() -> None:
     """Nothing is guessed; that there was a request is booked."""
     booked: list[Any] = []
     adapter = ScriptedAdapter(SearchProviderTimeout("slow"), answer(), provider_name="nobody")
-    meta = worker(adapter, ledger=lambda *entry: booked.append(entry)).run(**CALL).outcome.meta
+    meta = worker(adapter, on_billed=lambda *entry: booked.append(entry)).run(**CALL).outcome.meta
     assert booked == [("nobody", 1, None)] * 2
     assert (meta["billed_request_count"], meta["cost_usd"]) == (2, None)
 
@@ -130,7 +130,7 @@ class Held(ScriptedAdapter):
 
 async def test_a_cancelled_call_is_paid_for_once_it_was_sent() -> None:
     budget, booked, adapter = RunBudget(1.0), [], Held()
-    its = worker(adapter, budget=budget, ledger=lambda *entry: booked.append(entry))
+    its = worker(adapter, budget=budget, on_billed=lambda *entry: booked.append(entry))
     call = asyncio.ensure_future(its.arun(**CALL))
     await adapter.is_asked.wait()
     call.cancel()

@@ -51,7 +51,7 @@ def account(tmp_path: Path, usage: SQLiteUsage, **settings: Any) -> Account:
 
 def with_paid(its: Account, *paid: tuple[str, int, float | None]) -> Account:
     for each in paid:
-        its.paid(*each)
+        its.record_billed(*each)
     return its
 
 
@@ -66,7 +66,7 @@ async def test_searches_cost_what_was_paid_and_not_known(
 ) -> None:
     """One entry for all of them; what was known before is spared."""
     its = with_paid(account(tmp_path, usage), ("tavily", 1, 0.008), ("tavily", 1, 0.008))
-    assert its.searched([searched(), searched(cached=True), searched(ok=False)]) == 0.016
+    assert its.total_search_cost([searched(), searched(cached=True), searched(ok=False)]) == 0.016
     await ended(its)
     [total] = usage.totals("local", by="name")
     assert (float(total.cost_usd), total.requests, total.cached_requests) == (0.016, 2, 1)
@@ -77,7 +77,7 @@ async def test_each_provider_is_booked_by_its_name(tmp_path: Path, usage: SQLite
     its = with_paid(
         account(tmp_path, usage), ("tavily", 1, 0.008), ("brave", 1, 0.005), ("tavily", 1, 0.008)
     )
-    assert its.searched([]) == 0.021
+    assert its.total_search_cost([]) == 0.021
     await ended(its)
     booked = {total.group: float(total.cost_usd) for total in usage.totals("local", by="name")}
     assert booked == {"tavily": 0.016, "brave": 0.005}
@@ -96,7 +96,7 @@ async def test_the_cost_of_searches(
 ) -> None:
     """Not known where one is not known, in the books too; what is known is booked by itself."""
     its = with_paid(account(tmp_path, usage), *(("tavily", 1, each) for each in paid))
-    assert its.searched([searched(ok=False, cost=None)]) == cost
+    assert its.total_search_cost([searched(ok=False, cost=None)]) == cost
     await ended(its)
     total = usage.run_total("local", "run")
     assert (total.requests, float(total.cost_usd), total.unpriced) == booked
@@ -108,7 +108,7 @@ async def test_what_is_paid_after_the_end_is_booked_all_the_same(
     """A cancelled run's search goes on where another run waits for it: once, and with its answer."""
     its = with_paid(account(tmp_path, usage), ("tavily", 1, 0.008))
     await ended(its)
-    its.paid("tavily", 2, 0.016)
+    its.record_billed("tavily", 2, 0.016)
     its.cache_answers("search", lambda: {"late": 1})
     give_up = asyncio.get_running_loop().time() + 60
     while usage.run_total("local", "run").requests < 3:
@@ -122,9 +122,9 @@ async def test_what_is_paid_after_the_end_is_booked_all_the_same(
 async def test_free_answers_are_not_booked(tmp_path: Path, usage: SQLiteUsage) -> None:
     """Used again or not: nobody saves money with them."""
     its = account(tmp_path, usage)
-    its.paid("searxng", 1, 0.0)
-    its.searched([searched("searxng", cost=0.0), searched("searxng", cached=True)])
-    its.spent("embedding", "local:x", 0.0)
+    its.record_billed("searxng", 1, 0.0)
+    its.total_search_cost([searched("searxng", cost=0.0), searched("searxng", cached=True)])
+    its.record_cost("embedding", "local:x", 0.0)
     await ended(its)
     assert usage.totals("local") == []
 
@@ -134,8 +134,8 @@ async def test_a_count_that_cannot_be_is_left_out(
 ) -> None:
     """An endpoint that reports nonsense neither fails the run nor spoils the books."""
     its = account(tmp_path, usage)
-    its.spent("chat", "m", 0.1, input_tokens=10**30)
-    its.spent("chat", "m", 0.2)
+    its.record_cost("chat", "m", 0.1, input_tokens=10**30)
+    its.record_cost("chat", "m", 0.2)
     await ended(its)
     [total] = usage.totals("local", by="name")
     assert float(total.cost_usd) == 0.2
@@ -152,7 +152,7 @@ async def test_old_entries_and_answers_are_dropped_now_and_then(tmp_path: Path) 
     before.close()
     usage = SQLiteUsage(tmp_path / "usage.db")  # by the real clock, many years later
     its = account(tmp_path, usage, spend_days=3)
-    its.spent("chat", "m", 0.1)
+    its.record_cost("chat", "m", 0.1)
     await ended(its)
     assert usage.get("local", "plan", "old", max_age_s=1e12) is None
     assert usage.run_total("local", "old").requests == 0
@@ -178,7 +178,7 @@ async def test_a_run_does_not_wait_for_a_store_that_hangs(
     monkeypatch.setattr(books, "PATIENCE_S", 0.01)
     its = account(tmp_path, Hanging(tmp_path / "usage.db"))
     assert await its.read_cached_answers("plan", ["key"], str) == {}
-    its.spent("chat", "m", 0.1)
+    its.record_cost("chat", "m", 0.1)
     await ended(its)
     assert usage.run_total("local", "run").requests == 0
     free.set()

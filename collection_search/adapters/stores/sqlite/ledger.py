@@ -34,7 +34,7 @@ from .ledger_statements import (
     next_row,
     refetch,
 )
-from .ledger_writes import changed, gone_since, note, postponements, sweep
+from .ledger_writes import changed, finish_row, gone_since, postponements, sweep
 from .tickets import new_ticket_id, put_ticket, ticket_status
 
 if TYPE_CHECKING:
@@ -140,7 +140,7 @@ class SQLiteLedger:
             put_document(connection, collection, rows, now)
             change: PageChange = "new" if before is None else "changed"
             change = "unchanged" if before == document.content_hash else change
-            note(connection, claim, change, now, fetch_facts(fetched))
+            finish_row(connection, claim, change, now, fetch_facts(fetched))
         return True
 
     def unchanged(self, claim: Claim, fetched: Fetched) -> bool:
@@ -164,7 +164,7 @@ class SQLiteLedger:
                 return False
             mark_checked(connection, collection, claim.url_key, now)
             facts = fetch_facts(replace(fetched, validators=validators))
-            note(connection, claim, "unchanged", now, facts)
+            finish_row(connection, claim, "unchanged", now, facts)
         return True
 
     def retire(self, claim: Claim, reason: str, *, is_final: bool = False) -> bool:
@@ -179,7 +179,7 @@ class SQLiteLedger:
             if not changed(connection, claim, RETIRED, due, plain(reason)):
                 return False
             delete_page(connection, found_id(connection, claim.scope), claim.url_key)
-            note(connection, claim, "gone", since, None)
+            finish_row(connection, claim, "gone", since, None)
         return True
 
     def retired(self, scope: TenantScope, *, due: bool = False) -> list[str]:

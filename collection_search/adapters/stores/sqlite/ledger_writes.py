@@ -23,7 +23,7 @@ def changed(
     return connection.execute(statement, (*values, claim.row_id, claim.fence)).rowcount == 1
 
 
-def note(
+def finish_row(
     connection: sqlite3.Connection,
     claim: Claim,
     change: PageChange,
