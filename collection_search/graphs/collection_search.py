@@ -15,7 +15,7 @@ from ..nodes.generate_strategy import generate_strategy
 from ..nodes.parallel_web_search import parallel_web_search
 from ..runtime.concurrency import run_blocking
 from ..tools.public_arguments import validate_arguments
-from .runnables import BothFaces, Choice, unobserved, validate_input
+from .runnables import NodeRunnable, RouteRunnable, skip_callbacks, validate_input
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Mapping, Sequence
@@ -38,18 +38,20 @@ def build_graph(**compile_options: Any) -> CompiledStateGraph[Any, Any, Any, Any
         output_schema=CollectionSearchOutput,
     )
     # Typed with the input model, or LangGraph would neither validate nor fill in the defaults.
-    graph.add_node("k_generate_strategy", BothFaces(generate_strategy), input_schema=GraphInput)
-    graph.add_node("k_parallel_web_search", BothFaces(parallel_web_search))
-    graph.add_node("k_embedding_rank", BothFaces(embedding_rank))
-    graph.add_node("k_auto_ingest", BothFaces(auto_ingest))
+    graph.add_node("k_generate_strategy", NodeRunnable(generate_strategy), input_schema=GraphInput)
+    graph.add_node("k_parallel_web_search", NodeRunnable(parallel_web_search))
+    graph.add_node("k_embedding_rank", NodeRunnable(embedding_rank))
+    graph.add_node("k_auto_ingest", NodeRunnable(auto_ingest))
     graph.add_edge(START, "k_generate_strategy")
     graph.add_edge("k_generate_strategy", "k_parallel_web_search")
     graph.add_conditional_edges(
-        "k_parallel_web_search", Choice(_after_search), ["k_embedding_rank", END]
+        "k_parallel_web_search", RouteRunnable(_after_search), ["k_embedding_rank", END]
     )
-    graph.add_conditional_edges("k_embedding_rank", Choice(_after_rank), ["k_auto_ingest", END])
+    graph.add_conditional_edges(
+        "k_embedding_rank", RouteRunnable(_after_rank), ["k_auto_ingest", END]
+    )
     graph.add_edge("k_auto_ingest", END)
-    return unobserved(graph.compile(name=NAME, **compile_options))
+    return skip_callbacks(graph.compile(name=NAME, **compile_options))
 
 
 def _after_search(state: CollectionSearchState) -> Literal["k_embedding_rank", "__end__"]:

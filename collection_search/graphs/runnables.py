@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 InputT = TypeVar("InputT", bound=BaseModel)
 
 
-class BothFaces(Runnable[Any, Any]):
+class NodeRunnable(Runnable[Any, Any]):
     """An async node; its synchronous face runs on the background loop and waits."""
 
     def __init__(self, node: Callable[[Any, Any], Awaitable[Any]]) -> None:
@@ -43,7 +43,7 @@ class BothFaces(Runnable[Any, Any]):
         return await self._node(input, get_runtime())
 
 
-class Choice(Runnable[Any, str]):
+class RouteRunnable(Runnable[Any, str]):
     """A pure function of the state that names the next node."""
 
     def __init__(self, choose: Callable[[Any], str]) -> None:
@@ -59,7 +59,7 @@ class Choice(Runnable[Any, str]):
         return self._choose(input)
 
 
-class Unobserved(Runnable[Any, Any]):
+class UntracedRunnable(Runnable[Any, Any]):
     """A node with its writers, run one after the other in the node's own task.
 
     Whoever listens to callbacks (a tracer, `astream_events`) gets LangGraph's own sequence.
@@ -96,13 +96,13 @@ class Unobserved(Runnable[Any, Any]):
         return self._observed.astream(*args, **kwargs)
 
 
-def unobserved(
+def skip_callbacks(
     graph: CompiledStateGraph[Any, Any, Any, Any],
 ) -> CompiledStateGraph[Any, Any, Any, Any]:
     """Return the graph, whose nodes run without reports to callbacks where nobody listens."""
     for node in graph.nodes.values():
         if node.node is not None and (steps := getattr(node.node, "steps", None)):
-            node.node = Unobserved(node.node, steps)
+            node.node = UntracedRunnable(node.node, steps)
     return graph
 
 

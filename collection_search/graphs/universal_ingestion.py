@@ -17,7 +17,7 @@ from ..nodes.select_candidates import select_candidates
 from ..nodes.stage_candidates import stage_candidates
 from ..runtime.concurrency import run_blocking
 from ..tools.public_arguments import validate_arguments
-from .runnables import BothFaces, Choice, unobserved, validate_input
+from .runnables import NodeRunnable, RouteRunnable, skip_callbacks, validate_input
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -38,16 +38,16 @@ def build_graph(**compile_options: Any) -> CompiledStateGraph[Any, Any, Any, Any
         output_schema=IngestionOutput,
     )
     # Typed with the input model, or LangGraph would neither validate nor fill in the defaults.
-    graph.add_node("k_acquire", BothFaces(acquire), input_schema=IngestionInput)
-    graph.add_node("k_select", BothFaces(select_candidates))
-    graph.add_node("k_stage", BothFaces(stage_candidates))
-    graph.add_node("k_ingest", BothFaces(ingest_candidates))
+    graph.add_node("k_acquire", NodeRunnable(acquire), input_schema=IngestionInput)
+    graph.add_node("k_select", NodeRunnable(select_candidates))
+    graph.add_node("k_stage", NodeRunnable(stage_candidates))
+    graph.add_node("k_ingest", NodeRunnable(ingest_candidates))
     graph.add_edge(START, "k_acquire")
     graph.add_edge("k_acquire", "k_select")
-    graph.add_conditional_edges("k_select", Choice(_after_select), ["k_stage", END])
-    graph.add_conditional_edges("k_stage", Choice(_after_stage), ["k_ingest", END])
+    graph.add_conditional_edges("k_select", RouteRunnable(_after_select), ["k_stage", END])
+    graph.add_conditional_edges("k_stage", RouteRunnable(_after_stage), ["k_ingest", END])
     graph.add_edge("k_ingest", END)
-    return unobserved(graph.compile(name=NAME, **compile_options))
+    return skip_callbacks(graph.compile(name=NAME, **compile_options))
 
 
 def _after_select(state: IngestionState) -> Literal["k_stage", "__end__"]:

@@ -29,7 +29,9 @@ def main() -> None:
         search_timeout_s=PATIENCE_S,
         run_deadline_s=PATIENCE_S,
     )
-    search = _service(settings) if given["face"] == "service" else _worker(settings, given["face"])
+    search = (
+        _service(settings) if given["method"] == "service" else _worker(settings, given["method"])
+    )
     _say("ready")
     sys.stdin.readline()
     for number in range(given["searches"]):
@@ -54,7 +56,7 @@ def _service(settings: Settings) -> Any:
     return search
 
 
-def _worker(settings: Settings, face: str) -> Any:
+def _worker(settings: Settings, method: str) -> Any:
     context = SearchContext(settings=settings)
     account = Account(context, context.ids())
     route = run_blocking(search_route(context, max_results=5, sink=NULL_SINK, account=account))
@@ -62,7 +64,7 @@ def _worker(settings: Settings, face: str) -> Any:
 
     def search(query: str) -> dict[str, Any]:
         call: dict[str, Any] = {"query": query, "context": example_context()}
-        answer = worker.run(**call) if face == "run" else run_blocking(worker.arun(**call))
+        answer = worker.run(**call) if method == "run" else run_blocking(worker.arun(**call))
         meta = answer.outcome.meta
         told = {"notices": meta["notices"], "attempts": meta["attempts"]}
         error = meta.get("error")

@@ -205,13 +205,13 @@ class Broken(HttpSearchAdapterContract):
 
 RULES: list[tuple[type[Adapter], str, dict[str, Any]]] = [
     (Untyped, "a_failure_is_a_typed_error", {"failure": "quota_used_up"}),
-    (Untyped, "the_worker_retries_as_the_failure_allows", {"failure": "reset", "face": "run"}),
+    (Untyped, "the_worker_retries_as_the_failure_allows", {"failure": "reset", "method": "run"}),
     (Talkative, "a_failure_is_a_typed_error", {"failure": "throttled"}),
     (Stubborn, "a_failure_is_a_typed_error", {"failure": "quota_used_up"}),
     (
         Stubborn,
         "the_worker_retries_as_the_failure_allows",
-        {"failure": "invalid_parameter", "face": "arun"},
+        {"failure": "invalid_parameter", "method": "arun"},
     ),
     (Deaf, "a_failure_is_a_typed_error", {"failure": "throttled"}),
     (Deaf, "retry_after_is_understood", {"failure_with_a_hint": "overloaded", "form": "seconds"}),

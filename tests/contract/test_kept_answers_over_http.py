@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from pathlib import Path
 
-FACES = ("run", "arun", "service")
+METHODS = ("run", "arun", "service")
 PATIENCE_S = 60.0
 
 
@@ -70,24 +70,24 @@ async def routed(context: SearchContext, query: str = "asyncio", **wish: Any) ->
         return await route.arun(query=query, context=example_context(), options=options)
 
 
-async def by_the_worker(context: SearchContext, face: str, query: str = "asyncio") -> Any:
+async def by_the_worker(context: SearchContext, method: str, query: str = "asyncio") -> Any:
     """Return the same from the provider's worker, blocking or not."""
     call: dict[str, Any] = {"query": query, "context": example_context()}
     async with opened(context) as route:
         [worker] = route.workers
-        return worker.run(**call) if face == "run" else await worker.arun(**call)
+        return worker.run(**call) if method == "run" else await worker.arun(**call)
 
 
-def found_by(settings: Settings, face: str) -> Callable[[str], tuple[Any, bool, float | None]]:
+def found_by(settings: Settings, method: str) -> Callable[[str], tuple[Any, bool, float | None]]:
     """Return a search: what it found, whether that was known, and what it cost."""
     context = SearchContext(settings=settings)
     service = WebSearchService(settings)
 
     def search(query: str) -> tuple[Any, bool, float | None]:
-        if face == "service":
+        if method == "service":
             answer = service.search(query)
             return answer.results, answer.cached, answer.routing[0].cost_usd
-        response = asyncio.run(by_the_worker(context, face, query))
+        response = asyncio.run(by_the_worker(context, method, query))
         meta = response.outcome.meta
         return response.results, meta.get("cached", False), meta["cost_usd"]
 
@@ -97,12 +97,12 @@ def found_by(settings: Settings, face: str) -> Callable[[str], tuple[Any, bool, 
 # --- a repeated search
 
 
-@pytest.mark.parametrize("face", FACES)
+@pytest.mark.parametrize("method", METHODS)
 def test_a_repeated_search_makes_no_request(
-    settings: Settings, server: ProviderServer, face: str
+    settings: Settings, server: ProviderServer, method: str
 ) -> None:
     """It finds the same, costs nothing and says that it was known."""
-    search = found_by(settings, face)
+    search = found_by(settings, method)
     first, again, other = search("asyncio"), search("asyncio"), search("sqlite")
     assert len(server.requests) == 2
     assert again[0] == first[0]
@@ -230,12 +230,12 @@ async def test_an_answer_is_used_until_it_is_too_old(
     assert requests == [1, 1, 2, 2]
 
 
-@pytest.mark.parametrize("face", FACES)
+@pytest.mark.parametrize("method", METHODS)
 def test_switched_off_every_search_is_made(
-    settings: Settings, server: ProviderServer, face: str
+    settings: Settings, server: ProviderServer, method: str
 ) -> None:
     """0 seconds: nothing is kept."""
-    search = found_by(settings.model_copy(update={"answer_cache_s": 0}), face)
+    search = found_by(settings.model_copy(update={"answer_cache_s": 0}), method)
     assert [search("asyncio")[1] for _ in range(2)] == [False, False]
     assert len(server.requests) == 2
 
@@ -350,20 +350,20 @@ class Broken(SQLiteUsage):
         raise StoreError("the disk is full")
 
 
-@pytest.mark.parametrize("face", ["run", "arun"])
+@pytest.mark.parametrize("method", ["run", "arun"])
 async def test_a_store_that_fails_costs_money_not_the_search(
     settings: Settings,
     server: ProviderServer,
     tmp_path: Path,
     caplog: pytest.LogCaptureFixture,
-    face: str,
+    method: str,
 ) -> None:
     """A warning for each use of it, and an answer every time."""
     store = Broken(tmp_path / "usage.db")
     context = SearchContext(settings=settings, usage_store=store)
     with caplog.at_level(logging.WARNING):
         for query in ("asyncio", "sqlite"):
-            answer = await by_the_worker(context, face, query)
+            answer = await by_the_worker(context, method, query)
             assert answer.outcome.decision == "ok"
             assert answer.results
     assert len(server.requests) == 2
@@ -372,29 +372,29 @@ async def test_a_store_that_fails_costs_money_not_the_search(
 
 
 @pytest.mark.parametrize("content", [b"", b"no database at all" * 99], ids=["empty", "foreign"])
-@pytest.mark.parametrize("face", FACES)
+@pytest.mark.parametrize("method", METHODS)
 def test_a_broken_file_never_fails_a_search(
-    settings: Settings, server: ProviderServer, content: bytes, face: str
+    settings: Settings, server: ProviderServer, content: bytes, method: str
 ) -> None:
     """The file that is no database stays as it is: it may be somebody's."""
     (settings.home / "usage.db").write_bytes(content)
-    search = found_by(settings, face)
+    search = found_by(settings, method)
     results = [search("asyncio")[0] for _ in range(2)]
     assert results[0]
     assert results[0] == results[1]
     assert len(server.requests) == (2 if content else 1)
 
 
-@pytest.mark.parametrize("face", FACES)
+@pytest.mark.parametrize("method", METHODS)
 def test_a_locked_file_never_fails_a_search(
     settings: Settings,
     server: ProviderServer,
-    face: str,
+    method: str,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """Another program holds it: the answer comes all the same, before the lock is gone."""
     monkeypatch.setattr("collection_search.tools.spending.writer.PATIENCE_S", 0.05)
-    search = found_by(settings, face)
+    search = found_by(settings, method)
     search("asyncio")
     with closing(sqlite3.connect(settings.home / "usage.db", isolation_level=None)) as holder:
         holder.execute("BEGIN IMMEDIATE")
@@ -424,9 +424,9 @@ class Uncounting(SQLiteUsage):
         raise StoreError("the disk is full")
 
 
-@pytest.mark.parametrize("face", ["run", "arun"])
+@pytest.mark.parametrize("method", ["run", "arun"])
 async def test_an_answer_is_not_lost_because_it_cannot_be_counted(
-    server: ProviderServer, tmp_path: Path, face: str
+    server: ProviderServer, tmp_path: Path, method: str
 ) -> None:
     """It was paid for; what was reserved stays counted, and the notices say so."""
     from collection_search.adapters.search.tavily import TavilySearch
@@ -440,7 +440,7 @@ async def test_an_answer_is_not_lost_because_it_cannot_be_counted(
         timeout_s=PATIENCE_S,
     )
     call: dict[str, Any] = {"query": "asyncio", "context": example_context()}
-    answer = worker.run(**call) if face == "run" else await worker.arun(**call)
+    answer = worker.run(**call) if method == "run" else await worker.arun(**call)
     assert answer.results
     assert any("the disk is full" in notice for notice in answer.outcome.meta["notices"])
 

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from collection_search.contracts.search import WebSearchResponse
     from collection_search.testing.providers.wire import ProviderRequest, Reply
 
-FACES: Final = ("run", "arun")
+METHODS: Final = ("run", "arun")
 QUERIES: Final = ("asyncio", "python", "python asyncio")
 MANY: Final = 40
 """Results of two pages."""
@@ -63,10 +63,10 @@ def worker(clock: VirtualTime, server: ProviderServer, guard: ProviderGuard) -> 
 
 
 def searched(
-    clock: VirtualTime, its: WebSearchWorker, face: str, queries: tuple[str, ...] = QUERIES
+    clock: VirtualTime, its: WebSearchWorker, method: str, queries: tuple[str, ...] = QUERIES
 ) -> list[WebSearchResponse]:
     calls: list[dict[str, Any]] = [{"query": q, "context": example_context()} for q in queries]
-    if face == "run":
+    if method == "run":
         return clock.threads([lambda call=call: its.run(**call) for call in calls])  # type: ignore[misc]
 
     async def gathered() -> list[WebSearchResponse]:
@@ -75,13 +75,13 @@ def searched(
     return asyncio.run(gathered())
 
 
-@pytest.mark.parametrize("face", FACES)
-def test_a_plan_of_one_per_second_is_kept_by_every_page(face: str) -> None:
+@pytest.mark.parametrize("method", METHODS)
+def test_a_plan_of_one_per_second_is_kept_by_every_page(method: str) -> None:
     """Three parallel searches of two pages: six requests, none of them a 429."""
     clock = VirtualTime()
     with ProviderServer(OnePerSecond(clock.monotonic)) as server:
         guard = ProviderGuard("brave", rate_per_s=1, clock=clock.monotonic, wall_clock=clock.time)
-        responses = searched(clock, worker(clock, server, guard), face)
+        responses = searched(clock, worker(clock, server, guard), method)
         dialect: Any = server.dialect
     assert (dialect.throttled, len(dialect.arrivals)) == (0, 2 * len(QUERIES))
     assert [response.outcome.meta["request_count"] for response in responses] == [2, 2, 2]
@@ -89,8 +89,8 @@ def test_a_plan_of_one_per_second_is_kept_by_every_page(face: str) -> None:
     assert clock.monotonic() == pytest.approx(1.05 * (2 * len(QUERIES) - 1))
 
 
-@pytest.mark.parametrize("face", FACES)
-def test_a_quota_with_one_request_left_gives_one_page(tmp_path: Path, face: str) -> None:
+@pytest.mark.parametrize("method", METHODS)
+def test_a_quota_with_one_request_left_gives_one_page(tmp_path: Path, method: str) -> None:
     """What is left is asked for, and a notice says what is missing."""
     clock, store = VirtualTime(), SQLiteUsage(tmp_path / "usage.db")
     with ProviderServer("brave") as server:
@@ -101,7 +101,7 @@ def test_a_quota_with_one_request_left_gives_one_page(tmp_path: Path, face: str)
             wall_clock=clock.time,
         )
         its = worker(clock, server, guard)
-        whole, part, none = (searched(clock, its, face, (query,))[0] for query in QUERIES)
+        whole, part, none = (searched(clock, its, method, (query,))[0] for query in QUERIES)
         assert len(server.requests) == 3
     assert [each.outcome.meta["request_count"] for each in (whole, part, none)] == [2, 1, 0]
     assert 0 < len(part.results) < len(whole.results)

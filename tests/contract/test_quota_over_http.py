@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 SEARCHER: Final = Path(__file__).with_name("search_within_quota.py")
 PATIENCE_S: Final = 180.0
-FACES: Final = ("run", "arun", "service", "run", "arun", "service", "run", "service")
+METHODS: Final = ("run", "arun", "service", "run", "arun", "service", "run", "service")
 
 
 class Searcher:
@@ -67,8 +67,8 @@ class Searcher:
 def searchers(stack: ExitStack, faces: Sequence[str], searches: int, *where: Any) -> list[Searcher]:
     """Start all processes and return them once they are ready."""
     started = [
-        stack.enter_context(Searcher(*where, name=number, face=face, searches=searches))
-        for number, face in enumerate(faces)
+        stack.enter_context(Searcher(*where, name=number, method=method, searches=searches))
+        for number, method in enumerate(faces)
     ]
     for searcher in started:
         searcher.wait_until_ready()
@@ -86,7 +86,7 @@ def counted(home: Path, server: ProviderServer) -> int:
 def test_eight_processes_and_a_quota_of_100(tmp_path: Path) -> None:
     """Exactly 100 requests of 168 searches; the rest is refused with the quota and its renewal."""
     with ProviderServer("tavily") as server, ExitStack() as stack:
-        started = searchers(stack, FACES, 21, tmp_path, server, 100)
+        started = searchers(stack, METHODS, 21, tmp_path, server, 100)
         for searcher in started:
             searcher.go()
         ended = [one for searcher in started for one in searcher.told()]
@@ -112,12 +112,12 @@ def test_eight_processes_and_a_quota_of_100(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("face", ["run", "arun", "service"])
-def test_a_process_that_is_killed_in_a_request(tmp_path: Path, face: str) -> None:
+@pytest.mark.parametrize("method", ["run", "arun", "service"])
+def test_a_process_that_is_killed_in_a_request(tmp_path: Path, method: str) -> None:
     """Nobody can know whether its request was billed: it stays counted, and no other is added."""
     with ProviderServer("tavily") as server, ExitStack() as stack:
         server.fail("held", times=1)
-        [victim] = searchers(stack, [face], 5, tmp_path, server, 10)
+        [victim] = searchers(stack, [method], 5, tmp_path, server, 10)
         victim.go()
         wait_until(lambda: server.requests or victim.process.poll() is not None)
         assert victim.process.poll() is None

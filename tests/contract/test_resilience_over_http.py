@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from collection_search.testing.providers.wire import ProviderRequest, Reply
 
 PATIENCE_S: Final = 60.0
-FACES: Final = ("run", "arun")
+METHODS: Final = ("run", "arun")
 
 
 def settings(home: Path, *servers: ProviderServer, **changes: Any) -> Settings:
@@ -74,9 +74,9 @@ def guard_at(clock: FakeClock | VirtualTime, name: str = "tavily", **limits: Any
     return ProviderGuard(name, clock=clock.monotonic, wall_clock=clock.time, **limits)
 
 
-def searched(worker: WebSearchWorker, face: str = "run", query: str = "asyncio") -> Any:
+def searched(worker: WebSearchWorker, method: str = "run", query: str = "asyncio") -> Any:
     call: dict[str, Any] = {"query": query, "context": example_context()}
-    return worker.run(**call) if face == "run" else asyncio.run(worker.arun(**call))
+    return worker.run(**call) if method == "run" else asyncio.run(worker.arun(**call))
 
 
 # --- a plan of one request per second
@@ -101,10 +101,10 @@ class OnePerSecond(Tavily):
         return super().answer(request)
 
 
-@pytest.mark.parametrize("face", FACES)
+@pytest.mark.parametrize("method", METHODS)
 @pytest.mark.parametrize("workers", [1, 2])
 def test_a_plan_of_one_per_second_never_throttles_five_parallel_queries(
-    face: str, workers: int
+    method: str, workers: int
 ) -> None:
     """From one worker, or from two that share the provider and its key: none sees a 429."""
     clock = VirtualTime()
@@ -113,7 +113,7 @@ def test_a_plan_of_one_per_second_never_throttles_five_parallel_queries(
         adapter = TavilySearch(api_key=KEY, base_url=server.base_url)
         each = [worker_at(clock, adapter, guard) for _ in range(workers)]
         calls = [(each[n % workers], f"asyncio {n}") for n in range(5 * workers)]
-        responses = _all_at_once(clock, calls, face)
+        responses = _all_at_once(clock, calls, method)
         dialect: Any = server.dialect
     assert [response.outcome.decision for response in responses] == ["ok"] * len(calls)
     assert [response.outcome.meta["attempts"] for response in responses] == [1] * len(calls)
@@ -121,14 +121,14 @@ def test_a_plan_of_one_per_second_never_throttles_five_parallel_queries(
     assert clock.monotonic() == pytest.approx(1.05 * (len(calls) - 1))
 
 
-@pytest.mark.parametrize("face", FACES)
-def test_without_a_limit_they_are_throttled(face: str) -> None:
+@pytest.mark.parametrize("method", METHODS)
+def test_without_a_limit_they_are_throttled(method: str) -> None:
     """The server of the test before does what it should; retries end well nevertheless or not."""
     clock = VirtualTime()
     with ProviderServer(OnePerSecond(clock.monotonic)) as server:
         adapter = TavilySearch(api_key=KEY, base_url=server.base_url)
         worker = worker_at(clock, adapter, None)
-        _all_at_once(clock, [(worker, f"asyncio {n}") for n in range(5)], face)
+        _all_at_once(clock, [(worker, f"asyncio {n}") for n in range(5)], method)
         dialect: Any = server.dialect
     assert dialect.throttled >= 4
 
@@ -163,10 +163,10 @@ def test_a_loop_that_stood_still_throttles_nobody() -> None:
 
 
 def _all_at_once(
-    clock: VirtualTime, calls: list[tuple[WebSearchWorker, str]], face: str
+    clock: VirtualTime, calls: list[tuple[WebSearchWorker, str]], method: str
 ) -> list[WebSearchResponse]:
     context = example_context()
-    if face == "run":
+    if method == "run":
         return clock.threads(
             [lambda w=w, q=q: w.run(query=q, context=context) for w, q in calls]  # type: ignore[misc]
         )
@@ -292,10 +292,10 @@ def test_no_body_is_left_out() -> None:
     assert told == BODIES
 
 
-@pytest.mark.parametrize("face", FACES)
+@pytest.mark.parametrize("method", METHODS)
 @pytest.mark.parametrize(("name", "body"), CASES)
 def test_throttle_and_quota_are_never_confused(
-    tmp_path: Path, name: str, body: str, face: str
+    tmp_path: Path, name: str, body: str, method: str
 ) -> None:
     """A throttle is tried again and closes nothing; a quota is not, and closes the provider."""
     clock, code = FakeClock(), BODIES[name][body]
@@ -303,14 +303,14 @@ def test_throttle_and_quota_are_never_confused(
         adapter = made(settings(tmp_path, server), "search", name)
         worker = worker_at(clock, adapter, guard_at(clock, name))
         server.fail(body)
-        meta = searched(worker, face).outcome.meta
+        meta = searched(worker, method).outcome.meta
         error, refused = meta["error"], len(server.requests)
         assert (error["kind"], error["code"]) == ("SearchProviderQuotaExceeded", code)
         assert error["retryable"] == (code == "rateLimited")
         attempts = 3 if code == "rateLimited" else 1
         assert (meta["attempts"], refused) == (attempts, attempts)
         server.recover()
-        again = searched(worker, face).outcome
+        again = searched(worker, method).outcome
         if code == "rateLimited":
             assert again.decision == "ok"
             assert len(server.requests) == refused + 1
@@ -323,7 +323,7 @@ def test_throttle_and_quota_are_never_confused(
         assert f"{name} is not asked" in closed["message"]
         assert "It is tried again at 2023-11-15 00:00 UTC." in closed["message"]
         clock.advance(closed["retry_in_ms"] / 1000)
-        assert searched(worker, face).outcome.decision == "ok"
+        assert searched(worker, method).outcome.decision == "ok"
         assert len(server.requests) == refused + 1
 
 
@@ -425,13 +425,13 @@ def test_a_provider_that_is_dead_for_a_minute(closed_port: int) -> None:
     assert len(second.requests) == len(moments)
 
 
-@pytest.mark.parametrize("face", FACES)
-def test_nobody_listens(closed_port: int, face: str) -> None:
+@pytest.mark.parametrize("method", METHODS)
+def test_nobody_listens(closed_port: int, method: str) -> None:
     """A refused connection is no answer: tried again, and after five failures no more."""
     clock = FakeClock()
     adapter = TavilySearch(api_key=KEY, base_url=f"http://127.0.0.1:{closed_port}")
     worker = worker_at(clock, adapter, guard_at(clock))
-    outcomes = [searched(worker, face).outcome for _ in range(3)]
+    outcomes = [searched(worker, method).outcome for _ in range(3)]
     assert [outcome.meta["attempts"] for outcome in outcomes] == [3, 2, 0]
     assert {outcome.rationale for outcome in outcomes} == {"provider_unavailable"}
 
@@ -450,8 +450,8 @@ def pair(tmp_path: Path) -> Iterator[tuple[ProviderServer, ProviderServer, Setti
         yield first, second, settings(tmp_path, first, second, use_fallback=True)
 
 
-@pytest.mark.parametrize("face", FACES)
-def test_the_fallback_answers_while_the_first_is_closed(pair: Any, face: str) -> None:
+@pytest.mark.parametrize("method", METHODS)
+def test_the_fallback_answers_while_the_first_is_closed(pair: Any, method: str) -> None:
     """The used-up plan is found out once; from then on only the fallback is asked, and told why."""
     first, second, chosen = pair
     first.fail("plan_used_up")
@@ -459,7 +459,7 @@ def test_the_fallback_answers_while_the_first_is_closed(pair: Any, face: str) ->
 
     def search(query: str) -> Any:
         asked = without_texts(query)
-        return service.search(asked) if face == "run" else asyncio.run(service.asearch(asked))
+        return service.search(asked) if method == "run" else asyncio.run(service.asearch(asked))
 
     answers = [search(f"asyncio {number}") for number in range(3)]
     assert (len(first.requests), len(second.requests)) == (1, 3)

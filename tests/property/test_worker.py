@@ -146,7 +146,7 @@ def test_both_faces_end_alike_and_never_raise(script, max_attempts, max_results)
             return answer
 
     ends, context = [], example_context()
-    for face in ("run", "arun"):
+    for method in ("run", "arun"):
         clock = FakeClock()
         worker = WebSearchWorker(
             Untyped(*script),
@@ -158,7 +158,7 @@ def test_both_faces_end_alike_and_never_raise(script, max_attempts, max_results)
             logger=SILENT,
             spans=RecordingSink(),
         )
-        if face == "run":
+        if method == "run":
             response = worker.run(query="asyncio", context=context)
         else:
             response = asyncio.run(worker.arun(query="asyncio", context=context))

@@ -101,10 +101,10 @@ class HttpContract(SearchAdapterContract):
         )
 
     def _run(
-        self, worker: WebSearchWorker, query: str | None = None, *, face: str = "run"
+        self, worker: WebSearchWorker, query: str | None = None, *, method: str = "run"
     ) -> WebSearchResponse:
         search: dict[str, Any] = {"query": query or self.query, "context": example_context()}
-        return worker.run(**search) if face == "run" else asyncio.run(worker.arun(**search))
+        return worker.run(**search) if method == "run" else asyncio.run(worker.arun(**search))
 
     def _queries(self) -> list[str]:
         return [self.running.dialect.query(request) for request in self.running.requests]

@@ -41,16 +41,16 @@ class FailureContract(HttpContract):
         assert str(errors[0]) == str(errors[1])
         self._assert_no_key(caplog.text, [vars(record) for record in caplog.records])
 
-    @pytest.mark.parametrize("face", ["run", "arun"])
+    @pytest.mark.parametrize("method", ["run", "arun"])
     def test_the_worker_retries_as_the_failure_allows(
-        self, failure: str, face: str, caplog: pytest.LogCaptureFixture
+        self, failure: str, method: str, caplog: pytest.LogCaptureFixture
     ) -> None:
         """Attempts and waiting times are as expected, and no secret is told."""
         caplog.set_level(logging.DEBUG)
         expected = self.running.fail(failure).expected
         clock, spans = FakeClock(), RecordingSink()
         limit = IMPATIENCE_S if failure in ENDLESS else PATIENCE_S
-        response = self._run(self._worker(clock, spans, limit), face=face)
+        response = self._run(self._worker(clock, spans, limit), method=method)
         meta = response.outcome.meta
         error = meta["error"]
         assert clock.slept == list(expected.waits_s)

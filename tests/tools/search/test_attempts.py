@@ -26,7 +26,7 @@ from collection_search.tools.spending.budget import RunBudget
 from collection_search.tools.web_search import WebSearchWorker
 
 CALL: dict[str, Any] = {"query": "asyncio", "context": example_context()}
-FACES = ("run", "arun")
+METHODS = ("run", "arun")
 
 
 def worker(adapter: Any, **options: Any) -> WebSearchWorker:
@@ -35,8 +35,8 @@ def worker(adapter: Any, **options: Any) -> WebSearchWorker:
     return WebSearchWorker(adapter, spans=NULL_SINK, **{**usual, **options})
 
 
-def searched(its: WebSearchWorker, face: str) -> Any:
-    return its.run(**CALL) if face == "run" else asyncio.run(its.arun(**CALL))
+def searched(its: WebSearchWorker, method: str) -> Any:
+    return its.run(**CALL) if method == "run" else asyncio.run(its.arun(**CALL))
 
 
 def answer(**more: Any) -> SearchAdapterResponse:
@@ -55,19 +55,19 @@ def test_a_price_that_cannot_be_is_not_believed(said: Any) -> None:
     assert cost_of("exa", answer(credits=said)) == cost_of("exa", answer())
 
 
-@pytest.mark.parametrize("face", FACES)
+@pytest.mark.parametrize("method", METHODS)
 @pytest.mark.parametrize("said", NONSENSE, ids=lambda said: str(said)[:9])
-def test_the_ceiling_holds_whatever_a_provider_says(said: Any, face: str) -> None:
+def test_the_ceiling_holds_whatever_a_provider_says(said: Any, method: str) -> None:
     """A cost below nothing buys no further search."""
     budget = RunBudget(0.01)
     adapter = ScriptedAdapter(answer(cost_usd=said), provider_name="tavily")
     its = worker(adapter, budget=budget)
-    outcomes = [searched(its, face).outcome for _ in range(3)]
+    outcomes = [searched(its, method).outcome for _ in range(3)]
     assert [each.decision for each in outcomes] == ["ok", "error", "error"]
     assert budget.spent_usd == 0.008
 
 
-@pytest.mark.parametrize("face", FACES)
+@pytest.mark.parametrize("method", METHODS)
 @pytest.mark.parametrize(
     ("failure", "attempts", "billed"),
     [
@@ -79,13 +79,13 @@ def test_the_ceiling_holds_whatever_a_provider_says(said: Any, face: str) -> Non
     ],
 )
 def test_what_may_be_billed_counts_as_billed(
-    failure: Exception, attempts: int, billed: int, face: str
+    failure: Exception, attempts: int, billed: int, method: str
 ) -> None:
     """In the ceiling, in the ledger and in the outcome: as for the quota."""
     budget, booked = RunBudget(1.0), []
     adapter = ScriptedAdapter(failure, provider_name="tavily")
     its = worker(adapter, budget=budget, on_billed=lambda *entry: booked.append(entry))
-    meta = searched(its, face).outcome.meta
+    meta = searched(its, method).outcome.meta
     assert (meta["attempts"], meta["billed_request_count"]) == (attempts, billed)
     assert booked == [("tavily", 1, 0.008)] * billed
     assert budget.spent_usd == pytest.approx(0.008 * billed)

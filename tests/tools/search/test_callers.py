@@ -134,8 +134,8 @@ def test_an_adapter_with_a_timeout_runs_in_the_callers_thread(spans):
     assert threads == [threading.current_thread()]
 
 
-@pytest.mark.parametrize("face", ["run", "arun"])
-def test_an_adapter_without_a_timeout_is_run_under_the_deadline(spans, face):
+@pytest.mark.parametrize("method", ["run", "arun"])
+def test_an_adapter_without_a_timeout_is_run_under_the_deadline(spans, method):
     """A blocking search that hangs is left behind, and the outcome says why."""
     release = threading.Event()
 
@@ -146,7 +146,7 @@ def test_an_adapter_without_a_timeout_is_run_under_the_deadline(spans, face):
     one = worker(Adapter(search), spans=spans, deadline_s=0.05)
     started = time.monotonic()
     try:
-        if face == "run":
+        if method == "run":
             outcome = one.run(query="x", context=CONTEXT).outcome
         else:
 
@@ -203,8 +203,8 @@ async def test_cancelling_reaches_the_adapter(spans):
     assert cancelled == ["x"]
 
 
-@pytest.mark.parametrize("face", ["run", "arun"])
-def test_context_variables_reach_the_adapter(spans, face):
+@pytest.mark.parametrize("method", ["run", "arun"])
+def test_context_variables_reach_the_adapter(spans, method):
     """A search in another thread sees the caller's context, so that spans nest."""
     seen = []
 
@@ -214,7 +214,7 @@ def test_context_variables_reach_the_adapter(spans, face):
 
     token = tenant.set("acme")
     one = worker(Adapter(search), spans=spans)
-    if face == "run":
+    if method == "run":
         one.run(query="x", context=CONTEXT)
     else:
         asyncio.run(one.arun(query="x", context=CONTEXT))
