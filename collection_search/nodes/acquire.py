@@ -12,7 +12,7 @@ from ..text.redaction import redact_query
 from ..text.urls import url_key
 from ..tools.search.route import search_route
 from .searches import search_report
-from .stage import Stage, stage
+from .stage import StageRun, stage
 from .staging import stage_texts
 
 if TYPE_CHECKING:
@@ -47,42 +47,42 @@ OWN_FACTS: Final = frozenset(
 
 
 @stage("k_acquire")
-async def acquire(state: IngestionInput, at: Stage) -> AcquireUpdate:
+async def acquire(state: IngestionInput, run: StageRun) -> AcquireUpdate:
     """Return the validated input and the distinct pages, best first.
 
     Raises InputError for a session that this tenant does not have, or for too long a provenance.
     """
     if state.session_id is not None:
-        return await _from_session(state, at)
+        return await _from_session(state, run)
     if state.source == "preselected":
-        return _update(state, _distinct(_preselected(state, at)))
-    return await _from_search(state, at)
+        return _update(state, _distinct(_preselected(state, run)))
+    return await _from_search(state, run)
 
 
-async def _from_session(state: IngestionInput, at: Stage) -> AcquireUpdate:
-    store, tenant = await at.context.storage(), at.context.tenant()
+async def _from_session(state: IngestionInput, run: StageRun) -> AcquireUpdate:
+    store, tenant = await run.context.storage(), run.context.tenant()
     staged = await offload(require_session, store.staging, tenant, str(state.session_id))
     pages: list[AcquiredPage] = [_page(**candidate) for candidate in staged.candidates]
     return _update(state, pages, session_id=staged.session_id)
 
 
-async def _from_search(state: IngestionInput, at: Stage) -> AcquireUpdate:
+async def _from_search(state: IngestionInput, run: StageRun) -> AcquireUpdate:
     query = state.query or ""
     route = await search_route(
-        at.context, max_results=state.max_results, sink=at.sink, account=at.account
+        run.context, max_results=state.max_results, sink=run.sink, account=run.account
     )
-    response = await route.arun(query=query, context=at.context.tool_context(at.ids))
+    response = await route.arun(query=query, context=run.context.tool_context(run.ids))
     answers = [(query, response)]
     report = search_report(answers, reason=route.reason, result_count=len(response.results))
-    at.emit({"type": "query_finished", "node": at.name, "report": report["queries"][0]})
+    run.emit({"type": "query_finished", "node": run.name, "report": report["queries"][0]})
     pages = _distinct(_found(response, query))
     flags: list[IngestionFlag] = []
-    if not await stage_texts(pages, [response], at):
+    if not await stage_texts(pages, [response], run):
         flags.append("staging_failed")
     outcome: IngestionOutcome | None = None if pages else "no_candidates"
     if report["errors"]:
         outcome = "search_failed"
-        at.span.fail(report["errors"][0]["kind"], report["errors"][0]["message"])
+        run.span.fail(report["errors"][0]["kind"], report["errors"][0]["message"])
     return _update(
         state,
         pages,
@@ -90,10 +90,10 @@ async def _from_search(state: IngestionInput, at: Stage) -> AcquireUpdate:
         outcome=outcome,
         flags=flags,
         facts={
-            "query": redact_query(query, at.context.using().capture_query),
+            "query": redact_query(query, run.context.using().capture_query),
             "provider": report["provider"],
             "request_count": response.outcome.meta["request_count"],
-            "cost_usd": at.account.total_search_cost([response]),
+            "cost_usd": run.account.total_search_cost([response]),
         },
     )
 
@@ -132,14 +132,14 @@ def _update(
     }
 
 
-def _preselected(state: IngestionInput, at: Stage) -> Iterable[AcquiredPage]:
+def _preselected(state: IngestionInput, run: StageRun) -> Iterable[AcquiredPage]:
     for one in state.preselected_results:
         yield _page(
             url=one.url,
             title=one.title,
             snippet=one.snippet,
             content_ref=one.content_ref,
-            provenance=_believed(one.url, one.provenance, at.ids["run_id"]),
+            provenance=_believed(one.url, one.provenance, run.ids["run_id"]),
         )
 
 

@@ -12,7 +12,7 @@ from ..ranking.threshold import select_for_ingestion
 from ..text.redaction import error_message, redact_error
 from ..tools.ingestion.questions import remember
 from .receipts import receipt_of, refusal_of, run_provenance
-from .stage import Stage, stage
+from .stage import StageRun, stage
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -30,7 +30,7 @@ logger = logging.getLogger(__name__)
 
 
 @stage("k_auto_ingest")
-async def auto_ingest(state: CollectionSearchState, at: Stage) -> IngestUpdate:
+async def auto_ingest(state: CollectionSearchState, run: StageRun) -> IngestUpdate:
     """Return the ticket of the started ingestion, or why none was started."""
     results = state["results"]
     try:
@@ -40,14 +40,14 @@ async def auto_ingest(state: CollectionSearchState, at: Stage) -> IngestUpdate:
             top_k=state["auto_ingest_top_k"],
         )
     except QualityThresholdError as error:
-        return _failed(state, at, "auto_ingest_failed_quality_threshold", error)
-    request = _request(state, at, [results[index] for index in chosen], threshold)
+        return _failed(state, run, "auto_ingest_failed_quality_threshold", error)
+    request = _request(state, run, [results[index] for index in chosen], threshold)
     try:
-        trigger = await at.context.ingestion_trigger()
+        trigger = await run.context.ingestion_trigger()
         ticket = await trigger.trigger(request)
     except Exception as error:  # noqa: BLE001 - a host's trigger may raise anything
-        return _failed(state, at, "auto_ingest_trigger_failed", error)
-    await remember(at.context, request.scope, _record(state, request))
+        return _failed(state, run, "auto_ingest_trigger_failed", error)
+    await remember(run.context, request.scope, _record(state, request))
     return _started(request, ticket, threshold)
 
 
@@ -65,20 +65,20 @@ def _record(state: CollectionSearchState, request: IngestionRequest) -> Question
 
 
 def _request(
-    state: CollectionSearchState, at: Stage, results: Sequence[RankedResult], threshold: float
+    state: CollectionSearchState, run: StageRun, results: Sequence[RankedResult], threshold: float
 ) -> IngestionRequest:
     by_url = {candidate["url"]: candidate for candidate in state["candidates"]}
-    shared = run_provenance(at, approved_by="auto_ingest")
+    shared = run_provenance(run, approved_by="auto_ingest")
     shared |= {"question": state["question"], "threshold": threshold}
     return IngestionRequest(
-        scope=TenantScope(at.context.tenant(), state["collection_scope"]),
+        scope=TenantScope(run.context.tenant(), state["collection_scope"]),
         items=[
             _item(by_url[result["url"]], result, shared | {"rank": rank})
             for rank, result in enumerate(results, start=1)
         ],
         question=state["question"],
-        run_id=at.ids["run_id"],
-        trace_id=at.ids["trace_id"],
+        run_id=run.ids["run_id"],
+        trace_id=run.ids["trace_id"],
     )
 
 
@@ -112,17 +112,17 @@ def _started(request: IngestionRequest, ticket: Ticket, threshold: float) -> Ing
 
 
 def _failed(
-    state: CollectionSearchState, at: Stage, outcome: Outcome, error: Exception
+    state: CollectionSearchState, run: StageRun, outcome: Outcome, error: Exception
 ) -> IngestUpdate:
     message = error_message(error)
     logger.error(
         "auto ingest ended with %s",
         outcome,
-        extra={**at.ids, "cause": message},
+        extra={**run.ids, "cause": message},
         exc_info=redact_error(error),
     )
     return {
-        "ingestion": refusal_of(state["collection_scope"], error, at),
+        "ingestion": refusal_of(state["collection_scope"], error, run),
         "outcome": outcome,
         "flags": [],
         "telemetry": _facts(count=0, error=message),

@@ -18,7 +18,7 @@ from ..ranking.scoring import LEXICAL, Calibration, Judged, Page, judged, ranked
 from ..runtime.concurrency import offload
 from ..text.redaction import error_message, redact_error
 from ..tools.spending.account import answer_key
-from .stage import Stage, stage
+from .stage import StageRun, stage
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -76,17 +76,17 @@ class Measured:
 
 
 @stage("k_embedding_rank", kind="embedding")
-async def embedding_rank(state: CollectionSearchState, at: Stage) -> RankUpdate:
+async def embedding_rank(state: CollectionSearchState, run: StageRun) -> RankUpdate:
     """Return the best `max_candidates` results with their scores, best first."""
     question, candidates = state["question"], state["candidates"]
-    embedder, profile = await at.context.embedder(), at.context.profile()
+    embedder, profile = await run.context.embedder(), run.context.profile()
     texts = await _known(
-        [question, *(f"{c['title']}\n{c['snippet']}" for c in candidates)], embedder, at
+        [question, *(f"{c['title']}\n{c['snippet']}" for c in candidates)], embedder, run
     )
     head_start_s = HEAD_START_S if embedder and texts.new else 0.0
     judging = asyncio.ensure_future(_judged(question, candidates, profile, after_s=head_start_s))
     try:
-        measured = await _measured(texts, embedder, at)
+        measured = await _measured(texts, embedder, run)
         pool = await judging
     finally:
         judging.cancel()
@@ -130,48 +130,48 @@ async def _judged(
     return await offload(judged, question, pages, profile=profile)
 
 
-async def _known(texts: list[str], embedder: Embedder | None, at: Stage) -> Texts:
+async def _known(texts: list[str], embedder: Embedder | None, run: StageRun) -> Texts:
     """Return the texts with the vectors of those that were embedded before."""
-    if embedder is None or not at.context.answer_cache_s():
+    if embedder is None or not run.context.answer_cache_s():
         return Texts(texts)
     if embedding_cost(embedder.fingerprint, 1) == 0:
         return Texts(texts)
     keys = {text: answer_key(embedder.fingerprint, text) for text in texts}
-    found = await at.account.read_cached_vectors(list(keys.values()))
+    found = await run.account.read_cached_vectors(list(keys.values()))
     return Texts(texts, keys, {text: found[key] for text, key in keys.items() if key in found})
 
 
-async def _measured(texts: Texts, embedder: Embedder | None, at: Stage) -> Measured:
+async def _measured(texts: Texts, embedder: Embedder | None, run: StageRun) -> Measured:
     """Embed what is new in one request, and meanwhile the anchors at first use."""
     if embedder is None:
         return Measured()
     new = texts.new
     reserved = embedding_cost(embedder.fingerprint, tokens_in(new)) if new else 0.0
     try:
-        at.account.budget.reserve(reserved)
+        run.account.budget.reserve(reserved)
     except CostLimitReached as error:
         return Measured(error=str(error))
-    is_literal = at.context.profile() == "literal"
-    scale = None if is_literal else start_calibration(embedder, folder=at.context.using().home)
-    measured = await _compared(texts, embedder, at)
+    is_literal = run.context.profile() == "literal"
+    scale = None if is_literal else start_calibration(embedder, folder=run.context.using().home)
+    measured = await _compared(texts, embedder, run)
     tokens, cost = measured.input_tokens, measured.cost_usd
-    at.account.budget.settle(reserved, cost)
+    run.account.budget.settle(reserved, cost)
     model = embedder.fingerprint.partition(":")[2] or embedder.fingerprint
-    at.span.usage(model=model, input_tokens=tokens, output_tokens=None, cost_usd=cost)
+    run.span.usage(model=model, input_tokens=tokens, output_tokens=None, cost_usd=cost)
     if new:
-        at.account.record_cost("embedding", embedder.fingerprint, cost, input_tokens=tokens)
+        run.account.record_cost("embedding", embedder.fingerprint, cost, input_tokens=tokens)
     else:
-        at.account.record_saved("embedding", embedder.fingerprint)
+        run.account.record_saved("embedding", embedder.fingerprint)
     if scale is None or measured.error:
         return measured
     return replace(measured, calibration=await await_calibration(scale))
 
 
-async def _compared(texts: Texts, embedder: Embedder, at: Stage) -> Measured:
+async def _compared(texts: Texts, embedder: Embedder, run: StageRun) -> Measured:
     """Return how near the texts lie to the first one; with the cause where nobody knows."""
     is_free = not texts.new
     try:
-        embedded = await _embedded(texts, embedder, at)
+        embedded = await _embedded(texts, embedder, run)
         similarities = _cosines(embedded.vectors)
     except Exception as error:
         logger.warning("embedding failed, similarities count as 0", exc_info=redact_error(error))
@@ -187,7 +187,7 @@ async def _compared(texts: Texts, embedder: Embedder, at: Stage) -> Measured:
     )
 
 
-async def _embedded(texts: Texts, embedder: Embedder, at: Stage) -> Embedded:
+async def _embedded(texts: Texts, embedder: Embedder, run: StageRun) -> Embedded:
     """Return the vectors of all texts, with what the new ones consumed."""
     new, known = texts.new, texts.known
     if not new:
@@ -198,9 +198,9 @@ async def _embedded(texts: Texts, embedder: Embedder, at: Stage) -> Embedded:
         raise ModelError(f"the embedder returned {len(vectors)} vectors for {len(new)} texts")
     if any(row.shape[1] != vectors.shape[1] for row in known.values()):
         known.clear()  # the model behind the name is another one now
-        return replace(await _embedded(texts, embedder, at), input_tokens=None)
+        return replace(await _embedded(texts, embedder, run), input_tokens=None)
     if texts.keys:
-        at.account.cache_vectors([texts.keys[text] for text in new], vectors)
+        run.account.cache_vectors([texts.keys[text] for text in new], vectors)
     if len(new) == len(texts.all):
         return embedded
     rows = {text: vectors[n : n + 1] for n, text in enumerate(new)} | known

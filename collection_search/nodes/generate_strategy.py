@@ -12,7 +12,7 @@ from ..planning.prompts import strategy_messages
 from ..planning.quality import MAX_QUERIES, QUALITY
 from ..text.redaction import error_message, redact_error, redact_query
 from ..tools.spending.plan_cache import cache_plan, cached_plan, plan_key
-from .stage import Stage, stage
+from .stage import StageRun, stage
 
 if TYPE_CHECKING:
     from ..contracts.inputs import GraphInput
@@ -23,16 +23,16 @@ logger = logging.getLogger(__name__)
 
 
 @stage("k_generate_strategy", kind="generation")
-async def generate_strategy(state: GraphInput, at: Stage) -> StrategyUpdate:
+async def generate_strategy(state: GraphInput, run: StageRun) -> StrategyUpdate:
     """Return the validated input and three to five queries.
 
     A model that fails, or is too dear for the run's ceiling, costs the run nothing but the flag
     `strategy_fallback`.
     """
     wanted = QUALITY[state.quality_mode].min_queries
-    strategy, facts = await _strategy(state, at, wanted)
+    strategy, facts = await _strategy(state, run, wanted)
     flags: list[Flag] = ["strategy_fallback"] if strategy["fallback"] else []
-    question = redact_query(state.question, at.context.using().capture_query)
+    question = redact_query(state.question, run.context.using().capture_query)
     return {
         **state.model_dump(),  # type: ignore[typeddict-item]
         "strategy": strategy,
@@ -51,50 +51,52 @@ async def generate_strategy(state: GraphInput, at: Stage) -> StrategyUpdate:
     }
 
 
-async def _strategy(state: GraphInput, at: Stage, wanted: int) -> tuple[Strategy, dict[str, Any]]:
-    model = await at.context.query_model()
+async def _strategy(
+    state: GraphInput, run: StageRun, wanted: int
+) -> tuple[Strategy, dict[str, Any]]:
+    model = await run.context.query_model()
     if model is None:
         return _fallback(state, wanted, model=None, error=None), {"cost_usd": 0.0}
-    key = plan_key(state, at.context)
-    known = await cached_plan(at.account, key)
+    key = plan_key(state, run.context)
+    known = await cached_plan(run.account, key)
     try:
-        plan = known or await _planned(state, at, model)
+        plan = known or await _planned(state, run, model)
         queries = complete_queries(
             plan.queries, state.question, purpose=state.purpose, minimum=wanted
         )
     except Exception as error:  # noqa: BLE001 - any model's failure; it is logged there
-        return _failed(state, at, wanted, model=model.model_name, error=error)
+        return _failed(state, run, wanted, model=model.model_name, error=error)
     if known is None:
-        cache_plan(at.account, key, plan)
+        cache_plan(run.account, key, plan)
     strategy: Strategy = {"queries": queries, "fallback": False, "model": plan.model, "error": None}
-    return strategy, _usage(plan, at, is_known=known is not None)
+    return strategy, _usage(plan, run, is_known=known is not None)
 
 
-async def _planned(state: GraphInput, at: Stage, model: QueryModel) -> QueryPlan:
+async def _planned(state: GraphInput, run: StageRun, model: QueryModel) -> QueryPlan:
     """Return the model's plan, if the run may still pay for it."""
     asked = strategy_messages(state.question, purpose=state.purpose, count=MAX_QUERIES)
     tokens = tokens_in(text for _, text in asked)
     reserved = chat_cost(model.model_name, tokens, plan_tokens(model.model_name)[1])
-    at.account.budget.reserve(reserved)
+    run.account.budget.reserve(reserved)
     cost = None
     try:
         plan = await model.plan(state.question, purpose=state.purpose, count=MAX_QUERIES)
         cost = chat_cost(plan.model, plan.input_tokens, plan.output_tokens)
         return plan
     finally:
-        at.account.budget.settle(reserved, cost)
+        run.account.budget.settle(reserved, cost)
 
 
 def _failed(
-    state: GraphInput, at: Stage, wanted: int, *, model: str, error: Exception
+    state: GraphInput, run: StageRun, wanted: int, *, model: str, error: Exception
 ) -> tuple[Strategy, dict[str, Any]]:
     message = error_message(error)
-    at.span.fail(type(error).__name__, message)
+    run.span.fail(type(error).__name__, message)
     is_refused = isinstance(error, CostLimitReached)
     cost = 0.0 if is_refused or not getattr(error, "may_be_billed", True) else None
     if not is_refused:
         logger.warning("query planning failed: deterministic queries", exc_info=redact_error(error))
-    at.account.record_cost("chat", model, cost)
+    run.account.record_cost("chat", model, cost)
     facts = {"model": model, "error": message, "cost_usd": cost}
     return _fallback(state, wanted, model=model, error=message), facts
 
@@ -104,15 +106,15 @@ def _fallback(state: GraphInput, wanted: int, *, model: str | None, error: str |
     return {"queries": queries, "fallback": True, "model": model, "error": error}
 
 
-def _usage(plan: QueryPlan, at: Stage, *, is_known: bool) -> dict[str, Any]:
+def _usage(plan: QueryPlan, run: StageRun, *, is_known: bool) -> dict[str, Any]:
     tokens = (0, 0) if is_known else (plan.input_tokens, plan.output_tokens)
     cost = 0.0 if is_known else chat_cost(plan.model, *tokens)
     given, made = tokens
-    at.span.usage(model=plan.model, input_tokens=given, output_tokens=made, cost_usd=cost)
+    run.span.usage(model=plan.model, input_tokens=given, output_tokens=made, cost_usd=cost)
     if is_known:
-        at.account.record_saved("chat", plan.model)
+        run.account.record_saved("chat", plan.model)
     else:
-        at.account.record_cost("chat", plan.model, cost, input_tokens=given, output_tokens=made)
+        run.account.record_cost("chat", plan.model, cost, input_tokens=given, output_tokens=made)
     return {
         "model": plan.model,
         "input_tokens": given,

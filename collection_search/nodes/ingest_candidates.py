@@ -13,7 +13,7 @@ from ..text.redaction import error_message, redact_error
 from ..tools.ingest import staged_items
 from ..tools.ingestion.questions import remember
 from .receipts import receipt_of, refusal_of, run_provenance
-from .stage import Stage, stage
+from .stage import StageRun, stage
 
 if TYPE_CHECKING:
     from ..contracts.ingestion import Ticket
@@ -23,15 +23,15 @@ logger = logging.getLogger(__name__)
 
 
 @stage("k_ingest")
-async def ingest_candidates(state: IngestionState, at: Stage) -> StartUpdate:
+async def ingest_candidates(state: IngestionState, run: StageRun) -> StartUpdate:
     """Return the ticket of the started ingestion, or why there is none: the pages stay staged."""
-    request = _request(state, at)
+    request = _request(state, run)
     try:
-        trigger = await at.context.ledger_trigger()
+        trigger = await run.context.ledger_trigger()
         ticket = await trigger.trigger(request)
     except Exception as error:  # noqa: BLE001 - a host's trigger may raise anything
-        return _failed(state, at, error)
-    await _close_session(state, at)
+        return _failed(state, run, error)
+    await _close_session(state, run)
     if state["source"] == "search" and state["query"]:
         record = QuestionRecord(
             question=state["query"],
@@ -39,12 +39,12 @@ async def ingest_candidates(state: IngestionState, at: Stage) -> StartUpdate:
             auto_ingest_top_k=state["max_results"],
             url_keys=[page["url_key"] for page in state["candidates"]],
         )
-        await remember(at.context, request.scope, record)
+        await remember(run.context, request.scope, record)
     return _started(request, ticket)
 
 
-def _request(state: IngestionState, at: Stage) -> IngestionRequest:
-    shared = run_provenance(at, approved_by="universal_ingestion")
+def _request(state: IngestionState, run: StageRun) -> IngestionRequest:
+    shared = run_provenance(run, approved_by="universal_ingestion")
     if state["query"]:
         shared["question"] = state["query"]
     items = [
@@ -54,20 +54,20 @@ def _request(state: IngestionState, at: Stage) -> IngestionRequest:
     ]
     question = items[0].provenance.get("question") if items else None
     return IngestionRequest(
-        scope=TenantScope(at.context.tenant(), state["collection_scope"]),
+        scope=TenantScope(run.context.tenant(), state["collection_scope"]),
         items=items,
         question=question if isinstance(question, str) else None,
-        run_id=at.ids["run_id"],
-        trace_id=at.ids["trace_id"],
-        known="keep" if at.context.asks_anew else "renew",  # a refresh looks at them itself
+        run_id=run.ids["run_id"],
+        trace_id=run.ids["trace_id"],
+        known="keep" if run.context.asks_anew else "renew",  # a refresh looks at them itself
     )
 
 
-async def _close_session(state: IngestionState, at: Stage) -> None:
+async def _close_session(state: IngestionState, run: StageRun) -> None:
     """Forget what the ledger has now; a session that stays does no harm."""
     try:
-        store = await at.context.storage()
-        await offload(store.staging.close_session, at.context.tenant(), str(state["session_id"]))
+        store = await run.context.storage()
+        await offload(store.staging.close_session, run.context.tenant(), str(state["session_id"]))
     except CollectionSearchError as error:
         logger.warning("a staged session could not be closed", exc_info=redact_error(error))
 
@@ -83,12 +83,12 @@ def _started(request: IngestionRequest, ticket: Ticket) -> StartUpdate:
     }
 
 
-def _failed(state: IngestionState, at: Stage, error: Exception) -> StartUpdate:
+def _failed(state: IngestionState, run: StageRun, error: Exception) -> StartUpdate:
     message = error_message(error)
-    logger.error("the ingestion could not be started", extra={**at.ids, "cause": message})
+    logger.error("the ingestion could not be started", extra={**run.ids, "cause": message})
     return {
         "session_id": state["session_id"],
-        "ingestion": refusal_of(state["collection_scope"], error, at),
+        "ingestion": refusal_of(state["collection_scope"], error, run),
         "outcome": "acquired",
         "flags": ["ingestion_failed"],
         "telemetry": {"count": 0, "error": message, "cost_usd": 0.0},

@@ -12,7 +12,7 @@ from ..text.redaction import redact_query
 from ..text.urls import url_key
 from ..tools.search.route import SearchRoute, search_route
 from .searches import query_report, search_report
-from .stage import Stage, stage
+from .stage import StageRun, stage
 from .staging import stage_texts
 
 if TYPE_CHECKING:
@@ -31,16 +31,16 @@ if TYPE_CHECKING:
 
 
 @stage("k_parallel_web_search")
-async def parallel_web_search(state: CollectionSearchState, at: Stage) -> SearchUpdate:
+async def parallel_web_search(state: CollectionSearchState, run: StageRun) -> SearchUpdate:
     """Return the distinct pages of all queries, best places first, and how each query ended.
 
     A failed query never ends the run while another one succeeded: `partial_search`. Neither does
     the ceiling of the run's cost, unless nothing was found without the queries that it stopped.
     """
     queries = state["strategy"]["queries"]
-    route, options = await _route(state, at), QUALITY[state["quality_mode"]].options
+    route, options = await _route(state, run), QUALITY[state["quality_mode"]].options
     await route.recall(queries, options)
-    searches = (_search(route, q, options, at, waits=n > 0) for n, q in enumerate(queries))
+    searches = (_search(route, q, options, run, waits=n > 0) for n, q in enumerate(queries))
     responses = await asyncio.gather(*searches)
     answers = list(zip(queries, responses, strict=True))
     candidates = merged(answers)
@@ -49,12 +49,12 @@ async def parallel_web_search(state: CollectionSearchState, at: Stage) -> Search
     flags: list[Flag] = ["partial_search"] if 0 < len(errors) < len(queries) else []
     if search["routing"]:
         flags.append("provider_fallback")
-    if not await stage_texts(candidates, responses, at):
+    if not await stage_texts(candidates, responses, run):
         flags.append("staging_failed")
     requests = sum(r.outcome.meta["request_count"] for r in responses)
     cached = sum(bool(r.outcome.meta.get("cached")) for r in responses)
     if errors and len(errors) == len(queries):
-        at.span.fail(errors[0]["kind"], errors[0]["message"])
+        run.span.fail(errors[0]["kind"], errors[0]["message"])
     return {
         "search": search,
         "candidates": candidates,
@@ -67,7 +67,7 @@ async def parallel_web_search(state: CollectionSearchState, at: Stage) -> Search
             "raw_result_count": sum(r.outcome.meta["raw_result_count"] for r in responses),
             "result_count": len(candidates),
             "request_count": requests,
-            "cost_usd": at.account.total_search_cost(responses),
+            "cost_usd": run.account.total_search_cost(responses),
             "cached": cached == len(queries),
             "cached_count": cached,
         },
@@ -112,18 +112,18 @@ def _candidate(result: SearchResult, *, query: str, position: int, by: str) -> C
     }
 
 
-async def _route(state: CollectionSearchState, at: Stage) -> SearchRoute:
+async def _route(state: CollectionSearchState, run: StageRun) -> SearchRoute:
     return await search_route(
-        at.context,
+        run.context,
         max_results=results_per_query(state["max_candidates"], len(state["strategy"]["queries"])),
         oversample_factor=QUALITY[state["quality_mode"]].oversample_factor,
-        sink=at.sink,
-        account=at.account,
+        sink=run.sink,
+        account=run.account,
     )
 
 
 async def _search(
-    route: SearchRoute, query: str, options: SearchOptions, at: Stage, *, waits: bool
+    route: SearchRoute, query: str, options: SearchOptions, run: StageRun, *, waits: bool
 ) -> WebSearchResponse:
     """Return how the query ended; with `waits` the first request leaves before it is prepared.
 
@@ -131,20 +131,20 @@ async def _search(
     """
     if waits:
         await asyncio.sleep(0)
-    with at.sink.span("web_search_query", trace=at.context.trace(at.ids)) as span:
-        context = at.context.tool_context(at.ids)
+    with run.sink.span("web_search_query", trace=run.context.trace(run.ids)) as span:
+        context = run.context.tool_context(run.ids)
         response = await route.arun(query=query, context=context, options=options)
         report = query_report(query, response)
         span.set(
             {
-                "query": redact_query(query, at.context.using().capture_query),
+                "query": redact_query(query, run.context.using().capture_query),
                 "rationale": report["rationale"],
                 "result_count": report["result_count"],
             }
         )
         if report["decision"] == "error":
             span.fail(response.outcome.meta["error"]["kind"], report["rationale"])
-    at.emit({"type": "query_finished", "node": at.name, "report": report})
+    run.emit({"type": "query_finished", "node": run.name, "report": report})
     return response
 
 

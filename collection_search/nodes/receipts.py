@@ -9,13 +9,13 @@ from ..text.redaction import error_message
 if TYPE_CHECKING:
     from ..contracts.ingestion import IngestionRequest, Ticket
     from ..contracts.state import IngestionReceipt
-    from .stage import Stage
+    from .stage import StageRun
 
 
-def run_provenance(at: Stage, *, approved_by: str) -> dict[str, Any]:
+def run_provenance(run: StageRun, *, approved_by: str) -> dict[str, Any]:
     """Return what the run itself says of each page that it hands over."""
-    case = {"case_id": at.context.case_id} if at.context.case_id else {}
-    return {"approved_by": approved_by, "workflow_id": at.context.workflow_id, **at.ids, **case}
+    case = {"case_id": run.context.case_id} if run.context.case_id else {}
+    return {"approved_by": approved_by, "workflow_id": run.context.workflow_id, **run.ids, **case}
 
 
 def receipt_of(
@@ -32,10 +32,10 @@ def receipt_of(
     }
 
 
-def refusal_of(collection: str, error: Exception, at: Stage) -> IngestionReceipt:
+def refusal_of(collection: str, error: Exception, run: StageRun) -> IngestionReceipt:
     """Return the receipt of one that could not be started; the stage's observation fails."""
     kind, message = type(error).__name__, error_message(error)
-    at.span.fail(kind, message)
+    run.span.fail(kind, message)
     return {
         "ticket": None,
         "count": 0,

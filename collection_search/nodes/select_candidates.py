@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING
 
-from .stage import Stage, stage
+from .stage import StageRun, stage
 
 if TYPE_CHECKING:
     from ..contracts.ingestion_state import AcquiredPage, DroppedPage, IngestionState, SelectUpdate
 
 
 @stage("k_select")
-async def select_candidates(state: IngestionState, _: Stage) -> SelectUpdate:
+async def select_candidates(state: IngestionState, _: StageRun) -> SelectUpdate:
     """Return the pages that are kept, in order, and why the others are not.
 
     The length of a snippet counts for found pages without a text only: who preselects a page has

@@ -25,7 +25,7 @@ Update = Mapping[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
-class Stage:
+class StageRun:
     """What a stage's body is given besides the state."""
 
     name: str
@@ -39,7 +39,7 @@ class Stage:
     """What the stage may spend and has spent."""
 
 
-Body = Callable[[StateT, Stage], Awaitable[Update]]
+Body = Callable[[StateT, StageRun], Awaitable[Update]]
 Node = Callable[[StateT, "Runtime[Any]"], Awaitable[dict[str, Any]]]
 
 
@@ -65,8 +65,8 @@ def stage(name: str, *, kind: SpanKind = "span") -> Callable[[Body[StateT]], Nod
             started = time.perf_counter()
             try:
                 with sink.span(name, kind=kind, trace=context.trace(ids)) as span:
-                    at = Stage(name, context, ids, sink, span, emit, account)
-                    update = dict(await body(state, at))
+                    run = StageRun(name, context, ids, sink, span, emit, account)
+                    update = dict(await body(state, run))
                     facts = {"node_name": name, "latency_ms": _ms_since(started)}
                     facts |= update.pop("telemetry") | _limits(account.budget)
                     span.set(_scalars(facts))
@@ -83,7 +83,7 @@ def stage(name: str, *, kind: SpanKind = "span") -> Callable[[Body[StateT]], Nod
                 **update,
                 "ids": ids,
                 "flags": list(dict.fromkeys(flags)),
-                "telemetry": with_entry(before.get("telemetry"), ids["trace_id"], facts),
+                "telemetry": add_entry(before.get("telemetry"), ids["trace_id"], facts),
             }
 
         return node
@@ -91,10 +91,10 @@ def stage(name: str, *, kind: SpanKind = "span") -> Callable[[Body[StateT]], Nod
     return decorate
 
 
-def with_entry(before: Telemetry | None, trace_id: str, facts: Mapping[str, Any]) -> Telemetry:
+def add_entry(before: Telemetry | None, trace_id: str, facts: Mapping[str, Any]) -> Telemetry:
     """Return the run's telemetry with one more stage, sums included.
 
-    >>> with_entry(None, "t", {"node_name": "a", "latency_ms": 1.5, "cost_usd": None})
+    >>> add_entry(None, "t", {"node_name": "a", "latency_ms": 1.5, "cost_usd": None})
     {'trace_id': 't', 'nodes': {'a': {'node_name': 'a', 'latency_ms': 1.5, 'cost_usd': None}}, \
 'latency_ms': 1.5, 'cost_usd': 0.0, 'cost_complete': False, 'cost_limit_usd': None}
     """

@@ -6,24 +6,24 @@ from typing import TYPE_CHECKING
 
 from ..contracts.collection import TenantScope
 from ..runtime.concurrency import offload
-from .stage import Stage, stage
+from .stage import StageRun, stage
 
 if TYPE_CHECKING:
     from ..contracts.ingestion_state import IngestionOutcome, IngestionState, StageUpdate
 
 
 @stage("k_stage")
-async def stage_candidates(state: IngestionState, at: Stage) -> StageUpdate:
+async def stage_candidates(state: IngestionState, run: StageRun) -> StageUpdate:
     """Return the staged session; one that is ingested again stays as it is. Raises StoreError."""
     session_id = state["session_id"]
     if session_id is None:
-        store = await at.context.storage()
-        scope = TenantScope(at.context.tenant(), state["collection_scope"])
+        store = await run.context.storage()
+        scope = TenantScope(run.context.tenant(), state["collection_scope"])
         facts = {
             "source": state["source"],
             "mode": state["mode"],
             "query": state["query"],
-            **at.ids,
+            **run.ids,
         }
         session_id = await offload(
             store.staging.open_session, scope, list(state["candidates"]), facts

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from ..contracts.ingestion_state import AcquiredPage
     from ..contracts.search import WebSearchResponse
     from ..contracts.state import Candidate
-    from .stage import Stage
+    from .stage import StageRun
 
 logger = logging.getLogger(__name__)
 
@@ -24,7 +24,7 @@ logger = logging.getLogger(__name__)
 async def stage_texts(
     pages: Sequence[Candidate] | Sequence[AcquiredPage],
     responses: Sequence[WebSearchResponse],
-    at: Stage,
+    run: StageRun,
 ) -> bool:
     """Stage the texts that may be stored and set each page's `content_ref`; False if that failed.
 
@@ -45,9 +45,9 @@ async def stage_texts(
         staged = [page for page in pages if page["url_key"] in texts]
         if not staged:
             return True
-        store = await at.context.storage()
+        store = await run.context.storage()
         wanted = [texts[page["url_key"]] for page in staged]
-        refs = await offload(store.staging.put, at.context.tenant(), wanted)
+        refs = await offload(store.staging.put, run.context.tenant(), wanted)
     except Exception as error:
         logger.warning("page texts could not be staged", exc_info=redact_error(error))
         return False

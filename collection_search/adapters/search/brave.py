@@ -12,7 +12,7 @@ from ..http import HttpRequest, joined
 from ..retry_after import numbers
 from .http.adapter import HttpSearch, ResultPage
 from .http.error_mapping import FailureRules
-from .http.json_values import at, published, text
+from .http.json_values import published, read_path, text
 from .http.regions import codes
 
 if TYPE_CHECKING:
@@ -95,8 +95,8 @@ class BraveSearch(HttpSearch):
         """Return the page of results; without hits no `web`. Raises SearchProviderError."""
         answer = self.answer(response)
         web = answer if answer.get("type") == "news" else answer.get("web")
-        raw = [] if web is None else self.listed(at(web, "results"), response)
-        more = at(answer, "query", "more_results_available")
+        raw = [] if web is None else self.listed(read_path(web, "results"), response)
+        more = read_path(answer, "query", "more_results_available")
         return self.page_of(
             raw,
             self._row,
@@ -108,8 +108,8 @@ class BraveSearch(HttpSearch):
     def meaning(self, refusal: Refusal) -> ErrorCode:
         """Return what a refusal stands for; a plan's quota shows in the counters only."""
         meta = refusal.error.get("meta")
-        limit = whole_number(at(meta, "quota_limit"), least=_UNLIMITED + 1)
-        current = whole_number(at(meta, "quota_current"), least=limit)
+        limit = whole_number(read_path(meta, "quota_limit"), least=_UNLIMITED + 1)
+        current = whole_number(read_path(meta, "quota_current"), least=limit)
         is_used_up = limit is not None and current is not None
         if refusal.status == HTTPStatus.TOO_MANY_REQUESTS and is_used_up:
             return "quotaExceeded"

@@ -9,7 +9,7 @@ from ...contracts.search import ProviderSearchResult
 from ...text.clean import excerpt
 from ..http import HttpRequest, joined
 from .http.adapter import HttpSearch, ResultPage
-from .http.json_values import at, published, share, text
+from .http.json_values import published, read_path, share, text
 
 if TYPE_CHECKING:
     from ..http import HttpResponse
@@ -95,7 +95,7 @@ class ExaSearch(HttpSearch):
         """Return the page of results. Raises SearchProviderError."""
         answer = self.answer(response)
         raw = self.listed(answer.get("results"), response)
-        cost = at(answer, "costDollars", "total")
+        cost = read_path(answer, "costDollars", "total")
         return self.page_of(raw, self._row, response, more=False, cost_usd=cost)
 
     def _row(self, row: dict[str, Any]) -> ProviderSearchResult:

@@ -12,7 +12,7 @@ from ...errors import ConfigError
 from ..http import HttpRequest, joined
 from .http.adapter import HttpSearch, ResultPage
 from .http.error_mapping import FailureRules
-from .http.json_values import at, text
+from .http.json_values import read_path, text
 from .http.regions import codes
 
 if TYPE_CHECKING:
@@ -153,7 +153,7 @@ class GoogleSearchAdapter(HttpSearch):
         answer = self.answer(response)
         items = answer.get("items")
         raw = [] if items is None else self.listed(items, response)
-        more = bool(at(answer, "queries", "nextPage"))
+        more = bool(read_path(answer, "queries", "nextPage"))
         return self.page_of(raw, self._row, response, more=more)
 
     def meaning(self, refusal: Refusal) -> ErrorCode:

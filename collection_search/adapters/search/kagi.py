@@ -13,7 +13,7 @@ from ...text.validation import number_within
 from ..http import HttpRequest, joined
 from .http.adapter import HttpSearch, ResultPage
 from .http.error_mapping import FailureRules
-from .http.json_values import at, published, text
+from .http.json_values import published, read_path, text
 from .http.query_limits import day_beside
 
 if TYPE_CHECKING:
@@ -81,7 +81,7 @@ class KagiSearch(HttpSearch):
 
     def refusal(self, response: HttpResponse, answer: Any) -> Refusal:
         """Return what a response says; its list of errors has one of two names."""
-        errors = at(answer, "errors") or at(answer, "error")
+        errors = read_path(answer, "errors") or read_path(answer, "error")
         refusal = super().refusal(response, {"error": errors} if errors else answer)
         if response.status in _OF_BALANCE and _dollars_left(answer) == 0:
             return replace(refusal, codes=(*refusal.codes, _NO_BALANCE))
@@ -99,5 +99,5 @@ class KagiSearch(HttpSearch):
 
 def _dollars_left(answer: Any) -> float | None:
     """Return the account's balance; a debt is none."""
-    left = at(answer, "meta", "api_balance")
+    left = read_path(answer, "meta", "api_balance")
     return usd(left) if number_within(left, -math.inf, 0) is None else 0.0

@@ -10,7 +10,7 @@ from ...contracts.search import ProviderSearchResult
 from ..http import HttpRequest, joined
 from .http.adapter import HttpSearch, ResultPage
 from .http.error_mapping import FailureRules
-from .http.json_values import at, text
+from .http.json_values import read_path, text
 from .http.query_limits import day_beside
 
 if TYPE_CHECKING:
@@ -79,7 +79,7 @@ class MojeekSearch(HttpSearch):
         answer = self.answer(response)
         if _complaint(answer):
             raise self.failure(self.refusal(response, answer), response)
-        raw = self.listed(at(answer, "response", "results"), response)
+        raw = self.listed(read_path(answer, "response", "results"), response)
         return self.page_of(raw, self._row, response)
 
     def refusal(self, response: HttpResponse, answer: Any) -> Refusal:
@@ -98,5 +98,5 @@ class MojeekSearch(HttpSearch):
 
 def _complaint(answer: Any) -> str:
     """Return the error in an answer, such as "ERROR: Daily Limit Reached"; blank for "OK"."""
-    status = text(at(answer, "response", "status")).strip()
+    status = text(read_path(answer, "response", "status")).strip()
     return "" if status.casefold() == "ok" else status

@@ -15,7 +15,7 @@ from ..http import HttpRequest, joined
 from ..refusals import MAX_TEXT_CHARS
 from .http.adapter import HttpSearch, ResultPage
 from .http.error_mapping import FailureRules
-from .http.json_values import at, json_of, published, text
+from .http.json_values import json_of, published, read_path, text
 
 if TYPE_CHECKING:
     from ..http import HttpResponse
@@ -114,7 +114,7 @@ class SearxngSearch(HttpSearch):
     def health(self, response: HttpResponse) -> Health:
         """Return that JSON is on. Raises SearchProviderError; no engine was asked."""
         refusal = json_of(response)
-        if response.status != HTTPStatus.BAD_REQUEST or not at(refusal, "error"):
+        if response.status != HTTPStatus.BAD_REQUEST or not read_path(refusal, "error"):
             self.answer(response)
         return Health("it answers in JSON; its engines were not asked")
 

@@ -11,7 +11,7 @@ from ..http import HttpRequest, joined
 from .http.adapter import HttpSearch, ResultPage
 from .http.error_mapping import FailureRules
 from .http.health_check import to_whole_number
-from .http.json_values import at, published, text
+from .http.json_values import published, read_path, text
 
 if TYPE_CHECKING:
     from ..http import HttpResponse
@@ -73,9 +73,9 @@ class SerpApiSearch(HttpSearch):
         """Return the page of results. Raises SearchProviderError, for an error in a 200 too."""
         answer = self.answer(response)
         organic = answer.get("organic_results")
-        if organic is None and at(answer, "search_metadata", "status") == "Success":
+        if organic is None and read_path(answer, "search_metadata", "status") == "Success":
             organic = []  # a page of other boxes alone
-        more = bool(at(answer, "serpapi_pagination", "next"))
+        more = bool(read_path(answer, "serpapi_pagination", "next"))
         return self.page_of(self.listed(organic, response), self._row, response, more=more)
 
     def check(self) -> HttpRequest:

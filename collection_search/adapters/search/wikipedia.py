@@ -15,7 +15,7 @@ from ...text.clean import plain
 from ..http import HttpRequest, joined
 from .http.adapter import HttpSearch, ResultPage
 from .http.error_mapping import FailureRules
-from .http.json_values import at, published, text
+from .http.json_values import published, read_path, text
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
@@ -149,7 +149,7 @@ class WikipediaSearch(HttpSearch):
     def parse(self, response: HttpResponse) -> ResultPage:
         """Return the page of results. Raises SearchProviderError, for an error in a 200 too."""
         answer = self.answer(response)
-        raw = self.listed(at(answer, "query", "search"), response)
+        raw = self.listed(read_path(answer, "query", "search"), response)
         return self.page_of(raw, self._row, response, more="continue" in answer)
 
     def check(self) -> HttpRequest:

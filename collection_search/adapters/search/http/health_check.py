@@ -8,7 +8,7 @@ from urllib.parse import urlsplit
 from ....contracts.health import Health
 from ....text.validation import number_within
 from ...http import HttpError, HttpRequest, joined
-from .json_values import at, json_of
+from .json_values import json_of, read_path
 
 if TYPE_CHECKING:
     from ...http import Transmit
@@ -46,7 +46,7 @@ def unused(value: Any, used: str, limit: str) -> int | None:
     >>> unused({"usage": 130, "limit": None}, "usage", "limit") is None
     True
     """
-    spent, most = to_whole_number(at(value, used)), to_whole_number(at(value, limit))
+    spent, most = to_whole_number(read_path(value, used)), to_whole_number(read_path(value, limit))
     return None if spent is None or most is None else max(most - spent, 0)
 
 

@@ -39,10 +39,10 @@ def text(value: Any) -> str:
     return value if isinstance(value, str) else ""
 
 
-def at(value: Any, *path: str) -> Any:
+def read_path(value: Any, *path: str) -> Any:
     """Return what stands at the path of names, None where it ends early.
 
-    >>> at({"query": {"search": []}}, "query", "search"), at({"query": 7}, "query", "search")
+    >>> read_path({"query": {"search": []}}, "query", "search"), read_path({"query": 7}, "query", "search")
     ([], None)
     """
     for name in path:
