@@ -24,8 +24,8 @@ from pools import load_off_topic, load_sets
 from collection_search.ranking.anchors import anchors
 from collection_search.ranking.heuristics import judge
 from collection_search.ranking.lexicon import words
-from collection_search.ranking.metrics import REFUSED_BELOW, SERVED_AT, table
-from collection_search.ranking.scoring import EMBEDDING_SHARE, HEURISTIC_SHARE, Page
+from collection_search.ranking.metrics import REFUSED_BELOW, SERVED_AT, format_table
+from collection_search.ranking.scoring import EMBEDDING_SHARE, HEURISTIC_SHARE, PageText
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -41,7 +41,7 @@ EVERY: Final = 5
 """Of the many unrelated pairs each fifth is measured."""
 
 
-def shared(question: str, page: Page) -> float:
+def shared(question: str, page: PageText) -> float:
     """Return the cosine of the character 3-5-grams inside words, counted by their logarithm."""
     asked, held = _grams(question), _grams(f"{page.title} {page.snippet}")
     norm = math.sqrt(sum(x * x for x in asked.values()) * sum(x * x for x in held.values()))
@@ -59,12 +59,12 @@ def _grams(text: str) -> dict[str, float]:
     return {gram: 1 + math.log(count) for gram, count in grams.items()}
 
 
-def covered(question: str, page: Page) -> float:
+def covered(question: str, page: PageText) -> float:
     """Return the share of the question's terms that the page has, rare ones counting more."""
     return judge(question, page).coverage / 20
 
 
-MEASURES: Final[Mapping[str, Callable[[str, Page], float]]] = {
+MEASURES: Final[Mapping[str, Callable[[str, PageText], float]]] = {
     "cosine of n-grams": shared,
     "terms covered": covered,
 }
@@ -85,9 +85,9 @@ def resemblance(folder: Path) -> Iterator[Sequence[str]]:
             yield name, f"mean of the {group}", *(f"{mean:.3f}" for mean in means)
 
 
-def _anchor_pairs() -> Iterator[tuple[str, list[list[tuple[str, Page]]]]]:
+def _anchor_pairs() -> Iterator[tuple[str, list[list[tuple[str, PageText]]]]]:
     for language, entries in anchors().items():
-        pages = [Page(each.title, each.snippet, "") for each in entries]
+        pages = [PageText(each.title, each.snippet, "") for each in entries]
         related = [(each.question, page) for each, page in zip(entries, pages, strict=True)]
         unrelated = [
             (each.question, page)
@@ -98,7 +98,7 @@ def _anchor_pairs() -> Iterator[tuple[str, list[list[tuple[str, Page]]]]]:
         yield language, [related, unrelated]
 
 
-def _pool_pairs(folder: Path) -> Iterator[tuple[str, list[list[tuple[str, Page]]]]]:
+def _pool_pairs(folder: Path) -> Iterator[tuple[str, list[list[tuple[str, PageText]]]]]:
     off_topic = load_off_topic(folder, pairings=1)
     for name, pools in load_sets(folder).items():
         related = [
@@ -154,13 +154,13 @@ def _best(parts: Array, fit: Calibration, *, graded: bool = False) -> float:
 def main(folder: Path) -> None:
     """Print the report."""
     print("# Anchors\n\n## Median over related and over unrelated pairs\n")
-    print(table(["measure", "pairs of", "related", "unrelated"], resemblance(folder)))
+    print(format_table(["measure", "pairs of", "related", "unrelated"], resemblance(folder)))
     unrelated, related = medians(folder)
     share = RELEVANT_SHARE["dense"]
     print(f"\n## The gate when a model's medians lie elsewhere than {unrelated} and {related}\n")
     print(f"Relevant pages carry {share:.0%} of the loss, ridge {DENSE_RIDGE:g}.\n")
     head = ["unrelated", "related", "questions served at 50", "off-topic pools let through at 60"]
-    print(table(head, sensitivity(folder)))
+    print(format_table(head, sensitivity(folder)))
 
 
 if __name__ == "__main__":

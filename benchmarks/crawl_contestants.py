@@ -27,7 +27,7 @@ from crawl_stalls import stalls
 from collection_search.adapters.crawl.extract.formats import extract
 from collection_search.adapters.crawl.extract.pool import Extraction
 from collection_search.adapters.crawl.fetch.fetcher import FetchPolicy, SafeFetcher
-from collection_search.adapters.crawl.reader import PageReader
+from collection_search.adapters.crawl.reader import WebPageReader
 from collection_search.runtime.gc import relieve_collector
 
 if TYPE_CHECKING:
@@ -130,7 +130,7 @@ class Both(Gate):
     def __init__(self, ports: Sequence[int], processes: int) -> None:
         super().__init__(ports)
         self._extraction = Extraction(workers=processes)
-        self._reader = PageReader(self.fetcher, self._extraction)
+        self._reader = WebPageReader(self.fetcher, self._extraction)
 
     async def take(self, count: int) -> int:
         """Read them through the gate and extract them."""

@@ -9,7 +9,7 @@ from contextlib import asynccontextmanager, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from collection_search.runtime.concurrency import on_portal
+from collection_search.runtime.concurrency import run_on_portal
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable, Iterator
@@ -37,7 +37,7 @@ async def stalls(*, on_background: bool) -> AsyncIterator[dict[str, Any]]:
                 late = time.perf_counter() - before - _TICK_S
                 found["stall_ms"] = max(found["stall_ms"], late * 1000)
 
-    watching = asyncio.ensure_future(on_portal(watch()) if on_background else watch())
+    watching = asyncio.ensure_future(run_on_portal(watch()) if on_background else watch())
     try:
         yield found
     finally:

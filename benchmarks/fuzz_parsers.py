@@ -29,16 +29,16 @@ from langchain_core.messages import ToolMessage
 from collection_search.adapters.http import HttpRequest, HttpResponse
 from collection_search.adapters.search.ddgs import DdgsSearch
 from collection_search.adapters.search.google import GoogleSearchAdapter
-from collection_search.adapters.search.langchain_shapes import UnknownShapeError, rows_of
+from collection_search.adapters.search.langchain_shapes import UnknownShapeError, extract_rows
 from collection_search.cassette.codec import search_answer
 from collection_search.contracts.options import NO_OPTIONS, SearchOptions
-from collection_search.contracts.prices import usd
+from collection_search.contracts.prices import parse_usd
 from collection_search.contracts.search import SearchAdapterResponse
 from collection_search.errors import SearchProviderBadResponse, SearchProviderError
 from collection_search.settings import registry
 from collection_search.testing.provider_server import DIALECTS
 from collection_search.testing.providers.google import ENGINE_ID
-from collection_search.testing.providers.sample_index import found as pages
+from collection_search.testing.providers.sample_index import find_hits as pages
 from collection_search.testing.providers.wire import KEY, ProviderRequest
 from collection_search.tools.search.billing import cost_of
 from collection_search.tools.search.normalize import valid_results
@@ -91,7 +91,7 @@ def outcome(parser: Parser, response: HttpResponse) -> str:
         str(error)
         return error.code
     rows, cost = answer.results, cost_of(parser.name, answer)
-    if cost is not None and usd(cost) is None:
+    if cost is not None and parse_usd(cost) is None:
         raise ValueError(f"an amount that cannot be: {cost!r}")
     json.dumps(search_answer(answer), allow_nan=False)
     for row in rows:
@@ -119,7 +119,7 @@ def tally(parser: Parser, inputs: int, seed: int) -> Tally:
 
 
 def _of_vendor(name: str) -> Parser:
-    make = registry.load("search", name)
+    make = registry.load_adapter("search", name)
     access: dict[str, Any] = {"base_url": "http://127.0.0.1", "today": lambda: date(2026, 3, 3)}
     if make.key_variable:
         access["api_key"] = KEY
@@ -176,7 +176,7 @@ def _langchain(response: HttpResponse) -> SearchAdapterResponse:
         content = given if isinstance(given, str) else [str(each) for each in given]
         given = ToolMessage(content, tool_call_id="1", artifact=response.status)
     try:
-        return SearchAdapterResponse(rows_of(given, source="langchain")[0], STATUSES[0])
+        return SearchAdapterResponse(extract_rows(given, source="langchain")[0], STATUSES[0])
     except UnknownShapeError as error:
         raise SearchProviderBadResponse(str(error)) from error
 

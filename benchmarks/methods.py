@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING, TypeAlias
 import numpy as np
 from fit_scoring import RELEVANT_SHARE, Array, Samples, fit_dense, fit_lexical, measured, minimised
 
-from collection_search.ranking.metrics import Method, by_bm25, by_cosine, by_score
+from collection_search.ranking.metrics import ScoreFunction, by_bm25, by_cosine, by_score
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from pools import Pool
 
-PerSet: TypeAlias = Mapping[str, Method]
+PerSet: TypeAlias = Mapping[str, ScoreFunction]
 """The method by set, its fitted numbers fitted on the other sets."""
 
 
@@ -42,7 +42,7 @@ def compared(sets: Mapping[str, Sequence[Pool]], scale: tuple[float, float]) -> 
     }
 
 
-def logistic(samples: Samples, *, dense: bool) -> Method:
+def logistic(samples: Samples, *, dense: bool) -> ScoreFunction:
     """Return a logistic over the same parts: the rival of the 0.6 / 0.4 sum."""
 
     def features(parts: Array) -> Array:

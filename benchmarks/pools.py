@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from collection_search.ranking.metrics import PAIRINGS, Pool, derangement
-from collection_search.ranking.scoring import Page
+from collection_search.ranking.scoring import PageText
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -81,9 +81,9 @@ class _Set:
             [float(self._cosines[asked, row["doc"]]) for row in rows],
         )
 
-    def _page(self, doc: int) -> Page:
+    def _page(self, doc: int) -> PageText:
         row = self._docs[doc]
-        return Page(row["title"], row["snippet"], f"https://pool.example/{row['id']}")
+        return PageText(row["title"], row["snippet"], f"https://pool.example/{row['id']}")
 
 
 def _lines(folder: Path, name: str) -> list[dict[str, Any]]:

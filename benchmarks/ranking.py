@@ -20,15 +20,15 @@ from pools import Pool, cut, load_off_topic, load_sets
 
 from collection_search.ranking.metrics import (
     PAIRINGS,
-    Gate,
-    best,
+    ThresholdScores,
+    best_score,
     bootstrap,
     by_score,
+    format_table,
     ndcg,
-    table,
     trade_off,
 )
-from collection_search.ranking.scoring import DENSE, LEXICAL, forget_judged
+from collection_search.ranking.scoring import DENSE, LEXICAL, forget_pools
 from collection_search.tools.evaluation.report import PACKAGES
 
 if TYPE_CHECKING:
@@ -78,7 +78,7 @@ class Judged:
     """One method, by set: nDCG@10 per question, and the scores that decide about the gate."""
 
     ndcg: Mapping[str, Array]
-    gates: Mapping[str, Gate]
+    gates: Mapping[str, ThresholdScores]
 
     @classmethod
     def of(cls, method: PerSet, data: Data) -> Judged:
@@ -87,9 +87,9 @@ class Judged:
         for name, pools in data.own.items():
             scored = [(method[name](pool), pool.grades) for pool in pools]
             ndcgs[name] = np.array([ndcg(scores, grades) for scores, grades in scored])
-            relevant = [best(scores[np.array(grades) > 0]) for scores, grades in scored]
-            off_topic = np.array([best(method[name](pool)) for pool in data.off_topic[name]])
-            gates[name] = Gate(np.array(relevant), off_topic.reshape(PAIRINGS, -1))
+            relevant = [best_score(scores[np.array(grades) > 0]) for scores, grades in scored]
+            off_topic = np.array([best_score(method[name](pool)) for pool in data.off_topic[name]])
+            gates[name] = ThresholdScores(np.array(relevant), off_topic.reshape(PAIRINGS, -1))
         return cls(ndcgs, gates)
 
     def shares(self) -> list[tuple[float, float]]:
@@ -139,7 +139,7 @@ def times(data: Data) -> Iterable[Sequence[str]]:
     for label, calibration in (("lexical", LEXICAL), ("dense", DENSE)):
         method, taken = by_score(calibration, dense=label == "dense"), []
         for pool in pools:
-            forget_judged()
+            forget_pools()
             start = time.process_time()
             method(pool)
             taken.append(1000 * (time.process_time() - start))
@@ -164,7 +164,7 @@ def goals(judged: Mapping[str, Judged]) -> Iterable[Sequence[str]]:
 
 def section(title: str, head: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
     """Print one Markdown table under its title."""
-    print(f"\n## {title}\n\n{table(head, rows)}")
+    print(f"\n## {title}\n\n{format_table(head, rows)}")
 
 
 def _mean(sets: Sequence[Array]) -> str:

@@ -30,7 +30,7 @@ from .ports.usage import UsageStore
 from .runtime.concurrency import offload
 from .runtime.spans import NULL_SINK, GuardedSink
 from .settings import registry
-from .settings.adapter_factory import access_of, adapter_of, provider_guard, traced
+from .settings.adapter_factory import access_of, adapter_of, is_traced, provider_guard
 from .settings.identity import RunIdentity
 from .settings.process import process_settings
 from .settings.provider_choice import choose_provider, is_configured
@@ -41,7 +41,7 @@ if TYPE_CHECKING:
 
 _LOGGER = logging.getLogger(__name__)
 
-Profile = Literal["default", "literal"]
+RankingProfile = Literal["default", "literal"]
 
 
 class SearchProvider(NamedTuple):
@@ -63,7 +63,7 @@ class SearchContext(RunIdentity):
     embeddings: str | SkipJsonSchema[Any] | None = Field(
         default=None, description="Embedder, as provider:model; lexical needs no model."
     )
-    ranking_profile: Profile | None = Field(
+    ranking_profile: RankingProfile | None = Field(
         default=None, description="default: calibrated scores; literal: raw 0.6/0.4 arithmetic."
     )
     max_cost_usd: float | None = Field(
@@ -124,7 +124,7 @@ class SearchContext(RunIdentity):
         given = self.provider
         if given is not None and not isinstance(given, str):
             if is_runnable(given):
-                wrap = await offload(registry.load, "search", "langchain")
+                wrap = await offload(registry.load_adapter, "search", "langchain")
                 given = wrap(given)  # a tool or retriever of LangChain's
             return SearchProvider(given, "given by the caller")
         settings = self.using()
@@ -149,7 +149,9 @@ class SearchContext(RunIdentity):
         try:
             second = await adapter_of(settings, "search", name, self.http_client)
         except ConfigError as error:
-            await offload(registry.load, "search", name.partition(":")[0])  # is there such a one?
+            await offload(
+                registry.load_adapter, "search", name.partition(":")[0]
+            )  # is there such a one?
             return [first], [f"{unusable} {error}"]
         variable = describe(second).info.key_variable
         if variable and not is_configured(settings, name):  # what works without a key is a trial
@@ -179,7 +181,7 @@ class SearchContext(RunIdentity):
         if not isinstance(given, str):
             if not hasattr(given, "with_structured_output"):
                 raise ConfigError("model needs a name, a chat model or an object with `plan`.")
-            wrap = await offload(registry.load, "models", "langchain")
+            wrap = await offload(registry.load_adapter, "models", "langchain")
             return wrap(given, timeout_s=self.using().model_timeout_s)  # type: ignore[no-any-return]
         model: QueryModel = await adapter_of(self.using(), "models", given, self.http_client)
         return model
@@ -203,7 +205,7 @@ class SearchContext(RunIdentity):
             )
             return embedder
         if callable(getattr(given, "embed_documents", None)):
-            wrap = await offload(registry.load, "embeddings", "langchain")
+            wrap = await offload(registry.load_adapter, "embeddings", "langchain")
             return wrap(given, timeout_s=self.using().model_timeout_s)  # type: ignore[no-any-return]
         raise ConfigError("embeddings needs a name, LangChain embeddings, or an `Embedder`.")
 
@@ -213,7 +215,7 @@ class SearchContext(RunIdentity):
             self.cassette.hide(self.using())
         return self.cassette
 
-    def profile(self) -> Profile:
+    def profile(self) -> RankingProfile:
         """Return the ranking profile."""
         return self.ranking_profile or self.using().ranking_profile
 
@@ -257,7 +259,7 @@ class SearchContext(RunIdentity):
         """Return what starts an ingestion for another graph. Raises ConfigError, StoreError."""
         if self.trigger is not None:
             return self.trigger
-        build = await offload(registry.load, "triggers", "graph")
+        build = await offload(registry.load_adapter, "triggers", "graph")
         return build(self)  # type: ignore[no-any-return]
 
     async def ledger_trigger(self) -> IngestionTrigger:
@@ -267,7 +269,7 @@ class SearchContext(RunIdentity):
         """
         if self.trigger is not None:
             return self.trigger
-        build = await offload(registry.load, "triggers", "ledger")
+        build = await offload(registry.load_adapter, "triggers", "ledger")
         return await build.of(self, wake=self.ingests)  # type: ignore[no-any-return]
 
     async def page_reader(self) -> PageReader:
@@ -286,7 +288,7 @@ class SearchContext(RunIdentity):
         if self.spans is not None:
             return GuardedSink(self.spans)
         settings = self.using()
-        if not traced(settings):
+        if not is_traced(settings):
             return NULL_SINK
         sink: SpanSink = await adapter_of(settings, "tracing", "langfuse")
         return sink

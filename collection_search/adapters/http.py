@@ -77,7 +77,7 @@ class HttpResponse:
 
     def json(self) -> Any:
         """Return the body's JSON value. Raises ValueError when it is none."""
-        return json_value(self.body)
+        return parse_json(self.body)
 
     def text(self) -> str:
         """Return the body as text, undecodable bytes replaced."""
@@ -139,22 +139,23 @@ async def send(
     raise failure  # not from an error that shows address and headers, and in them keys
 
 
-def joined(base: str, path: str) -> str:
+def join_url(base: str, path: str) -> str:
     """Return the address of a vendor's documented path under a base of scheme, host and prefix.
 
-    >>> joined("https://api.example/", "/search"), joined("http://proxy:8080/vendor", "v1/search")
+    >>> (join_url("https://api.example/", "/search"),
+    ...  join_url("http://proxy:8080/vendor", "v1/search"))
     ('https://api.example/search', 'http://proxy:8080/vendor/v1/search')
     """
     return f"{base.rstrip('/')}/{path.lstrip('/')}"
 
 
-def json_value(body: bytes) -> Any:
+def parse_json(body: bytes) -> Any:
     """Return the JSON value of a body. Raises ValueError when it holds none.
 
     What the standard library takes and RFC 8259 does not is taken too: NaN, half a surrogate pair,
     UTF-16.
 
-    >>> json_value(b'{"score": 1}'), json_value(b"NaN")
+    >>> parse_json(b'{"score": 1}'), parse_json(b"NaN")
     ({'score': 1}, nan)
     """
     try:

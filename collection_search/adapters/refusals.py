@@ -21,7 +21,7 @@ _PAGE_BYTES: Final = 4000
 
 
 @dataclass(frozen=True, slots=True)
-class Refusal:
+class VendorRefusal:
     """What a provider said instead of an answer."""
 
     status: int
@@ -36,7 +36,7 @@ class Refusal:
     """How long it asks to wait."""
 
 
-def refusal_of(response: HttpResponse, answer: Any) -> Refusal:
+def read_refusal(response: HttpResponse, answer: Any) -> VendorRefusal:
     """Return what the response says; `answer` is its JSON value, None where it has none."""
     refusal = refusal_in(answer, status=response.status)
     wait_s = retry_after_s(response.headers.get("retry-after"))
@@ -47,7 +47,7 @@ def refusal_of(response: HttpResponse, answer: Any) -> Refusal:
     )
 
 
-def refusal_in(answer: Any, *, status: int) -> Refusal:
+def refusal_in(answer: Any, *, status: int) -> VendorRefusal:
     """Return what the JSON value of an answer says.
 
     >>> refusal_in({"error": {"message": "Too warm", "param": "temperature"}}, status=400).text
@@ -55,7 +55,7 @@ def refusal_in(answer: Any, *, status: int) -> Refusal:
     """
     error = _error_of(answer)
     described = next((each for each in (error, answer) if isinstance(each, Mapping)), {})
-    return Refusal(
+    return VendorRefusal(
         status=_status_of(status, described),
         codes=tuple(_codes_of(described)),
         text=_text_of(error),
@@ -64,10 +64,10 @@ def refusal_in(answer: Any, *, status: int) -> Refusal:
     )
 
 
-def describe_refusal(refusal: Refusal, status: int) -> str:
+def describe_refusal(refusal: VendorRefusal, status: int) -> str:
     """Return status, code and text of a refusal in one line.
 
-    >>> describe_refusal(Refusal(429, codes=("RATE_LIMITED",), text="<b>Slow</b> down"), 429)
+    >>> describe_refusal(VendorRefusal(429, codes=("RATE_LIMITED",), text="<b>Slow</b> down"), 429)
     'HTTP 429, RATE_LIMITED: Slow down'
     """
     parts = [f"HTTP {status}", *refusal.codes[:1]]
@@ -85,7 +85,7 @@ def reports_error(answer: Mapping[str, Any]) -> bool:
     return isinstance(error, str | Mapping) and bool(error)
 
 
-def status_of(error: Exception) -> int | None:
+def http_status_of(error: Exception) -> int | None:
     """Return the HTTP status that vendors' error classes carry, each in its own place."""
     response = getattr(error, "response", None)
     for holder, name in ((error, "status_code"), (response, "status_code"), (error, "code")):

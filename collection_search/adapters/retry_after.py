@@ -15,7 +15,8 @@ LONGEST_WAIT_S: Final = 1e9
 def parse_seconds(value: Any, *, longest_s: float = LONGEST_WAIT_S) -> float | None:
     """Return a waiting time given in seconds; below zero is zero, and what is none is None.
 
-    >>> parse_seconds("7"), parse_seconds(1.5), parse_seconds("-5"), parse_seconds("soon"), parse_seconds("inf"), parse_seconds(True)
+    >>> (parse_seconds("7"), parse_seconds(1.5), parse_seconds("-5"), parse_seconds("soon"),
+    ...  parse_seconds("inf"), parse_seconds(True))
     (7.0, 1.5, 0.0, None, None, None)
     """
     if isinstance(value, bool) or not isinstance(value, str | int | float):
@@ -54,10 +55,10 @@ def retry_after_s(
     return parse_seconds(wait, longest_s=longest_s)
 
 
-def numbers(value: str | None) -> list[int]:
+def parse_numbers(value: str | None) -> list[int]:
     """Return the numbers of a header that holds one per time window, shortest window first.
 
-    >>> numbers("1, 1999"), numbers("14"), numbers("many"), numbers(None)
+    >>> parse_numbers("1, 1999"), parse_numbers("14"), parse_numbers("many"), parse_numbers(None)
     ([1, 1999], [14], [], [])
     """
     parts = [parse_seconds(part) for part in (value or "").split(",")]

@@ -51,10 +51,10 @@ _KINDS: Final[dict[str, type[Exception]]] = {
 """Errors that can be read back, by name; any other one is kept as the nearest of its ancestors."""
 
 
-def plain(value: Any, depth: int = 0) -> Any:
+def to_plain(value: Any, depth: int = 0) -> Any:
     """Return the value as JSON has it; None for what JSON has not, which no port would use either.
 
-    >>> plain({"n": (1, float("nan")), 2: b"bytes"})
+    >>> to_plain({"n": (1, float("nan")), 2: b"bytes"})
     {'n': [1, None], '2': None}
     """
     if depth > _MAX_DEPTH:
@@ -62,11 +62,11 @@ def plain(value: Any, depth: int = 0) -> Any:
     if isinstance(value, str | int | float):
         return _scalar(value)
     if isinstance(value, Mapping):
-        return {str(name): plain(inner, depth + 1) for name, inner in value.items()}
+        return {str(name): to_plain(inner, depth + 1) for name, inner in value.items()}
     if isinstance(value, Sequence | AbstractSet) and not isinstance(value, bytes | bytearray):
-        return [plain(inner, depth + 1) for inner in value]
+        return [to_plain(inner, depth + 1) for inner in value]
     if isinstance(value, BaseModel):
-        return plain(value.model_dump(mode="json", exclude_defaults=True), depth + 1)
+        return to_plain(value.model_dump(mode="json", exclude_defaults=True), depth + 1)
     return _fields_of(value, depth + 1) if is_dataclass(value) else None
 
 
@@ -129,7 +129,7 @@ def embedded_answer(embedded: Any) -> dict[str, Any]:
         raise InputError(f"{type(embedded).__name__} came instead of vectors.") from error
     content = base64.b64encode(vectors.tobytes()).decode()
     told = {"shape": list(vectors.shape), "float32": content}
-    return {"vectors": told, "input_tokens": plain(embedded.input_tokens)}
+    return {"vectors": told, "input_tokens": to_plain(embedded.input_tokens)}
 
 
 def read_embedded_answer(given: Any) -> Embedded:
@@ -208,5 +208,5 @@ def _row(row: Any) -> dict[str, Any]:
 
 
 def _news(said: dict[str, Any], usual: Mapping[str, Any], depth: int = 0) -> dict[str, Any]:
-    told = {name: plain(value, depth) for name, value in said.items()}
+    told = {name: to_plain(value, depth) for name, value in said.items()}
     return {name: value for name, value in told.items() if value != usual[name]}

@@ -15,7 +15,7 @@ from ..errors import CollectionSearchError, InputError, ModelError, SearchProvid
 from ..ports.description import describe
 from ..runtime.concurrency import offload
 from . import Cassette, tape
-from .codec import embedded_answer, failure, plain, plan_answer, search_answer
+from .codec import embedded_answer, failure, plan_answer, search_answer, to_plain
 from .requests import embed_request, plan_request, search_request
 from .scrubbing import Scrubber
 
@@ -42,8 +42,8 @@ class RecordingCassette(Cassette):
 
     def __init__(self, path: str | Path) -> None:
         super().__init__(path)
-        tape.check(self.path)
-        tape.append(self.path)
+        tape.check_tape(self.path)
+        tape.append_lines(self.path)
         self._scrubber = Scrubber()
         self._parts: set[str] = set()
         self._scales: set[str] = set()
@@ -80,11 +80,11 @@ class RecordingCassette(Cassette):
 
     def introduce(self, part: str, name: str, **facts: Any) -> None:
         """Write who will answer, once."""
-        value = self._scrubber.scrubbed(plain({"part": part, "name": name, **facts}))
+        value = self._scrubber.scrubbed(to_plain({"part": part, "name": name, **facts}))
         with self._lock:
             if (known := repr(value)) in self._parts:
                 return
-            tape.append(self.path, value)
+            tape.append_lines(self.path, value)
             self._parts.add(known)
 
     def write_exchange(
@@ -100,7 +100,7 @@ class RecordingCassette(Cassette):
             **self._told(kind, by, outcome),
             "latency_ms": round((time.perf_counter() - started) * 1000, 3),
         }
-        tape.append(self.path, value)
+        tape.append_lines(self.path, value)
 
     def needs_scale(self, fingerprint: str) -> bool:
         """Return whether nobody has begun to record what gives this embedder its scale."""

@@ -54,7 +54,7 @@ class ReplayingCassette(Cassette):
         self._outcomes: dict[str, deque[dict[str, Any]]] = {}
         self._missing: list[str] = []
         self._lock = threading.Lock()
-        header, *lines = tape.read(self.path)
+        header, *lines = tape.read_tape(self.path)
         self._recorded = str(header.value.get("recorded", ""))[:10]
         for line in lines:
             self._take(line)
@@ -140,12 +140,12 @@ class ReplayingCassette(Cassette):
             try:
                 self._keep(value)
             except InputError as error:
-                raise tape.damaged(self.path, line.number, error) from error
+                raise tape.damaged_error(self.path, line.number, error) from error
 
     def _introduce(self, line: tape.Line) -> None:
         part, name = line.value["part"], line.value.get("name")
         if not isinstance(part, str) or not isinstance(name, str):
-            raise tape.damaged(self.path, line.number, "a part has no name")
+            raise tape.damaged_error(self.path, line.number, "a part has no name")
         known = self._parts.setdefault(part, {})
         known.pop(name, None)  # the last run's is the last one
         known[name] = line.value

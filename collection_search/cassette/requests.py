@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from ..ports.search_function import KEYWORDS
-from .codec import plain
+from .codec import to_plain
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -19,15 +19,15 @@ def search_request(query: str, keywords: dict[str, Any]) -> dict[str, Any]:
     """
     told = {"query": query, "max_results": keywords.get("max_results", keywords.get("limit"))}
     told |= {name: value for name, value in keywords.items() if name not in KEYWORDS[:3]}
-    request = {name: plain(value) for name, value in told.items()}
+    request = {name: to_plain(value) for name, value in told.items()}
     return {name: value for name, value in request.items() if value not in (None, {})}
 
 
 def plan_request(question: str, purpose: str, count: int) -> dict[str, Any]:
     """Return the request of a plan."""
-    return {"question": plain(question), "purpose": plain(purpose), "count": plain(count)}
+    return {"question": to_plain(question), "purpose": to_plain(purpose), "count": to_plain(count)}
 
 
 def embed_request(texts: Sequence[str]) -> dict[str, Any]:
     """Return the request of vectors."""
-    return {"texts": [plain(text) for text in texts]}
+    return {"texts": [to_plain(text) for text in texts]}

@@ -38,7 +38,7 @@ def key_of(kind: str, by: str, request: Mapping[str, Any]) -> str:
     return hashlib.sha256(text.encode()).hexdigest()[:16]
 
 
-def check(path: Path) -> None:
+def check_tape(path: Path) -> None:
     """Raise InputError when there is something in the file that is no cassette."""
     try:
         with path.open("rb") as file:
@@ -55,7 +55,7 @@ def check(path: Path) -> None:
         raise InputError(f"{path} is no cassette. Record into another file.")
 
 
-def append(path: Path, *values: Mapping[str, Any]) -> None:
+def append_lines(path: Path, *values: Mapping[str, Any]) -> None:
     """Add the values, a line each, whole or not at all; what a killed run left unfinished goes.
 
     Raises InputError where the file cannot be written.
@@ -73,7 +73,7 @@ def append(path: Path, *values: Mapping[str, Any]) -> None:
         raise InputError(f"The cassette {path} cannot be written: {error.strerror}.") from error
 
 
-def read(path: Path) -> list[Line]:
+def read_tape(path: Path) -> list[Line]:
     """Return the lines, header first. Raises InputError naming the one that cannot be read.
 
     A last line without an end is one that a killed run left: it counts only if it is whole.
@@ -97,7 +97,7 @@ def read(path: Path) -> list[Line]:
     return lines
 
 
-def damaged(path: Path, number: int, problem: object) -> InputError:
+def damaged_error(path: Path, number: int, problem: object) -> InputError:
     """Return the error for a line that cannot be used."""
     return InputError(
         f"{path}, line {number}: {str(problem).rstrip('.')}. The cassette is damaged or was"
@@ -163,9 +163,9 @@ def _parsed(path: Path, number: int, text: bytes) -> dict[str, Any]:
     try:
         value = json.loads(text, parse_constant=_refused)
     except (ValueError, RecursionError) as error:
-        raise damaged(path, number, "it is no JSON") from error
+        raise damaged_error(path, number, "it is no JSON") from error
     if not isinstance(value, dict):
-        raise damaged(path, number, "it is no JSON object")
+        raise damaged_error(path, number, "it is no JSON object")
     return value
 
 

@@ -17,8 +17,8 @@ import typer.core
 
 from .. import __version__
 from ..errors import CollectionSearchError
-from .shared.error_output import ExitCode, Interrupted, UsageError, report
-from .shared.logging_setup import terminal_logging, verbose
+from .shared.error_output import ExitCode, Interrupted, UsageError, print_error
+from .shared.logging_setup import log_verbosely, terminal_logging
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -91,7 +91,7 @@ def root(
 ) -> None:
     """From a question to a vetted, searchable collection."""
     if log:
-        verbose()
+        log_verbosely()
 
 
 def main(argv: Sequence[str] | None = None) -> NoReturn:
@@ -109,12 +109,12 @@ def _exit_code(arguments: list[str]) -> int:
     try:
         code = _called(arguments or ["--help"])
     except _UsageError as error:
-        return report(UsageError(error), as_json=as_json)
+        return print_error(UsageError(error), as_json=as_json)
     except CollectionSearchError as error:
-        return report(error, as_json=as_json)
+        return print_error(error, as_json=as_json)
     except (KeyboardInterrupt, typer.Abort):
-        return report(Interrupted(), as_json=as_json)
-    return report(Interrupted(), as_json=as_json) if code == ExitCode.INTERRUPTED else code
+        return print_error(Interrupted(), as_json=as_json)
+    return print_error(Interrupted(), as_json=as_json) if code == ExitCode.INTERRUPTED else code
 
 
 def _called(arguments: list[str]) -> int:

@@ -11,8 +11,8 @@ import typer
 
 from .shared.context_options import AsJson, Tenant, search_context
 from .shared.error_output import ExitCode, Interrupted
-from .shared.preparation import flushed
-from .shared.signals import terminable
+from .shared.preparation import flush_on_exit
+from .shared.signals import catch_sigterm
 from .shared.terminal import Screen
 from .shared.ticket_progress import wait_with_bar
 
@@ -54,7 +54,7 @@ def add(
     from ..tools.ingest import ingest
 
     context, screen = search_context(tenant_id=tenant), Screen(as_json=as_json)
-    with working(context):
+    with release_on_interrupt(context):
         if urls and depth and (collection or session):
             urls = _found(urls, depth, max_pages, context, screen)
         ticket = ingest(
@@ -69,11 +69,11 @@ def add(
 
 
 @contextmanager
-def working(context: SearchContext) -> Iterator[None]:
+def release_on_interrupt(context: SearchContext) -> Iterator[None]:
     """Give back what is in hand when the command is interrupted, and send what was observed."""
     from ..tools.ingest import engine_for
 
-    with flushed(context), terminable() as stop:
+    with flush_on_exit(context), catch_sigterm() as stop:
         try:
             yield
         except KeyboardInterrupt:
@@ -107,17 +107,17 @@ def _found(
 
 
 def _told(status: TicketStatus, screen: Screen, *, waited: bool) -> ExitCode:
-    from .shared.run_summary import queued
+    from .shared.run_summary import format_queued
 
     left = status.left(fetch=True)
     if screen.as_json:
         screen.json(_plain(status))
     else:
-        parts = [f"{status.stored} of {status.count} pages stored{changes(status.rows)}"]
+        parts = [f"{status.stored} of {status.count} pages stored{format_changes(status.rows)}"]
         parts += [f"{left} waiting for 'collection-search worker'"] if left else []
         parts += [f"{status.failed} failed"] if status.failed else []
         parts += [f"{status.retired} gone"] if status.retired else []
-        told = queued(left) if left and left == status.count else ", ".join(parts)
+        told = format_queued(left) if left and left == status.count else ", ".join(parts)
         screen.line(f"Collection {status.collection}: {told}")
     for row in status.rows:
         if row.state == "dead":
@@ -128,12 +128,12 @@ def _told(status: TicketStatus, screen: Screen, *, waited: bool) -> ExitCode:
     return ExitCode.INGESTION_FAILED if is_partial else ExitCode.DONE
 
 
-def changes(rows: Iterable[RowStatus]) -> str:
+def format_changes(rows: Iterable[RowStatus]) -> str:
     """Return what became of the stored pages, unless all are new.
 
     >>> from collection_search.contracts.ingestion import RowStatus
     >>> page = {"url": "https://a.example/", "title": "A", "state": "stored"}
-    >>> changes([RowStatus(**page, change=change) for change in ("new", "unchanged")])
+    >>> format_changes([RowStatus(**page, change=change) for change in ("new", "unchanged")])
     ' (1 new, 1 unchanged)'
     """
     counts = Counter(row.change for row in rows if row.state == "stored")

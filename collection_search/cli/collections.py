@@ -14,8 +14,8 @@ from .collections_files import export, import_
 from .collections_removal import delete, delete_tenant, purge
 from .refresh import refresh
 from .shared.context_options import AsJson, Tenant, UnaskedPaid, search_context
-from .shared.preparation import agreed
-from .shared.stored_collections import Name, found, stored, tell_empty
+from .shared.preparation import confirm_cost
+from .shared.stored_collections import NameArgument, find_collection, open_collections, print_empty
 from .shared.terminal import Screen
 
 if TYPE_CHECKING:
@@ -52,7 +52,7 @@ app.command("delete-tenant")(delete_tenant)
 
 @app.command()
 def reembed(
-    name: Name,
+    name: NameArgument,
     *,
     embeddings: Annotated[
         str | None,
@@ -80,7 +80,7 @@ def reembed(
 
 def _agreed(name: str, context: SearchContext, *, yes: bool, screen: Screen) -> None:
     """Tell the price of what is left to embed, judged by its first chunks, and ask."""
-    store, scope = found(name, context)
+    store, scope = find_collection(name, context)
     embedder = asyncio.run(context.embedder())
     if embedder is None:
         _agreed_to_lose(store.embedder(scope), name, yes=yes)
@@ -88,7 +88,9 @@ def _agreed(name: str, context: SearchContext, *, yes: bool, screen: Screen) -> 
     first, left, _ = store.pending_vectors(scope, embedder.fingerprint)
     if first:
         chars = left * sum(len(chunk.text) for chunk in first) // len(first)
-        agreed(embedder.fingerprint, texts=f"{left} chunks", chars=chars, yes=yes, screen=screen)
+        confirm_cost(
+            embedder.fingerprint, texts=f"{left} chunks", chars=chars, yes=yes, screen=screen
+        )
 
 
 def _agreed_to_lose(fingerprint: str | None, name: str, *, yes: bool) -> None:
@@ -110,12 +112,12 @@ def _remind(
     Most are found again by what the collection remembers of them; one of another name is not, and
     a run compares results by the embedder that the settings name.
     """
-    from ..settings.embedders import remembered_embedder
+    from ..settings.embedders import restore_embedder
 
     settings = context.using()
     if fingerprint is None or chosen in {None, settings.embeddings}:
         return
-    if remembered_embedder(settings, fingerprint) is None:
+    if restore_embedder(settings, fingerprint) is None:
         screen.note(
             f"The setting embeddings still says {settings.embeddings}: set"
             f" COLLECTION_SEARCH_EMBEDDINGS to {chosen} to ask this collection."
@@ -129,23 +131,23 @@ def _remind(
 
 
 def _list(tenant: str | None, *, as_json: bool) -> None:
-    store, owner = stored(search_context(tenant_id=tenant))
+    store, owner = open_collections(search_context(tenant_id=tenant))
     screen, infos = Screen(as_json=as_json), store.collections(owner)
     if as_json:
         screen.json({"tenant": owner, "collections": [info.model_dump() for info in infos]})
     elif not infos:
         screen.line(f"{owner} has no collections. Fill one with 'collection-search run'.")
     else:
-        for line in table(infos):
+        for line in format_collections(infos):
             screen.line(line)
-        tell_empty(infos, screen)
+        print_empty(infos, screen)
 
 
-def table(infos: list[CollectionInfo]) -> list[str]:
+def format_collections(infos: list[CollectionInfo]) -> list[str]:
     """Return the collections as aligned lines under a header.
 
     >>> from collection_search.contracts.collection import CollectionInfo
-    >>> for line in table([CollectionInfo(collection="py", documents=3, chunks=41)]):
+    >>> for line in format_collections([CollectionInfo(collection="py", documents=3, chunks=41)]):
     ...     print(line)
     collection  documents  chunks  waiting  failed  embedder
     py                  3      41        0       0  none (lexical)

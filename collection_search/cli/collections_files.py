@@ -10,7 +10,7 @@ import typer
 
 from ..errors import InputError
 from .shared.context_options import Tenant, search_context
-from .shared.stored_collections import Name, found, stored
+from .shared.stored_collections import NameArgument, find_collection, open_collections
 from .shared.terminal import Screen
 
 
@@ -22,7 +22,7 @@ class Form(StrEnum):
 
 
 def export(
-    name: Name,
+    name: NameArgument,
     *,
     form: Annotated[
         Form, typer.Option("--format", help="parquet needs the extra of that name.")
@@ -38,7 +38,7 @@ def export(
     """
     from ..tools.portable.files import export_file, export_lines
 
-    store, scope = found(name, search_context(tenant_id=tenant))
+    store, scope = find_collection(name, search_context(tenant_id=tenant))
     if output is not None:
         documents = export_file(store, scope, output, form=form.value)
         Screen().note(f"Wrote {documents} documents to {output}.")
@@ -65,7 +65,7 @@ def import_(
     from ..contracts.collection import TenantScope
     from ..tools.portable.files import import_file
 
-    store, owner = stored(search_context(tenant_id=tenant))
+    store, owner = open_collections(search_context(tenant_id=tenant))
     scope, screen = TenantScope(owner, collection or file.stem), Screen()
     with screen.bar(f"Importing {file.name}") as advance:
         done = import_file(store, scope, file, on_progress=advance)

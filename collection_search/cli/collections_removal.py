@@ -10,7 +10,13 @@ import typer
 
 from ..errors import InputError
 from .shared.context_options import Tenant, search_context
-from .shared.stored_collections import Name, Yes, found, stored, tell_empty
+from .shared.stored_collections import (
+    NameArgument,
+    Yes,
+    find_collection,
+    open_collections,
+    print_empty,
+)
 from .shared.terminal import Screen
 
 if TYPE_CHECKING:
@@ -22,7 +28,7 @@ _SECONDS: Final = {"h": 3600.0, "d": 86_400.0, "w": 604_800.0}
 
 
 def delete(
-    name: Name,
+    name: NameArgument,
     *,
     document: Annotated[
         str | None, typer.Option(metavar="URL", help="Delete this page only.")
@@ -31,7 +37,7 @@ def delete(
     tenant: Tenant = None,
 ) -> None:
     """Delete a collection with everything that waits to go into it, or one page of it."""
-    store, scope = found(name, search_context(tenant_id=tenant))
+    store, scope = find_collection(name, search_context(tenant_id=tenant))
     if document is None:
         if _agreed(f"Deleting {name!r}", f"Delete {name!r}?", yes=yes):
             documents = store.delete_collection(scope)
@@ -74,9 +80,9 @@ def purge(
     task = f"what {context.tenant()!r} has not used for {older_than}"
     if _agreed(f"Deleting {task}", f"Delete {task}?", yes=yes):
         screen = Screen()
-        screen.line(summary(removal.purge(context, age_s)))
-        store, owner = stored(context)
-        tell_empty(store.collections(owner), screen)
+        screen.line(format_deleted(removal.purge(context, age_s)))
+        store, owner = open_collections(context)
+        print_empty(store.collections(owner), screen)
 
 
 def delete_tenant(*, yes: Yes = False, tenant: Tenant = None) -> None:
@@ -86,7 +92,7 @@ def delete_tenant(*, yes: Yes = False, tenant: Tenant = None) -> None:
     context = search_context(tenant_id=tenant)
     owner = context.tenant()
     if _agreed(f"Deleting tenant {owner!r}", f"Delete all that {owner!r} has?", yes=yes):
-        Screen().line(summary(removal.delete_tenant(context)))
+        Screen().line(format_deleted(removal.delete_tenant(context)))
 
 
 def parse_age(age: str) -> float:
@@ -101,13 +107,13 @@ def parse_age(age: str) -> float:
     return int(parts[1]) * _SECONDS[parts[2]]
 
 
-def summary(deleted: Erased) -> str:
+def format_deleted(deleted: Erased) -> str:
     """Return what was deleted in one line.
 
     >>> from collection_search.tools.removal import Erased
-    >>> summary(Erased(documents=2, pages=3, answers=1))
+    >>> format_deleted(Erased(documents=2, pages=3, answers=1))
     'Deleted: 2 documents, 3 ledger rows, 1 answers.'
-    >>> summary(Erased())
+    >>> format_deleted(Erased())
     'Nothing was there to delete.'
     """
     counts = {

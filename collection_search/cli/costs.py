@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Final, Literal
 
 import typer
 
-from ..contracts.prices import dollars
+from ..contracts.prices import format_usd
 from ..errors import InputError
 from .shared.context_options import AsJson, Tenant, search_context
 from .shared.terminal import Screen
@@ -41,13 +41,13 @@ def costs(
 
     By dated list prices. What is free is not listed; answers used again cost nothing.
     """
-    from ..settings.adapter_factory import made
+    from ..settings.adapter_factory import make_adapter
     from ..tools.spending.writer import spend_writer
 
     spend_writer().flush()
     screen, context = Screen(as_json=as_json), search_context(tenant_id=tenant)
-    start, whose = started(since, now=time.time()), context.tenant()
-    ledger = made(context.using(), "usage", "sqlite")
+    start, whose = parse_since(since, now=time.time()), context.tenant()
+    ledger = make_adapter(context.using(), "usage", "sqlite")
     if run is None:
         totals = ledger.totals(whose, since=start, by=by)
     else:
@@ -55,16 +55,16 @@ def costs(
     if as_json:
         screen.json(_told(totals, tenant=whose, since=start, by="run" if run else by, run=run))
         return
-    for line in rows(totals, timed=by == "run" or run is not None):
+    for line in format_totals(totals, timed=by == "run" or run is not None):
         screen.line(line)
     if not totals:
         screen.line(f"Nothing was spent by {whose}" + (f" in the run {run}." if run else "."))
 
 
-def started(since: str, *, now: float) -> float:
+def parse_since(since: str, *, now: float) -> float:
     """Return the moment, in seconds since 1970. Raises InputError.
 
-    >>> started("2d", now=200_000.0), started("1970-01-02", now=0.0)
+    >>> parse_since("2d", now=200_000.0), parse_since("1970-01-02", now=0.0)
     (27200.0, 86400.0)
     """
     if match := re.fullmatch(r"(\d{1,5})([hdw])", since.strip()):
@@ -78,14 +78,14 @@ def started(since: str, *, now: float) -> float:
     return datetime(day.year, day.month, day.day, tzinfo=UTC).timestamp()
 
 
-def rows(totals: Sequence[SpendTotal], *, timed: bool = False) -> Iterator[str]:
+def format_totals(totals: Sequence[SpendTotal], *, timed: bool = False) -> Iterator[str]:
     """Yield a line for each total, `timed` with its beginning in UTC, and one for their sum.
 
     >>> from decimal import Decimal
     >>> from collection_search.ports.usage import SpendTotal
     >>> one = SpendTotal("tavily", kind="search", requests=4, cost_usd=Decimal("0.032"))
     >>> two = SpendTotal("mojeek", kind="search", requests=1, unpriced=1, cached_requests=2)
-    >>> for line in rows([one, two]):
+    >>> for line in format_totals([one, two]):
     ...     print(line)
     search     tavily  $0.032  4 calls
     search     mojeek   $0.00  1 call, 2 spared; the price of 1 is not known
@@ -94,16 +94,16 @@ def rows(totals: Sequence[SpendTotal], *, timed: bool = False) -> Iterator[str]:
     if not totals:
         return
     total = sum(one.cost_usd for one in totals)
-    amounts = [dollars(one.cost_usd) for one in totals]
+    amounts = [format_usd(one.cost_usd) for one in totals]
     kinds = [one.kind or "" for one in totals]
     groups = [f"{_minute(one)}  {one.group}" if timed else one.group for one in totals]
     left = max(map(len, ["in all", *groups]))
-    right = max(map(len, [dollars(total), *amounts]))
+    right = max(map(len, [format_usd(total), *amounts]))
     gap = f"{'':11}" if any(kinds) else ""
     for one, group, kind, amount in zip(totals, groups, kinds, amounts, strict=True):
         head = f"{kind:<11}" if gap else ""
         yield f"{head}{group:<{left}}  {amount:>{right}}  {_calls(one)}"
-    yield f"{gap}{'in all':<{left}}  {dollars(total):>{right}}"
+    yield f"{gap}{'in all':<{left}}  {format_usd(total):>{right}}"
 
 
 def _minute(total: SpendTotal) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from typing import TYPE_CHECKING, Any
 
-from ..contracts.prices import dollars
+from ..contracts.prices import format_usd
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -18,14 +18,14 @@ if TYPE_CHECKING:
 def show_estimate(given: Mapping[str, Any], context: SearchContext, screen: Screen) -> None:
     """Print the estimate. Raises InputError, and ConfigError as the run would."""
     from ..graphs.collection_search import validate_state
-    from ..tools.estimate import estimated
+    from ..tools.estimate import estimate_run
 
-    estimate = asyncio.run(estimated(validate_state(given), context))
+    estimate = asyncio.run(estimate_run(validate_state(given), context))
     limit = context.cost_limit()
     if screen.as_json:
         screen.json({"estimate": estimate_as_json(estimate, limit)})
         return
-    for line in lines(estimate, limit):
+    for line in format_estimate(estimate, limit):
         screen.line(line)
 
 
@@ -41,13 +41,13 @@ def estimate_as_json(estimate: Estimate, limit_usd: float | None) -> dict[str, A
     }
 
 
-def lines(estimate: Estimate, limit_usd: float | None) -> Iterator[str]:
+def format_estimate(estimate: Estimate, limit_usd: float | None) -> Iterator[str]:
     """Yield the estimate for people.
 
-    >>> from collection_search.tools.estimate import Estimate, Part
-    >>> search = Part("search", "search", "tavily", "requests", 3, 5, 0.024, 0.04)
-    >>> plan = Part("chat", "plan", "my-model", "tokens", 400, 900, None, None)
-    >>> for line in lines(Estimate([plan, search], ["1 of 6 searches"]), 0.03):
+    >>> from collection_search.tools.estimate import Estimate, CostPart
+    >>> search = CostPart("search", "search", "tavily", "requests", 3, 5, 0.024, 0.04)
+    >>> plan = CostPart("chat", "plan", "my-model", "tokens", 400, 900, None, None)
+    >>> for line in format_estimate(Estimate([plan, search], ["1 of 6 searches"]), 0.03):
     ...     print(line)
     The run would cost $0.024 to $0.04, without what my-model takes (its price is not known):
       plan    my-model  400 to 900 tokens  price not known
@@ -76,11 +76,11 @@ def lines(estimate: Estimate, limit_usd: float | None) -> Iterator[str]:
     if estimate.known:
         yield f"Known from before, and free for now: {', '.join(estimate.known)}."
     if limit_usd is not None and estimate.high_usd > limit_usd:
-        yield f"The ceiling of {dollars(limit_usd)} may end it early."
+        yield f"The ceiling of {format_usd(limit_usd)} may end it early."
 
 
 def _range(low: float, high: float) -> str:
-    shown = [dollars(float(f"{amount:.2g}")) for amount in (low, high)]
+    shown = [format_usd(float(f"{amount:.2g}")) for amount in (low, high)]
     return " to ".join(dict.fromkeys(shown))
 
 

@@ -11,14 +11,14 @@ import typer
 
 from ..errors import InputError
 from .shared.context_options import AsJson, UnaskedPaid, search_context
-from .shared.preparation import agreed
+from .shared.preparation import confirm_cost
 from .shared.terminal import Screen
 
 if TYPE_CHECKING:
     from ..ports import Embedder
     from ..tools.evaluation.beir import Dataset
     from ..tools.evaluation.evaluation import Model
-    from ..tools.evaluation.pools import Corpus
+    from ..tools.evaluation.pools import EvalCorpus
 
 app = typer.Typer(add_completion=False, rich_markup_mode=None)
 
@@ -49,18 +49,18 @@ def evaluate(
 
     Prints tables with intervals, against the ranking's rivals.
     """
-    from ..tools.evaluation.beir import load
+    from ..tools.evaluation.beir import load_dataset
 
     screen, context = Screen(as_json=as_json), search_context(embeddings=embeddings)
     if report is not None and (report.is_dir() or not report.absolute().parent.is_dir()):
         raise InputError(f"--report {report} cannot be written: name a file in a folder that is.")
     embedder = asyncio.run(context.embedder())
-    corpus = _indexed(load(dataset, split=split, limit=queries), screen)
+    corpus = _indexed(load_dataset(dataset, split=split, limit=queries), screen)
     if corpus.unknown:
         screen.warn(f"{corpus.unknown} relevant pages are not in corpus.jsonl.")
     model = None
     if embedder is not None:
-        agreed(
+        confirm_cost(
             embedder.fingerprint,
             texts=f"{len(corpus.texts)} texts",
             chars=sum(map(len, corpus.texts)),
@@ -72,10 +72,10 @@ def evaluate(
     _judge(corpus, model, screen, report)
 
 
-def _indexed(dataset: Dataset, screen: Screen) -> Corpus:
+def _indexed(dataset: Dataset, screen: Screen) -> EvalCorpus:
     """Return the corpus, searched with an index that is thrown away again."""
     from ..adapters.stores.sqlite import SQLiteStore
-    from ..tools.evaluation.pools import indexed
+    from ..tools.evaluation.pools import index_corpus
 
     with (
         TemporaryDirectory(prefix="collection-search-") as folder,
@@ -83,31 +83,31 @@ def _indexed(dataset: Dataset, screen: Screen) -> Corpus:
     ):
         store = SQLiteStore(Path(folder) / "pages.db")
         try:
-            return indexed(dataset, store.collections, advance)
+            return index_corpus(dataset, store.collections, advance)
         finally:
             store.close()
 
 
-def _measured(corpus: Corpus, embedder: Embedder, home: Path, screen: Screen) -> Model:
-    from ..tools.evaluation.evaluation import measured
+def _measured(corpus: EvalCorpus, embedder: Embedder, home: Path, screen: Screen) -> Model:
+    from ..tools.evaluation.evaluation import measure_embedder
 
     with screen.bar("Embedding") as advance:
-        model = asyncio.run(measured(corpus, embedder, folder=home, progress=advance))
+        model = asyncio.run(measure_embedder(corpus, embedder, folder=home, progress=advance))
     if model.problem:
         screen.warn(f"{model.problem} Its default ranking compares words alone.")
     return model
 
 
-def _judge(corpus: Corpus, model: Model | None, screen: Screen, report: Path | None) -> None:
+def _judge(corpus: EvalCorpus, model: Model | None, screen: Screen, report: Path | None) -> None:
     from dataclasses import asdict
 
-    from ..tools.evaluation.evaluation import evaluated
-    from ..tools.evaluation.report import Environment, markdown
+    from ..tools.evaluation.evaluation import evaluate_ranking
+    from ..tools.evaluation.report import Environment, format_findings
 
     with screen.bar("Ranking") as advance:
-        found = evaluated(corpus, model, advance)
+        found = evaluate_ranking(corpus, model, advance)
     environment = Environment()
-    text = markdown(found, environment)
+    text = format_findings(found, environment)
     if report is not None:
         _write(report, text)
         screen.note(f"The report is in {report}.")

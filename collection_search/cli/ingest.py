@@ -9,7 +9,7 @@ import typer
 
 from .add import add
 from .shared.context_options import AsJson, Tenant, search_context
-from .shared.stored_collections import found
+from .shared.stored_collections import find_collection
 from .shared.terminal import Screen
 
 if TYPE_CHECKING:
@@ -65,5 +65,5 @@ def retry_failed(*, collection: OneCollection = None, tenant: Tenant = None) -> 
 def _ledger(context: SearchContext, collection: str | None) -> tuple[Ledger, str]:
     """Return the ledger and whose pages. Raises InputError for a collection that is not there."""
     if collection is not None:
-        found(collection, context)
+        find_collection(collection, context)
     return asyncio.run(context.storage()).ledger, context.tenant()

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from ..settings import Settings
     from ..settings.key_sources import FoundKey
 
-Provider = Annotated[
+ProviderArgument = Annotated[
     str,
     typer.Argument(metavar="PROVIDER", help="Search provider, or openai, embeddings, langfuse."),
 ]
@@ -32,7 +32,7 @@ def keys(context: typer.Context) -> None:
 
 
 @app.command("set", context_settings={"allow_extra_args": True, "ignore_unknown_options": True})
-def set_(context: typer.Context, provider: Provider) -> None:
+def set_(context: typer.Context, provider: ProviderArgument) -> None:
     """Keep a key in the system keyring. It is asked for, or read from a pipe."""
     from ..errors import InputError
     from ..settings import Settings
@@ -59,7 +59,7 @@ def list_(*, as_json: AsJson = False) -> None:
 
 
 @app.command()
-def remove(provider: Provider) -> None:
+def remove(provider: ProviderArgument) -> None:
     """Remove a key from the system keyring."""
     from ..settings import Settings
     from ..settings.keyring import remove_key

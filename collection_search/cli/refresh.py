@@ -6,12 +6,12 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from .add import working
+from .add import release_on_interrupt
 from .shared.context_options import AsJson, MaxCost, Provider, Tenant, search_context
 from .shared.error_output import ExitCode
-from .shared.preparation import ready_provider
+from .shared.preparation import prepare_provider
 from .shared.run_summary import cost_line
-from .shared.stored_collections import Name, found
+from .shared.stored_collections import NameArgument, find_collection
 from .shared.terminal import Screen
 
 if TYPE_CHECKING:
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 def refresh(
-    name: Name,
+    name: NameArgument,
     *,
     no_search: Annotated[
         bool, typer.Option("--no-search", help="Look at the known pages only: it costs nothing.")
@@ -34,10 +34,10 @@ def refresh(
     """Ask a collection's questions again and look at its pages again."""
     screen = Screen(as_json=as_json)
     context = search_context(tenant_id=tenant, provider=provider, max_cost_usd=max_cost)
-    found(name, context)
-    with working(context):
+    find_collection(name, context)
+    with release_on_interrupt(context):
         if not no_search:
-            ready_provider(context, screen)
+            prepare_provider(context, screen)
         from ..graphs.refresh import refresh as refreshed
 
         with screen.bar(f"Looking at {name}") as advance:
@@ -45,7 +45,7 @@ def refresh(
     if as_json:
         screen.json(report.model_dump())
     else:
-        for line in lines(report, limit=None if no_search else context.cost_limit()):
+        for line in format_report(report, limit=None if no_search else context.cost_limit()):
             screen.line(line)
     for page in [*report.failed, *report.unread]:
         screen.warn(f"{page.url}: {page.error}")
@@ -55,15 +55,16 @@ def refresh(
     raise typer.Exit(_code(report))
 
 
-def lines(report: RefreshReport, *, limit: float | None = None) -> Iterator[str]:
+def format_report(report: RefreshReport, *, limit: float | None = None) -> Iterator[str]:
     """Yield the report for people.
 
     >>> from collection_search.contracts.refresh_report import RefreshReport
-    >>> for line in lines(RefreshReport(collection="py", new=["https://a.org/"], unchanged=["b"])):
+    >>> for line in format_report(RefreshReport(collection="py", new=["https://a.org/"],
+    ...     unchanged=["b"])):
     ...     print(line)
     Collection py: 1 new, 0 changed, 1 unchanged, 0 gone
     new      https://a.org/
-    >>> for line in lines(RefreshReport(collection="py", new=["a", "b"], returned=["b"])):
+    >>> for line in format_report(RefreshReport(collection="py", new=["a", "b"], returned=["b"])):
     ...     print(line)
     Collection py: 2 new (1 returned), 0 changed, 0 unchanged, 0 gone
     new      a

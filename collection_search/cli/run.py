@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from .shared.cassette_options import Record, Replay, cassette_of, ended
+from .shared.cassette_options import Record, Replay, open_cassette, report_cassette
 from .shared.context_options import AsJson, Collection, MaxCost, Provider, Tenant, search_context
 from .shared.terminal import Screen
 
@@ -69,7 +69,7 @@ def run(
     from .estimate import show_estimate
     from .shared.run_job import Job
 
-    screen, cassette = Screen(as_json=as_json), cassette_of(record, replay)
+    screen, cassette = Screen(as_json=as_json), open_cassette(record, replay)
     job = Job(
         given={
             "question": _asked(question),
@@ -98,7 +98,7 @@ def run(
         show_estimate(job.given, job.context, screen)
         return
     job.run()
-    raise typer.Exit(ended(cassette, job.print_summary(), screen))
+    raise typer.Exit(report_cassette(cassette, job.print_summary(), screen))
 
 
 def _asked(question: str) -> str:

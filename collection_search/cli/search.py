@@ -7,19 +7,19 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from .shared.cassette_options import Record, Replay, cassette_of, ended
+from .shared.cassette_options import Record, Replay, open_cassette, report_cassette
 from .shared.context_options import AsJson, Provider, Tenant, search_context
 from .shared.error_output import ExitCode
-from .shared.preparation import flushed, ready_provider
+from .shared.preparation import flush_on_exit, prepare_provider
 from .shared.run_verdict import NOTHING_FOUND
 from .shared.search_options import (
     Content,
     Country,
     Deep,
     Exclude,
-    Freshness,
+    FreshnessOption,
     Include,
-    Language,
+    LanguageOption,
     Restrict,
     Topic,
     search_options,
@@ -49,8 +49,8 @@ def search(
     exclude: Exclude = None,
     restrict: Restrict = False,
     topic: Topic = None,
-    freshness: Freshness = None,
-    language: Language = None,
+    freshness: FreshnessOption = None,
+    language: LanguageOption = None,
     country: Country = None,
     deep: Deep = False,
     content: Content = False,
@@ -67,7 +67,7 @@ def search(
     from ..tools.search.route import reason_of
 
     screen = Screen(as_json=as_json)
-    cassette = cassette_of(record, replay)
+    cassette = open_cassette(record, replay)
     context = search_context(provider=provider, tenant_id=tenant, cassette=cassette)
     query = normalize_query(query)
     options = search_options(
@@ -81,8 +81,8 @@ def search(
         language=language,
         country=country,
     )
-    with flushed(context):
-        found_by = ready_provider(context, screen)
+    with flush_on_exit(context):
+        found_by = prepare_provider(context, screen)
         response, cost = asyncio.run(_search(query, context, max_results, options))
     reason = reason_of(response, found_by.reason)
     screen.note(f"Searched: {response.outcome.meta['provider']} ({reason})")
@@ -106,19 +106,19 @@ def search(
         "--language": language,
         "--country": country,
     }
-    raise typer.Exit(ended(cassette, _judged(response, narrowing, screen), screen))
+    raise typer.Exit(report_cassette(cassette, _judged(response, narrowing, screen), screen))
 
 
 async def _search(
     query: str, context: SearchContext, max_results: int, options: SearchOptions
 ) -> tuple[WebSearchResponse, float | None]:
     """Return how it ended, and what all its requests cost; None where that is not known."""
-    from ..tools.search.route import search_route
+    from ..tools.search.route import build_route
     from ..tools.spending.account import Account
 
     ids, sink = context.ids(), await context.sink()
     account = Account(context, ids)
-    route = await search_route(
+    route = await build_route(
         context, max_results=max_results, sink=sink, account=account, reads_pages=True
     )
     try:

@@ -14,7 +14,7 @@ from ..errors import IngestError
 from ..runtime.gc import relieve_collector
 from .shared.context_options import search_context
 from .shared.error_output import Interrupted
-from .shared.preparation import flushed
+from .shared.preparation import flush_on_exit
 from .shared.terminal import Screen
 from .shared.worker_progress import Progress
 
@@ -51,7 +51,7 @@ def worker(
     engine = asyncio.run(engine_for(context))
     engine.equip(on_page_done=progress.on_page_done)
     relieve_collector()
-    with flushed(context), _stop_signals() as stop:
+    with flush_on_exit(context), _stop_signals() as stop:
         screen.note("Ingesting what waits in the ledger. Ctrl-C ends it and loses nothing.")
         _work(engine, stop, progress, once=once)
         engine.stop()

@@ -84,10 +84,11 @@ def search_cost(provider: str, units: float) -> float | None:
     return float(Decimal(str(units)) * price["per_thousand_requests"] / _THOUSAND)
 
 
-def usd(value: Any) -> float | None:
+def parse_usd(value: Any) -> float | None:
     """Return a plain amount of money as others tell it, None for everything else.
 
-    >>> usd(0.007), usd(0), usd(-1), usd(float("nan")), usd(10**400), usd("7")
+    >>> (parse_usd(0.007), parse_usd(0), parse_usd(-1), parse_usd(float("nan")), parse_usd(10**400),
+    ...  parse_usd("7"))
     (0.007, 0.0, None, None, None, None)
     """
     return number_within(value, 0, MOST_USD)
@@ -127,16 +128,16 @@ def plan_tokens(model: str) -> tuple[int, int]:
     return least, most + (THOUGHT_TOKENS if thinks else 0)
 
 
-def priced_on(kind: PriceKind, name: str) -> date | None:
+def price_date(kind: PriceKind, name: str) -> date | None:
     """Return the day on which the price was read, None where there is none."""
     price = _price(kind, _embedding_name(name) if kind == "embedding" else name)
     return None if price is None else price["seen"]
 
 
-def dollars(amount: float | Decimal) -> str:
+def format_usd(amount: float | Decimal) -> str:
     """Return the amount for people, with as many digits as it needs, at least cents.
 
-    >>> dollars(0.5), dollars(3e-07), dollars(0.00021), dollars(Decimal("12"))
+    >>> format_usd(0.5), format_usd(3e-07), format_usd(0.00021), format_usd(Decimal("12"))
     ('$0.50', '$0.0000003', '$0.00021', '$12.00')
     """
     exact = amount if isinstance(amount, Decimal) else to_decimal(amount)

@@ -11,7 +11,7 @@ from ..contracts.refresh_report import AskedAgain, FailedPage, RefreshReport
 from ..errors import CollectionSearchError
 from ..ports.collections import require_collection
 from ..runtime.concurrency import blocking, offload
-from ..settings.embedders import remembered_embedder
+from ..settings.embedders import restore_embedder
 from ..text.redaction import redact
 from ..tools.ingest import engine_for
 from ..tools.public_arguments import context_for, validate_arguments
@@ -115,7 +115,7 @@ async def _as_filled(store: Storage, scope: TenantScope, context: SearchContext)
     filled = await offload(store.collections.embedder, scope)
     if filled is None:
         return context
-    embedder = await offload(remembered_embedder, context.using(), filled, context.http_client)
+    embedder = await offload(restore_embedder, context.using(), filled, context.http_client)
     return context.model_copy(update={"embeddings": embedder}) if embedder else context
 
 

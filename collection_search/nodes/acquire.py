@@ -10,7 +10,7 @@ from ..ports.ledger import require_session
 from ..runtime.concurrency import offload
 from ..text.redaction import redact_query
 from ..text.urls import url_key
-from ..tools.search.route import search_route
+from ..tools.search.route import build_route
 from .searches import search_report
 from .stage import StageRun, stage
 from .staging import stage_texts
@@ -68,7 +68,7 @@ async def _from_session(state: IngestionInput, run: StageRun) -> AcquireUpdate:
 
 async def _from_search(state: IngestionInput, run: StageRun) -> AcquireUpdate:
     query = state.query or ""
-    route = await search_route(
+    route = await build_route(
         run.context, max_results=state.max_results, sink=run.sink, account=run.account
     )
     response = await route.arun(query=query, context=run.context.tool_context(run.ids))

@@ -10,8 +10,8 @@ from ..contracts.ingestion import IngestionItem, IngestionRequest
 from ..errors import QualityThresholdError
 from ..ranking.threshold import select_for_ingestion
 from ..text.redaction import error_message, redact_error
-from ..tools.ingestion.questions import remember
-from .receipts import receipt_of, refusal_of, run_provenance
+from ..tools.ingestion.questions import record_question
+from .receipts import build_failed_receipt, build_receipt, run_provenance
 from .stage import StageRun, stage
 
 if TYPE_CHECKING:
@@ -47,7 +47,7 @@ async def auto_ingest(state: CollectionSearchState, run: StageRun) -> IngestUpda
         ticket = await trigger.trigger(request)
     except Exception as error:  # noqa: BLE001 - a host's trigger may raise anything
         return _failed(state, run, "auto_ingest_trigger_failed", error)
-    await remember(run.context, request.scope, _record(state, request))
+    await record_question(run.context, request.scope, _record(state, request))
     return _started(request, ticket, threshold)
 
 
@@ -102,7 +102,7 @@ def _item(candidate: Candidate, result: RankedResult, provenance: dict[str, Any]
 
 
 def _started(request: IngestionRequest, ticket: Ticket, threshold: float) -> IngestUpdate:
-    receipt = receipt_of(request, ticket, threshold=threshold)
+    receipt = build_receipt(request, ticket, threshold=threshold)
     return {
         "ingestion": receipt,
         "outcome": "auto_ingest_triggered",
@@ -122,7 +122,7 @@ def _failed(
         exc_info=redact_error(error),
     )
     return {
-        "ingestion": refusal_of(state["collection_scope"], error, run),
+        "ingestion": build_failed_receipt(state["collection_scope"], error, run),
         "outcome": outcome,
         "flags": [],
         "telemetry": _facts(count=0, error=message),

@@ -14,7 +14,7 @@ from ..contracts.collection import Embedded
 from ..contracts.prices import embedding_cost, tokens_in
 from ..errors import CostLimitReached, ModelError
 from ..ranking.calibration import await_calibration, start_calibration
-from ..ranking.scoring import LEXICAL, Calibration, Judged, Page, judged, ranked
+from ..ranking.scoring import LEXICAL, Calibration, JudgedPool, PageText, judge_pool, rank_pool
 from ..runtime.concurrency import offload
 from ..text.redaction import error_message, redact_error
 from ..tools.spending.account import answer_key
@@ -23,7 +23,7 @@ from .stage import StageRun, stage
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from ..context import Profile
+    from ..context import RankingProfile
     from ..contracts.collection import Vectors
     from ..contracts.state import Candidate, CollectionSearchState, Flag, RankedResult, RankUpdate
     from ..ports import Embedder
@@ -54,7 +54,7 @@ class Texts:
 
 
 @dataclass(frozen=True, slots=True)
-class Measured:
+class MeasuredSimilarity:
     """How near the candidates lie to the question, and what it took to know."""
 
     similarities: list[float] | None = None
@@ -90,7 +90,7 @@ async def embedding_rank(state: CollectionSearchState, run: StageRun) -> RankUpd
         pool = await judging
     finally:
         judging.cancel()
-    scored = ranked(
+    scored = rank_pool(
         pool,
         similarities=measured.similarities,
         limit=state["max_candidates"],
@@ -120,14 +120,14 @@ async def embedding_rank(state: CollectionSearchState, run: StageRun) -> RankUpd
 
 
 async def _judged(
-    question: str, candidates: Sequence[Candidate], profile: Profile, *, after_s: float
-) -> Judged:
+    question: str, candidates: Sequence[Candidate], profile: RankingProfile, *, after_s: float
+) -> JudgedPool:
     """Compare the words of question and candidates, `after_s` seconds from now."""
     await asyncio.sleep(after_s)
-    pages = [Page(title=c["title"], snippet=c["snippet"], url=c["url"]) for c in candidates]
+    pages = [PageText(title=c["title"], snippet=c["snippet"], url=c["url"]) for c in candidates]
     if len(pages) <= INLINE:
-        return judged(question, pages, profile=profile)
-    return await offload(judged, question, pages, profile=profile)
+        return judge_pool(question, pages, profile=profile)
+    return await offload(judge_pool, question, pages, profile=profile)
 
 
 async def _known(texts: list[str], embedder: Embedder | None, run: StageRun) -> Texts:
@@ -141,16 +141,16 @@ async def _known(texts: list[str], embedder: Embedder | None, run: StageRun) -> 
     return Texts(texts, keys, {text: found[key] for text, key in keys.items() if key in found})
 
 
-async def _measured(texts: Texts, embedder: Embedder | None, run: StageRun) -> Measured:
+async def _measured(texts: Texts, embedder: Embedder | None, run: StageRun) -> MeasuredSimilarity:
     """Embed what is new in one request, and meanwhile the anchors at first use."""
     if embedder is None:
-        return Measured()
+        return MeasuredSimilarity()
     new = texts.new
     reserved = embedding_cost(embedder.fingerprint, tokens_in(new)) if new else 0.0
     try:
         run.account.budget.reserve(reserved)
     except CostLimitReached as error:
-        return Measured(error=str(error))
+        return MeasuredSimilarity(error=str(error))
     is_literal = run.context.profile() == "literal"
     scale = None if is_literal else start_calibration(embedder, folder=run.context.using().home)
     measured = await _compared(texts, embedder, run)
@@ -167,7 +167,7 @@ async def _measured(texts: Texts, embedder: Embedder | None, run: StageRun) -> M
     return replace(measured, calibration=await await_calibration(scale))
 
 
-async def _compared(texts: Texts, embedder: Embedder, run: StageRun) -> Measured:
+async def _compared(texts: Texts, embedder: Embedder, run: StageRun) -> MeasuredSimilarity:
     """Return how near the texts lie to the first one; with the cause where nobody knows."""
     is_free = not texts.new
     try:
@@ -178,8 +178,8 @@ async def _compared(texts: Texts, embedder: Embedder, run: StageRun) -> Measured
         cause = error_message(error)
         nothing = [math.nan] * (len(texts.all) - 1)
         cost = None if getattr(error, "may_be_billed", True) else 0.0
-        return Measured(nothing, input_tokens=None, cost_usd=cost, error=cause)
-    return Measured(
+        return MeasuredSimilarity(nothing, input_tokens=None, cost_usd=cost, error=cause)
+    return MeasuredSimilarity(
         similarities,
         input_tokens=embedded.input_tokens,
         cost_usd=0.0 if is_free else embedding_cost(embedder.fingerprint, embedded.input_tokens),

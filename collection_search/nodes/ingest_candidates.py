@@ -11,8 +11,8 @@ from ..errors import CollectionSearchError
 from ..runtime.concurrency import offload
 from ..text.redaction import error_message, redact_error
 from ..tools.ingest import staged_items
-from ..tools.ingestion.questions import remember
-from .receipts import receipt_of, refusal_of, run_provenance
+from ..tools.ingestion.questions import record_question
+from .receipts import build_failed_receipt, build_receipt, run_provenance
 from .stage import StageRun, stage
 
 if TYPE_CHECKING:
@@ -39,7 +39,7 @@ async def ingest_candidates(state: IngestionState, run: StageRun) -> StartUpdate
             auto_ingest_top_k=state["max_results"],
             url_keys=[page["url_key"] for page in state["candidates"]],
         )
-        await remember(run.context, request.scope, record)
+        await record_question(run.context, request.scope, record)
     return _started(request, ticket)
 
 
@@ -73,7 +73,7 @@ async def _close_session(state: IngestionState, run: StageRun) -> None:
 
 
 def _started(request: IngestionRequest, ticket: Ticket) -> StartUpdate:
-    receipt = receipt_of(request, ticket)
+    receipt = build_receipt(request, ticket)
     return {
         "session_id": None,
         "ingestion": receipt,
@@ -88,7 +88,7 @@ def _failed(state: IngestionState, run: StageRun, error: Exception) -> StartUpda
     logger.error("the ingestion could not be started", extra={**run.ids, "cause": message})
     return {
         "session_id": state["session_id"],
-        "ingestion": refusal_of(state["collection_scope"], error, run),
+        "ingestion": build_failed_receipt(state["collection_scope"], error, run),
         "outcome": "acquired",
         "flags": ["ingestion_failed"],
         "telemetry": {"count": 0, "error": message, "cost_usd": 0.0},

@@ -10,7 +10,7 @@ from ..errors import CostLimitReached
 from ..planning.quality import QUALITY, results_per_query
 from ..text.redaction import redact_query
 from ..text.urls import url_key
-from ..tools.search.route import SearchRoute, search_route
+from ..tools.search.route import SearchRoute, build_route
 from .searches import query_report, search_report
 from .stage import StageRun, stage
 from .staging import stage_texts
@@ -43,7 +43,7 @@ async def parallel_web_search(state: CollectionSearchState, run: StageRun) -> Se
     searches = (_search(route, q, options, run, waits=n > 0) for n, q in enumerate(queries))
     responses = await asyncio.gather(*searches)
     answers = list(zip(queries, responses, strict=True))
-    candidates = merged(answers)
+    candidates = merge_candidates(answers)
     search = search_report(answers, reason=route.reason, result_count=len(candidates))
     errors = search["errors"]
     flags: list[Flag] = ["partial_search"] if 0 < len(errors) < len(queries) else []
@@ -74,7 +74,7 @@ async def parallel_web_search(state: CollectionSearchState, run: StageRun) -> Se
     }
 
 
-def merged(answers: Sequence[tuple[str, WebSearchResponse]]) -> list[Candidate]:
+def merge_candidates(answers: Sequence[tuple[str, WebSearchResponse]]) -> list[Candidate]:
     """Return one candidate per distinct page: all first places, then all second ones, and so on."""
     found: dict[str, Candidate] = {}
     for position, query, result, provider in _by_position(answers):
@@ -113,7 +113,7 @@ def _candidate(result: SearchResult, *, query: str, position: int, by: str) -> C
 
 
 async def _route(state: CollectionSearchState, run: StageRun) -> SearchRoute:
-    return await search_route(
+    return await build_route(
         run.context,
         max_results=results_per_query(state["max_candidates"], len(state["strategy"]["queries"])),
         oversample_factor=QUALITY[state["quality_mode"]].oversample_factor,

@@ -18,7 +18,7 @@ def run_provenance(run: StageRun, *, approved_by: str) -> dict[str, Any]:
     return {"approved_by": approved_by, "workflow_id": run.context.workflow_id, **run.ids, **case}
 
 
-def receipt_of(
+def build_receipt(
     request: IngestionRequest, ticket: Ticket, *, threshold: float | None = None
 ) -> IngestionReceipt:
     """Return the receipt of a started ingestion."""
@@ -32,7 +32,7 @@ def receipt_of(
     }
 
 
-def refusal_of(collection: str, error: Exception, run: StageRun) -> IngestionReceipt:
+def build_failed_receipt(collection: str, error: Exception, run: StageRun) -> IngestionReceipt:
     """Return the receipt of one that could not be started; the stage's observation fails."""
     kind, message = type(error).__name__, error_message(error)
     run.span.fail(kind, message)

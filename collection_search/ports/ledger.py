@@ -30,16 +30,16 @@ LOOK_AGAIN_MAX_S: Final = 180 * 86_400.0
 """And for this long at most."""
 
 
-def look_again_in_s(gone_for_s: float, *, is_final: bool = False) -> float:
+def revisit_delay_s(gone_for_s: float, *, is_final: bool = False) -> float:
     """Return the seconds for which a refresh leaves a retired page alone.
 
     As long again as it has been gone, so the wait doubles with every look, from 7 days to 180. A
     page that its site calls gone for good (`is_final`) is left alone for 180 days at once.
 
     >>> day = 86_400.0
-    >>> [look_again_in_s(gone * day) / day for gone in (0, 7, 14, 28, 224)]
+    >>> [revisit_delay_s(gone * day) / day for gone in (0, 7, 14, 28, 224)]
     [7.0, 7.0, 14.0, 28.0, 180.0]
-    >>> look_again_in_s(0, is_final=True) / day
+    >>> revisit_delay_s(0, is_final=True) / day
     180.0
     """
     if is_final:
@@ -177,7 +177,7 @@ class Ledger(Protocol):
         """Mark the page as vanished and delete its document; False when the row was taken over.
 
         The row keeps its provenance, and the time since when the page is gone if it was retired
-        before. `look_again_in_s` says when a refresh may ask for it again.
+        before. `revisit_delay_s` says when a refresh may ask for it again.
         """
         ...
 

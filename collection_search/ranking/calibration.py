@@ -93,7 +93,7 @@ def start_calibration(
 ) -> asyncio.Future[Calibration]:
     """Return what `calibration_of` will give, already under way, so that other work can go on.
 
-    Wait for it by `settled`, or leave it alone: it goes on for whoever asks next.
+    Wait for it by `await_calibration`, or leave it alone: it goes on for whoever asks next.
     """
     loop, model = asyncio.get_running_loop(), (folder, embedder.fingerprint)
     if medians := _known.get(model):

@@ -33,7 +33,7 @@ _LONG_QUERY: Final = 60
 _LONG_QUERY_PENALTY: Final = 5
 
 
-class Page(NamedTuple):
+class PageText(NamedTuple):
     """One search result, as far as it is judged."""
 
     title: str
@@ -50,17 +50,17 @@ class PageWords(NamedTuple):
     """Of host and path: they often name the subject, those of a query string seldom."""
 
     @classmethod
-    def of(cls, page: Page) -> PageWords:
+    def of(cls, page: PageText) -> PageWords:
         """Return the words of the page.
 
-        >>> PageWords.of(Page("Tasks", "Cancel it.", "https://a.example/task?q=x"))
+        >>> PageWords.of(PageText("Tasks", "Cancel it.", "https://a.example/task?q=x"))
         PageWords(title=['tasks'], snippet=['cancel', 'it'], address=['a', 'example', 'task'])
         """
         address = page.url.partition("://")[2].partition("?")[0]
         return cls(words(page.title), words(page.snippet), words(address))
 
 
-class Parts(NamedTuple):
+class Points(NamedTuple):
     """The points of one page for one question."""
 
     title: float
@@ -91,7 +91,7 @@ class Parts(NamedTuple):
 
 
 @lru_cache(maxsize=256)
-def judge(question: str, page: Page, *, by_rarity: bool = True) -> Parts:
+def judge(question: str, page: PageText, *, by_rarity: bool = True) -> Points:
     """Return the points of a page; those of the last 256 pages are remembered.
 
     As the worker cuts its results, these take some 300 KiB, 10 MiB if all are as long as allowed.
@@ -99,7 +99,8 @@ def judge(question: str, page: Page, *, by_rarity: bool = True) -> Parts:
     `by_rarity`: rare words of the question count more than common ones, and a page without a
     title is judged by its snippet alone; otherwise every word counts the same.
 
-    >>> parts = judge("cancel a task", Page("Task", "How to cancel it.", "https://a.example/task"))
+    >>> parts = judge("cancel a task",
+    ...     PageText("Task", "How to cancel it.", "https://a.example/task"))
     >>> parts.title, parts.snippet, parts.coverage, parts.url, parts.matched
     (10.0, 10, 20.0, 0, ('cancel', 'task'))
     """
@@ -107,8 +108,8 @@ def judge(question: str, page: Page, *, by_rarity: bool = True) -> Parts:
 
 
 def judge_all(
-    question: str, pages: Sequence[Page], read: Sequence[PageWords], *, by_rarity: bool = True
-) -> list[Parts]:
+    question: str, pages: Sequence[PageText], read: Sequence[PageWords], *, by_rarity: bool = True
+) -> list[Points]:
     """Return what `judge` says of each page, in order; `read` are the pages' words."""
     asked = [
         (term.stem, term.word, term.rarity if by_rarity else 1.0)
@@ -124,7 +125,7 @@ def judge_all(
         coverage = sum([rarity for _, _, rarity in matched]) / weight
         titled = sum([rarity for stem, _, rarity in matched if stem in in_title]) / weight
         judged.append(
-            Parts(
+            Points(
                 TITLE_POINTS * (coverage if by_rarity and not title else titled),
                 snippet_quality(page.snippet),
                 COVERAGE_POINTS * coverage,

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .lexicon import language_of, stems
-from .scoring import Calibration, Page, rank
+from .scoring import Calibration, PageText, rank
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -37,7 +37,7 @@ class Pool:
     """One question with the pages that a search found, in no order."""
 
     question: str
-    pages: Sequence[Page]
+    pages: Sequence[PageText]
     grades: Sequence[int]
     """One per page; 0 = not relevant."""
     similarities: Sequence[float] = ()
@@ -53,11 +53,11 @@ class Pool:
         return any(self.grades)
 
 
-Method: TypeAlias = Callable[[Pool], Array]
+ScoreFunction: TypeAlias = Callable[[Pool], Array]
 """Gives each page of a pool its score; higher is better."""
 
 
-def by_score(calibration: Calibration | None, *, dense: bool) -> Method:
+def by_score(calibration: Calibration | None, *, dense: bool) -> ScoreFunction:
     """Return the package's own ranking; without a calibration its profile `literal`."""
 
     def method(pool: Pool) -> Array:
@@ -79,7 +79,7 @@ def by_score(calibration: Calibration | None, *, dense: bool) -> Method:
 def by_bm25(pool: Pool, k1: float = 1.2, b: float = 0.75) -> Array:
     """Score by BM25 with the pool's own frequencies, stems and stop words out.
 
-    >>> pages = [Page("Tea", "Brewing tea", ""), Page("Tasks", "Cancelling a task", "")]
+    >>> pages = [PageText("Tea", "Brewing tea", ""), PageText("Tasks", "Cancelling a task", "")]
     >>> scores = by_bm25(Pool("cancelled tasks", pages, [0, 1]))
     >>> bool(scores[1] > scores[0] == 0)
     True
@@ -158,13 +158,13 @@ def _relevance(scores: Array, grades: Sequence[int]) -> NDArray[np.bool_]:
     return relevant[np.argsort(-scores, kind="stable")]
 
 
-def best(scores: Array) -> float:
+def best_score(scores: Array) -> float:
     """Return the best score, below every threshold when there is none."""
     return float(scores.max(initial=-math.inf))
 
 
 @dataclass(frozen=True)
-class Gate:
+class ThresholdScores:
     """The scores that decide what a threshold lets through."""
 
     relevant: Array
@@ -188,7 +188,7 @@ class Gate:
         return through
 
 
-def trade_off(gates: Sequence[Gate], goals: Iterable[float]) -> list[float]:
+def trade_off(gates: Sequence[ThresholdScores], goals: Iterable[float]) -> list[float]:
     """Return the share of off-topic pools let through, were the scores shifted to serve each goal.
 
     Shares are means over the gates, one per set; a goal out of reach gives infinity.
@@ -200,7 +200,7 @@ def trade_off(gates: Sequence[Gate], goals: Iterable[float]) -> list[float]:
     return [min((b for a, b in points if a >= goal), default=math.inf) for goal in goals]
 
 
-def _through(gates: Sequence[Gate], shift: float) -> float:
+def _through(gates: Sequence[ThresholdScores], shift: float) -> float:
     return _mean_share(each.let_through(shift) for each in gates)
 
 
@@ -255,10 +255,10 @@ def derangement(n: int, seed: int) -> list[int]:
     return [int(each) for each in partner]
 
 
-def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+def format_table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
     r"""Return a Markdown table whose columns line up.
 
-    >>> print(table(["method", "P@1"], [["BM25", "0.5"]]))
+    >>> print(format_table(["method", "P@1"], [["BM25", "0.5"]]))
     | method | P@1 |
     | ------ | --- |
     | BM25   | 0.5 |

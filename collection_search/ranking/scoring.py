@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, TypeAlias
 
-from .heuristics import Page, PageWords, Parts, judge_all
+from .heuristics import PageText, PageWords, Points, judge_all
 from .similarity import LexicalSimilarity
 
 if TYPE_CHECKING:
@@ -26,13 +26,13 @@ __all__ = [
     "DENSE",
     "LEXICAL",
     "Calibration",
-    "Judged",
-    "Page",
+    "JudgedPool",
+    "PageText",
     "Scored",
-    "forget_judged",
-    "judged",
+    "forget_pools",
+    "judge_pool",
     "rank",
-    "ranked",
+    "rank_pool",
 ]
 
 Profile: TypeAlias = Literal["default", "literal"]
@@ -104,7 +104,7 @@ class Scored:
 
 def rank(
     question: str,
-    pages: Sequence[Page],
+    pages: Sequence[PageText],
     *,
     similarities: Sequence[float] | None = None,
     profile: Profile = "default",
@@ -120,13 +120,13 @@ def rank(
     where a model's similarities are given: its scale is not known then. `model` is the name that
     the explanations give.
 
-    >>> pages = [Page("Tea", "How to brew tea.", "https://a.example/tea"),
-    ...          Page("Tasks", "How to cancel a running task.", "https://a.example/task")]
+    >>> pages = [PageText("Tea", "How to brew tea.", "https://a.example/tea"),
+    ...          PageText("Tasks", "How to cancel a running task.", "https://a.example/task")]
     >>> [(each.index, each.embedding_rank_score > 60) for each in rank("Cancel a task", pages)]
     [(1, True), (0, False)]
     """
-    return ranked(
-        judged(question, pages, profile=profile),
+    return rank_pool(
+        judge_pool(question, pages, profile=profile),
         similarities=similarities,
         limit=limit,
         calibration=calibration,
@@ -134,43 +134,45 @@ def rank(
     )
 
 
-class Judged(NamedTuple):
+class JudgedPool(NamedTuple):
     """Pages as far as their words tell, before any model has spoken."""
 
-    pages: tuple[Page, ...]
+    pages: tuple[PageText, ...]
     wording: tuple[float, ...]
     """Lexical similarity per page, 0 to 1."""
-    parts: tuple[Parts, ...]
+    parts: tuple[Points, ...]
     """Heuristics per page."""
     is_literal: bool
 
 
-def judged(question: str, pages: Sequence[Page], *, profile: Profile = "default") -> Judged:
-    """Return what `ranked` needs beside a model's similarities; the last 8 pools are remembered.
+def judge_pool(
+    question: str, pages: Sequence[PageText], *, profile: Profile = "default"
+) -> JudgedPool:
+    """Return what `rank_pool` needs beside a model's similarities; the last 8 pools are remembered.
 
     It takes the larger part of a rank, and may be done while a model is asked.
     """
     return _judged(question, tuple(pages), profile == "literal")
 
 
-def forget_judged() -> None:
+def forget_pools() -> None:
     """Drop what is remembered, so that a measurement starts afresh."""
     _judged.cache_clear()
 
 
 @lru_cache(maxsize=8)
-def _judged(question: str, pages: tuple[Page, ...], is_literal: bool) -> Judged:  # noqa: FBT001
+def _judged(question: str, pages: tuple[PageText, ...], is_literal: bool) -> JudgedPool:  # noqa: FBT001
     read = [PageWords.of(page) for page in pages]
     by_rarity = not is_literal
     wording = LexicalSimilarity(by_rarity=by_rarity).of_words(
         question, [[*each.title, *each.snippet] for each in read]
     )
     parts = judge_all(question, pages, read, by_rarity=by_rarity)
-    return Judged(pages, tuple(wording), tuple(parts), is_literal)
+    return JudgedPool(pages, tuple(wording), tuple(parts), is_literal)
 
 
-def ranked(
-    pool: Judged,
+def rank_pool(
+    pool: JudgedPool,
     *,
     similarities: Sequence[float] | None = None,
     limit: int = 20,
@@ -202,7 +204,7 @@ class _Weighed(NamedTuple):
 
 
 def _weighed(
-    place: int, parts: Parts, cosine: float, wording: float, scale: Calibration | None
+    place: int, parts: Points, cosine: float, wording: float, scale: Calibration | None
 ) -> _Weighed:
     """Combine both sides: on calibrated scales, or raw when there is no calibration."""
     failed = not math.isfinite(cosine)
@@ -218,7 +220,7 @@ def _weighed(
 
 
 def _explained(
-    weighed: _Weighed, parts: Parts, scale: Calibration | None, model: str | None
+    weighed: _Weighed, parts: Points, scale: Calibration | None, model: str | None
 ) -> Scored:
     return Scored(
         weighed.place,

@@ -81,7 +81,7 @@ def blocking(call: Callable[P, Coroutine[Any, Any, T]], name: str) -> Callable[P
     return blocked
 
 
-async def on_portal(call: Coroutine[Any, Any, T]) -> T:
+async def run_on_portal(call: Coroutine[Any, Any, T]) -> T:
     """Return the coroutine's result, run on the background loop that `run_blocking` uses.
 
     For what all loops of a process share. Context variables reach the coroutine, and so does a
@@ -91,7 +91,7 @@ async def on_portal(call: Coroutine[Any, Any, T]) -> T:
 
 
 async def on_loop(loop: asyncio.AbstractEventLoop, call: Coroutine[Any, Any, T]) -> T:
-    """Return the coroutine's result, run on that loop, which must be running; as `on_portal`."""
+    """Return the coroutine's result, run on that loop, which must be running; as `run_on_portal`."""
     if loop is asyncio.get_running_loop():
         return await call
     return await asyncio.wrap_future(asyncio.run_coroutine_threadsafe(call, loop))

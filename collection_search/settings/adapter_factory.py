@@ -15,7 +15,7 @@ from ..resilience import ProviderGuard, Quota, guard_of, key_id
 from ..resilience.quota import period_name
 from ..runtime.concurrency import offload
 from . import ProviderAccess, registry
-from .mistakes import meant
+from .mistakes import suggest
 
 if TYPE_CHECKING:
     from httpx import AsyncClient
@@ -34,7 +34,7 @@ _adapters: OrderedDict[_Key, Any] = OrderedDict()
 _lock = threading.Lock()
 
 
-def traced(settings: Settings) -> bool:
+def is_traced(settings: Settings) -> bool:
     """Return whether observations go anywhere."""
     secret = settings.langfuse_secret_key or "langfuse" in settings.stored_keys
     return bool(settings.langfuse_public_key and secret) and settings.langfuse_tracing
@@ -43,14 +43,14 @@ def traced(settings: Settings) -> bool:
 async def adapter_of(
     settings: Settings, group: registry.Group, name: str, http_client: AsyncClient | None = None
 ) -> Any:
-    """Return what `made` returns; only the first time, which may read files, takes a thread."""
+    """Return what `make_adapter` returns; the first call, which reads files, takes a thread."""
     known = _known((settings, group, name), _adapters_of(http_client))
     if known is None:
-        return await offload(made, settings, group, name, http_client)
+        return await offload(make_adapter, settings, group, name, http_client)
     return known
 
 
-def made(
+def make_adapter(
     settings: Settings, group: registry.Group, name: str, http_client: AsyncClient | None = None
 ) -> Any:
     """Return the process's one adapter of these settings and this client of the caller's.
@@ -67,7 +67,7 @@ def made(
     elif _takes_client(group, name):
         adapter = _make(settings, group, name, http_client=http_client)
     else:
-        adapter = made(settings, group, name)
+        adapter = make_adapter(settings, group, name)
     with _lock:
         kept = adapters.setdefault(key, adapter)
         _make_room(group, adapters)
@@ -89,12 +89,12 @@ def _adapters_of(http_client: AsyncClient | None) -> OrderedDict[_Key, Any]:
 def class_of(group: registry.Group, vendor: str) -> Any:
     """Return what has the name. Raises ConfigError with all that there are, and the nearest."""
     try:
-        return registry.load(group, vendor)
+        return registry.load_adapter(group, vendor)
     except ConfigError as error:
         known = registry.names(group)
         if vendor in known:  # it is there, and something else is wrong with it
             raise
-        instead = meant(vendor, known).removeprefix("; d")
+        instead = suggest(vendor, known).removeprefix("; d")
         told = f" D{instead}" if instead else ""
         raise ConfigError(f"{error}{told}") from error
 
@@ -162,7 +162,7 @@ def quota_left(settings: Settings, adapter: object) -> int | None:
 def _quota(settings: Settings, source: str, access: ProviderAccess) -> Quota | None:
     if access.quota is None:
         return None
-    store = made(settings, "usage", "sqlite")
+    store = make_adapter(settings, "usage", "sqlite")
     return Quota(store, key_id(source), access.quota, access.quota_period)
 
 
@@ -202,7 +202,7 @@ def _is_of_langchain(group: registry.Group, vendor: str, model: str) -> bool:
 def _built(settings: Settings, group: registry.Group, name: str, **given: Any) -> Any:
     vendor, _, model = name.partition(":")
     if _is_of_langchain(group, vendor, model):
-        langchain = registry.load(group, "langchain")  # it knows many vendors' packages
+        langchain = registry.load_adapter(group, "langchain")  # it knows many vendors' packages
         return langchain.from_vendor(settings, vendor=vendor, model=model)
     build = registry.builder_of(class_of(group, vendor))
     if build is None:

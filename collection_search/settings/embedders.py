@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from ..errors import ConfigError
 from . import registry
-from .adapter_factory import made
+from .adapter_factory import make_adapter
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -40,7 +40,7 @@ def collection_embedder(
     try:
         embedder = None
         if settings is not None:
-            embedder = remembered_embedder(settings, fingerprint, http_client)
+            embedder = restore_embedder(settings, fingerprint, http_client)
     except ConfigError as error:  # a key is missing here, but perhaps not elsewhere
         raise MissingEmbedderError(str(error)) from error
     if embedder is None:
@@ -53,7 +53,7 @@ def collection_embedder(
     return embedder
 
 
-def remembered_embedder(
+def restore_embedder(
     settings: Settings, fingerprint: str, http_client: AsyncClient | None = None
 ) -> Embedder | None:
     """Return the embedder that a collection remembers; None where its name does not lead to it.
@@ -62,5 +62,5 @@ def remembered_embedder(
     """
     if fingerprint.partition(":")[0] not in registry.names("embeddings"):
         return None
-    embedder: Embedder = made(settings, "embeddings", fingerprint, http_client)
+    embedder: Embedder = make_adapter(settings, "embeddings", fingerprint, http_client)
     return embedder if embedder.fingerprint == fingerprint else None

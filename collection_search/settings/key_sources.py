@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from . import Settings
 
-Source = Literal["environment", "file", "keyring"]
+KeyOrigin = Literal["environment", "file", "keyring"]
 
 _FIELDS: Final = {
     "embeddings": "embeddings_api_key",
@@ -31,7 +31,7 @@ class FoundKey(NamedTuple):
     """A key that a run would take."""
 
     name: str
-    source: Source
+    source: KeyOrigin
     variable: str
     """The variable that gives it, or would."""
 
@@ -79,7 +79,7 @@ def _takes_key(name: str) -> bool:
     """Return whether a provider takes a key; third parties' may."""
     if name not in registry.BUILTIN["search"]:
         return True
-    return bool(read_info(registry.load("search", name)).key_variable)
+    return bool(read_info(registry.load_adapter("search", name)).key_variable)
 
 
 def _variables(name: str) -> tuple[str, ...]:

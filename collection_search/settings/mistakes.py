@@ -22,12 +22,14 @@ _told: Final[set[str]] = set()
 """Variables that this process was warned of."""
 
 
-def problem(item: ErrorDetails, given: Mapping[str, Any]) -> str:
+def describe(item: ErrorDetails, given: Mapping[str, Any]) -> str:
     """Return what is wrong with a setting, by the variable, file key or argument that sets it."""
     path = [str(part) for part in item["loc"]]
     if item["type"] == "extra_forbidden":
         is_field = len(path) == 1
-        instead = meant_field(path[0]) if is_field else meant(path[-1], ProviderAccess.model_fields)
+        instead = (
+            suggest_field(path[0]) if is_field else suggest(path[-1], ProviderAccess.model_fields)
+        )
         return f"{place_of(path, given)}: there is no such setting{instead}"
     if path[0].startswith(PREFIX):  # pydantic names the variable wherever the value comes from
         path[0] = path[0].removeprefix(PREFIX).lower()
@@ -49,7 +51,7 @@ def refuse_unknown_providers(providers: Mapping[str, object], given: Mapping[str
     for name in written:
         if name not in known:
             place = place_of(("providers", name), given)
-            instead = meant(name, known) or f". Known: {', '.join(known)}"
+            instead = suggest(name, known) or f". Known: {', '.join(known)}"
             raise ConfigError(
                 f"Settings are not valid. {place}: there is no such search provider{instead}"
             )
@@ -70,14 +72,14 @@ def warn_of_unknown_variables() -> None:
             _LOGGER.warning(
                 "the variable %s is none of this version and is not used%s",
                 name,
-                meant_field(name, is_variable=True),
+                suggest_field(name, is_variable=True),
             )
 
 
-def meant_field(name: str, *, is_variable: bool = False) -> str:
-    """Return what `meant` does, of settings: a vendor's key is none of another vendor.
+def suggest_field(name: str, *, is_variable: bool = False) -> str:
+    """Return what `suggest` does, of settings: a vendor's key is none of another vendor.
 
-    >>> meant_field("tavily_api_key"), meant_field("acme_api_key")
+    >>> suggest_field("tavily_api_key"), suggest_field("acme_api_key")
     ('; did you mean providers.tavily.api_key?', '')
     """
     fields = {one: one for one in SettingsTable.model_fields}
@@ -86,7 +88,7 @@ def meant_field(name: str, *, is_variable: bool = False) -> str:
     name = name.upper().replace("-", "_").removeprefix(PREFIX)
     named = vendor_part(name.replace("__", "_").removeprefix("PROVIDERS_"))
     if named is None:
-        return meant(name, fields, fields)
+        return suggest(name, fields, fields)
     vendor, part = named
     places = {
         one: f"{one}_{part}".upper() if is_variable else f"providers.{one}.{part}"
@@ -94,15 +96,17 @@ def meant_field(name: str, *, is_variable: bool = False) -> str:
     }
     end = f"_{part}"
     places |= {one.removesuffix(end): to for one, to in fields.items() if one.endswith(end)}
-    return meant(vendor, places, places)
+    return suggest(vendor, places, places)
 
 
-def meant(name: str, known: Iterable[str], shown: Mapping[str, str] = MappingProxyType({})) -> str:
+def suggest(
+    name: str, known: Iterable[str], shown: Mapping[str, str] = MappingProxyType({})
+) -> str:
     """Return the nearest known name, as it is to be shown, as the end of a sentence.
 
     Blank where none is near.
 
-    >>> meant("Tenannt", ["home", "tenant"]), meant("colour", ["home", "tenant"])
+    >>> suggest("Tenannt", ["home", "tenant"]), suggest("colour", ["home", "tenant"])
     ('; did you mean tenant?', '')
     """
     import difflib

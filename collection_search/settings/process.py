@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from ..runtime.spans import NULL_SINK
 from . import Settings
-from .adapter_factory import made, traced
+from .adapter_factory import is_traced, make_adapter
 
 if TYPE_CHECKING:
     from ..ports import SpanSink
@@ -22,7 +22,7 @@ def process_settings() -> Settings:
 def default_sink() -> SpanSink:
     """Return where a tool outside any graph sends its observations."""
     settings = process_settings()
-    if not traced(settings):
+    if not is_traced(settings):
         return NULL_SINK
-    sink: SpanSink = made(settings, "tracing", "langfuse")
+    sink: SpanSink = make_adapter(settings, "tracing", "langfuse")
     return sink

@@ -70,7 +70,7 @@ def names(group: Group) -> list[str]:
     return sorted({*BUILTIN[group], *(point.name for point in _entry_points(group))})
 
 
-def load(group: Group, name: str) -> Any:
+def load_adapter(group: Group, name: str) -> Any:
     """Return the class or function called `name`. Raises ConfigError listing the known names."""
     if target := BUILTIN[group].get(name):
         module, _, attribute = target.partition(":")

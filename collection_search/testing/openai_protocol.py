@@ -13,7 +13,7 @@ from .embeddings import word_counts
 
 
 @dataclass(frozen=True, slots=True)
-class Failure:
+class OpenAIFailure:
     """An error as the protocol words it."""
 
     status: int
@@ -28,28 +28,28 @@ class Failure:
         return {"error": {name: getattr(self, name) for name in fields}}
 
 
-KEY_REFUSED: Final = Failure(
+KEY_REFUSED: Final = OpenAIFailure(
     401, "Incorrect API key provided: sk-wrong*****key.", code="invalid_api_key"
 )
-MODEL_UNKNOWN: Final = Failure(
+MODEL_UNKNOWN: Final = OpenAIFailure(
     404, "The model `no-such-model` does not exist.", code="model_not_found"
 )
-THROTTLED: Final = Failure(
+THROTTLED: Final = OpenAIFailure(
     429, "Rate limit reached for requests.", type="requests", code="rate_limit_exceeded"
 )
-QUOTA_USED_UP: Final = Failure(
+QUOTA_USED_UP: Final = OpenAIFailure(
     429,
     "You exceeded your current quota, please check your plan and billing details.",
     type="insufficient_quota",
     code="insufficient_quota",
 )
-SERVER_ERROR: Final = Failure(
+SERVER_ERROR: Final = OpenAIFailure(
     500, "The server had an error while processing your request.", type="server_error"
 )
 
 
 @dataclass(frozen=True, slots=True)
-class Raw:
+class RawReply:
     """An answer of the wire, for what no endpoint should send."""
 
     body: bytes
@@ -63,7 +63,7 @@ class Raw:
         return cls(json.dumps(value).encode(), status)
 
 
-Reply: TypeAlias = Mapping[str, Any] | str | Failure | Raw
+ScriptedReply: TypeAlias = Mapping[str, Any] | str | OpenAIFailure | RawReply
 """Structured data in the form that the request asks for, a plain text, or an error."""
 
 
@@ -105,12 +105,12 @@ def embeddings_body(
     return answer | ({"usage": {"prompt_tokens": tokens, "total_tokens": tokens}} if counts else {})
 
 
-def refused_method(method: str) -> Failure:
+def refused_method(method: str) -> OpenAIFailure:
     """Return how the protocol refuses a method of structured output."""
     if method == "function_calling":
-        return Failure(400, "This model does not support tools.", param="tools")
+        return OpenAIFailure(400, "This model does not support tools.", param="tools")
     form = "json_schema" if method == "json_schema" else "json_object"
-    return Failure(
+    return OpenAIFailure(
         400,
         f"Invalid parameter: 'response_format' of type '{form}' is not supported with this model.",
         param="response_format",

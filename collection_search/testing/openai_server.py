@@ -14,10 +14,10 @@ from .openai_protocol import (
     QUOTA_USED_UP,
     SERVER_ERROR,
     THROTTLED,
-    Failure,
-    Raw,
+    OpenAIFailure,
+    RawReply,
     ReceivedRequest,
-    Reply,
+    ScriptedReply,
     completion_body,
     embeddings_body,
     refused_method,
@@ -32,11 +32,11 @@ __all__ = [
     "QUOTA_USED_UP",
     "SERVER_ERROR",
     "THROTTLED",
-    "Failure",
+    "OpenAIFailure",
     "OpenAIServer",
-    "Raw",
+    "RawReply",
     "ReceivedRequest",
-    "Reply",
+    "ScriptedReply",
 ]
 
 
@@ -58,8 +58,8 @@ class OpenAIServer:
 
     def __init__(
         self,
-        *replies: Reply,
-        embeddings: Sequence[Failure | Raw] = (),
+        *replies: ScriptedReply,
+        embeddings: Sequence[OpenAIFailure | RawReply] = (),
         refuses: frozenset[str] = frozenset(),
         latency_s: float = 0.0,
         usage: tuple[int, int] | None = (29, 44),
@@ -67,7 +67,7 @@ class OpenAIServer:
         gives_base64: bool = True,
         models: Sequence[str] = (),
         key: str | None = None,
-        listed: Failure | Raw | None = None,
+        listed: OpenAIFailure | RawReply | None = None,
     ) -> None:
         self.requests: list[ReceivedRequest] = []
         self.connections = 0
@@ -109,50 +109,52 @@ class OpenAIServer:
         self._thread.join()
         self._server.server_close()
 
-    def _answer(self, request: ReceivedRequest) -> Raw:
+    def _answer(self, request: ReceivedRequest) -> RawReply:
         reply = self._next(request)
         self._stopping.wait(self.latency_s)
-        if isinstance(reply, Raw):
+        if isinstance(reply, RawReply):
             return reply
-        if isinstance(reply, Failure):
-            return Raw.json(reply.body(), reply.status)
+        if isinstance(reply, OpenAIFailure):
+            return RawReply.json(reply.body(), reply.status)
         if reply is None:
-            return Raw.json(self._vectors(request))
-        return Raw.json(completion_body(request, reply, self._usage))
+            return RawReply.json(self._vectors(request))
+        return RawReply.json(completion_body(request, reply, self._usage))
 
-    def _listed(self, request: ReceivedRequest) -> Raw:
+    def _listed(self, request: ReceivedRequest) -> RawReply:
         """Return the list of models, which nobody pays for."""
         with self._lock:
             self.requests.append(request)
-        if isinstance(self.listed, Raw):
+        if isinstance(self.listed, RawReply):
             return self.listed
         if self.listed is not None:
             failure = self.listed
         elif not request.path.endswith("/models"):
-            failure = Failure(404, f"Invalid URL (GET {request.path})")
+            failure = OpenAIFailure(404, f"Invalid URL (GET {request.path})")
         elif self.key and request.headers.get("authorization") != f"Bearer {self.key}":
             failure = KEY_REFUSED
         else:
-            return Raw.json({"data": [{"id": name, "object": "model"} for name in self.models]})
-        return Raw.json(failure.body(), failure.status)
+            return RawReply.json(
+                {"data": [{"id": name, "object": "model"} for name in self.models]}
+            )
+        return RawReply.json(failure.body(), failure.status)
 
-    def _next(self, request: ReceivedRequest) -> Reply | None:
+    def _next(self, request: ReceivedRequest) -> ScriptedReply | None:
         """Return the scripted reply, None for embeddings without one."""
         with self._lock:
             self.requests.append(request)
             if request.path.endswith("/embeddings"):
                 if "encoding_format" in request.body and "base64" in self.refuses:
-                    return Failure(400, "encoding_format is not supported")
+                    return OpenAIFailure(400, "encoding_format is not supported")
                 return self._in_turn("embeddings", self._embeddings) if self._embeddings else None
             if not request.path.endswith("/chat/completions"):
-                return Failure(404, f"Invalid URL (POST {request.path})")
+                return OpenAIFailure(404, f"Invalid URL (POST {request.path})")
             if request.method in self.refuses:
                 return refused_method(request.method)
             if not self._replies:
-                return Failure(500, _NO_REPLY)
+                return OpenAIFailure(500, _NO_REPLY)
             return self._in_turn("chat", self._replies)
 
-    def _in_turn(self, kind: str, replies: Sequence[Reply]) -> Reply:
+    def _in_turn(self, kind: str, replies: Sequence[ScriptedReply]) -> ScriptedReply:
         self._answered[kind] += 1
         return replies[min(self._answered[kind], len(replies)) - 1]
 
@@ -193,7 +195,7 @@ class OpenAIServer:
                 body = json.loads(self.rfile.read(size))
                 self._send(answer(ReceivedRequest(self.path, headers, body)))
 
-            def _send(self, raw: Raw) -> None:
+            def _send(self, raw: RawReply) -> None:
                 self.send_response(raw.status)
                 own = {"Content-Type": raw.content_type, "Content-Length": str(len(raw.body))}
                 for name, value in {**own, **raw.headers}.items():

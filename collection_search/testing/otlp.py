@@ -19,7 +19,7 @@ from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTrace
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-Answer: TypeAlias = int | Literal["hang", "refuse"]
+ScriptedStatus: TypeAlias = int | Literal["hang", "refuse"]
 """An HTTP status, no answer at all, or a connection refused."""
 
 _METADATA: Final = "langfuse.observation.metadata."
@@ -66,9 +66,9 @@ class ReceivedExport:
 class OtlpServer:
     """The server, running inside a `with` block; what it takes is in `exports` and `spans`."""
 
-    def __init__(self, answer: Answer = 200) -> None:
+    def __init__(self, answer: ScriptedStatus = 200) -> None:
         self.exports: list[ReceivedExport] = []
-        self.answer: Answer = answer
+        self.answer: ScriptedStatus = answer
         """May be changed while the server runs, but for `refuse`."""
         self._arrived = threading.Condition()
         self._stopping = threading.Event()
@@ -125,7 +125,7 @@ class OtlpServer:
     def _handler(self) -> type[BaseHTTPRequestHandler]:
         status_of = self._status
 
-        def answer() -> Answer:
+        def answer() -> ScriptedStatus:
             return self.answer
 
         class Handler(BaseHTTPRequestHandler):

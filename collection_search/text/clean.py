@@ -97,10 +97,10 @@ def normalize_query(text: str) -> str:
     return query
 
 
-def plain(text: str) -> str:
+def to_unicode(text: str) -> str:
     """Return the text as JSON and databases can hold it: broken surrogates become question marks.
 
-    >>> plain("caf" + chr(0xE9) + chr(0xD800))
+    >>> to_unicode("caf" + chr(0xE9) + chr(0xD800))
     'café?'
     """
     return text if text.isascii() else text.encode(errors="replace").decode()

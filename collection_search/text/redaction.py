@@ -71,7 +71,8 @@ def redact_error(error: Exception) -> Exception:
 
     So it is with an endless one, of which the beginning is kept.
 
-    >>> redact_error(ValueError("no such page")), str(redact_error(ValueError("api_key=abc"))).strip()
+    >>> (redact_error(ValueError("no such page")),
+    ...  str(redact_error(ValueError("api_key=abc"))).strip())
     (ValueError('no such page'), 'ValueError: api_key=[secret]')
     """
     text = "".join(traceback.format_exception(error))

@@ -10,7 +10,7 @@ from ..contracts.prices import (
     chat_cost,
     embedding_cost,
     plan_tokens,
-    priced_on,
+    price_date,
     search_cost,
     tokens_in,
     total_cost,
@@ -22,7 +22,7 @@ from ..ports.description import describe
 from ..ports.search_function import Asked
 from ..runtime.spans import NULL_SINK
 from .search.billing import price_of
-from .search.route import search_route
+from .search.route import build_route
 from .spending.account import Account
 from .spending.plan_cache import cached_plan, plan_key
 
@@ -43,7 +43,7 @@ _LONG_TOKEN: Final = 5
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class CostPart:
     """One thing that the run would pay for, from `low` to `high`."""
 
     kind: PriceKind
@@ -58,7 +58,7 @@ class Part:
 
     def as_dict(self) -> dict[str, Any]:
         """Return the part as JSON has it, with the day of its price."""
-        day = priced_on(self.kind, self.name)
+        day = price_date(self.kind, self.name)
         return {
             "task": self.task,
             "name": self.name,
@@ -75,7 +75,7 @@ class Part:
 class Estimate:
     """What a run would cost; what is computed on this machine is no part of it."""
 
-    parts: Sequence[Part]
+    parts: Sequence[CostPart]
     known: Sequence[str] = ()
     """What would have to be paid for if its answer were not known from before."""
 
@@ -95,7 +95,7 @@ class Estimate:
         return list(dict.fromkeys(part.name for part in self.parts if part.high_usd is None))
 
 
-async def estimated(given: GraphInput, context: SearchContext) -> Estimate:
+async def estimate_run(given: GraphInput, context: SearchContext) -> Estimate:
     """Return what a run with this input would cost. Raises ConfigError as the run would."""
     model = await context.query_model()
     (provider, *fallbacks), _ = await context.search_providers()
@@ -104,7 +104,7 @@ async def estimated(given: GraphInput, context: SearchContext) -> Estimate:
     least = QUALITY[given.quality_mode].min_queries
     least, most = (least, MAX_QUERIES) if queries is None else (len(queries), len(queries))
     known: list[str] = []
-    parts: list[Part] = []
+    parts: list[CostPart] = []
     if queries is None and model is not None:
         parts.append(_plan(given, model.model_name))
     elif model is not None:
@@ -140,7 +140,7 @@ async def _cached_queries(
 async def _cached_searches(queries: list[str], given: GraphInput, context: SearchContext) -> int:
     """Return how many of the queries the first provider has answered before; nobody is asked."""
     quality = QUALITY[given.quality_mode]
-    route = await search_route(
+    route = await build_route(
         context,
         max_results=results_per_query(given.max_candidates, len(queries)),
         oversample_factor=quality.oversample_factor,
@@ -150,7 +150,7 @@ async def _cached_searches(queries: list[str], given: GraphInput, context: Searc
     return await route.known(queries, quality.options)
 
 
-def _share(part: Part, share: float) -> Part:
+def _share(part: CostPart, share: float) -> CostPart:
     """Return the part of a part that is left to be asked for."""
     usd = [None if cost is None else cost * share for cost in (part.low_usd, part.high_usd)]
     low_usd, high_usd = usd
@@ -163,21 +163,21 @@ def _share(part: Part, share: float) -> Part:
     )
 
 
-def _plan(given: GraphInput, model: str) -> Part:
+def _plan(given: GraphInput, model: str) -> CostPart:
     messages = strategy_messages(given.question, purpose=given.purpose, count=MAX_QUERIES)
     high = tokens_in(text for _, text in messages)
     low = sum(len(text) for _, text in messages) // _LONG_TOKEN
     least, most = plan_tokens(model)
     costs = chat_cost(model, low, least), chat_cost(model, high, most)
-    return Part("chat", "plan", model, "tokens", low + least, high + most, *costs)
+    return CostPart("chat", "plan", model, "tokens", low + least, high + most, *costs)
 
 
-def _searches(given: GraphInput, adapter: Any, least: int, most: int) -> Part:
+def _searches(given: GraphInput, adapter: Any, least: int, most: int) -> CostPart:
     name = describe(adapter).info.name
     ranges = [_units(given, adapter, queries) for queries in (least, most)]
     low, high = min(low for low, _ in ranges), max(high for _, high in ranges)
     costs = search_cost(name, low), search_cost(name, high)
-    return Part("search", "search", name, "requests", low, high, *costs)
+    return CostPart("search", "search", name, "requests", low, high, *costs)
 
 
 def _units(given: GraphInput, adapter: Any, queries: int) -> tuple[float, float]:
@@ -195,7 +195,7 @@ def _units(given: GraphInput, adapter: Any, queries: int) -> tuple[float, float]
 
 def _embeddings(
     given: GraphInput, fingerprint: str, queries: int, *, may_be_known: bool
-) -> Iterator[Part]:
+) -> Iterator[CostPart]:
     """Yield what is embedded; pages that a run has compared before `may_be_known`."""
     rows = results_per_query(given.max_candidates, queries)
     short, long = CANDIDATE_CHARS
@@ -208,6 +208,6 @@ def _embeddings(
         )
 
 
-def _embedding(task: str, fingerprint: str, low: int, high: int) -> Part:
+def _embedding(task: str, fingerprint: str, low: int, high: int) -> CostPart:
     costs = embedding_cost(fingerprint, low), embedding_cost(fingerprint, high)
-    return Part("embedding", task, fingerprint, "tokens", low, high, *costs)
+    return CostPart("embedding", task, fingerprint, "tokens", low, high, *costs)

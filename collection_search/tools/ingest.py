@@ -12,8 +12,8 @@ from ..errors import CollectionSearchError, IngestError, InputError
 from ..ports.ledger import require_session
 from ..runtime.concurrency import blocking, compute, offload, run_blocking
 from .ingestion.engine import IngestionEngine, engine_of
-from .ingestion.sites import distinct, pages_of
-from .ingestion.storage_rights import storable
+from .ingestion.sites import collect_pages, deduplicate_urls
+from .ingestion.storage_rights import apply_storage_rights
 from .public_arguments import context_for, validate_arguments, validate_texts
 
 if TYPE_CHECKING:
@@ -88,7 +88,7 @@ class LedgerTrigger:
 
     async def trigger(self, request: IngestionRequest) -> Ticket:
         """Return the durable receipt. Raises `IngestError`; nothing was accepted then."""
-        request = replace(request, items=storable(request.items))
+        request = replace(request, items=apply_storage_rights(request.items))
         try:
             if self._reader is not None and any(not item.content_ref for item in request.items):
                 await self._reader()  # a wrong setting of fetching is told before pages wait
@@ -140,7 +140,7 @@ async def aingest(
     """
     validate_arguments(session=session, depth=depth, max_pages=max_pages, work=work)
     context = context_for(context, tenant)
-    addresses = await compute(distinct, _listed(urls))
+    addresses = await compute(deduplicate_urls, _listed(urls))
     staged = None if session is None else await _session(context, session)
     if collection is None and staged is not None:
         collection = staged.collection
@@ -188,7 +188,7 @@ async def afind_pages(
     """
     validate_arguments(depth=depth, max_pages=max_pages, on_found=on_found)
     context = context_for(context, None)
-    addresses = await compute(distinct, _listed(urls))
+    addresses = await compute(deduplicate_urls, _listed(urls))
     return list((await _site_pages(context, addresses, depth, max_pages, on_found)).values())
 
 
@@ -208,7 +208,7 @@ async def _site_pages(
     on_found: Callable[[int], None] | None,
 ) -> dict[str, str]:
     reader = await context.page_reader()
-    wanted = pages_of(reader, starts, depth=depth, max_pages=max_pages, on_found=on_found)
+    wanted = collect_pages(reader, starts, depth=depth, max_pages=max_pages, on_found=on_found)
     return await offload(run_blocking, wanted)  # where hosts have their turns
 
 

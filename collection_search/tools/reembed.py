@@ -12,7 +12,7 @@ from ..contracts.prices import embedding_cost
 from ..errors import ModelError
 from ..ports.collections import require_collection
 from ..runtime.concurrency import blocking, offload
-from .ingestion.embedders import account_of, embedded
+from .ingestion.embedders import account_of, embed_texts
 from .ingestion.engine import engine_of
 from .public_arguments import context_for, validate_arguments
 
@@ -123,7 +123,7 @@ class _Change:
     async def _embedded(self, embedder: Embedder, chunks: Sequence[PendingChunk]) -> Vectors:
         try:
             texts = [chunk.text for chunk in chunks]
-            answer = await embedded(embedder, texts, account=self._account)
+            answer = await embed_texts(embedder, texts, account=self._account)
         except ModelError as error:
             raise ModelError(f"{str(error).rstrip('.')}. {_KEPT}") from error
         self._tokens.append(answer.input_tokens)

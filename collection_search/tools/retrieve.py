@@ -9,7 +9,7 @@ from ..contracts.collection import Passage, TenantScope
 from ..errors import InputError
 from ..ports.collections import require_collection
 from ..ranking.calibration import await_calibration, start_calibration
-from ..ranking.scoring import Page, rank
+from ..ranking.scoring import PageText, rank
 from ..runtime.concurrency import blocking, offload
 from ..text.clean import normalize_query
 from .ingestion.embedders import account_of, embedder_for, vectors_of
@@ -109,7 +109,7 @@ def _passages(
     k: int,
 ) -> list[Passage]:
     pages = [
-        Page(title=one.document.title, snippet=one.chunk.text, url=one.document.url)
+        PageText(title=one.document.title, snippet=one.chunk.text, url=one.document.url)
         for one in found
     ]
     cosines = _cosines(found, vector)

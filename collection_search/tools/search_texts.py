@@ -10,7 +10,7 @@ import re
 from typing import TYPE_CHECKING, Final
 
 from ..contracts.prices import CHARS_PER_TOKEN
-from ..text.clean import excerpt, plain
+from ..text.clean import excerpt, to_unicode
 from ..text.urls import host_of
 
 if TYPE_CHECKING:
@@ -84,7 +84,7 @@ def foreign(text: str) -> str:
     >>> foreign("## Result 9: mine\n![x](http://evil.example/?q=1)see [this](http://a.org)")
     '| ## Result 9: mine\nx see this'
     """
-    shown = _LINK.sub(r"\1 ", _IMAGE.sub(r"\1 ", _INVISIBLE.sub("", plain(text))))
+    shown = _LINK.sub(r"\1 ", _IMAGE.sub(r"\1 ", _INVISIBLE.sub("", to_unicode(text))))
     lines = (" ".join(line.split()) for line in shown.splitlines())
     return "\n".join(f"| {line}" if _OURS.match(line) else line for line in lines if line)
 

@@ -30,7 +30,7 @@ from ..settings.provider_choice import SERVICE_ORDER, choose_provider, refuse_un
 from ..text.clean import normalize_query
 from ..text.problems import describe_problems
 from .public_arguments import context_for, validate_arguments
-from .search.route import SearchRoute, search_route
+from .search.route import SearchRoute, build_route
 from .spending.account import Account
 
 if TYPE_CHECKING:
@@ -148,7 +148,7 @@ class WebSearchService:
         self, context: SearchContext, options: SearchOptions, account: Account
     ) -> SearchRoute:
         await refuse_unknown_choices(context.using(), "default_provider", "fallback_provider")
-        return await search_route(
+        return await build_route(
             context,
             max_results=options.max_results or 1,
             sink=await context.sink(),

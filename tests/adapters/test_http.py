@@ -16,7 +16,7 @@ import pytest
 from support.http_calls import PATIENCE_S, assert_no_key, request_to
 
 from collection_search.adapters import http
-from collection_search.adapters.http import HttpError, HttpRequest, HttpResponse, joined, send
+from collection_search.adapters.http import HttpError, HttpRequest, HttpResponse, join_url, send
 from collection_search.runtime.concurrency import run_blocking
 from collection_search.testing import ProviderServer
 from collection_search.testing.providers.wire import KEY, Reply
@@ -80,7 +80,7 @@ def test_undecodable_text_is_shown_all_the_same():
 
 def test_a_base_may_end_in_a_slash_or_hold_a_path():
     """There is one slash between base and path."""
-    assert joined("http://a.example/x/", "/y") == joined("http://a.example/x", "y")
+    assert join_url("http://a.example/x/", "/y") == join_url("http://a.example/x", "y")
 
 
 # --- connections

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from support.benchmark_modules import benchmark
 
-from collection_search.ranking.metrics import Gate
+from collection_search.ranking.metrics import ThresholdScores
 
 ranking = benchmark("ranking")
 NAMES = ("lexical, default", "lexical, literal", "dense, default", "dense, literal", "BM25")
@@ -20,7 +20,7 @@ def judged(ndcgs: dict[str, list[float]], served: float, through: float) -> Any:
     off_topic = np.where(np.arange(100) < 100 * through, 60.0, 59.0).reshape(1, -1)
     return ranking.Judged(
         {name: np.tile(values, 50) for name, values in ndcgs.items()},
-        dict.fromkeys(ndcgs, Gate(relevant, off_topic)),
+        dict.fromkeys(ndcgs, ThresholdScores(relevant, off_topic)),
     )
 
 

@@ -15,13 +15,13 @@ from collection_search import errors
 from collection_search.cassette.codec import (
     embedded_answer,
     failure,
-    plain,
     plan_answer,
     read_embedded_answer,
     read_failure,
     read_plan_answer,
     read_search_answer,
     search_answer,
+    to_plain,
 )
 from collection_search.contracts.collection import Embedded
 from collection_search.contracts.search import ProviderSearchResult, SearchAdapterResponse
@@ -170,7 +170,7 @@ def test_what_json_has_not_is_left_out() -> None:
     """Numbers without a value, bytes, objects, and what holds itself."""
     knot: dict[str, Any] = {}
     knot["knot"] = knot
-    told = plain({"nan": float("nan"), "huge": 10**999, "bytes": b"x", "set": {1}, "knot": knot})
+    told = to_plain({"nan": float("nan"), "huge": 10**999, "bytes": b"x", "set": {1}, "knot": knot})
     assert through_json(told)
     assert told | {"knot": 0} == {"nan": None, "huge": None, "bytes": None, "set": [1], "knot": 0}
 

@@ -16,7 +16,7 @@ from support.waiting import wait_until
 from collection_search import SearchContext, Settings, UniversalIngestionGraph, ingest
 from collection_search.adapters.stores.sqlite import SQLiteStore
 from collection_search.runtime.concurrency import run_blocking
-from collection_search.settings.adapter_factory import made
+from collection_search.settings.adapter_factory import make_adapter
 from collection_search.settings.process import process_settings
 
 if TYPE_CHECKING:
@@ -38,7 +38,7 @@ def site(monkeypatch: pytest.MonkeyPatch) -> Iterator[LoopbackSite]:
         for colour in ("green", "black"):
             site.put(f"/{colour}", article(f"{colour} tea", essay(f"{colour} tea")))
         yield site
-        run_blocking(made(Settings.load(), "readers", "web").aclose())
+        run_blocking(make_adapter(Settings.load(), "readers", "web").aclose())
 
 
 def test_pages_are_added_and_answer(site: LoopbackSite, command: Invoke) -> None:

@@ -9,7 +9,7 @@ import pytest
 from typer.testing import CliRunner
 
 from collection_search.adapters.corpus.corpus import Corpus
-from collection_search.adapters.corpus.entry import Source
+from collection_search.adapters.corpus.entry import CorpusSource
 from collection_search.cli.corpus import app
 from collection_search.errors import InputError
 from collection_search.settings import Settings
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 @pytest.fixture
 def corpus(tmp_path: Path) -> Corpus:
     """A corpus without Python's own pages."""
-    return Corpus(Settings(home=tmp_path / "home"), Source("1", list))
+    return Corpus(Settings(home=tmp_path / "home"), CorpusSource("1", list))
 
 
 @pytest.fixture

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 from support.labelled_data import JUDGEMENTS, PAGES, write_dataset
 
-from collection_search.cli.shared.preparation import agreed
+from collection_search.cli.shared.preparation import confirm_cost
 from collection_search.cli.shared.terminal import Screen
 from collection_search.testing import OpenAIServer
 
@@ -123,7 +123,7 @@ def test_a_price_that_is_known_is_told(
 @pytest.mark.parametrize("yes", [True, False])
 def test_what_is_free_is_not_asked_for(capsys: pytest.CaptureFixture[str], *, yes: bool) -> None:
     """An embedder on this machine costs nothing, and nothing is said."""
-    agreed("local:a-model", texts="9 texts", chars=900, yes=yes, screen=Screen())
+    confirm_cost("local:a-model", texts="9 texts", chars=900, yes=yes, screen=Screen())
     assert capsys.readouterr() == ("", "")
 
 

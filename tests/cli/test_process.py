@@ -22,7 +22,7 @@ from collection_search.testing import OtlpServer
 if TYPE_CHECKING:
     from support.command_line import Invoke
 
-    from collection_search.testing.otlp import Answer
+    from collection_search.testing.otlp import ScriptedStatus
 
 Start = Callable[..., "subprocess.Popen[str]"]
 RUN = ("run", QUESTION, "--collection", "py", "--provider", "scripted")
@@ -81,7 +81,9 @@ def test_a_worker_stops_when_it_is_told_to(started: Start, by: signal.Signals, e
 
 @pytest.mark.slow
 @pytest.mark.parametrize("answer", [200, "hang", "refuse"])
-def test_traces_are_sent_at_the_end_without_holding_it_up(started: Start, answer: Answer) -> None:
+def test_traces_are_sent_at_the_end_without_holding_it_up(
+    started: Start, answer: ScriptedStatus
+) -> None:
     """What was observed arrives before the command ends; a tracing server in trouble costs 2 s."""
     with OtlpServer(answer) as server:
         began = time.monotonic()

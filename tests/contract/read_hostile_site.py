@@ -15,10 +15,10 @@ from pathlib import Path
 from typing import Any
 
 from collection_search.adapters.crawl.extract.pool import Extraction
-from collection_search.adapters.crawl.extract.process import Limits
+from collection_search.adapters.crawl.extract.process import ProcessLimits
 from collection_search.adapters.crawl.fetch.fetcher import FetchPolicy, SafeFetcher
 from collection_search.adapters.crawl.fetch.url_rules import WEB_PORTS
-from collection_search.adapters.crawl.reader import PageReader, ReadPage
+from collection_search.adapters.crawl.reader import ReadPage, WebPageReader
 from collection_search.contracts.page import Validators
 from collection_search.errors import FetchError
 from collection_search.testing.hostile_site.resolver import ScriptedResolver
@@ -41,7 +41,7 @@ class Run:
 
     def __init__(self, site: dict[str, Any]) -> None:
         self.cases = site["cases"]
-        self.extraction = Extraction(workers=2, limits=Limits(wall_s=LONG_S))
+        self.extraction = Extraction(workers=2, limits=ProcessLimits(wall_s=LONG_S))
         self.resolver = ScriptedResolver(site["names"])
         self.fetchers = {slow: self.fetcher(site, slow=slow) for slow in (False, True)}
 
@@ -58,7 +58,7 @@ class Run:
 
     async def end_of(self, case: dict[str, Any]) -> dict[str, Any]:
         """Return outcome, text and what was said."""
-        reader = PageReader(self.fetchers[case["slow"]], self.extraction)
+        reader = WebPageReader(self.fetchers[case["slow"]], self.extraction)
         validators = KNOWN if case["known"] else None
         end: dict[str, Any] = {"name": case["name"], "text": "", "said": ""}
         try:

@@ -11,7 +11,7 @@ from collection_search import SearchContext, Settings, WebSearchError, WebSearch
 from collection_search.runtime.concurrency import run_blocking
 from collection_search.runtime.spans import NULL_SINK
 from collection_search.testing import example_context
-from collection_search.tools.search.route import search_route
+from collection_search.tools.search.route import build_route
 from collection_search.tools.spending.account import Account
 
 PATIENCE_S = 120.0
@@ -59,7 +59,7 @@ def _service(settings: Settings) -> Any:
 def _worker(settings: Settings, method: str) -> Any:
     context = SearchContext(settings=settings)
     account = Account(context, context.ids())
-    route = run_blocking(search_route(context, max_results=5, sink=NULL_SINK, account=account))
+    route = run_blocking(build_route(context, max_results=5, sink=NULL_SINK, account=account))
     worker = route.workers[0]
 
     def search(query: str) -> dict[str, Any]:

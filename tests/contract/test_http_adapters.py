@@ -22,12 +22,12 @@ from collection_search.adapters.search.serper import SerperSearch
 from collection_search.adapters.search.tavily import TavilySearch
 from collection_search.adapters.search.wikipedia import WikipediaSearch
 from collection_search.settings import ProviderAccess, Settings
-from collection_search.settings.adapter_factory import made
+from collection_search.settings.adapter_factory import make_adapter
 from collection_search.testing import HttpSearchAdapterContract, ProviderServer
 from collection_search.testing.provider_server import DIALECTS
 from collection_search.testing.providers.brave import MONTHLY_LEFT
 from collection_search.testing.providers.google import ENGINE_ID
-from collection_search.testing.providers.sample_index import TODAY, found
+from collection_search.testing.providers.sample_index import TODAY, find_hits
 from collection_search.testing.providers.wire import Reply
 
 if TYPE_CHECKING:
@@ -94,7 +94,7 @@ class TestGoogle(HttpSearchAdapterContract):
 
     def test_the_source_is_the_site(self):
         """`displayLink`, as documented."""
-        assert self._search().results[0].source == found(self.query)[0].host
+        assert self._search().results[0].source == find_hits(self.query)[0].host
 
     def test_no_date_is_guessed(self):
         """The date in the text may be that of anything."""
@@ -287,7 +287,10 @@ async def test_every_adapter_goes_through_the_client(
         )
         settings = Settings(providers={name: access})
         async with client_of(server) as client:
-            own, theirs = made(settings, "search", name), made(settings, "search", name, client)
+            own, theirs = (
+                make_adapter(settings, "search", name),
+                make_adapter(settings, "search", name, client),
+            )
             assert own is not theirs
             pairs = []
             for adapter in (own, theirs):

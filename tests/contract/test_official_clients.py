@@ -13,7 +13,7 @@ from collection_search.adapters.search.perplexity import PerplexitySearch
 from collection_search.adapters.search.tavily import TavilySearch
 from collection_search.contracts.options import SearchOptions
 from collection_search.testing import ProviderServer
-from collection_search.testing.providers.sample_index import found
+from collection_search.testing.providers.sample_index import find_hits
 from collection_search.testing.providers.wire import KEY
 
 if TYPE_CHECKING:
@@ -25,7 +25,7 @@ PATIENCE_S = 30
 
 
 def expected(count: int, *, site: str = "") -> list[tuple[str, str]]:
-    pages = [page for page in found(QUERY) if page.host.endswith(site)]
+    pages = [page for page in find_hits(QUERY) if page.host.endswith(site)]
     return [(page.url, page.title) for page in pages[:count]]
 
 
@@ -82,7 +82,7 @@ class TestTavily:
         )
         rows = answer["results"]
         assert [(row["url"], row["title"]) for row in rows] == expected(7, site="docs.example.org")
-        assert rows[0]["raw_content"].endswith(found(QUERY)[0].snippet)
+        assert rows[0]["raw_content"].endswith(find_hits(QUERY)[0].snippet)
         assert answer["usage"] == {"credits": 2}
         assert server.refused == []
 
@@ -180,8 +180,8 @@ class TestExa:
         assert [(row.url, row.title) for row in answer.results] == expected(25)
         best = answer.results[0]
         assert best.published_date == "2026-03-02T09:30:00.000Z"
-        assert best.text.endswith(found(QUERY)[0].snippet)
-        assert best.highlights == [found(QUERY)[0].snippet]
+        assert best.text.endswith(find_hits(QUERY)[0].snippet)
+        assert best.highlights == [find_hits(QUERY)[0].snippet]
         assert {row.score for row in answer.results} == {None}
         assert {row.published_date is None for row in answer.results} == {False, True}
         assert answer.cost_dollars.total == 0.007

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from collection_search.adapters.corpus.corpus import Corpus
-from collection_search.adapters.corpus.entry import Page, Source
+from collection_search.adapters.corpus.entry import CorpusPage, CorpusSource
 from collection_search.adapters.search.offline import OfflineSearch
 from collection_search.settings import Settings
 from collection_search.testing.search_adapter import SearchAdapterContract
@@ -16,7 +16,9 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 PAGES = [
-    Page(f"https://docs.example.org/tasks/{n}", f"Tasks {n}", f"How to cancel a task, part {n}.")
+    CorpusPage(
+        f"https://docs.example.org/tasks/{n}", f"Tasks {n}", f"How to cancel a task, part {n}."
+    )
     for n in range(12)
 ]
 
@@ -31,5 +33,5 @@ class TestOfflineSearch(SearchAdapterContract):
         self.settings = Settings(home=tmp_path)
 
     def adapter(self) -> OfflineSearch:
-        source = Source("1", lambda: [lambda page=page: page for page in PAGES])  # type: ignore[misc]
+        source = CorpusSource("1", lambda: [lambda page=page: page for page in PAGES])  # type: ignore[misc]
         return OfflineSearch(Corpus(self.settings, source))

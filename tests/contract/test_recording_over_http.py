@@ -11,7 +11,7 @@ from support.routes import opened
 from collection_search import SearchContext, Settings
 from collection_search.cassette import Cassette
 from collection_search.contracts.options import SearchOptions
-from collection_search.settings.adapter_factory import made
+from collection_search.settings.adapter_factory import make_adapter
 from collection_search.testing import ProviderServer, example_context
 from collection_search.testing.providers.wire import KEY
 
@@ -53,7 +53,7 @@ def searched(context: SearchContext, query: str = "asyncio", **wish: Any) -> Web
 
 def test_the_wrapper_tells_what_limits_go_by(server: ProviderServer, tmp_path: Path) -> None:
     """Source and price are the adapter's own; a replay has neither."""
-    adapter = made(settings(tmp_path, server), "search", server.dialect.name)
+    adapter = make_adapter(settings(tmp_path, server), "search", server.dialect.name)
     recorded = Cassette.record(tmp_path / "tape.jsonl").search(adapter)
     deep = SearchOptions(search_depth="deep")
     assert recorded.source == adapter.source

@@ -25,7 +25,7 @@ from collection_search.adapters.search.tavily import TavilySearch
 from collection_search.resilience import ProviderGuard
 from collection_search.runtime.concurrency import run_blocking
 from collection_search.runtime.spans import NULL_SINK
-from collection_search.settings.adapter_factory import made
+from collection_search.settings.adapter_factory import make_adapter
 from collection_search.testing import FakeClock, ProviderServer, example_context
 from collection_search.testing.provider_server import DIALECTS
 from collection_search.testing.providers.google import ENGINE_ID
@@ -300,7 +300,7 @@ def test_throttle_and_quota_are_never_confused(
     """A throttle is tried again and closes nothing; a quota is not, and closes the provider."""
     clock, code = FakeClock(), BODIES[name][body]
     with ProviderServer(name) as server:
-        adapter = made(settings(tmp_path, server), "search", name)
+        adapter = make_adapter(settings(tmp_path, server), "search", name)
         worker = worker_at(clock, adapter, guard_at(clock, name))
         server.fail(body)
         meta = searched(worker, method).outcome.meta
@@ -384,7 +384,7 @@ def test_a_provider_that_is_dead_for_a_minute(closed_port: int) -> None:
     clock = VirtualTime()
     with ProviderServer("tavily") as first, ProviderServer("brave") as second:
         dying = Dying(clock, first.base_url, f"http://127.0.0.1:{closed_port}")
-        other = made(
+        other = make_adapter(
             Settings(providers={"brave": {"api_key": KEY, "base_url": second.base_url}}),
             "search",
             "brave",

@@ -9,10 +9,10 @@ import pytest
 from collection_search.contracts.prices import (
     PRICES,
     chat_cost,
-    dollars,
     embedding_cost,
+    format_usd,
     plan_tokens,
-    priced_on,
+    price_date,
     search_cost,
     tokens_in,
     total_cost,
@@ -135,9 +135,9 @@ def test_models_that_think_may_write_more():
 )  # fmt: skip
 def test_a_price_has_its_day(kind, name):
     """An estimate says how old its prices are; what has none has no day."""
-    day = priced_on(kind, name)
+    day = price_date(kind, name)
     assert isinstance(day, dt.date)
-    assert priced_on(kind, f"un{name}") is None
+    assert price_date(kind, f"un{name}") is None
 
 
 @pytest.mark.parametrize(
@@ -147,4 +147,4 @@ def test_a_price_has_its_day(kind, name):
 )  # fmt: skip
 def test_amounts_are_told_in_full(amount, text):
     """Neither rounded nor in powers of ten."""
-    assert dollars(amount) == text
+    assert format_usd(amount) == text

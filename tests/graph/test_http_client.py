@@ -25,8 +25,8 @@ from collection_search import (
 from collection_search.cassette import Cassette
 from collection_search.errors import InputError
 from collection_search.settings import adapter_factory
-from collection_search.settings.adapter_factory import adapter_of, made
-from collection_search.settings.embedders import remembered_embedder
+from collection_search.settings.adapter_factory import adapter_of, make_adapter
+from collection_search.settings.embedders import restore_embedder
 from collection_search.testing import OpenAIServer, ScriptedAdapter
 from collection_search.tools.ingest import wait
 from collection_search.tools.retrieve import aretrieve
@@ -182,9 +182,9 @@ async def test_adapters_are_kept_per_client(tmp_path: Path) -> None:
     for group, name in (("search", "brave"), ("models", "openai:m"), ("embeddings", "openai:e")):
         first = await adapter_of(settings, group, name, one)
         assert await adapter_of(settings, group, name, one) is first
-        others = [made(settings, group, name, other), made(settings, group, name)]
+        others = [make_adapter(settings, group, name, other), make_adapter(settings, group, name)]
         assert len({id(each) for each in (first, *others)}) == 3
-    assert remembered_embedder(settings, "openai:e", one) is made(
+    assert restore_embedder(settings, "openai:e", one) is make_adapter(
         settings, "embeddings", "openai:e", one
     )
 
@@ -194,13 +194,15 @@ def test_what_takes_no_client_is_made_once(tmp_path: Path) -> None:
     settings, client = Settings(home=tmp_path), httpx.AsyncClient()
     for name in ("offline", "ddgs"):
         pytest.importorskip("ddgs")
-        assert made(settings, "search", name, client) is made(settings, "search", name)
+        assert make_adapter(settings, "search", name, client) is make_adapter(
+            settings, "search", name
+        )
 
 
 def test_a_client_is_not_kept_alive(tmp_path: Path) -> None:
     """What is made for it ends with it."""
     settings, client = inside(tmp_path), Gateway().client()
-    adapter = weakref.ref(made(settings, "search", "brave", client))
+    adapter = weakref.ref(make_adapter(settings, "search", "brave", client))
     service = WebSearchService(settings, http_client=client)
     assert service.search("asyncio").results
     alive = weakref.ref(client)
@@ -212,10 +214,10 @@ def test_a_client_is_not_kept_alive(tmp_path: Path) -> None:
 def test_a_client_keeps_a_bounded_number_of_adapters(tmp_path: Path) -> None:
     """Users may bring ever new keys."""
     client = httpx.AsyncClient()
-    first = made(inside(tmp_path, tenant="first"), "search", "brave", client)
+    first = make_adapter(inside(tmp_path, tenant="first"), "search", "brave", client)
     for n in range(adapter_factory.MAX_ADAPTERS):
-        made(inside(tmp_path, tenant=f"tenant-{n}"), "search", "brave", client)
-    assert made(inside(tmp_path, tenant="first"), "search", "brave", client) is not first
+        make_adapter(inside(tmp_path, tenant=f"tenant-{n}"), "search", "brave", client)
+    assert make_adapter(inside(tmp_path, tenant="first"), "search", "brave", client) is not first
 
 
 # --- what is refused

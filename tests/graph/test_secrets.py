@@ -44,7 +44,7 @@ from collection_search.cli import main
 from collection_search.contracts.options import NO_OPTIONS
 from collection_search.errors import CollectionSearchError
 from collection_search.runtime.concurrency import run_blocking
-from collection_search.settings.adapter_factory import made
+from collection_search.settings.adapter_factory import make_adapter
 from collection_search.testing import (
     FakeClock,
     OpenAIServer,
@@ -55,10 +55,10 @@ from collection_search.testing import (
     example_context,
 )
 from collection_search.testing.keyring import MemoryKeyring
-from collection_search.testing.openai_server import Failure, Raw
+from collection_search.testing.openai_server import OpenAIFailure, RawReply
 from collection_search.testing.provider_server import DIALECTS
 from collection_search.testing.providers.google import ENGINE_ID
-from collection_search.testing.providers.sample_index import found
+from collection_search.testing.providers.sample_index import find_hits
 from collection_search.testing.providers.wire import Reply
 
 if TYPE_CHECKING:
@@ -137,7 +137,7 @@ def echoes(server: ProviderServer) -> dict[str, Reply]:
 def found_with_credentials(server: ProviderServer) -> Reply:
     """Return an answer with two rows, one of which has a name and a password in its address."""
     dialect = server.dialect
-    good, bad = (dialect.row(page) for page in found("asyncio")[:2])
+    good, bad = (dialect.row(page) for page in find_hits("asyncio")[:2])
     user, password = quoted("result-user"), quoted("result-password")
     bad[dialect.fields["url"]] = f"https://{user}:{password}@docs.example.org/private"
     return Reply.of_json(dialect.envelope([good, bad]))
@@ -175,7 +175,7 @@ def test_adapter_and_worker(vendor: ProviderServer, tmp_path: Path) -> None:
     """Answers, errors with all their causes, spans, outcomes, cassettes and what they look like."""
     name = vendor.dialect.name
     settings = Settings(home=tmp_path, providers={name: access(vendor)})
-    adapter = made(settings, "search", name)
+    adapter = make_adapter(settings, "search", name)
     tape = tmp_path / "tape.jsonl"
     cassette, sink, clock = Cassette.record(tape), RecordingSink(), FakeClock()
     cassette.hide(settings)
@@ -338,13 +338,13 @@ def refusals(name: str, *, passwords: bool = True) -> dict[str, Any]:
     password = SECRETS[f"{name}-password"] if passwords else ""
     encoded = ", ".join(encodings(key))
     return {
-        "refused": Failure(401, f"Incorrect API key provided: {key} {password}. {FOREIGN}"),
-        "encoded": Failure(400, f"Not understood: {encoded}"),
-        "odd_encoded": Raw(json.dumps({"error": "", "choices": encoded}).encode(), 200),
-        "unknown": Failure(404, f"The model of {key} at me:{password} does not exist."),
-        "page": Raw(f"<html>{key} {FOREIGN}</html>".encode(), 403, "text/html"),
-        "redirect": Raw(b"", 302, headers={"Location": f"https://a.example/?key={key}"}),
-        "odd": Raw(json.dumps({"error": key, "choices": key}).encode(), 200),
+        "refused": OpenAIFailure(401, f"Incorrect API key provided: {key} {password}. {FOREIGN}"),
+        "encoded": OpenAIFailure(400, f"Not understood: {encoded}"),
+        "odd_encoded": RawReply(json.dumps({"error": "", "choices": encoded}).encode(), 200),
+        "unknown": OpenAIFailure(404, f"The model of {key} at me:{password} does not exist."),
+        "page": RawReply(f"<html>{key} {FOREIGN}</html>".encode(), 403, "text/html"),
+        "redirect": RawReply(b"", 302, headers={"Location": f"https://a.example/?key={key}"}),
+        "odd": RawReply(json.dumps({"error": key, "choices": key}).encode(), 200),
     }
 
 
@@ -436,7 +436,7 @@ def test_a_password_of_the_proxy(
         for scheme in ("http", "https"):
             known = {"api_key": SECRETS["tavily"], "base_url": f"{scheme}://search.invalid"}
             settings = Settings(home=tmp_path, providers={"tavily": known})
-            adapter, clock = made(settings, "search", "tavily"), FakeClock()
+            adapter, clock = make_adapter(settings, "search", "tavily"), FakeClock()
             worker = WebSearchWorker(adapter, asleep=clock.asleep, timer=clock.monotonic)
             response = asyncio.run(worker.arun(query="q", context=example_context()))
             assert response.outcome.decision == "error"

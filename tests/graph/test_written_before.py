@@ -1,8 +1,8 @@
 """Files of version 0.1.0, as it wrote them before its modules moved, are read as they are.
 
-`written_before.zip` holds a data folder (collections, ledger, usage, calibrations), a settings file,
-a cassette, and `expected.json`: what that version said of them. The search provider and the models
-of its settings do not answer here, so that whatever is not read from the files fails.
+`written_before.zip` holds a data folder (collections, ledger, usage, calibrations), a settings
+file, a cassette, and `expected.json`: what that version said of them. The search provider and the
+models of its settings do not answer here, so that whatever is not read from the files fails.
 """
 
 from __future__ import annotations

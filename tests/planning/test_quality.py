@@ -11,7 +11,7 @@ from collection_search import CollectionSearchGraph, GraphInput, SearchContext, 
 from collection_search.contracts.options import SearchOptions
 from collection_search.contracts.search import SearchAdapterResponse
 from collection_search.planning.quality import QUALITY
-from collection_search.tools.estimate import estimated
+from collection_search.tools.estimate import estimate_run
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -48,7 +48,7 @@ async def test_the_estimate_expects_the_searches_that_the_run_makes(
     adapter = PricedAdapter(page_size)
     context = SearchContext(settings=Settings(home=tmp_path), provider=adapter)
     given = {**INPUT, "quality_mode": mode, "max_candidates": candidates}
-    [search] = (await estimated(GraphInput(**given), context)).parts
+    [search] = (await estimate_run(GraphInput(**given), context)).parts
     [most] = {count for count, _ in adapter.priced[1::2]}
     [options] = {options.search_depth for _, options in adapter.priced}
     _, result = await CollectionSearchGraph(context).arun(given)

@@ -97,7 +97,7 @@ def test_what_an_object_holds_is_looked_at_too() -> None:
 
 def test_a_subclass_of_ours_is_looked_at() -> None:
     """Its own names count, though the right one is inherited from us."""
-    serper = registry.load("search", "serper")
+    serper = registry.load_adapter("search", "serper")
     mine = type("Mine", (serper,), {"storage_right": "allowed"})
     assert find_misspelt(mine) == {"storage_right": "storage_rights"}
 
@@ -154,7 +154,7 @@ def test_usual_adapters_are_not_told_of(adapter: object, caplog: pytest.LogCaptu
 @pytest.mark.parametrize("name", registry.BUILTIN["search"])
 def test_names_of_our_own_adapters_are_not_near_ones(name: str) -> None:
     """A subclass that overrides what ours have is not told of that."""
-    cls = registry.load("search", name)
+    cls = registry.load_adapter("search", name)
     overriding = {member: getattr(cls, member) for member in dir(cls) if member[0] != "_"}
     assert find_misspelt(type("Overriding", (), overriding)) == {}
     assert find_near_misses(overriding, MEMBERS) == {}

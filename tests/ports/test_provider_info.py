@@ -124,7 +124,7 @@ def test_the_worker_goes_by_what_is_declared() -> None:
 @pytest.mark.parametrize("name", sorted(set(registry.BUILTIN["search"]) - {"langchain"}))
 def test_each_built_in_class_declares_itself(name: str) -> None:
     """Under its name in the registry, typed, before there is a key; a key has a variable."""
-    adapter_class = registry.load("search", name)
+    adapter_class = registry.load_adapter("search", name)
     assert isinstance(adapter_class.info, ProviderInfo)
     info = read_info(adapter_class)
     assert info.name == name

@@ -14,13 +14,13 @@ from hypothesis.extra.numpy import array_shapes, arrays
 
 from collection_search.cassette.codec import (
     embedded_answer,
-    plain,
     plan_answer,
     read_embedded_answer,
     read_failure,
     read_plan_answer,
     read_search_answer,
     search_answer,
+    to_plain,
 )
 from collection_search.contracts.collection import Embedded
 from collection_search.contracts.search import ProviderSearchResult, SearchAdapterResponse
@@ -67,13 +67,13 @@ def through_json(value: Any) -> Any:
 @given(anything)
 def test_every_value_has_a_json_form(value: Any) -> None:
     """And that form is its own."""
-    told = plain(value)
-    assert through_json(told) == told == plain(told)
+    told = to_plain(value)
+    assert through_json(told) == told == to_plain(told)
 
 
 @given(json_values)
 def test_what_is_json_stays_as_it_is(value: Any) -> None:
-    assert plain(value) == value
+    assert to_plain(value) == value
 
 
 @given(st.lists(results, max_size=3), st.integers(100, 599), st.lists(json_values, max_size=2))

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from collection_search.errors import QualityThresholdError
 from collection_search.ranking.lexicon import index_text, match_query, question_terms, words
-from collection_search.ranking.scoring import Page, rank
+from collection_search.ranking.scoring import PageText, rank
 from collection_search.ranking.threshold import select_for_ingestion
 
 WORDS = st.sampled_from(
@@ -18,7 +18,7 @@ WORDS = st.sampled_from(
 )
 TEXTS = st.one_of(st.text(max_size=60), st.lists(WORDS, max_size=12).map(" ".join))
 URLS = st.one_of(st.text(max_size=30), st.sampled_from(["https://a.example/1", "https://x.com/2"]))
-PAGES = st.lists(st.builds(Page, TEXTS, TEXTS, URLS), max_size=8)
+PAGES = st.lists(st.builds(PageText, TEXTS, TEXTS, URLS), max_size=8)
 PROFILES = st.sampled_from(["default", "literal"])
 SCORES = st.lists(st.floats(0, 100), max_size=30)
 

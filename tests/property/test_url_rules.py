@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from collection_search.adapters.crawl.fetch.public_hosts import is_public, judged_host
-from collection_search.adapters.crawl.fetch.url_rules import Gate
+from collection_search.adapters.crawl.fetch.public_hosts import is_public, judge_host
+from collection_search.adapters.crawl.fetch.url_rules import UrlRules
 from collection_search.errors import FetchError
 
 PRIVATE = [
@@ -43,7 +43,7 @@ EMBEDDED = {
 
 def refused(url: str) -> str:
     with pytest.raises(FetchError) as caught:
-        Gate().target(url)
+        UrlRules().target(url)
     return caught.value.reason
 
 
@@ -91,18 +91,18 @@ def test_public_numbers_pass(address):
 def test_any_text_is_an_address_or_a_typed_refusal(text):
     for url in (text, f"http://{text}", f"https://a.example.com/{text}", f"http://{text}/x"):
         try:
-            target = Gate().target(url)
+            target = UrlRules().target(url)
         except FetchError as error:
             assert error.retryable is False  # noqa: PT017 - some of them are fine
         else:
             assert target.url.isascii()
-            assert Gate().target(target.url) == target
-            assert judged_host(target.host).refused is None or ":" in target.host
+            assert UrlRules().target(target.url) == target
+            assert judge_host(target.host).refused is None or ":" in target.host
 
 
 @given(st.text(max_size=60))
 def test_any_redirect_is_an_address_or_a_typed_refusal(text):
-    source = Gate().target("https://www.example.com/a/b?c")
+    source = UrlRules().target("https://www.example.com/a/b?c")
     for location in (
         text,
         f"//{text}",
@@ -110,30 +110,30 @@ def test_any_redirect_is_an_address_or_a_typed_refusal(text):
         text.encode().decode("ascii", "surrogateescape"),
     ):
         try:
-            target = Gate().redirected(source, location)
+            target = UrlRules().redirect(source, location)
         except FetchError:
             continue
-        assert Gate().target(target.url) == target
+        assert UrlRules().target(target.url) == target
 
 
 @given(st.binary(max_size=30))
 def test_any_bytes_of_a_host_are_an_address_or_a_typed_refusal(raw):
     """Percent-encoded, and as a header brings them."""
     encoded = "".join(f"%{byte:02x}" for byte in raw)
-    source = Gate().target("https://www.example.com/")
+    source = UrlRules().target("https://www.example.com/")
     for host in (encoded, f"{encoded}.com", f"ä{encoded}.com", f"a.{encoded}"):
         with suppress(FetchError):
-            target = Gate().target(f"http://{host}/")
-            assert judged_host(target.host).refused is None
+            target = UrlRules().target(f"http://{host}/")
+            assert judge_host(target.host).refused is None
         with suppress(FetchError):
-            Gate().redirected(source, f"//{host}/")
+            UrlRules().redirect(source, f"//{host}/")
     with suppress(FetchError):
-        Gate().redirected(source, f"//{raw.decode('ascii', 'surrogateescape')}.com/")
+        UrlRules().redirect(source, f"//{raw.decode('ascii', 'surrogateescape')}.com/")
 
 
 @given(unicast_v6)
 def test_operator_entries_name_one_port_of_one_host(address):
-    gate = Gate(entries=["127.0.0.1:8123", "wiki.intra:443", "[::1]:80"])
+    gate = UrlRules(entries=["127.0.0.1:8123", "wiki.intra:443", "[::1]:80"])
     assert gate.target("http://127.0.0.1:8123/").port == 8123
     assert gate.target("https://wiki.intra/").host == "wiki.intra"
     assert gate.target("http://[::1]/").host == "::1"
@@ -150,4 +150,4 @@ def test_operator_entries_name_one_port_of_one_host(address):
 )  # fmt: skip
 def test_well_known_hosts_pass(host):
     shown = f"[{host}]" if ":" in host else host
-    assert Gate().target(f"https://{shown}/").host == str(ip_address(host))
+    assert UrlRules().target(f"https://{shown}/").host == str(ip_address(host))

@@ -19,7 +19,7 @@ from collection_search.errors import (
 )
 from collection_search.testing import FakeClock, RecordingSink, ScriptedAdapter, example_context
 from collection_search.text.urls import normalize_url, url_key
-from collection_search.tools.search.normalize import valid_results, without_duplicates
+from collection_search.tools.search.normalize import deduplicate, valid_results
 from collection_search.tools.search.retry import MAX_BACKOFF_S, RetrySchedule
 from collection_search.tools.web_search import WebSearchWorker
 
@@ -98,10 +98,10 @@ def test_every_row_is_a_valid_result_or_dropped(given_rows):
 def test_results_are_unique_in_the_order_of_the_provider(given_rows):
     """One result per page: the first of its kind, and doing it again changes nothing."""
     results = kept(given_rows)
-    unique = without_duplicates(results)
+    unique = deduplicate(results)
     keys = [url_key(result.url) for result in unique]
     assert keys == list(dict.fromkeys(url_key(result.url) for result in results))
-    assert without_duplicates(unique) == unique
+    assert deduplicate(unique) == unique
 
 
 @given(st.lists(provider_rows, max_size=12), st.randoms())
@@ -109,7 +109,7 @@ def test_the_pages_found_do_not_depend_on_the_order(given_rows, random):
     """Shuffled rows give the same pages."""
     shuffled = random.sample(given_rows, len(given_rows))
     pages = [
-        {url_key(result.url) for result in without_duplicates(kept(some))}
+        {url_key(result.url) for result in deduplicate(kept(some))}
         for some in (given_rows, shuffled)
     ]
     assert pages[0] == pages[1]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from collection_search.ranking.heuristics import (
-    Page,
+    PageText,
     PageWords,
     judge,
     judge_all,
@@ -19,7 +19,7 @@ SENTENCE = "Call cancel() on the task; it is interrupted at its next await. " * 
 
 def test_full_marks():
     """A page with every word in its title and a proper snippet earns all 75 points."""
-    parts = judge("cancel asyncio task", Page("Cancel an asyncio task", SENTENCE, URL))
+    parts = judge("cancel asyncio task", PageText("Cancel an asyncio task", SENTENCE, URL))
     assert (parts.title, parts.snippet, parts.coverage, parts.url) == (30.0, 25, 20.0, 0)
     assert (parts.total, parts.relevance) == (75.0, 100.0)
     assert parts.matched == ("cancel", "asyncio", "task")
@@ -27,14 +27,16 @@ def test_full_marks():
 
 def test_nothing_shared():
     """A page that shares no word has points for its snippet only."""
-    parts = judge("cancel asyncio task", Page("Sourdough", "Knead well.", "https://bake.example/"))
+    parts = judge(
+        "cancel asyncio task", PageText("Sourdough", "Knead well.", "https://bake.example/")
+    )
     assert (parts.title, parts.coverage, parts.relevance, parts.matched) == (0, 0, 0, ())
     assert parts.total == parts.snippet == 10
 
 
 def test_rare_words_weigh_more():
     """By rarity the name decides; literally every word counts the same."""
-    rare, common = Page("Asyncio", "", URL), Page("Time", "", URL)
+    rare, common = PageText("Asyncio", "", URL), PageText("Time", "", URL)
     assert judge("asyncio time", rare).title > 2 * judge("asyncio time", common).title
     assert judge("asyncio time", rare, by_rarity=False).title == 15.0
     assert judge("asyncio time", common, by_rarity=False).title == 15.0
@@ -42,21 +44,24 @@ def test_rare_words_weigh_more():
 
 def test_page_without_title():
     """Without a title the snippet speaks for it, but not in the literal reading."""
-    page = Page("", "Cancel the task.", URL)
+    page = PageText("", "Cancel the task.", URL)
     assert judge("cancel task", page).title == 30.0
     assert judge("cancel task", page, by_rarity=False).title == 0.0
 
 
 def test_address_names_the_subject():
     """Words of host and path count as covered, those of the query string do not."""
-    assert judge("asyncio", Page("Tasks", "", "https://a.example/asyncio-task.html")).coverage == 20
-    assert judge("asyncio", Page("Tasks", "", "https://a.example/?q=asyncio")).coverage == 0
+    assert (
+        judge("asyncio", PageText("Tasks", "", "https://a.example/asyncio-task.html")).coverage
+        == 20
+    )
+    assert judge("asyncio", PageText("Tasks", "", "https://a.example/?q=asyncio")).coverage == 0
 
 
 def test_languages():
     """Inflected forms count in both languages."""
-    assert judge("Häuser in Städten", Page("Ein Haus in der Stadt", "", URL)).coverage == 20
-    assert judge("cancelling tasks", Page("The task was cancelled", "", URL)).coverage == 20
+    assert judge("Häuser in Städten", PageText("Ein Haus in der Stadt", "", URL)).coverage == 20
+    assert judge("cancelling tasks", PageText("The task was cancelled", "", URL)).coverage == 20
 
 
 @pytest.mark.parametrize(
@@ -107,7 +112,7 @@ def test_url_penalty(url, points):
 
 def test_judgements_are_remembered():
     """The same question and page are judged once."""
-    page = Page("Remembered", "once", URL)
+    page = PageText("Remembered", "once", URL)
     assert judge("remembered", page) is judge("remembered", page)
 
 
@@ -115,9 +120,9 @@ def test_judgements_are_remembered():
 def test_a_pool_is_judged_page_by_page(by_rarity):
     """Each page of a pool gets the points that it gets alone."""
     pages = [
-        Page("Cancel a task", SENTENCE, URL),
-        Page("", "Tasks are cancelled.", "https://a.example/login"),
-        Page("Sourdough", "", "https://bake.example/"),
+        PageText("Cancel a task", SENTENCE, URL),
+        PageText("", "Tasks are cancelled.", "https://a.example/login"),
+        PageText("Sourdough", "", "https://bake.example/"),
     ]
     question = "How are running tasks cancelled?"
     found = judge_all(question, pages, list(map(PageWords.of, pages)), by_rarity=by_rarity)

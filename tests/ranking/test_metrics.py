@@ -8,29 +8,29 @@ import numpy as np
 import pytest
 
 from collection_search.ranking.metrics import (
-    Gate,
     Interval,
     Pool,
-    best,
+    ThresholdScores,
+    best_score,
     bootstrap,
     by_bm25,
     by_cosine,
     by_score,
     by_search,
     derangement,
+    format_table,
     ndcg,
     recall,
     reciprocal_rank,
-    table,
     trade_off,
 )
-from collection_search.ranking.scoring import DENSE, LEXICAL, Page, rank
+from collection_search.ranking.scoring import DENSE, LEXICAL, PageText, rank
 
 QUESTION = "How do I cancel a task?"
 PAGES = [
-    Page("Tea", "How to brew green tea.", "https://a.example/tea"),
-    Page("Tasks", "How to cancel a running task.", "https://a.example/tasks"),
-    Page("Soup", "Potatoes and onions.", "https://a.example/soup"),
+    PageText("Tea", "How to brew green tea.", "https://a.example/tea"),
+    PageText("Tasks", "How to cancel a running task.", "https://a.example/tasks"),
+    PageText("Soup", "Potatoes and onions.", "https://a.example/soup"),
 ]
 POOL = Pool(QUESTION, PAGES, [0, 1, 0], similarities=[0.9, 0.3, -0.1], places=[1, 2, 0])
 EMPTY = Pool(QUESTION, [], [])
@@ -113,7 +113,7 @@ def test_the_rivals() -> None:
 
 def test_bm25_stems_in_the_language_of_the_question() -> None:
     """A German plural is found by its singular."""
-    pages = [Page("", "Die Häuser der Stadt", ""), Page("", "Der Tee in der Kanne", "")]
+    pages = [PageText("", "Die Häuser der Stadt", ""), PageText("", "Der Tee in der Kanne", "")]
     found = by_bm25(Pool("Wo steht das Haus?", pages, [1, 0]))
     assert found[0] > found[1] == 0
 
@@ -125,12 +125,14 @@ def test_an_empty_pool_has_no_scores(method: object) -> None:
     """Nothing was found: no score, and a best one that passes no threshold."""
     found = method(EMPTY)  # type: ignore[operator]
     assert found.shape == (0,)
-    assert best(found) == -math.inf
+    assert best_score(found) == -math.inf
 
 
 def test_thresholds_include_their_value() -> None:
     """50 serves and 60 lets through; a shift moves every score."""
-    gate = Gate(relevant=scores(50, 49.99), off_topic=np.array([[60.0, 59.0], [10.0, 59.99]]))
+    gate = ThresholdScores(
+        relevant=scores(50, 49.99), off_topic=np.array([[60.0, 59.0], [10.0, 59.99]])
+    )
     assert list(gate.served()) == [1, 0]
     assert list(gate.let_through()) == [0.5, 0]
     assert list(gate.served(shift=1)) == [1, 1]
@@ -139,9 +141,9 @@ def test_thresholds_include_their_value() -> None:
 
 def test_the_trade_off_is_what_a_goal_costs() -> None:
     """To serve more the scores are raised, which lets more through; some goals cannot be reached."""
-    gate = Gate(relevant=scores(55, 45), off_topic=np.array([[61.0, 56.0]]))
+    gate = ThresholdScores(relevant=scores(55, 45), off_topic=np.array([[61.0, 56.0]]))
     assert trade_off([gate], [0.5, 1.0]) == [0.0, 1.0]
-    far = Gate(relevant=scores(55, 0), off_topic=np.array([[61.0, 56.0]]))
+    far = ThresholdScores(relevant=scores(55, 0), off_topic=np.array([[61.0, 56.0]]))
     assert trade_off([far], [1.0]) == [math.inf]
 
 
@@ -170,6 +172,6 @@ def test_a_derangement_leaves_nothing_in_its_place(n: int, seed: int) -> None:
 
 def test_a_table_lines_up_in_a_terminal_too() -> None:
     """All lines are equally long, and Markdown reads them as a table."""
-    lines = table(["a", "b"], [["a long cell", "1"], ["x", "2"]]).splitlines()
+    lines = format_table(["a", "b"], [["a long cell", "1"], ["x", "2"]]).splitlines()
     assert len({len(line) for line in lines}) == 1
     assert lines[1] == "| ----------- | --- |"

@@ -14,7 +14,7 @@ from collection_search.ranking.scoring import (
     DENSE,
     LEXICAL,
     Calibration,
-    Page,
+    PageText,
     rank,
 )
 from collection_search.ranking.similarity import LexicalSimilarity
@@ -36,7 +36,7 @@ decimal | decimal: decimal fixed-point and floating-point arithmetic | Provides 
 """
 """Address, title and snippet of documentation pages."""
 PAGES = [
-    Page(title, snippet, f"https://docs.example/3/library/{name}.html")
+    PageText(title, snippet, f"https://docs.example/3/library/{name}.html")
     for name, title, snippet in (line.split(" | ") for line in DOCUMENTATION.strip().splitlines())
 ]
 ANSWERED = {
@@ -104,7 +104,7 @@ def test_default_without_a_model():
 
 def test_default_with_a_model():
     """A model's similarity counts on its own scale, that of the words beside it."""
-    page = Page(
+    page = PageText(
         "Interrupting work", "Stop a coroutine when it takes too long.", "https://a.example"
     )
     scores = [
@@ -137,7 +137,7 @@ def test_models_are_placed_by_their_medians():
 
 def test_literal_profile_is_the_raw_arithmetic():
     """0.6 * cosine * 100 + 0.4 * (title + snippet + coverage + address), nothing else."""
-    page = Page("CSV files", "Read CSV. " * 10, "https://a.example/tag/csv")
+    page = PageText("CSV files", "Read CSV. " * 10, "https://a.example/tag/csv")
     (scored,) = rank("read CSV files", [page], similarities=[0.5], profile="literal")
     assert scored.heuristic_score == pytest.approx(30 * 2 / 3 + 25 + 20 - 5)
     assert scored.embedding_rank_score == pytest.approx(30 + 0.4 * scored.heuristic_score, abs=0.01)
@@ -146,7 +146,7 @@ def test_literal_profile_is_the_raw_arithmetic():
 
 def test_literal_profile_tops_out_at_ninety():
     """The literal parts sum to 75, so that even a perfect page scores 90."""
-    page = Page("Read CSV files", "Read CSV files. " * 10, "https://a.example/csv")
+    page = PageText("Read CSV files", "Read CSV files. " * 10, "https://a.example/csv")
     (scored,) = rank("read CSV files", [page], similarities=[1.0], profile="literal")
     assert (scored.heuristic_score, scored.embedding_rank_score) == (75.0, 90.0)
 
@@ -168,7 +168,7 @@ def test_words_take_the_place_of_a_scale_that_is_not_known():
 
 def test_a_page_in_other_words_needs_a_model():
     """As near as pages that answer mostly are, it reaches 50 without sharing a word; else not."""
-    page = Page("Unterbrechung", "So wird ein Vorgang beendet.", "https://a.example")
+    page = PageText("Unterbrechung", "So wird ein Vorgang beendet.", "https://a.example")
     near, far = (
         rank("cancel a task", [page], similarities=[cosine])[0].embedding_rank_score
         for cosine in (DENSE.related + 0.05, (DENSE.related + DENSE.unrelated) / 2)
@@ -180,7 +180,7 @@ def test_a_page_in_other_words_needs_a_model():
 @pytest.mark.parametrize("profile", ["default", "literal"])
 def test_failed_similarity_counts_zero(profile):
     """A page that could not be embedded is judged by its heuristics alone."""
-    page = Page("Read CSV", "Read CSV.", "https://a.example/csv")
+    page = PageText("Read CSV", "Read CSV.", "https://a.example/csv")
     for failed in (math.nan, math.inf, -math.inf):
         (scored,) = rank("read CSV", [page], similarities=[failed], profile=profile)
         assert scored.embedding_similarity == 0
@@ -191,13 +191,13 @@ def test_failed_similarity_counts_zero(profile):
 
 def test_ties_are_ordered_by_address():
     """Pages of equal score come in the order of their addresses."""
-    pages = [Page("Task", "A task.", f"https://a.example/{name}") for name in "cab"]
+    pages = [PageText("Task", "A task.", f"https://a.example/{name}") for name in "cab"]
     assert [each.index for each in rank("task", pages)] == [1, 2, 0]
 
 
 def test_limit():
     """At most `limit` pages are returned: the best ones, 20 by default."""
-    pages = [Page("Task", "word " * i, f"https://a.example/{i:02}") for i in range(30)]
+    pages = [PageText("Task", "word " * i, f"https://a.example/{i:02}") for i in range(30)]
     everything = rank("task", pages, limit=30)
     assert rank("task", pages, limit=3) == everything[:3]
     assert len(rank("task", pages)) == 20
@@ -208,9 +208,9 @@ def test_limit():
     "pages",
     [
         [],
-        [Page("", "", "")],
-        [Page("Task", "Same text.", "https://a.example/1")] * 3,
-        [Page("\U0001f600", "\ud800", "https://[broken"), Page("Task", "", "x")],
+        [PageText("", "", "")],
+        [PageText("Task", "Same text.", "https://a.example/1")] * 3,
+        [PageText("\U0001f600", "\ud800", "https://[broken"), PageText("Task", "", "x")],
     ],
 )
 @pytest.mark.parametrize("profile", ["default", "literal"])

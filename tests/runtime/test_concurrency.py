@@ -9,7 +9,7 @@ import threading
 
 import pytest
 
-from collection_search.runtime.concurrency import offload, on_portal, run_blocking
+from collection_search.runtime.concurrency import offload, run_blocking, run_on_portal
 
 VALUE: contextvars.ContextVar[str] = contextvars.ContextVar("value", default="unset")
 
@@ -79,10 +79,10 @@ async def test_loops_meet_on_the_background_loop() -> None:
     """Whoever asks, the work is done there, in the context of the caller."""
 
     async def nested() -> tuple[str, str]:
-        return await on_portal(read())
+        return await run_on_portal(read())
 
     VALUE.set("seen")
-    value, thread = await on_portal(nested())
+    value, thread = await run_on_portal(nested())
     assert (value, thread) == run_blocking(read())
     assert thread != threading.current_thread().name
 
@@ -98,7 +98,7 @@ async def test_a_cancelled_caller_ends_the_work_on_the_background_loop() -> None
         finally:
             ended.set()
 
-    caller = asyncio.ensure_future(on_portal(work()))
+    caller = asyncio.ensure_future(run_on_portal(work()))
     assert await offload(begun.wait, 60)
     caller.cancel()
     assert await offload(ended.wait, 60)

@@ -13,7 +13,7 @@ import pytest
 from collection_search import SearchContext
 from collection_search.errors import ConfigError, MissingExtraError, WebSearchError
 from collection_search.settings import Settings
-from collection_search.settings.adapter_factory import adapter_of, made
+from collection_search.settings.adapter_factory import adapter_of, make_adapter
 from collection_search.settings.process import process_settings
 from collection_search.testing import ProviderServer
 from collection_search.testing.providers.wire import KEY
@@ -39,7 +39,7 @@ def test_threads_that_come_at_once_share_one_adapter() -> None:
 
     def make() -> object:
         barrier.wait()
-        return made(settings, "search", "wikipedia")
+        return make_adapter(settings, "search", "wikipedia")
 
     with ThreadPoolExecutor(8) as pool:
         futures = [pool.submit(make) for _ in range(8)]
@@ -51,7 +51,7 @@ def test_old_adapters_make_room() -> None:
     from collection_search.settings import adapter_factory
 
     for n in range(adapter_factory.MAX_ADAPTERS + 5):
-        made(Settings(tenant=f"tenant-{n}"), "search", "wikipedia")
+        make_adapter(Settings(tenant=f"tenant-{n}"), "search", "wikipedia")
     assert len(adapter_factory._adapters) <= 2 * adapter_factory.MAX_ADAPTERS
 
 
@@ -60,12 +60,12 @@ def test_the_longest_unused_adapter_goes_and_databases_stay() -> None:
     from collection_search.settings import adapter_factory
 
     settings = Settings(tenant="stays")
-    store = made(settings, "stores", "sqlite")
-    first = made(settings, "search", "wikipedia")
+    store = make_adapter(settings, "stores", "sqlite")
+    first = make_adapter(settings, "search", "wikipedia")
     for n in range(2 * adapter_factory.MAX_ADAPTERS):
-        made(Settings(tenant=f"user-{n}"), "search", "wikipedia")
-        assert made(settings, "search", "wikipedia") is first
-    assert made(settings, "stores", "sqlite") is store
+        make_adapter(Settings(tenant=f"user-{n}"), "search", "wikipedia")
+        assert make_adapter(settings, "search", "wikipedia") is first
+    assert make_adapter(settings, "stores", "sqlite") is store
     assert len(adapter_factory._adapters) <= 2 * adapter_factory.MAX_ADAPTERS
 
 
@@ -157,12 +157,14 @@ def test_sources_of_third_parties_differ_with_key_and_address(acme: Any, tmp_pat
         {"search_engine_id": "engine"},
     ]
     sources = [
-        made(Settings(home=tmp_path, providers={"acme": access}), "search", "acme").source
+        make_adapter(Settings(home=tmp_path, providers={"acme": access}), "search", "acme").source
         for access in given
     ]
     assert len(set(sources)) == len(given)
     assert not any("key" in source for source in sources)
-    again = made(Settings(home=tmp_path / "b", providers={"acme": given[0]}), "search", "acme")
+    again = make_adapter(
+        Settings(home=tmp_path / "b", providers={"acme": given[0]}), "search", "acme"
+    )
     assert again.source == sources[0]
     assert isinstance(again, acme.Acme)
 
@@ -181,7 +183,7 @@ def test_an_adapter_that_takes_no_source_is_told(
 def test_a_wrong_name_says_what_is_known(name: str) -> None:
     """A typing error is not a missing key."""
     with pytest.raises(ConfigError, match=r"Known: .*offline|takes no model"):
-        made(Settings(), "search", name)
+        make_adapter(Settings(), "search", name)
 
 
 def test_the_file_gives_keys_that_the_environment_completes(
@@ -229,7 +231,7 @@ def test_a_remote_caller_may_name_what_the_operator_configured(
 def test_other_vendors_come_by_their_langchain_package(group: Group) -> None:
     """A missing package is named as pip knows it."""
     with pytest.raises(MissingExtraError, match="pip install"):
-        made(Settings(), group, "mistralai:some-model")
+        make_adapter(Settings(), group, "mistralai:some-model")
 
 
 async def test_langchain_embeddings_are_an_embedder() -> None:

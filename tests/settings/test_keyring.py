@@ -17,7 +17,7 @@ from collection_search import SearchContext
 from collection_search.errors import ConfigError, MissingExtraError
 from collection_search.settings import Settings
 from collection_search.settings import keyring as keys
-from collection_search.settings.adapter_factory import made, traced
+from collection_search.settings.adapter_factory import is_traced, make_adapter
 from collection_search.settings.provider_choice import choose_provider
 from collection_search.testing import ProviderServer
 from collection_search.testing.keyring import MemoryKeyring
@@ -124,9 +124,9 @@ def test_models_and_tracing_take_stored_keys(home: Path, memory: MemoryKeyring) 
         f"{KEY}-{name}" for name in ("openai", "embeddings", "langfuse")
     ]
     assert ("collection-search", "langfuse_secret_key") in memory.entries
-    assert traced(settings)
-    assert made(settings, "models", "openai:gpt-4o-mini")
-    assert made(settings, "embeddings", "openai:text-embedding-3-small")
+    assert is_traced(settings)
+    assert make_adapter(settings, "models", "openai:gpt-4o-mini")
+    assert make_adapter(settings, "embeddings", "openai:text-embedding-3-small")
 
 
 async def test_without_a_stored_name_the_keyring_is_left_alone(
@@ -194,7 +194,7 @@ async def test_a_keyring_that_fails(
     with MemoryKeyring(error=error), caplog.at_level(logging.WARNING):
         settings = Settings.load()
         with pytest.raises(ConfigError, match=said):
-            made(settings, "search", "brave")
+            make_adapter(settings, "search", "brave")
         name, reason = await choose_provider(settings)
     assert name == "offline"
     assert "brave was passed over" in reason

@@ -1,7 +1,8 @@
 """Web sites on the loopback addresses, which count what they are asked and may misbehave.
 
-`python tests/support/loopback_site.py HOSTS PAGES FAULTS [PORT...]` serves them from a process of its own: it prints
-its addresses as JSON, and on each line of its standard input what it has counted.
+`python tests/support/loopback_site.py HOSTS PAGES FAULTS [PORT...]` serves them from a process of
+its own: it prints its addresses as JSON, and on each line of its standard input what it has
+counted.
 """
 
 from __future__ import annotations

@@ -6,7 +6,7 @@ from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, Any
 
 from collection_search.runtime.spans import NULL_SINK
-from collection_search.tools.search.route import search_route
+from collection_search.tools.search.route import build_route
 from collection_search.tools.spending.account import Account
 
 if TYPE_CHECKING:
@@ -23,6 +23,6 @@ async def opened(
     """Give the route; what is to be kept is written at the end."""
     account = Account(context, context.ids())
     try:
-        yield await search_route(context, max_results=count, sink=sink, account=account)
+        yield await build_route(context, max_results=count, sink=sink, account=account)
     finally:
         await account.close()

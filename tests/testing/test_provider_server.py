@@ -17,7 +17,7 @@ from collection_search.testing.provider_server import DIALECTS
 from collection_search.testing.providers.brave import MONTHLY_LEFT
 from collection_search.testing.providers.faults import BOMB_BYTES
 from collection_search.testing.providers.google import ENGINE_ID
-from collection_search.testing.providers.sample_index import found
+from collection_search.testing.providers.sample_index import find_hits
 from collection_search.testing.providers.wire import KEY, ProviderRequest, Reply
 
 if TYPE_CHECKING:
@@ -347,7 +347,7 @@ def test_brave_rows(brave):
 def test_brave_offset_is_a_page(brave):
     """The third page of ten starts with row 21."""
     body = brave.ask(count=10, offset=2)[1]
-    assert body["web"]["results"][0]["url"] == found("asyncio")[20].url
+    assert body["web"]["results"][0]["url"] == find_hits("asyncio")[20].url
     assert body["query"]["more_results_available"] is True
     assert brave.ask(count=20, offset=2)[1]["query"]["more_results_available"] is False
 

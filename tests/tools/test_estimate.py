@@ -9,7 +9,7 @@ from support.paid_world import SEARCH_USD, PaidWorld
 
 from collection_search import CollectionSearchGraph, GraphInput, SearchContext, Settings
 from collection_search.testing import ScriptedAdapter
-from collection_search.tools.estimate import estimated
+from collection_search.tools.estimate import estimate_run
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -24,7 +24,7 @@ GIVEN: dict[str, Any] = {
 
 
 async def told(context: SearchContext, **given: Any) -> Estimate:
-    return await estimated(GraphInput(**GIVEN | given), context)
+    return await estimate_run(GraphInput(**GIVEN | given), context)
 
 
 @pytest.mark.parametrize("provider", ["tavily", "brave", "serper", "exa", "searxng"])

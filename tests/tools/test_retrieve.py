@@ -15,7 +15,7 @@ from collection_search.context import SearchContext
 from collection_search.contracts.collection import Embedded, TenantScope
 from collection_search.errors import ConfigError, InputError, InvalidQueryError, ModelError
 from collection_search.ranking.calibration import anchor_texts
-from collection_search.ranking.scoring import Page, rank
+from collection_search.ranking.scoring import PageText, rank
 from collection_search.testing.embeddings import ScriptedEmbedder
 from collection_search.testing.openai_server import OpenAIServer
 from collection_search.testing.stores.suite import chunks, document
@@ -263,7 +263,7 @@ def test_the_literal_profile_is_kept(store: SQLiteStore, context: SearchContext)
         scores[profile] = next(one.score for one in found if one.text == TASKS[0])
         assert (anchor_texts() in embedder.calls) is (profile == "default")
     question, passage = asyncio.run(embedder.embed(["cancel a task", TASKS[0]])).vectors
-    page = Page("Title of asyncio", TASKS[0], document("asyncio").url)
+    page = PageText("Title of asyncio", TASKS[0], document("asyncio").url)
     [raw] = rank("cancel a task", [page], similarities=[question @ passage], profile="literal")
     assert scores["literal"] == pytest.approx(raw.embedding_rank_score, abs=0.01)
     assert scores["default"] > scores["literal"] + 5

@@ -17,7 +17,7 @@ from collection_search import SearchContext
 from collection_search.adapters.search.brave import BraveSearch
 from collection_search.adapters.search.tavily import TavilySearch
 from collection_search.contracts.options import SearchOptions
-from collection_search.contracts.prices import priced_on, search_cost
+from collection_search.contracts.prices import price_date, search_cost
 from collection_search.contracts.service import SearchRequest
 from collection_search.errors import (
     ConfigError,
@@ -31,7 +31,7 @@ from collection_search.runtime.spans import NULL_SINK
 from collection_search.settings import ProviderAccess, Settings
 from collection_search.testing import FakeClock, OpenAIServer, ProviderServer, example_context
 from collection_search.testing.providers.wire import KEY
-from collection_search.tools.search.route import search_route
+from collection_search.tools.search.route import build_route
 from collection_search.tools.service import WebSearchService
 from collection_search.tools.spending.account import Account
 from collection_search.tools.web_search import WebSearchWorker
@@ -624,9 +624,7 @@ async def test_the_one_retry_after_a_timeout_has_more_time(tmp_path):
     adapter = Failing(SearchProviderTimeout("slow"))
     context = SearchContext(provider=adapter, settings=Settings(home=tmp_path))
     ids = context.ids()
-    route = await search_route(
-        context, max_results=5, sink=NULL_SINK, account=Account(context, ids)
-    )
+    route = await build_route(context, max_results=5, sink=NULL_SINK, account=Account(context, ids))
     response = await route.arun(query="asyncio", context=context.tool_context(ids))
     assert response.outcome.meta["error"]["code"] == "timeout"
     assert adapter.timeouts == [10.0, 20.0]
@@ -664,7 +662,7 @@ def test_default_endpoints(adapter, endpoint):
 def test_pricing(provider, units, cost):
     """Pricing: Tavily $0.008 a credit, Brave by usage; each with the day it was read."""
     assert search_cost(provider, units) == cost
-    assert priced_on("search", provider) == date(2026, 11, 21)
+    assert price_date("search", provider) == date(2026, 11, 21)
 
 
 @pytest.mark.parametrize("depth", ["basic", "deep"])

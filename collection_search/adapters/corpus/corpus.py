@@ -16,7 +16,7 @@ from ...errors import ConfigError, InputError, StoreError
 from ..crawl.extract.formats import KINDS
 from . import docs_page_map as pages
 from . import index, packages, python_docs
-from .entry import Source
+from .entry import CorpusSource
 from .folder import base_address, folder_name, read_folder, validate_name
 from .folder_store import Folder, FolderStore
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from ...settings import Settings
-    from .entry import Page, Progress, Reader
+    from .entry import CorpusPage, Reader, ReadProgress
     from .index import Hit
 
 READING: Final = 1
@@ -34,11 +34,11 @@ READING: Final = 1
 _log = logging.getLogger(__name__)
 
 
-def running_python() -> Source:
+def python_source() -> CorpusSource:
     """Return the source of what is installed: the running Python and its packages."""
     folders = packages.site_folders()
-    facts = [sys.version, f"{READING} {pages.table_version()}", *packages.installed(folders)]
-    return Source(
+    facts = [sys.version, f"{READING} {pages.table_version()}", *packages.list_installed(folders)]
+    return CorpusSource(
         fingerprint=hashlib.sha256("\n".join(facts).encode()).hexdigest(),
         readers=lambda: [*python_docs.python_readers(), *packages.package_readers(folders)],
     )
@@ -52,7 +52,7 @@ class Corpus:
     be used.
     """
 
-    def __init__(self, settings: Settings, source: Source | None = None) -> None:
+    def __init__(self, settings: Settings, source: CorpusSource | None = None) -> None:
         self._settings = settings
         self._given_source = source
         self._path = settings.corpus_path
@@ -60,7 +60,7 @@ class Corpus:
         self._lock = threading.Lock()
         self._is_fresh = False
 
-    def prepare(self, progress: Progress | None = None) -> None:
+    def prepare(self, progress: ReadProgress | None = None) -> None:
         """Build the index if need be; `progress` counts the pages."""
         with self._lock:
             if not self._is_fresh and self._is_outdated():
@@ -89,7 +89,7 @@ class Corpus:
         *,
         name: str | None = None,
         base_url: str | None = None,
-        progress: Progress | None = None,
+        progress: ReadProgress | None = None,
     ) -> tuple[Folder, dict[str, str]]:
         """Read a folder and keep its pages; return it and the files left out, each with the reason.
 
@@ -130,8 +130,8 @@ class Corpus:
         return validate_name(name)
 
     @cached_property
-    def _source(self) -> Source:
-        return self._given_source or running_python()
+    def _source(self) -> CorpusSource:
+        return self._given_source or python_source()
 
     def _is_outdated(self) -> bool:
         return index.read_fingerprint(self._path) != self._fingerprint()
@@ -147,7 +147,7 @@ class Corpus:
             return None
         return status.st_ino, status.st_mtime_ns
 
-    def _build(self, progress: Progress | None, is_needed: Callable[[], bool]) -> None:
+    def _build(self, progress: ReadProgress | None, is_needed: Callable[[], bool]) -> None:
         """Build the index unless another process did while this one waited for the lock."""
         self._settings.prepared_home()
         with self._store.locked():
@@ -167,7 +167,7 @@ class Corpus:
                     "Make room, or set COLLECTION_SEARCH_HOME to another folder."
                 ) from error
 
-    def _pages(self, progress: Progress | None) -> Iterator[Page]:
+    def _pages(self, progress: ReadProgress | None) -> Iterator[CorpusPage]:
         """Yield the user's pages, then those of the source: of two with one address the first."""
         yield from self._store.pages()
         readers = self._source.readers()
@@ -193,7 +193,7 @@ def _collector_paused() -> Iterator[None]:
             gc.enable()
 
 
-def _read(reader: Reader) -> Page | None:
+def _read(reader: Reader) -> CorpusPage | None:
     try:
         return reader()
     except Exception as error:  # noqa: BLE001 - a broken package must not cost all others

@@ -36,7 +36,7 @@ def documentation(source: bytes) -> str:
     return "\n\n".join(filter(None, [ast.get_docstring(module), *_blocks(module.body)]))
 
 
-def block(heading: str, text: str | None) -> str:
+def format_block(heading: str, text: str | None) -> str:
     """Return the text indented below its heading, as `help()` shows it."""
     return f"{heading}\n{textwrap.indent(text or '', '    ')}".rstrip()
 
@@ -45,7 +45,7 @@ def _blocks(body: Iterable[ast.stmt], owner: str = "") -> Iterator[str]:
     for node in _definitions(body):
         if node.name.startswith("_") or _decorators(node) & _HIDDEN:
             continue
-        yield block(_heading(node, owner), ast.get_docstring(node))
+        yield format_block(_heading(node, owner), ast.get_docstring(node))
         if isinstance(node, ast.ClassDef):
             yield from _blocks(node.body, f"{owner}{node.name}.")
 

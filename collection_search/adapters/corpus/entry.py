@@ -8,7 +8,7 @@ from typing import TypeAlias
 
 
 @dataclass(frozen=True, slots=True)
-class Page:
+class CorpusPage:
     """A page: its address, its title, and what is known of its text."""
 
     url: str
@@ -18,15 +18,15 @@ class Page:
     """Factor of its relevance: below 1 where the address stands for more than this text."""
 
 
-Reader: TypeAlias = Callable[[], Page | None]
+Reader: TypeAlias = Callable[[], CorpusPage | None]
 """Reads one page when called; None when there is no text of it on this machine."""
 
-Progress: TypeAlias = Callable[[int, int], None]
+ReadProgress: TypeAlias = Callable[[int, int], None]
 """Called with what is done and the whole, in pages or files."""
 
 
 @dataclass(frozen=True, slots=True)
-class Source:
+class CorpusSource:
     """Where pages come from."""
 
     fingerprint: str

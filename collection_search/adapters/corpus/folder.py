@@ -12,12 +12,12 @@ from urllib.parse import quote
 from ...errors import ExtractionError, InputError, InvalidUrlError
 from ...text.urls import normalize_url
 from ..crawl.extract.formats import KINDS, PDF_BYTES, extract
-from .entry import Page
+from .entry import CorpusPage
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from .entry import Progress
+    from .entry import ReadProgress
 
 _NAME = re.compile(r"[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?")
 
@@ -26,7 +26,7 @@ _NAME = re.compile(r"[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?")
 class FolderContent:
     """What was found in a folder."""
 
-    pages: list[Page]
+    pages: list[CorpusPage]
     left_out: dict[str, str]
     """Files of a known kind that could not be used: path relative to the folder -> why."""
 
@@ -70,13 +70,13 @@ def base_address(name: str, base_url: str | None) -> str:
     return address.rstrip("/") + "/"
 
 
-def read_folder(root: Path, base: str, progress: Progress | None = None) -> FolderContent:
+def read_folder(root: Path, base: str, progress: ReadProgress | None = None) -> FolderContent:
     """Return a page per file of a known kind; hidden files and folders are passed over.
 
     Symbolic links are followed to files within the folder only. Raises InputError when the folder
     does not exist, is no folder or cannot be listed.
     """
-    pages: dict[str, Page] = {}
+    pages: dict[str, CorpusPage] = {}
     left_out: dict[str, str] = {}
     files = list(_files(_checked_folder(root), left_out))
     for done, file in enumerate(files, start=1):
@@ -133,12 +133,12 @@ def _obstacle(file: Path, root: Path) -> str | None:
     return None if target.is_file() else "Not a file."
 
 
-def _page(root: Path, file: Path, base: str) -> Page:
+def _page(root: Path, file: Path, base: str) -> CorpusPage:
     with file.open("rb") as stream:
         document = extract(stream.read(PDF_BYTES + 1), file.name)
     relative = _relative(root, file)
     address = _normal(document.canonical_url) or base + quote(relative)
-    return Page(address, document.title or PurePosixPath(relative).stem, document.text)
+    return CorpusPage(address, document.title or PurePosixPath(relative).stem, document.text)
 
 
 def _normal(address: str | None) -> str | None:

@@ -15,9 +15,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from ...errors import StoreError
-from ...text.clean import plain
-from .entry import Page
-from .index import read_only
+from ...text.clean import to_unicode
+from .entry import CorpusPage
+from .index import open_read_only
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -65,15 +65,15 @@ class FolderStore:
             Folder(name, Path(os.fsdecode(path)), base, pages) for name, path, base, pages in rows
         ]
 
-    def pages(self) -> list[Page]:
+    def pages(self) -> list[CorpusPage]:
         """Return the pages of all folders."""
         rows = self._rows("SELECT url, title, text FROM page ORDER BY folder, url")
-        return [Page(url, title, zlib.decompress(text).decode()) for url, title, text in rows]
+        return [CorpusPage(url, title, zlib.decompress(text).decode()) for url, title, text in rows]
 
-    def put(self, name: str, path: Path, base_url: str, pages: Sequence[Page]) -> None:
+    def put(self, name: str, path: Path, base_url: str, pages: Sequence[CorpusPage]) -> None:
         """Store a folder in place of the one of that name."""
         rows = [
-            (name, page.url, plain(page.title), zlib.compress(plain(page.text).encode()))
+            (name, page.url, to_unicode(page.title), zlib.compress(to_unicode(page.text).encode()))
             for page in pages
         ]
         with self.locked() as db:
@@ -107,7 +107,7 @@ class FolderStore:
     def _rows(self, query: str) -> list[tuple[Any, ...]]:
         if not self._path.exists():
             return []
-        with self._errors_told(), closing(read_only(self._path)) as db:
+        with self._errors_told(), closing(open_read_only(self._path)) as db:
             exists = db.execute("SELECT 1 FROM sqlite_master WHERE name = 'revision'").fetchone()
             return db.execute(query).fetchall() if exists else []
 

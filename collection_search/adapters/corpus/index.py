@@ -14,14 +14,14 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from ...ranking.lexicon import index_text, match_query
-from ...text.clean import chunk_spans, plain
+from ...text.clean import chunk_spans, to_unicode
 from .snippet import best_excerpt
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
     from pathlib import Path
 
-    from .entry import Page
+    from .entry import CorpusPage
 
 VERSION: Final = 1
 """Raise it when the layout below or the way of indexing changes: indexes are then rebuilt."""
@@ -68,7 +68,7 @@ class Hit:
     """Relevance relative to the best page of the same answer, above 0 and up to 1."""
 
 
-def write_index(path: Path, fingerprint: str, pages: Iterable[Page]) -> None:
+def write_index(path: Path, fingerprint: str, pages: Iterable[CorpusPage]) -> None:
     """Build the index beside `path` and put it in its place in one step.
 
     The caller sees to it that nobody else builds the same index. Of two pages with one address the
@@ -83,7 +83,7 @@ def write_index(path: Path, fingerprint: str, pages: Iterable[Page]) -> None:
         draft.unlink(missing_ok=True)
 
 
-def _fill(draft: Path, fingerprint: str, pages: Iterable[Page]) -> None:
+def _fill(draft: Path, fingerprint: str, pages: Iterable[CorpusPage]) -> None:
     with closing(sqlite3.connect(draft, isolation_level=None)) as db:
         db.execute("PRAGMA journal_mode = OFF")  # the draft is thrown away if anything fails
         db.execute("PRAGMA synchronous = OFF")
@@ -95,8 +95,8 @@ def _fill(draft: Path, fingerprint: str, pages: Iterable[Page]) -> None:
         db.execute("COMMIT")
 
 
-def _insert(db: sqlite3.Connection, page: Page) -> None:
-    title, text = plain(page.title), plain(page.text)
+def _insert(db: sqlite3.Connection, page: CorpusPage) -> None:
+    title, text = to_unicode(page.title), to_unicode(page.text)
     spans = chunk_spans(text, size=_PASSAGE_CHARS, overlap=0)
     factor = page.weight / (1 + _LENGTH_PENALTY * math.log(len(spans) or 1))
     added = db.execute(
@@ -120,7 +120,7 @@ def _insert(db: sqlite3.Connection, page: Page) -> None:
 def read_fingerprint(path: Path) -> str | None:
     """Return the fingerprint of a sound index, None when there is none or it is damaged."""
     try:
-        with closing(read_only(path)) as db:
+        with closing(open_read_only(path)) as db:
             sound = db.execute("PRAGMA quick_check(1)").fetchone() == ("ok",)
             (fingerprint,) = db.execute("SELECT fingerprint FROM meta").fetchone()
     except (sqlite3.Error, TypeError):
@@ -136,13 +136,13 @@ def search_index(path: Path, question: str, limit: int) -> list[Hit]:
     query = match_query(question)
     if not query:
         return []
-    with closing(read_only(path)) as db:
+    with closing(open_read_only(path)) as db:
         matches = _matches(db, query)[:limit]
         best = matches[0][0] if matches else 1.0
         return [_hit(db, match, question, relevance / best) for relevance, match in matches]
 
 
-def read_only(path: Path) -> sqlite3.Connection:
+def open_read_only(path: Path) -> sqlite3.Connection:
     """Return a connection that cannot write and does not create the file."""
     return sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True)
 

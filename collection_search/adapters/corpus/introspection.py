@@ -18,7 +18,7 @@ from importlib.machinery import ExtensionFileLoader, ModuleSpec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from .docstrings import block
+from .docstrings import format_block
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -37,19 +37,19 @@ def extension_documentation(name: str) -> str:
     module = _imported(name)
     if module is None:
         return ""
-    return "\n\n".join(filter(None, [inspect.getdoc(module), *blocks(_public(module))]))
+    return "\n\n".join(filter(None, [inspect.getdoc(module), *format_blocks(_public(module))]))
 
 
-def blocks(objects: Iterable[tuple[str, Any]], *, members: bool = True) -> Iterator[str]:
+def format_blocks(objects: Iterable[tuple[str, Any]], *, members: bool = True) -> Iterator[str]:
     """Yield signature and docstring of each documented object, and of classes' methods."""
     for name, value in objects:
         is_class = isinstance(value, type)
         if (callable(value) or inspect.isdatadescriptor(value)) and inspect.getdoc(value):
             heading = f"{'class ' if is_class else ''}{name}{_signature(value)}"
-            yield block(heading, inspect.getdoc(value))
+            yield format_block(heading, inspect.getdoc(value))
         if members and is_class:
             methods = ((f"{name}.{method}", item) for method, item in _public(value))
-            yield from blocks(methods, members=False)
+            yield from format_blocks(methods, members=False)
 
 
 def _public(owner: Any) -> list[tuple[str, Any]]:

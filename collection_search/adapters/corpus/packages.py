@@ -16,7 +16,7 @@ from ...errors import InvalidUrlError
 from ...text.urls import normalize_url
 from ..crawl.extract.markup import markdown_text, rst_text
 from .docstrings import documentation
-from .entry import Page, Reader
+from .entry import CorpusPage, Reader
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -37,7 +37,7 @@ def site_folders() -> list[Path]:
     return [folder for folder in folders if folder.name in {"site-packages", "dist-packages"}]
 
 
-def installed(folders: Iterable[Path]) -> list[str]:
+def list_installed(folders: Iterable[Path]) -> list[str]:
     """Return `name-version` of every package in the folders, sorted, metadata unread."""
     return sorted(path.stem for folder in folders for path in folder.glob("*.*-info"))
 
@@ -117,19 +117,19 @@ def _site(address: str) -> str | None:
     return None if urlsplit(address).hostname in _CODE_HOSTS else address
 
 
-def _project_page(package: _Package) -> Page | None:
+def _project_page(package: _Package) -> CorpusPage | None:
     """Return the page on PyPI: it shows the README that lies in the package's metadata."""
     if not package.readme:
         return None
     url = f"https://pypi.org/project/{package.key}/"
-    return Page(url, f"{package.name}: {package.summary}", package.readme[:_TEXT_CHARS])
+    return CorpusPage(url, f"{package.name}: {package.summary}", package.readme[:_TEXT_CHARS])
 
 
-def _site_page(address: str, packages: list[_Package]) -> Page | None:
+def _site_page(address: str, packages: list[_Package]) -> CorpusPage | None:
     """Return the documentation site, with the docstrings of the packages that it describes."""
     text = "\n\n".join(_docstrings(package.distribution) for package in packages).strip()
     title = f"{packages[0].name} documentation: {packages[0].summary}"
-    return Page(address, title, text[:_TEXT_CHARS], _SITE_WEIGHT) if text else None
+    return CorpusPage(address, title, text[:_TEXT_CHARS], _SITE_WEIGHT) if text else None
 
 
 def _docstrings(package: Distribution) -> str:

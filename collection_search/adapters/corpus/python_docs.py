@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 from .docs_page_map import ListedPage, listed_pages
 from .docstrings import documentation
-from .entry import Page, Reader
-from .introspection import blocks, extension_documentation
+from .entry import CorpusPage, Reader
+from .introspection import extension_documentation, format_blocks
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -38,9 +38,9 @@ def python_readers() -> list[Reader]:
 
 
 def _reader(page: str, title: str, text: Callable[[], str]) -> Reader:
-    def read() -> Page | None:
+    def read() -> CorpusPage | None:
         known = text()
-        return Page(f"{SITE}/{page}.html", title, known) if len(known) >= _SHORTEST else None
+        return CorpusPage(f"{SITE}/{page}.html", title, known) if len(known) >= _SHORTEST else None
 
     return read
 
@@ -48,16 +48,16 @@ def _reader(page: str, title: str, text: Callable[[], str]) -> Reader:
 def _listed_text(page: ListedPage) -> str:
     texts = [*map(_module_text, page.modules), *map(_topic, page.topics)]
     if page.path == "library/stdtypes":
-        texts += blocks((kind.__name__, kind) for kind in _TYPES)
+        texts += format_blocks((kind.__name__, kind) for kind in _TYPES)
     return _joined(texts)
 
 
 def _functions_text() -> str:
-    return _joined(blocks(_builtins(exceptions=False), members=False))
+    return _joined(format_blocks(_builtins(exceptions=False), members=False))
 
 
 def _exceptions_text() -> str:
-    return _joined(blocks(_builtins(exceptions=True), members=False))
+    return _joined(format_blocks(_builtins(exceptions=True), members=False))
 
 
 def _builtins(*, exceptions: bool) -> Iterator[tuple[str, Any]]:

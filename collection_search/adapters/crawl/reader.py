@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from ...errors import FetchReason
     from .extract.formats import Extracted
 
-__all__ = ["Fetcher", "PageReader", "Parser", "ReadPage", "TextSource", "verdict"]
+__all__ = ["Fetcher", "Parser", "ReadPage", "TextSource", "WebPageReader", "judge_page"]
 
 Parser: TypeAlias = "Callable[[FetchedPage], Awaitable[Extracted]]"
 """Reads pages of one kind in place of the built-in extraction, OCR for scanned PDFs for instance.
@@ -97,7 +97,7 @@ class TextSource(Protocol):
         ...
 
 
-class PageReader:
+class WebPageReader:
     """Reads pages one at a time or many at once; fetcher and extraction are the caller's to close.
 
     `parsers` take over kinds of documents, by the name of the kind.
@@ -131,7 +131,7 @@ class PageReader:
         if known_hash == content_hash:
             return NotModified(page.url, page.final_url, page.validators, page.fetched_at)
         found = await self._extracted(page)
-        if page.kind == "html" and (reason := verdict(found)):
+        if page.kind == "html" and (reason := judge_page(found)):
             raise FetchError(_MESSAGES[reason], reason=reason, status=page.status)
         return ReadPage(
             url=page.url,
@@ -167,13 +167,13 @@ async def _hash(page: FetchedPage) -> str:
     return await compute(lambda: page.content_hash)
 
 
-def verdict(found: Extracted) -> FetchReason | None:
+def judge_page(found: Extracted) -> FetchReason | None:
     """Return why an HTML page is not worth keeping, or None.
 
     >>> from collection_search.adapters.crawl.extract.formats import Extracted
-    >>> verdict(Extracted("Page not found", "Sorry! Try our search."))
+    >>> judge_page(Extracted("Page not found", "Sorry! Try our search."))
     'soft_404'
-    >>> verdict(Extracted("Herons", "They wade. Subscribe to continue reading."))
+    >>> judge_page(Extracted("Herons", "They wade. Subscribe to continue reading."))
     'paywalled'
     """
     length = len(found.text)

@@ -17,7 +17,7 @@ from urllib.parse import urljoin, urlsplit
 from ...contracts.page import FetchedPage
 from ...errors import FetchError, InvalidUrlError
 from ...text.urls import normalize_url, url_key
-from .extract.charset import decoded
+from .extract.charset import decode_page
 from .fetch.decompression import Decoder
 
 if TYPE_CHECKING:
@@ -200,7 +200,7 @@ def _is_known(final_url: str, url: str, seen: set[str]) -> bool:
 
 async def _links(page: FetchedPage) -> list[str]:
     def read() -> list[str]:
-        return links_in(decoded(page.body, page.charset), page.final_url)
+        return links_in(decode_page(page.body, page.charset), page.final_url)
 
     return read() if len(page.body) <= _OVERLAP else await asyncio.to_thread(read)
 
@@ -208,7 +208,7 @@ async def _links(page: FetchedPage) -> list[str]:
 def _listed(page: FetchedPage) -> tuple[bool, list[str]]:
     """Return whether the sitemap is an index, and what it lists."""
     body = _unpacked(page.body) if page.kind == "gzip" else page.body
-    text = decoded(body, page.charset)
+    text = decode_page(body, page.charset)
     if page.kind == "text" and "<" not in text[:_OVERLAP]:
         return False, [line.strip() for line in text.split("\n") if line.strip()]
     return _INDEX.search(text[:_OVERLAP]) is not None, list(_locations(text))

@@ -10,14 +10,14 @@ from typing import TYPE_CHECKING, Final
 from urllib.parse import urlsplit
 
 from ...errors import ConfigError, FetchError
-from ...runtime.concurrency import on_portal
+from ...runtime.concurrency import run_on_portal
 from ...text.urls import normalize_url, url_key
 from ..http import USER_AGENT
-from .extract.charset import decoded
+from .extract.charset import decode_page
 from .extract.pool import Extraction
 from .fetch.fetcher import SafeFetcher
 from .fetch.policy import FetchPolicy
-from .reader import PageReader
+from .reader import WebPageReader
 from .site import crawl_site, links_in, site_of, sitemap_urls
 
 if TYPE_CHECKING:
@@ -61,7 +61,7 @@ class _Crawled:
         return await self._fetcher.fetch(url, validators=validators)
 
 
-class WebPages(PageReader):
+class WebPages(WebPageReader):
     """The safe fetch and the extraction of one process: implements the ports of page and site.
 
     Whatever loop asks, the work is done on the process's background loop: there every host has its
@@ -83,14 +83,16 @@ class WebPages(PageReader):
     @classmethod
     def from_settings(cls, settings: Settings) -> Self:
         """Return a reader with the settings' limits. Raises ConfigError naming the wrong one."""
-        return cls(SafeFetcher(policy_of(settings)), Extraction(workers=settings.extract_processes))
+        return cls(
+            SafeFetcher(build_policy(settings)), Extraction(workers=settings.extract_processes)
+        )
 
     async def read(
         self, url: str, *, validators: Validators | None = None, content_hash: str | None = None
     ) -> ReadPage | NotModified:
-        """Return the page's text, or NotModified for who knows this version, as `PageReader`."""
+        """Return the page's text, or NotModified for who knows this version, as `WebPageReader`."""
         found = super().read(url, validators=validators, content_hash=content_hash)
-        return await on_portal(found)
+        return await run_on_portal(found)
 
     async def site(
         self,
@@ -116,11 +118,11 @@ class WebPages(PageReader):
             else:
                 caller.call_soon_threadsafe(on_found, count)
 
-        return await on_portal(self._site(url, depth, max_pages, tell))
+        return await run_on_portal(self._site(url, depth, max_pages, tell))
 
     async def aclose(self) -> None:
         """Close the connections, for all loops, and end the processes."""
-        await on_portal(self._web.aclose())
+        await run_on_portal(self._web.aclose())
         await self._processes.aclose()
 
     async def _site(
@@ -162,7 +164,7 @@ class WebPages(PageReader):
             return []  # most sites have none
 
 
-def policy_of(settings: Settings) -> FetchPolicy:
+def build_policy(settings: Settings) -> FetchPolicy:
     """Return limits and delays as set. Raises ConfigError naming the wrong setting."""
     for entry in settings.fetch_allowed:
         host, _, port = entry.rpartition(":")
@@ -201,5 +203,5 @@ def user_agent(contact: str | None) -> str:
 
 def _own_links(page: FetchedPage) -> list[str]:
     """Return the links of a page that stay on its site."""
-    home, text = site_of(page.final_url), decoded(page.body, page.charset)
+    home, text = site_of(page.final_url), decode_page(page.body, page.charset)
     return [link for link in links_in(text, page.final_url) if site_of(link) == home]

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 
 from ...errors import ModelError
-from ...text.clean import plain
+from ...text.clean import to_unicode
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -18,13 +18,13 @@ MAX_CHARS: Final = 8_000
 """A longer text is cut: models read no further, or refuse it."""
 
 
-def sound(texts: Sequence[str]) -> list[str]:
+def clean_texts(texts: Sequence[str]) -> list[str]:
     """Return the texts as any model takes them: cut, never empty, and valid Unicode.
 
-    >>> sound(["a task", "", "x" * 9_000])[:2], len(sound(["x" * 9_000])[0])
+    >>> clean_texts(["a task", "", "x" * 9_000])[:2], len(clean_texts(["x" * 9_000])[0])
     (['a task', ' '], 8000)
     """
-    return [plain(text[:MAX_CHARS]) or " " for text in texts]
+    return [to_unicode(text[:MAX_CHARS]) or " " for text in texts]
 
 
 def unit_vectors(rows: Any, *, count: int, subject: str, dimension: int | None = None) -> Vectors:
@@ -38,31 +38,31 @@ def unit_vectors(rows: Any, *, count: int, subject: str, dimension: int | None =
     try:
         vectors: Vectors = np.array(rows, dtype=np.float32)  # a copy, scaled in place
     except (TypeError, ValueError, OverflowError) as error:  # of different lengths, or no numbers
-        raise unusable(subject, "vectors of different lengths or without numbers") from error
+        raise unusable_error(subject, "vectors of different lengths or without numbers") from error
     if vectors.ndim != 2 or vectors.shape[1] == 0:  # noqa: PLR2004 - rows and columns
-        raise unusable(subject, f"an array of the shape {vectors.shape} in place of vectors")
+        raise unusable_error(subject, f"an array of the shape {vectors.shape} in place of vectors")
     if len(vectors) != count:
-        raise unusable(subject, f"{len(vectors)} vectors for {count} texts")
+        raise unusable_error(subject, f"{len(vectors)} vectors for {count} texts")
     if dimension is not None and vectors.shape[1] != dimension:
-        raise unusable(
+        raise unusable_error(
             subject, f"vectors of {vectors.shape[1]} dimensions where {dimension} are expected"
         )
     with np.errstate(over="ignore", invalid="ignore"):
         lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
     if not np.isfinite(lengths).all():
-        raise unusable(subject, "vectors that hold NaN or infinite values")
+        raise unusable_error(subject, "vectors that hold NaN or infinite values")
     if not lengths.all():
-        raise unusable(subject, "a vector of zeros")
+        raise unusable_error(subject, "a vector of zeros")
     vectors /= lengths
     return vectors
 
 
-def no_vectors(dimension: int | None) -> Vectors:
+def empty_vectors(dimension: int | None) -> Vectors:
     """Return the answer to no text at all."""
     return np.zeros((0, dimension or 0), dtype=np.float32)
 
 
-def unusable(subject: str, what: str) -> ModelError:
+def unusable_error(subject: str, what: str) -> ModelError:
     """Return what to raise for an answer that cannot be used; `what` says what it held."""
     return ModelError(
         f"{subject} gave {what}. Check COLLECTION_SEARCH_EMBEDDINGS: "

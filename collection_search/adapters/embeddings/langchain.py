@@ -11,8 +11,8 @@ from ...contracts.collection import Embedded
 from ...errors import ConfigError, ModelError
 from ..models.error_mapping import Remedies, model_error
 from ..models.object_memo import Memory
-from ..models.vendors import EMBEDDINGS, vendor_model
-from .batches import no_vectors, sound, unit_vectors
+from ..models.vendors import EMBEDDINGS, make_vendor_model
+from .batches import clean_texts, empty_vectors, unit_vectors
 from .fingerprint import fingerprint_of
 
 if TYPE_CHECKING:
@@ -54,7 +54,7 @@ class LangChainEmbedder:
         if not name:
             raise ConfigError(f"No embedding model is named. Write {vendor}:<model>.")
         return cls(
-            vendor_model(EMBEDDINGS, vendor, name),
+            make_vendor_model(EMBEDDINGS, vendor, name),
             f"{vendor}:{name}",
             timeout_s=settings.model_timeout_s,
             remedies=Remedies(
@@ -67,11 +67,11 @@ class LangChainEmbedder:
     async def embed(self, texts: Sequence[str]) -> Embedded:
         """Return `(len(texts), d)` float32, unit length, in order. Raises `ModelError`."""
         if not texts:
-            return Embedded(no_vectors(self._dimensions.get(self.fingerprint)))
+            return Embedded(empty_vectors(self._dimensions.get(self.fingerprint)))
         subject = f"The embedding model {self.fingerprint}"
         try:
             async with asyncio.timeout(self._timeout_s):
-                rows = await self._rows(sound(texts))
+                rows = await self._rows(clean_texts(texts))
         except ModelError:
             raise
         except Exception as error:

@@ -18,7 +18,7 @@ from ...contracts.collection import Embedded
 from ...errors import ConfigError, MissingExtraError, ModelError
 from ...runtime.concurrency import offload
 from ...text.redaction import redact
-from .batches import no_vectors, sound, unit_vectors
+from .batches import clean_texts, empty_vectors, unit_vectors
 from .model_folder import ModelFolder, model_folder
 
 if TYPE_CHECKING:
@@ -72,9 +72,9 @@ class LocalEmbedder:
     async def embed(self, texts: Sequence[str]) -> Embedded:
         """Return `(len(texts), d)` float32, unit length, in order. Raises `ModelError`."""
         if not texts:
-            return Embedded(no_vectors(self._dimension))
+            return Embedded(empty_vectors(self._dimension))
         subject = f"The embedding model {self.fingerprint}"
-        ready, rows = sound(texts), []
+        ready, rows = clean_texts(texts), []
         for start in range(0, len(ready), BATCH):
             async with _limiter():
                 model = _loaded.get(self.fingerprint) or await self._load(subject)

@@ -16,7 +16,7 @@ from ...text.redaction import mask_text
 from ..models.endpoint import Endpoint, EndpointError, clean_key, token_count
 from ..models.error_mapping import Remedies, model_error
 from ..models.health_check import check_endpoint_health
-from .batches import no_vectors, sound, unit_vectors, unusable
+from .batches import clean_texts, empty_vectors, unit_vectors, unusable_error
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -102,9 +102,9 @@ class OpenAIEmbedder:
     async def embed(self, texts: Sequence[str]) -> Embedded:
         """Return `(len(texts), d)` float32, unit length, in order. Raises `ModelError`."""
         if not texts:
-            return Embedded(no_vectors(self._dimension), input_tokens=0)
+            return Embedded(empty_vectors(self._dimension), input_tokens=0)
         try:
-            answers = await self._all(list(_batches(sound(texts))))
+            answers = await self._all(list(_batches(clean_texts(texts))))
         except ModelError:
             raise
         except Exception as error:
@@ -186,7 +186,7 @@ class OpenAIEmbedder:
         try:
             rows = _rows(answer["data"], count)
         except (LookupError, TypeError, ValueError) as error:
-            raise unusable(self._subject, "an answer that holds no vectors") from error
+            raise unusable_error(self._subject, "an answer that holds no vectors") from error
         vectors = unit_vectors(rows, count=count, subject=self._subject, dimension=self._dimension)
         tokens = token_count(answer, "prompt_tokens")
         return Embedded(vectors, token_count(answer, "total_tokens") if tokens is None else tokens)

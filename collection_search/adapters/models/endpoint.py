@@ -12,9 +12,9 @@ from ...errors import ConfigError
 from ...text.known_secrets import KnownSecrets
 from ...text.redaction import redact
 from ...text.validation import whole_number
-from ..http import MAX_ANSWER_BYTES, HttpRequest, joined, json_value
+from ..http import MAX_ANSWER_BYTES, HttpRequest, join_url, parse_json
 from ..httpx_client import choose_transmit
-from ..refusals import refusal_in, refusal_of
+from ..refusals import read_refusal, refusal_in
 from .output_methods import Tokens
 
 if TYPE_CHECKING:
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from pydantic import SecretStr
 
     from ..http import HttpResponse
-    from ..refusals import Refusal
+    from ..refusals import VendorRefusal
 
 DEFAULT_BASE_URL: Final = "https://api.openai.com/v1"
 _TELLING_KEY: Final = 8
@@ -70,13 +70,15 @@ class Endpoint:
         max_bytes: int = MAX_ANSWER_BYTES,
     ) -> bytes:
         """Return the body of a successful answer. Raises HttpError, EndpointError; no retry."""
-        request = HttpRequest("POST", joined(self.base_url, path), headers=self._login(), json=body)
+        request = HttpRequest(
+            "POST", join_url(self.base_url, path), headers=self._login(), json=body
+        )
         return await self._sent(request, timeout_s, max_bytes)
 
     async def get(self, path: str, *, timeout_s: float, with_key: bool = True) -> bytes:
         """Return the body of a successful answer, as `post` does."""
         headers = self._login() if with_key else {}
-        request = HttpRequest("GET", joined(self.base_url, path), headers=headers)
+        request = HttpRequest("GET", join_url(self.base_url, path), headers=headers)
         return await self._sent(request, timeout_s, MAX_ANSWER_BYTES)
 
     @property
@@ -98,7 +100,7 @@ class Endpoint:
     def read(self, body: bytes) -> dict[str, Any]:
         """Return the JSON object of an answer. Raises EndpointError where it is none of these."""
         try:
-            answer = json_value(body)
+            answer = parse_json(body)
         except ValueError as error:
             raise EndpointError("the answer is no JSON", kind="elsewhere") from error
         if not isinstance(answer, dict):
@@ -117,9 +119,9 @@ class Endpoint:
             answer = response.json()
         except ValueError:
             answer = None
-        return self._error(refusal_of(response, answer))
+        return self._error(read_refusal(response, answer))
 
-    def _error(self, refusal: Refusal) -> EndpointError:
+    def _error(self, refusal: VendorRefusal) -> EndpointError:
         said = refusal.text or (json.dumps(refusal.error) if refusal.error else "")
         redirects = refusal.status < HTTPStatus.BAD_REQUEST
         usual = "it redirects to another one" if redirects else "no reason is given"

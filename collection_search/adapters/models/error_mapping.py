@@ -8,9 +8,9 @@ from typing import Final, Literal
 
 from ...errors import ModelError
 from ...text.redaction import redact
-from ..refusals import status_of
+from ..refusals import http_status_of
 
-Kind = Literal[
+ModelErrorKind = Literal[
     "key",
     "model",
     "throttled",
@@ -46,13 +46,13 @@ def model_error(
     *,
     remedies: Remedies,
     timeout_s: float,
-    malformed: Kind = "other",
+    malformed: ModelErrorKind = "other",
 ) -> ModelError:
     """Return what to raise from `error`; `subject` is for example "The model gpt-4o-mini".
 
     `malformed` is what an error of the answer's form counts as.
     """
-    status = status_of(error)
+    status = http_status_of(error)
     kind = _kind(error, status) or (malformed if isinstance(error, _OF_FORM) else "other")
     cause = redact(str(error), most=300).rstrip(". \n") or type(error).__name__
     if kind == "address":  # the sentence itself says that it cannot be reached
@@ -62,7 +62,7 @@ def model_error(
     return ModelError(f"{subject}{answer} {what}", may_be_billed=kind not in _UNBILLED)
 
 
-_SENTENCES: Final[dict[Kind, str]] = {
+_SENTENCES: Final[dict[ModelErrorKind, str]] = {
     "key": "refused the key. Check {where.key}.",
     "model": "is not known there. Check {where.model} and {where.address}.",
     "throttled": "is throttled: too many requests. Wait a minute and run again.",
@@ -77,7 +77,7 @@ _SENTENCES: Final[dict[Kind, str]] = {
     "other": "failed: {cause}.",
 }
 
-_UNBILLED: Final[frozenset[Kind]] = frozenset(
+_UNBILLED: Final[frozenset[ModelErrorKind]] = frozenset(
     {"key", "model", "throttled", "quota", "address", "elsewhere", "down"}
 )
 """Nothing was worked on, as with search providers that fail so."""
@@ -86,7 +86,7 @@ _NO_MONEY: Final = re.compile(
     r"insufficient[_ ](?:quota|balance|funds|credits?)|credit balance|out of credits", re.IGNORECASE
 )
 
-_BY_STATUS: Final[dict[int, Kind]] = {
+_BY_STATUS: Final[dict[int, ModelErrorKind]] = {
     401: "key",
     402: "quota",
     403: "key",
@@ -102,7 +102,7 @@ _BY_STATUS: Final[dict[int, Kind]] = {
 }
 
 # The kinds of `adapters.http.HttpError`, known here by name: most models need no HTTP of ours.
-_BY_FAILURE: Final[dict[str, Kind]] = {
+_BY_FAILURE: Final[dict[str, ModelErrorKind]] = {
     "timeout": "timeout",
     "unreachable": "address",
     "too_large": "other",
@@ -111,11 +111,11 @@ _BY_FAILURE: Final[dict[str, Kind]] = {
 }
 
 
-def _kind(error: Exception, status: int | None) -> Kind | None:
+def _kind(error: Exception, status: int | None) -> ModelErrorKind | None:
     """Return what the error says of itself, or None."""
     ancestry = " ".join(parent.__name__ for parent in type(error).__mro__)
     known = _BY_FAILURE.get(getattr(error, "kind", ""))
-    signs: tuple[tuple[Kind | None, object], ...] = (
+    signs: tuple[tuple[ModelErrorKind | None, object], ...] = (
         ("no_method", isinstance(error, NotImplementedError)),
         ("declined", isinstance(error, Declined)),
         ("quota", _NO_MONEY.search(f"{getattr(error, 'code', '')} {error}")),

@@ -7,7 +7,7 @@ from http import HTTPStatus
 from typing import TYPE_CHECKING, Any, Final
 
 from ...contracts.health import Health
-from ..http import json_value
+from ..http import parse_json
 from .endpoint import EndpointError
 
 if TYPE_CHECKING:
@@ -49,7 +49,7 @@ def _names(endpoint: Endpoint, body: bytes) -> set[str]:
     """Return the names of a list, which some endpoints send bare. Raises EndpointError."""
     rows: Any = None
     with suppress(ValueError):
-        rows = json_value(body)
+        rows = parse_json(body)
     if not isinstance(rows, list):
         rows = endpoint.read(body).get("data")
     rows = rows if isinstance(rows, list) else []

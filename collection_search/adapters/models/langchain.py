@@ -12,13 +12,13 @@ from pydantic import ValidationError
 from ...errors import ConfigError
 from ...planning.prompts import SearchQueries, strategy_messages
 from ...ports import QueryPlan
-from ..refusals import status_of
+from ..refusals import http_status_of
 from .endpoint import tokens_of
 from .error_mapping import Remedies, model_error
 from .object_memo import Memory
-from .output_methods import WEAKER, Method, Tokens, refuses_method
-from .plan_parsing import queries_of
-from .vendors import CHAT, vendor_model
+from .output_methods import WEAKER, OutputMethod, Tokens, refuses_method
+from .plan_parsing import parse_queries
+from .vendors import CHAT, make_vendor_model
 
 if TYPE_CHECKING:
     from langchain_core.language_models import BaseChatModel
@@ -36,7 +36,7 @@ _NOTHING: Final = Tokens()
 class _Learnt:
     """How a model wants to be asked."""
 
-    method: Method = "json_schema"
+    method: OutputMethod = "json_schema"
 
 
 _LEARNT: Final = Memory(_Learnt)
@@ -71,7 +71,7 @@ class LangChainQueryModel:
             address=f"the address of {vendor} in the environment",
             model="COLLECTION_SEARCH_MODEL",
         )
-        chat = vendor_model(CHAT, vendor, model.strip())
+        chat = make_vendor_model(CHAT, vendor, model.strip())
         return cls(chat, timeout_s=settings.model_timeout_s, remedies=remedies)
 
     async def plan(self, question: str, *, purpose: str, count: int) -> QueryPlan:
@@ -91,7 +91,7 @@ class LangChainQueryModel:
             ) from error
 
     async def _answer(
-        self, messages: list[tuple[str, str]], method: Method, spent: Tokens = _NOTHING
+        self, messages: list[tuple[str, str]], method: OutputMethod, spent: Tokens = _NOTHING
     ) -> tuple[dict[str, Any], Tokens]:
         """Return LangChain's raw and parsed answer, by the first method that is not refused.
 
@@ -109,7 +109,7 @@ class LangChainQueryModel:
 
 
 async def _ask(
-    chat: BaseChatModel, messages: list[tuple[str, str]], method: Method
+    chat: BaseChatModel, messages: list[tuple[str, str]], method: OutputMethod
 ) -> dict[str, Any]:
     """Return one answer. Raises NotImplementedError where the model refuses the method itself."""
     try:
@@ -131,7 +131,7 @@ def _refuses_method(error: Exception) -> bool:
     """Return True where the endpoint lacks the method: it says so, or answered in prose."""
     if isinstance(error, ValidationError):
         return error.errors()[0]["type"] == "json_invalid"
-    return refuses_method(status_of(error), str(error))
+    return refuses_method(http_status_of(error), str(error))
 
 
 def _cost(refusal: BaseException | None) -> Tokens:
@@ -148,7 +148,7 @@ def _cost(refusal: BaseException | None) -> Tokens:
 def _plan(name: str, answer: dict[str, Any], spent: Tokens) -> QueryPlan:
     raw = answer["raw"]
     # the JSON may stand in a code fence or in the text beside no tool call
-    queries = queries_of(str(raw.text) if answer["parsed"] is None else answer["parsed"])
+    queries = parse_queries(str(raw.text) if answer["parsed"] is None else answer["parsed"])
     usage = raw.usage_metadata or {}
     spent = spent.plus(Tokens(usage.get("input_tokens"), usage.get("output_tokens")))
     return QueryPlan(

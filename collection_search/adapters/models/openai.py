@@ -15,8 +15,8 @@ from ...text.redaction import mask_text
 from .endpoint import Endpoint, EndpointError, clean_key, tokens_of
 from .error_mapping import Declined, Remedies, model_error
 from .health_check import check_endpoint_health
-from .output_methods import REFUSAL_STATUS, WEAKER, Method, Tokens, refuses_method
-from .plan_parsing import NoJsonError, queries_of
+from .output_methods import REFUSAL_STATUS, WEAKER, OutputMethod, Tokens, refuses_method
+from .plan_parsing import NoJsonError, parse_queries
 
 if TYPE_CHECKING:
     from httpx import AsyncClient
@@ -39,7 +39,7 @@ _REASONS = re.compile(r"(?:^|/)(?:o\d|gpt-[5-9](?!.*chat))")
 class _Manner:
     """How an endpoint wants to be asked."""
 
-    method: Method = "json_schema"
+    method: OutputMethod = "json_schema"
     temperature: float | None = 0.0
 
 
@@ -127,7 +127,7 @@ class OpenAIQueryModel:
         try:
             answer = await self._answer(body)
             spent = spent.plus(tokens_of(answer))
-            queries = queries_of(_content(answer))
+            queries = parse_queries(_content(answer))
         except (EndpointError, NoJsonError) as error:
             return await self._asked(messages, _milder(manner, error), spent)
         self._manner = manner

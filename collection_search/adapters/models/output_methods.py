@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 from typing import Final, Literal, NamedTuple
 
-Method = Literal["json_schema", "function_calling", "json_mode"]
+OutputMethod = Literal["json_schema", "function_calling", "json_mode"]
 
-WEAKER: Final[dict[Method, Method]] = {
+WEAKER: Final[dict[OutputMethod, OutputMethod]] = {
     "json_schema": "function_calling",
     "function_calling": "json_mode",
 }

@@ -18,12 +18,12 @@ class NoJsonError(ValueError):
     """The text holds no JSON object."""
 
 
-def queries_of(answer: Any) -> list[str]:
+def parse_queries(answer: Any) -> list[str]:
     """Return the first 50 queries of an answer: a mapping, or a text with one JSON object in it.
 
     Raises NoJsonError for a text without one, ValueError for an object without queries.
 
-    >>> queries_of('Here you are: ```json {"queries": ["asyncio cancel"]} ```')
+    >>> parse_queries('Here you are: ```json {"queries": ["asyncio cancel"]} ```')
     ['asyncio cancel']
     """
     queries = SearchQueries.model_validate(_parsed(answer)).queries

@@ -84,7 +84,7 @@ EMBEDDINGS: Final = VendorTable(
 )
 
 
-def vendor_model(table: VendorTable, vendor: str, model: str) -> Any:
+def make_vendor_model(table: VendorTable, vendor: str, model: str) -> Any:
     """Return the LangChain object of `vendor:model`, which takes its key from the environment.
 
     Imports the vendor's package, so it may take seconds. Raises ConfigError for a vendor that is
@@ -98,7 +98,8 @@ def vendor_model(table: VendorTable, vendor: str, model: str) -> Any:
         raise
     except ImportError as error:
         raise MissingExtraError(
-            f"A package that the {table.kind} {vendor}:{model} needs is missing: {redact(str(error))}"
+            f"A package that the {table.kind} {vendor}:{model} needs is missing:"
+            f" {redact(str(error))}"
         ) from error
     except Exception as error:
         raise ConfigError(

@@ -8,24 +8,24 @@ from typing import TYPE_CHECKING, Any, ClassVar, Final
 from ...contracts.options import NO_OPTIONS, SearchOptions
 from ...contracts.search import ProviderSearchResult
 from ...text.validation import whole_number
-from ..http import HttpRequest, joined
-from ..retry_after import numbers
+from ..http import HttpRequest, join_url
+from ..retry_after import parse_numbers
 from .http.adapter import HttpSearch, ResultPage
 from .http.error_mapping import FailureRules
-from .http.json_values import published, read_path, text
-from .http.regions import codes
+from .http.json_values import read_date, read_path, read_text
+from .http.regions import map_codes
 
 if TYPE_CHECKING:
     from ...errors import ErrorCode
     from ..http import HttpResponse
-    from ..refusals import Refusal
+    from ..refusals import VendorRefusal
 
 _PERIODS: Final = {"day": "pd", "week": "pw", "month": "pm", "year": "py"}
-_LANGUAGES: Final = codes(
+_LANGUAGES: Final = map_codes(
     "ar eu bn bg ca hr cs da nl en et fi fr gl de el gu he hi hu is it kn ko lv lt ms ml mr nb pl"
     " pa ro ru sr sk sl es sv ta te th tr uk vi"
 ) | {"ja": "jp", "no": "nb", "pt": "pt-pt", "zh": "zh-hans"}
-_COUNTRIES: Final = codes(
+_COUNTRIES: Final = map_codes(
     "AR AU AT BE BR CA CL DK FI FR DE GR HK IN ID IT JP KR MY MX NL NZ NO CN PL PT PH RU SA ZA ES"
     " SE CH TW TR GB US"
 )
@@ -82,7 +82,7 @@ class BraveSearch(HttpSearch):
             params["search_lang"] = self.languages[options.language]
         return HttpRequest(
             "GET",
-            joined(self.base_url, "res/v1/news/search" if is_news else "res/v1/web/search"),
+            join_url(self.base_url, "res/v1/news/search" if is_news else "res/v1/web/search"),
             params=params,
             headers={
                 "X-Subscription-Token": self.key(),
@@ -105,7 +105,7 @@ class BraveSearch(HttpSearch):
             quota_remaining=_left_this_month(response),
         )
 
-    def meaning(self, refusal: Refusal) -> ErrorCode:
+    def meaning(self, refusal: VendorRefusal) -> ErrorCode:
         """Return what a refusal stands for; a plan's quota shows in the counters only."""
         meta = refusal.error.get("meta")
         limit = whole_number(read_path(meta, "quota_limit"), least=_UNLIMITED + 1)
@@ -117,7 +117,7 @@ class BraveSearch(HttpSearch):
 
     def wait_s(self, response: HttpResponse) -> float | None:
         """Return when the shortest of the rate limits is reset."""
-        resets = numbers(response.headers.get("x-ratelimit-reset"))
+        resets = parse_numbers(response.headers.get("x-ratelimit-reset"))
         return resets[0] if resets else None
 
     def _freshness(self, options: SearchOptions) -> str:
@@ -130,17 +130,17 @@ class BraveSearch(HttpSearch):
     def _row(self, row: dict[str, Any]) -> ProviderSearchResult:
         today = self.today()
         return ProviderSearchResult(
-            url=text(row.get("url")),
-            title=text(row.get("title")),
-            snippet=text(row.get("description")),
+            url=read_text(row.get("url")),
+            title=read_text(row.get("title")),
+            snippet=read_text(row.get("description")),
             source=self.provider_name,
-            published_date=published(row.get("page_age"), today=today)
-            or published(row.get("age"), today=today),
+            published_date=read_date(row.get("page_age"), today=today)
+            or read_date(row.get("age"), today=today),
         )
 
 
 def _left_this_month(response: HttpResponse) -> int | None:
     """Return how many requests are left in the longest of the time windows."""
-    limits = numbers(response.headers.get("x-ratelimit-limit"))
-    left = numbers(response.headers.get("x-ratelimit-remaining"))
+    limits = parse_numbers(response.headers.get("x-ratelimit-limit"))
+    left = parse_numbers(response.headers.get("x-ratelimit-remaining"))
     return None if not left or (limits and limits[-1] == _UNLIMITED) else left[-1]

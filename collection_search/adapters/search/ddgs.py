@@ -19,11 +19,11 @@ from ...errors import (
     SearchProviderUnavailable,
 )
 from ...ports.provider_info import ProviderInfo
-from ...text.clean import plain
+from ...text.clean import to_unicode
 from ...text.redaction import redact
 from ..refusals import MAX_TEXT_CHARS
-from .http.json_values import text
-from .http.query_limits import fitted
+from .http.json_values import read_text
+from .http.query_limits import fit_query
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -93,8 +93,8 @@ class DdgsSearch:
         if not options.restricts:
             options = options.model_copy(update={"include_domains": ()})
         applied = self.applied(options)
-        asked, notices = fitted(
-            plain(query), options, applied, title="ddgs", chars=_MAX_QUERY_CHARS
+        asked, notices = fit_query(
+            to_unicode(query), options, applied, title="ddgs", chars=_MAX_QUERY_CHARS
         )
         return SearchAdapterResponse(
             results=self._rows(
@@ -163,8 +163,8 @@ def _failure(error: Exception, errors: Any) -> SearchProviderError:
 
 def _row(row: Mapping[str, Any]) -> ProviderSearchResult:
     return ProviderSearchResult(
-        url=text(row.get("href")).strip(),
-        title=text(row.get("title")),
-        snippet=text(row.get("body")),
+        url=read_text(row.get("href")).strip(),
+        title=read_text(row.get("title")),
+        snippet=read_text(row.get("body")),
         source="ddgs",
     )

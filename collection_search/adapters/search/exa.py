@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any, ClassVar, Final
 from ...contracts.options import NO_OPTIONS, SearchOptions
 from ...contracts.search import ProviderSearchResult
 from ...text.clean import excerpt
-from ..http import HttpRequest, joined
+from ..http import HttpRequest, join_url
 from .http.adapter import HttpSearch, ResultPage
-from .http.json_values import published, read_path, share, text
+from .http.json_values import read_date, read_path, read_share, read_text
 
 if TYPE_CHECKING:
     from ..http import HttpResponse
@@ -57,7 +57,7 @@ class ExaSearch(HttpSearch):
         """Return the only call."""
         return HttpRequest(
             "POST",
-            joined(self.base_url, "search"),
+            join_url(self.base_url, "search"),
             headers={"x-api-key": self.key()},
             json=self._body(query, count, options),
         )
@@ -100,18 +100,20 @@ class ExaSearch(HttpSearch):
 
     def _row(self, row: dict[str, Any]) -> ProviderSearchResult:
         return ProviderSearchResult(
-            url=text(row.get("url")),
-            title=text(row.get("title")),
+            url=read_text(row.get("url")),
+            title=read_text(row.get("title")),
             snippet=_snippet(row),
             source=self.provider_name,
-            score=share(row.get("score")),
-            content=text(row.get("text")) or None,
-            published_date=published(row.get("publishedDate"), today=self.today()),
+            score=read_share(row.get("score")),
+            content=read_text(row.get("text")) or None,
+            published_date=read_date(row.get("publishedDate"), today=self.today()),
         )
 
 
 def _snippet(row: dict[str, Any]) -> str:
     """Return what is highlighted, else the beginning of the text."""
     highlights = row.get("highlights")
-    shown = " … ".join(filter(None, map(text, highlights if isinstance(highlights, list) else ())))
-    return shown or excerpt(text(row.get("text")))
+    shown = " … ".join(
+        filter(None, map(read_text, highlights if isinstance(highlights, list) else ()))
+    )
+    return shown or excerpt(read_text(row.get("text")))

@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from ...contracts.options import NO_OPTIONS, SearchOptions
 from ...contracts.search import ProviderSearchResult
 from ...errors import ConfigError
-from ..http import HttpRequest, joined
+from ..http import HttpRequest, join_url
 from .http.adapter import HttpSearch, ResultPage
 from .http.error_mapping import FailureRules
-from .http.json_values import read_path, text
-from .http.regions import codes
+from .http.json_values import read_path, read_text
+from .http.regions import map_codes
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from ...errors import ErrorCode
     from ...settings import Settings
     from ..http import HttpResponse
-    from ..refusals import Refusal
+    from ..refusals import VendorRefusal
 
 
 class GoogleSearchAdapter(HttpSearch):
@@ -52,7 +52,7 @@ class GoogleSearchAdapter(HttpSearch):
         "country": "native",
     }
     ranges_of_days = False
-    languages: ClassVar = codes(
+    languages: ClassVar = map_codes(
         "ar bg ca cs da de el en es et fi fr hr hu id is it ja ko lt lv nl no pl pt ro ru sk sl sr"
         " sv tr",
         "lang_{}",
@@ -133,7 +133,7 @@ class GoogleSearchAdapter(HttpSearch):
             params["lr"] = self.languages[options.language]
         if options.country:
             params["gl"] = options.country.lower()
-        return HttpRequest("GET", joined(self.base_url, "customsearch/v1"), params=params)
+        return HttpRequest("GET", join_url(self.base_url, "customsearch/v1"), params=params)
 
     def applied(self, options: SearchOptions) -> dict[OptionName, Applied]:
         """Return what is made of each option: one site has a parameter, several are in the query.
@@ -156,7 +156,7 @@ class GoogleSearchAdapter(HttpSearch):
         more = bool(read_path(answer, "queries", "nextPage"))
         return self.page_of(raw, self._row, response, more=more)
 
-    def meaning(self, refusal: Refusal) -> ErrorCode:
+    def meaning(self, refusal: VendorRefusal) -> ErrorCode:
         """Return what a refusal stands for; one code means a minute's and a day's limit."""
         meaning = super().meaning(refusal)
         is_of_the_day = re.search("per.?day", str(refusal.error), re.IGNORECASE)
@@ -164,9 +164,9 @@ class GoogleSearchAdapter(HttpSearch):
 
     def _row(self, row: dict[str, Any]) -> ProviderSearchResult:
         return ProviderSearchResult(
-            url=text(row.get("link")),
-            title=text(row.get("title")),
-            snippet=text(row.get("snippet")),
-            source=text(row.get("displayLink")) or self.provider_name,
-            content_type=text(row.get("mime")) or None,
+            url=read_text(row.get("link")),
+            title=read_text(row.get("title")),
+            snippet=read_text(row.get("snippet")),
+            source=read_text(row.get("displayLink")) or self.provider_name,
+            content_type=read_text(row.get("mime")) or None,
         )

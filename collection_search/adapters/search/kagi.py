@@ -7,18 +7,18 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, ClassVar, Final
 
 from ...contracts.options import NO_OPTIONS, SearchOptions
-from ...contracts.prices import dollars, usd
+from ...contracts.prices import format_usd, parse_usd
 from ...contracts.search import ProviderSearchResult
 from ...text.validation import number_within
-from ..http import HttpRequest, joined
+from ..http import HttpRequest, join_url
 from .http.adapter import HttpSearch, ResultPage
 from .http.error_mapping import FailureRules
-from .http.json_values import published, read_path, text
-from .http.query_limits import day_beside
+from .http.json_values import read_date, read_path, read_text
+from .http.query_limits import shift_day
 
 if TYPE_CHECKING:
     from ..http import HttpResponse
-    from ..refusals import Refusal
+    from ..refusals import VendorRefusal
 
 _NO_BALANCE: Final = "no balance"
 """Stands among the codes of a refusal where nothing is left to pay with."""
@@ -57,12 +57,12 @@ class KagiSearch(HttpSearch):
     ) -> HttpRequest:
         """Return the call for one page; Kagi counts pages from 1, and has operators for dates."""
         first, last = options.published(self.today())
-        after = f"after:{day_beside(first, -1)}" if first else ""
-        before = f"before:{day_beside(last, 1)}" if last else ""
+        after = f"after:{shift_day(first, -1)}" if first else ""
+        before = f"before:{shift_day(last, 1)}" if last else ""
         asked = " ".join(filter(None, [query, after, before]))
         return HttpRequest(
             "POST",
-            joined(self.base_url, "api/v1/search"),
+            join_url(self.base_url, "api/v1/search"),
             headers={"Authorization": f"Bearer {self.key()}"},
             json={"query": asked, "limit": count, "page": page + 1},
         )
@@ -76,10 +76,10 @@ class KagiSearch(HttpSearch):
         raw = self.listed(found["search"], response) if "search" in found else []
         left, notices = _dollars_left(answer), []
         if left is not None and left <= LOW_USD:
-            notices = [f"{self.title}: {dollars(left)} of the balance left"]
+            notices = [f"{self.title}: {format_usd(left)} of the balance left"]
         return self.page_of(raw, self._row, response, notices=notices)
 
-    def refusal(self, response: HttpResponse, answer: Any) -> Refusal:
+    def refusal(self, response: HttpResponse, answer: Any) -> VendorRefusal:
         """Return what a response says; its list of errors has one of two names."""
         errors = read_path(answer, "errors") or read_path(answer, "error")
         refusal = super().refusal(response, {"error": errors} if errors else answer)
@@ -89,15 +89,15 @@ class KagiSearch(HttpSearch):
 
     def _row(self, row: dict[str, Any]) -> ProviderSearchResult:
         return ProviderSearchResult(
-            url=text(row.get("url")),
-            title=text(row.get("title")),
-            snippet=text(row.get("snippet")),
+            url=read_text(row.get("url")),
+            title=read_text(row.get("title")),
+            snippet=read_text(row.get("snippet")),
             source=self.provider_name,
-            published_date=published(row.get("time"), today=self.today()),
+            published_date=read_date(row.get("time"), today=self.today()),
         )
 
 
 def _dollars_left(answer: Any) -> float | None:
     """Return the account's balance; a debt is none."""
     left = read_path(answer, "meta", "api_balance")
-    return usd(left) if number_within(left, -math.inf, 0) is None else 0.0
+    return parse_usd(left) if number_within(left, -math.inf, 0) is None else 0.0

@@ -19,8 +19,8 @@ from ...errors import (
 from ...ports.provider_info import ProviderInfo
 from ...runtime.concurrency import run_blocking
 from ...text.redaction import redact
-from ..refusals import MAX_TEXT_CHARS, status_of
-from .langchain_shapes import UnknownShapeError, rows_of
+from ..refusals import MAX_TEXT_CHARS, http_status_of
+from .langchain_shapes import UnknownShapeError, extract_rows
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -78,7 +78,7 @@ class LangChainSearch:
         except Exception as error:
             raise self._failure(error) from error
         try:
-            rows, raw = rows_of(answer, source=self.provider_name)
+            rows, raw = extract_rows(answer, source=self.provider_name)
         except UnknownShapeError as error:
             raise SearchProviderBadResponse(
                 f"The LangChain object {self.provider_name} gave {error}. Give a tool that returns "
@@ -115,7 +115,7 @@ class LangChainSearch:
         sentence = f"The LangChain object {self.provider_name} failed ({said})."
         if isinstance(error, TimeoutError):
             return SearchProviderTimeout(sentence)
-        status = status_of(error)
+        status = http_status_of(error)
         if status is not None and status in BY_STATUS:
             return BY_CODE[BY_STATUS[status]](sentence, http_status=status)
         return SearchProviderUnavailable(sentence, retryable=False)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from ...contracts.search import ProviderSearchResult, RawSearchResult
 from ...text.clean import excerpt
-from .http.json_values import share, text
+from .http.json_values import read_share, read_text
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -30,12 +30,13 @@ class UnknownShapeError(ValueError):
     """An answer in which no results can be told apart; the message says what it was."""
 
 
-def rows_of(
+def extract_rows(
     answer: Any, *, source: str
 ) -> tuple[list[ProviderSearchResult], list[RawSearchResult]]:
     """Return the results in an answer, and the same as they came. Raises UnknownShapeError.
 
-    >>> rows, _ = rows_of('[{"link": "https://a.org", "title": "A", "snippet": "b"}]', source="x")
+    >>> rows, _ = extract_rows('[{"link": "https://a.org", "title": "A", "snippet": "b"}]',
+    ...     source="x")
     >>> rows[0].url, rows[0].title, rows[0].snippet
     ('https://a.org', 'A', 'b')
     """
@@ -78,13 +79,13 @@ def _of_object(answer: Mapping[str, Any], depth: int) -> Sequence[Any]:
             return _listed(inner, depth + 1)
     if _first(answer, _URL):
         return [answer]
-    said = text(answer.get("error"))
+    said = read_text(answer.get("error"))
     raise UnknownShapeError(f"an error: {excerpt(said)}" if said else "an object without results")
 
 
 def _of_list(answer: Sequence[Any], depth: int) -> Sequence[Any]:
     if answer and all(isinstance(each, dict) and each.get("type") == "text" for each in answer):
-        return _listed("\n".join(text(each.get("text")) for each in answer), depth + 1)
+        return _listed("\n".join(read_text(each.get("text")) for each in answer), depth + 1)
     if all(isinstance(each, dict) or hasattr(each, "page_content") for each in answer):
         return answer
     raise UnknownShapeError("a list of something else than results")
@@ -137,7 +138,7 @@ def _row(row: Mapping[str, Any], source: str) -> ProviderSearchResult:
         title=_first(row, _TITLE),
         snippet=_first(row, _SNIPPET) or excerpt(content),
         source=source,
-        score=share(row.get("score")),
+        score=read_share(row.get("score")),
         content=content or None,
         published_date=_first(row, _DATE) or None,
     )
@@ -145,9 +146,9 @@ def _row(row: Mapping[str, Any], source: str) -> ProviderSearchResult:
 
 def _address(value: Any) -> str:
     """Return the value if it is an address of the web, blank otherwise."""
-    written = text(value).strip()
+    written = read_text(value).strip()
     return written if re.match(r"https?://", written, re.IGNORECASE) else ""
 
 
 def _first(row: Mapping[str, Any], names: Sequence[str]) -> str:
-    return next((found for name in names if (found := text(row.get(name)).strip())), "")
+    return next((found for name in names if (found := read_text(row.get(name)).strip())), "")

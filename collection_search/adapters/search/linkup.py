@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from ...contracts.options import NO_OPTIONS, SearchOptions
 from ...contracts.search import ProviderSearchResult
-from ..http import HttpRequest, joined
+from ..http import HttpRequest, join_url
 from .http.adapter import HttpSearch, ResultPage
 from .http.error_mapping import FailureRules
-from .http.json_values import text
+from .http.json_values import read_text
 
 if TYPE_CHECKING:
     from ..http import HttpResponse
@@ -55,7 +55,7 @@ class LinkupSearch(HttpSearch):
         """Return the only call."""
         return HttpRequest(
             "POST",
-            joined(self.base_url, "v1/search"),
+            join_url(self.base_url, "v1/search"),
             headers={"Authorization": f"Bearer {self.key()}"},
             json=self._body(query, count, options),
         )
@@ -85,9 +85,9 @@ class LinkupSearch(HttpSearch):
 
     def _row(self, row: dict[str, Any]) -> ProviderSearchResult:
         return ProviderSearchResult(
-            url=text(row.get("url")),
-            title=text(row.get("name")),
-            snippet=text(row.get("content")),
+            url=read_text(row.get("url")),
+            title=read_text(row.get("name")),
+            snippet=read_text(row.get("content")),
             source=self.provider_name,
-            content=text(row.get("content")) or None,
+            content=read_text(row.get("content")) or None,
         )

@@ -7,16 +7,16 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from ...contracts.options import NO_OPTIONS, SearchOptions
 from ...contracts.search import ProviderSearchResult
-from ..http import HttpRequest, joined
+from ..http import HttpRequest, join_url
 from .http.adapter import HttpSearch, ResultPage
 from .http.error_mapping import FailureRules
-from .http.json_values import read_path, text
-from .http.query_limits import day_beside
+from .http.json_values import read_path, read_text
+from .http.query_limits import shift_day
 
 if TYPE_CHECKING:
     from ...contracts.options import Applied, OptionName
     from ..http import HttpResponse
-    from ..refusals import Refusal
+    from ..refusals import VendorRefusal
 
 
 class MojeekSearch(HttpSearch):
@@ -64,8 +64,8 @@ class MojeekSearch(HttpSearch):
         if first:
             params["since"] = first.isoformat().replace("-", "")
         if last:
-            params["before"] = day_beside(last, 1).isoformat().replace("-", "")
-        return HttpRequest("GET", joined(self.base_url, "search"), params=params)
+            params["before"] = shift_day(last, 1).isoformat().replace("-", "")
+        return HttpRequest("GET", join_url(self.base_url, "search"), params=params)
 
     def applied(self, options: SearchOptions) -> dict[OptionName, Applied]:
         """Return what is made of each option: one site can be searched, not several."""
@@ -82,21 +82,21 @@ class MojeekSearch(HttpSearch):
         raw = self.listed(read_path(answer, "response", "results"), response)
         return self.page_of(raw, self._row, response)
 
-    def refusal(self, response: HttpResponse, answer: Any) -> Refusal:
+    def refusal(self, response: HttpResponse, answer: Any) -> VendorRefusal:
         """Return what a response says; Mojeek's errors are a sentence in `response.status`."""
         refusal = super().refusal(response, answer)
         return replace(refusal, text=_complaint(answer) or refusal.text)
 
     def _row(self, row: dict[str, Any]) -> ProviderSearchResult:
         return ProviderSearchResult(
-            url=text(row.get("url")),
-            title=text(row.get("title")),
-            snippet=text(row.get("desc")),
+            url=read_text(row.get("url")),
+            title=read_text(row.get("title")),
+            snippet=read_text(row.get("desc")),
             source=self.provider_name,
         )
 
 
 def _complaint(answer: Any) -> str:
     """Return the error in an answer, such as "ERROR: Daily Limit Reached"; blank for "OK"."""
-    status = text(read_path(answer, "response", "status")).strip()
+    status = read_text(read_path(answer, "response", "status")).strip()
     return "" if status.casefold() == "ok" else status

@@ -13,7 +13,7 @@ from ..corpus.corpus import Corpus
 
 if TYPE_CHECKING:
     from ...settings import Settings
-    from ..corpus.entry import Progress
+    from ..corpus.entry import ReadProgress
     from ..corpus.index import Hit
 
 _OK: Final = 200
@@ -37,7 +37,7 @@ class OfflineSearch:
         """Return the adapter over the corpus in the settings' data folder."""
         return cls(Corpus(settings))
 
-    def prepare(self, progress: Progress | None = None) -> None:
+    def prepare(self, progress: ReadProgress | None = None) -> None:
         """Build the index if need be. Raises ConfigError or StoreError."""
         self._corpus.prepare(progress)
 

@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING, Any, ClassVar, Final
 
 from ...contracts.options import NO_OPTIONS, SearchOptions
 from ...contracts.search import ProviderSearchResult
-from ..http import HttpRequest, joined
+from ..http import HttpRequest, join_url
 from .http.adapter import HttpSearch, ResultPage
 from .http.error_mapping import FailureRules
-from .http.json_values import published, text
+from .http.json_values import read_date, read_text
 
 if TYPE_CHECKING:
     from ...contracts.options import Applied, OptionName
@@ -53,7 +53,7 @@ class PerplexitySearch(HttpSearch):
         """Return the only call."""
         return HttpRequest(
             "POST",
-            joined(self.base_url, "search"),
+            join_url(self.base_url, "search"),
             headers={"Authorization": f"Bearer {self.key()}"},
             json=self._body(query, count, options),
         )
@@ -96,9 +96,9 @@ class PerplexitySearch(HttpSearch):
 
     def _row(self, row: dict[str, Any]) -> ProviderSearchResult:
         return ProviderSearchResult(
-            url=text(row.get("url")),
-            title=text(row.get("title")),
-            snippet=text(row.get("snippet")),
+            url=read_text(row.get("url")),
+            title=read_text(row.get("title")),
+            snippet=read_text(row.get("snippet")),
             source=self.provider_name,
-            published_date=published(row.get("date"), today=self.today()),
+            published_date=read_date(row.get("date"), today=self.today()),
         )

@@ -11,11 +11,11 @@ from ...contracts.options import NO_OPTIONS, SearchOptions
 from ...contracts.search import ProviderSearchResult
 from ...errors import SearchProviderUnavailable
 from ...text.redaction import redact
-from ..http import HttpRequest, joined
+from ..http import HttpRequest, join_url
 from ..refusals import MAX_TEXT_CHARS
 from .http.adapter import HttpSearch, ResultPage
 from .http.error_mapping import FailureRules
-from .http.json_values import json_of, published, read_path, text
+from .http.json_values import read_date, read_json, read_path, read_text
 
 if TYPE_CHECKING:
     from ..http import HttpResponse
@@ -64,7 +64,7 @@ class SearxngSearch(HttpSearch):
 
     def prepared(self, query: str) -> str:
         """Return the query without what SearXNG would take for a command."""
-        return without_commands(query)
+        return strip_commands(query)
 
     def request(
         self,
@@ -84,7 +84,7 @@ class SearxngSearch(HttpSearch):
             params["language"] = options.language
         return HttpRequest(
             "GET",
-            joined(self.base_url, "search"),
+            join_url(self.base_url, "search"),
             params=params,
             headers={"Authorization": f"Bearer {key}"} if key else {},
         )
@@ -113,27 +113,27 @@ class SearxngSearch(HttpSearch):
 
     def health(self, response: HttpResponse) -> Health:
         """Return that JSON is on. Raises SearchProviderError; no engine was asked."""
-        refusal = json_of(response)
+        refusal = read_json(response)
         if response.status != HTTPStatus.BAD_REQUEST or not read_path(refusal, "error"):
             self.answer(response)
         return Health("it answers in JSON; its engines were not asked")
 
     def _row(self, row: dict[str, Any]) -> ProviderSearchResult:
         return ProviderSearchResult(
-            url=text(row.get("url")),
-            title=text(row.get("title")),
-            snippet=text(row.get("content")),
+            url=read_text(row.get("url")),
+            title=read_text(row.get("title")),
+            snippet=read_text(row.get("content")),
             source=self.provider_name,  # its score has no upper end and compares within one answer
-            published_date=published(row.get("publishedDate"), today=self.today()),
+            published_date=read_date(row.get("publishedDate"), today=self.today()),
         )
 
 
-def without_commands(query: str) -> str:
+def strip_commands(query: str) -> str:
     """Return the query without SearXNG's commands: `!engine`, `:language`, `<seconds`.
 
     At the beginning the whole word goes, later its sign alone, as the word may be meant.
 
-    >>> without_commands("!!w :de <3 asyncio timeouts"), without_commands("css !important")
+    >>> strip_commands("!!w :de <3 asyncio timeouts"), strip_commands("css !important")
     ('asyncio timeouts', 'css important')
     """
     words = query.split()
@@ -150,7 +150,7 @@ def _failed_engines(value: Any) -> str:
     """
     failed = []
     for engine in value if isinstance(value, list) else []:
-        parts = [text(part) for part in (engine if isinstance(engine, list) else [engine])]
+        parts = [read_text(part) for part in (engine if isinstance(engine, list) else [engine])]
         if parts and parts[0]:
             failed.append(f"{parts[0]} ({parts[1]})" if parts[1:] else parts[0])
     return redact(", ".join(failed[:MAX_ENGINES_TOLD]), most=MAX_TEXT_CHARS)

@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from ...contracts.health import Health
 from ...contracts.options import NO_OPTIONS, SearchOptions
 from ...contracts.search import ProviderSearchResult
-from ..http import HttpRequest, joined
+from ..http import HttpRequest, join_url
 from .http.adapter import HttpSearch, ResultPage
 from .http.error_mapping import FailureRules
 from .http.health_check import to_whole_number
-from .http.json_values import published, read_path, text
+from .http.json_values import read_date, read_path, read_text
 
 if TYPE_CHECKING:
     from ..http import HttpResponse
@@ -67,7 +67,7 @@ class SerpApiSearch(HttpSearch):
             params["hl"] = options.language
         if options.country:
             params["gl"] = options.country.lower()
-        return HttpRequest("GET", joined(self.base_url, "search"), params=params)
+        return HttpRequest("GET", join_url(self.base_url, "search"), params=params)
 
     def parse(self, response: HttpResponse) -> ResultPage:
         """Return the page of results. Raises SearchProviderError, for an error in a 200 too."""
@@ -81,7 +81,7 @@ class SerpApiSearch(HttpSearch):
     def check(self) -> HttpRequest:
         """Return the question for the account; it is no search and costs none."""
         params = {"api_key": self.key()}
-        return HttpRequest("GET", joined(self.base_url, "account"), params=params)
+        return HttpRequest("GET", join_url(self.base_url, "account"), params=params)
 
     def health(self, response: HttpResponse) -> Health:
         """Return the searches left. Raises SearchProviderError."""
@@ -93,9 +93,9 @@ class SerpApiSearch(HttpSearch):
 
     def _row(self, row: dict[str, Any]) -> ProviderSearchResult:
         return ProviderSearchResult(
-            url=text(row.get("link")),
-            title=text(row.get("title")),
-            snippet=text(row.get("snippet")),
+            url=read_text(row.get("link")),
+            title=read_text(row.get("title")),
+            snippet=read_text(row.get("snippet")),
             source=self.provider_name,
-            published_date=published(row.get("date"), today=self.today()),
+            published_date=read_date(row.get("date"), today=self.today()),
         )

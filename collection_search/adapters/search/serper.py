@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from ...contracts.options import NO_OPTIONS, SearchOptions
 from ...contracts.search import ProviderSearchResult
-from ..http import HttpRequest, joined
+from ..http import HttpRequest, join_url
 from .http.adapter import HttpSearch, ResultPage
 from .http.error_mapping import FailureRules
-from .http.json_values import published, text
+from .http.json_values import read_date, read_text
 
 if TYPE_CHECKING:
     from ..http import HttpResponse
@@ -53,7 +53,7 @@ class SerperSearch(HttpSearch):
             body["gl"] = options.country.lower()
         return HttpRequest(
             "POST",
-            joined(self.base_url, "news" if options.topic == "news" else "search"),
+            join_url(self.base_url, "news" if options.topic == "news" else "search"),
             headers={"X-API-KEY": self.key()},
             json=body,
         )
@@ -70,9 +70,9 @@ class SerperSearch(HttpSearch):
 
     def _row(self, row: dict[str, Any]) -> ProviderSearchResult:
         return ProviderSearchResult(
-            url=text(row.get("link")),
-            title=text(row.get("title")),
-            snippet=text(row.get("snippet")),
+            url=read_text(row.get("link")),
+            title=read_text(row.get("title")),
+            snippet=read_text(row.get("snippet")),
             source=self.provider_name,
-            published_date=published(row.get("date"), today=self.today()),
+            published_date=read_date(row.get("date"), today=self.today()),
         )

@@ -8,18 +8,18 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from ...contracts.health import Health
 from ...contracts.options import NO_OPTIONS, SearchOptions
 from ...contracts.search import ProviderSearchResult
-from ..http import HttpRequest, joined
+from ..http import HttpRequest, join_url
 from .http.adapter import HttpSearch, ResultPage
 from .http.error_mapping import FailureRules
-from .http.health_check import unused
-from .http.json_values import published, share, text
+from .http.health_check import remaining_quota
+from .http.json_values import read_date, read_share, read_text
 from .http.regions import named_codes
 
 if TYPE_CHECKING:
     from ...contracts.options import Applied, OptionName
     from ...errors import ErrorCode
     from ..http import HttpResponse
-    from ..refusals import Refusal
+    from ..refusals import VendorRefusal
 
 
 class TavilySearch(HttpSearch):
@@ -63,7 +63,7 @@ class TavilySearch(HttpSearch):
         key = self.key()
         return HttpRequest(
             "POST",
-            joined(self.base_url, "search"),
+            join_url(self.base_url, "search"),
             headers=(
                 {"Authorization": f"Bearer {key}"} if key else {"X-Tavily-Access-Mode": "keyless"}
             ),
@@ -124,32 +124,32 @@ class TavilySearch(HttpSearch):
         if not (key := self.key()):
             return None
         headers = {"Authorization": f"Bearer {key}"}
-        return HttpRequest("GET", joined(self.base_url, "usage"), headers=headers)
+        return HttpRequest("GET", join_url(self.base_url, "usage"), headers=headers)
 
     def health(self, response: HttpResponse) -> Health:
         """Return the credits left to the key and to its account. Raises SearchProviderError."""
         answer = self.answer(response)
         account = answer.get("account")
-        plan = unused(account, "plan_usage", "plan_limit")
+        plan = remaining_quota(account, "plan_usage", "plan_limit")
         if plan is not None:
-            plan += unused(account, "paygo_usage", "paygo_limit") or 0
-        limits = (unused(answer.get("key"), "usage", "limit"), plan)
+            plan += remaining_quota(account, "paygo_usage", "paygo_limit") or 0
+        limits = (remaining_quota(answer.get("key"), "usage", "limit"), plan)
         left = min((limit for limit in limits if limit is not None), default=None)
         return Health(key_valid=True, quota_left=left, quota_unit="credits")
 
-    def meaning(self, refusal: Refusal) -> ErrorCode:
+    def meaning(self, refusal: VendorRefusal) -> ErrorCode:
         """Return what a refusal stands for; the keyless mode has limits of several lengths."""
-        if re.search("da[iy]|month", text(refusal.error.get("window"))):
+        if re.search("da[iy]|month", read_text(refusal.error.get("window"))):
             return "quotaExceeded"
         return super().meaning(refusal)
 
     def _row(self, row: dict[str, Any]) -> ProviderSearchResult:
         return ProviderSearchResult(
-            url=text(row.get("url")),
-            title=text(row.get("title")),
-            snippet=text(row.get("content")),
+            url=read_text(row.get("url")),
+            title=read_text(row.get("title")),
+            snippet=read_text(row.get("content")),
             source=self.provider_name,
-            score=share(row.get("score")),
-            content=text(row.get("raw_content")) or None,
-            published_date=published(row.get("published_date"), today=self.today()),
+            score=read_share(row.get("score")),
+            content=read_text(row.get("raw_content")) or None,
+            published_date=read_date(row.get("published_date"), today=self.today()),
         )

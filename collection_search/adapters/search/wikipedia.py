@@ -11,11 +11,11 @@ from ...contracts.health import Health
 from ...contracts.options import NO_OPTIONS, SearchOptions
 from ...contracts.search import ProviderSearchResult
 from ...errors import ConfigError
-from ...text.clean import plain
-from ..http import HttpRequest, joined
+from ...text.clean import to_unicode
+from ..http import HttpRequest, join_url
 from .http.adapter import HttpSearch, ResultPage
 from .http.error_mapping import FailureRules
-from .http.json_values import published, read_path, text
+from .http.json_values import read_date, read_path, read_text
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
@@ -106,7 +106,7 @@ class WikipediaSearch(HttpSearch):
         """Return the call for one page; MediaWiki's `sroffset` counts rows from 0."""
         return HttpRequest(
             "GET",
-            joined(self.base_url, "w/api.php"),
+            join_url(self.base_url, "w/api.php"),
             params={
                 "action": "query",
                 "list": "search",
@@ -164,15 +164,17 @@ class WikipediaSearch(HttpSearch):
     def _row(self, row: dict[str, Any]) -> ProviderSearchResult:
         return ProviderSearchResult(
             url=self._url(row),
-            title=text(row.get("title")),
-            snippet=text(row.get("snippet")),
+            title=read_text(row.get("title")),
+            snippet=read_text(row.get("snippet")),
             source=self.provider_name,
-            published_date=published(row.get("timestamp"), today=self.today()),
+            published_date=read_date(row.get("timestamp"), today=self.today()),
         )
 
     def _url(self, row: dict[str, Any]) -> str:
         """Return the address of a page: by title, as the wiki itself shows it, else by id."""
-        if title := plain(text(row.get("title"))).strip():
-            return joined(self.base_url, f"wiki/{quote(title.replace(' ', '_'), safe=_IN_TITLES)}")
+        if title := to_unicode(read_text(row.get("title"))).strip():
+            return join_url(
+                self.base_url, f"wiki/{quote(title.replace(' ', '_'), safe=_IN_TITLES)}"
+            )
         page_id = row.get("pageid")
-        return joined(self.base_url, f"w/index.php?curid={page_id}") if page_id else ""
+        return join_url(self.base_url, f"w/index.php?curid={page_id}") if page_id else ""

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from ...contracts.health import Health
 from ...errors import ConfigError
-from ..http import HttpError, HttpRequest, joined, send
+from ..http import HttpError, HttpRequest, join_url, send
 
 if TYPE_CHECKING:
     from ..http import HttpResponse
@@ -26,7 +26,7 @@ async def check_langfuse_health(
     login = base64.b64encode(f"{public_key}:{secret_key}".encode()).decode()
     request = HttpRequest(
         "GET",
-        joined(base_url, "api/public/projects"),
+        join_url(base_url, "api/public/projects"),
         headers={"Authorization": f"Basic {login}"},
     )
     try:

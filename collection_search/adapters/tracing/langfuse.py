@@ -23,7 +23,7 @@ from opentelemetry.trace import get_current_span
 
 from ...runtime.concurrency import offload
 from ...runtime.spans import NULL_SINK, GuardedSink
-from ...text.clean import plain
+from ...text.clean import to_unicode
 from ...text.redaction import mask, mask_text, redact
 from .health_check import check_langfuse_health
 from .quiet_exporter import QuietExporter
@@ -135,7 +135,7 @@ class Observation:
         """Say what a model call consumed; the SDK keeps it for generations and embeddings."""
         tokens = {"input": input_tokens, "output": output_tokens}
         self._facts |= {
-            "model": plain(model),
+            "model": to_unicode(model),
             "usage_details": {name: count for name, count in tokens.items() if count is not None},
             "cost_details": None if cost_usd is None else {"total": cost_usd},
         }
@@ -150,7 +150,7 @@ class Observation:
         options: dict[str, Any] = {"as_type": self._kind, "name": self._name}
         if self._trace is not None and not active:
             options["trace_context"] = {
-                "trace_id": Langfuse.create_trace_id(seed=plain(self._trace.trace_id))
+                "trace_id": Langfuse.create_trace_id(seed=to_unicode(self._trace.trace_id))
             }
         with ExitStack() as opened:
             self._observation = opened.enter_context(
@@ -247,4 +247,4 @@ def _trace_value(text: str) -> str:
 
 def _utf8(value: Any) -> Any:
     """Return the value with broken surrogates replaced: one would cost the whole batch of spans."""
-    return plain(value) if isinstance(value, str) else value
+    return to_unicode(value) if isinstance(value, str) else value

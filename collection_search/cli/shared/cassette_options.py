@@ -24,7 +24,7 @@ Replay = Annotated[
 ]
 
 
-def cassette_of(record: Path | None, replay: Path | None) -> Cassette | None:
+def open_cassette(record: Path | None, replay: Path | None) -> Cassette | None:
     """Return the cassette that the options ask for. Raises InputError for a file of no use."""
     if record is None and replay is None:
         return None
@@ -35,7 +35,7 @@ def cassette_of(record: Path | None, replay: Path | None) -> Cassette | None:
     return Cassette.replay(replay) if replay is not None else Cassette.record(record or Path())
 
 
-def ended(cassette: Cassette | None, code: ExitCode, screen: Screen) -> ExitCode:
+def report_cassette(cassette: Cassette | None, code: ExitCode, screen: Screen) -> ExitCode:
     """Say what became of the cassette; a question that it does not hold is a wrong input."""
     if cassette is None:
         return code

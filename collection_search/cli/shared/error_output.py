@@ -89,7 +89,7 @@ def exit_code(error: CollectionSearchError) -> ExitCode:
     return next((code for kind, code in _CODES.items() if isinstance(error, kind)), _DEFAULT)
 
 
-def report(error: CollectionSearchError, *, as_json: bool) -> ExitCode:
+def print_error(error: CollectionSearchError, *, as_json: bool) -> ExitCode:
     """Print the error, on stdout too where JSON was asked for, and return the exit code."""
     message = " ".join(printable(str(error)).split())
     print(f"collection-search: {message}", file=sys.stderr)

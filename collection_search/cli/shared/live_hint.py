@@ -16,7 +16,7 @@ _PACKAGES: Final = {"ddgs": "ddgs", "local": "fastembed"}
 """What the extras of these names install."""
 
 
-def going_live(output: Mapping[str, Any]) -> Iterator[str]:
+def suggest_live_settings(output: Mapping[str, Any]) -> Iterator[str]:
     """Yield the settings that replace what a run did without a provider or a model.
 
     Who searches the web knows the way.

@@ -34,7 +34,7 @@ def terminal_logging() -> Iterator[None]:
         root.setLevel(level)
 
 
-def verbose() -> None:
+def log_verbosely() -> None:
     """Show every record from level INFO on, with tracebacks."""
     logging.getLogger().setLevel(logging.INFO)
 

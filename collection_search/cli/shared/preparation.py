@@ -22,7 +22,7 @@ FLUSH_TIMEOUT_S: Final = 2
 
 
 @contextmanager
-def flushed(context: SearchContext) -> Iterator[None]:
+def flush_on_exit(context: SearchContext) -> Iterator[None]:
     """Send the observations that are still waiting when the work is over, however it ended."""
     # An export in flight would otherwise hold up the end of the process for its own 5 s.
     os.environ.setdefault("LANGFUSE_TIMEOUT", str(FLUSH_TIMEOUT_S))
@@ -32,7 +32,7 @@ def flushed(context: SearchContext) -> Iterator[None]:
         asyncio.run(context.sink()).flush(FLUSH_TIMEOUT_S)
 
 
-def ready_provider(context: SearchContext, screen: Screen) -> SearchProvider:
+def prepare_provider(context: SearchContext, screen: Screen) -> SearchProvider:
     """Return the search provider; the offline one builds its index first, with a progress bar.
 
     In the main thread, where Ctrl-C ends it at once: an index is built whole or not at all.
@@ -53,7 +53,7 @@ async def _provider(context: SearchContext) -> SearchProvider:
     return await context.search_provider()
 
 
-def agreed(
+def confirm_cost(
     fingerprint: str, *, texts: str, chars: int, yes: bool, screen: Screen, instead: str = ""
 ) -> None:
     """Say what embedding the texts will cost and ask, unless it is free.

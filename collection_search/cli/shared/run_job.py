@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING, Any, Final
 
 from ...errors import CollectionSearchError
 from .error_output import Interrupted
-from .live_hint import going_live
+from .live_hint import suggest_live_settings
 from .next_steps import next_steps
 from .pipeline_view import Pipeline
-from .preparation import flushed, ready_provider
-from .run_summary import HEADER, format_search, ingested, score_rows, warnings
+from .preparation import flush_on_exit, prepare_provider
+from .run_summary import HEADER, format_ingestion, format_search, format_warnings, score_rows
 from .run_verdict import exit_verdict
-from .signals import terminable
+from .signals import catch_sigterm
 from .ticket_progress import wait_with_bar
 
 if TYPE_CHECKING:
@@ -45,7 +45,7 @@ class Job:
 
     def run(self) -> None:
         """Run the graph and wait for what it ingests. Raises Interrupted when told to end."""
-        with flushed(self.context), terminable() as stop:
+        with flush_on_exit(self.context), catch_sigterm() as stop:
             try:
                 self._prepare()
                 self.output = asyncio.run(self._searched())
@@ -59,7 +59,7 @@ class Job:
             self.screen.json(self.output)
         else:
             self._tell()
-        for warning in warnings(self.output):
+        for warning in format_warnings(self.output):
             self.screen.warn(warning)
         code, complaint = exit_verdict(
             self.output, waited=self.waits, fetches=self.context.fetches()
@@ -71,7 +71,7 @@ class Job:
     def _prepare(self) -> None:
         """Build every part of the run, so that whatever is wrong is told before it starts."""
         self.store = asyncio.run(self._parts())
-        ready_provider(self.context, self.screen)
+        prepare_provider(self.context, self.screen)
         self.context.ingests = self.waits
 
     async def _parts(self) -> Any:
@@ -144,7 +144,7 @@ class Job:
                 self.screen.line(scores)
                 self.screen.line(url, style="dim")
             self.screen.line()
-        self._section(ingested(self.output))
+        self._section(format_ingestion(self.output))
         collection, tenant = self.given["collection_scope"], self.context.tenant_id
         chosen = {
             "provider": self.context.provider,
@@ -154,7 +154,7 @@ class Job:
         }
         steps = next_steps(self.output, collection=collection, tenant=tenant, chosen=chosen)
         self._section(steps)
-        self._section(going_live(self.output))
+        self._section(suggest_live_settings(self.output))
 
     def _section(self, lines: Iterable[str]) -> None:
         section = list(lines)

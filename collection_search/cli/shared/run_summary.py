@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
-from ...contracts.prices import dollars
+from ...contracts.prices import format_usd
 from ...errors import CostLimitReached
 from .run_verdict import WORKER, embedder_failure, was_too_dear
 
@@ -66,8 +66,8 @@ def cost_line(
         return
     is_blank = not (cost or is_complete)
     parts = (
-        "Cost: not known" if is_blank else f"Cost: {dollars(cost)}",
-        "" if limit is None or is_blank else f"of {dollars(limit)} at most",
+        "Cost: not known" if is_blank else f"Cost: {format_usd(cost)}",
+        "" if limit is None or is_blank else f"of {format_usd(limit)} at most",
         "" if is_complete or is_blank else "and what has no known price",
         f"({', '.join(spared)} known from before)" if spared else "",
     )
@@ -95,7 +95,7 @@ def score_rows(
         yield scores + title, _INDENT + result["url"]
 
 
-def ingested(output: Mapping[str, Any]) -> Iterator[str]:
+def format_ingestion(output: Mapping[str, Any]) -> Iterator[str]:
     """Yield what became of the pages that were accepted."""
     receipt = output["ingestion"] or {}
     if status := receipt.get("status"):
@@ -107,24 +107,24 @@ def ingested(output: Mapping[str, Any]) -> Iterator[str]:
             _part(status.get("retired", 0), "gone"),
         )
         is_queued = status["pending"] + status["to_fetch"] == receipt["count"]
-        told = queued(receipt["count"]) if is_queued else ", ".join(filter(None, parts))
+        told = format_queued(receipt["count"]) if is_queued else ", ".join(filter(None, parts))
         yield f"Collection {receipt['collection']}: {told}"
     asked = output.get("auto_ingest_min_score")
     if (used := receipt.get("threshold")) is not None and asked is not None and used < asked:
         yield f"Fewer than three results reach {asked:g}: those from {used:g} on were taken."
 
 
-def queued(count: int) -> str:
+def format_queued(count: int) -> str:
     """Return what becomes of pages with which nobody has begun.
 
-    >>> queued(6)
+    >>> format_queued(6)
     "6 pages are queued; 'collection-search worker' ingests them"
     """
     pages, them = ("1 page is", "it") if count == 1 else (f"{count} pages are", "them")
     return f"{pages} queued; {WORKER} ingests {them}"
 
 
-def warnings(output: Mapping[str, Any]) -> Iterator[str]:
+def format_warnings(output: Mapping[str, Any]) -> Iterator[str]:
     """Yield what went less than well without ending the run."""
     flags, strategy = output["flags"], output["strategy"]
     if strategy["error"]:

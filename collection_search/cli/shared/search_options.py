@@ -24,13 +24,13 @@ Exclude = Annotated[
 ]
 Restrict = Annotated[bool, typer.Option("--restrict", help="Nothing but the --include domains.")]
 Topic = Annotated[str | None, typer.Option("--topic", help="general or news.")]
-Freshness = Annotated[
+FreshnessOption = Annotated[
     str | None,
     typer.Option(
         "--freshness", help="day, week, month, year, or days such as 2026-01-01..2026-03-31."
     ),
 ]
-Language = Annotated[str | None, typer.Option("--language", help="Two letters, such as de.")]
+LanguageOption = Annotated[str | None, typer.Option("--language", help="Two letters, such as de.")]
 Country = Annotated[str | None, typer.Option("--country", help="Two letters, such as DE.")]
 Deep = Annotated[bool, typer.Option("--deep", help="A deep search; it may cost more.")]
 Content = Annotated[bool, typer.Option("--content", help="The pages' texts, too, with --json.")]

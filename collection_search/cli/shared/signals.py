@@ -25,7 +25,7 @@ class Stop:
 
 
 @contextmanager
-def terminable() -> Iterator[Stop]:
+def catch_sigterm() -> Iterator[Stop]:
     """Raise KeyboardInterrupt at SIGTERM, too."""
     stop = Stop()
     if threading.current_thread() is not threading.main_thread():

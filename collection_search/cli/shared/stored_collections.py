@@ -15,27 +15,27 @@ if TYPE_CHECKING:
     from ...ports import CollectionStore
     from .terminal import Screen
 
-Name = Annotated[str, typer.Argument(metavar="NAME", help="Name of the collection.")]
+NameArgument = Annotated[str, typer.Argument(metavar="NAME", help="Name of the collection.")]
 Yes = Annotated[bool, typer.Option("--yes", help="Do not ask.")]
 
 
-def stored(context: SearchContext) -> tuple[CollectionStore, str]:
+def open_collections(context: SearchContext) -> tuple[CollectionStore, str]:
     """Return the collections and whose they are."""
     return asyncio.run(context.storage()).collections, context.tenant()
 
 
-def found(name: str, context: SearchContext) -> tuple[CollectionStore, TenantScope]:
+def find_collection(name: str, context: SearchContext) -> tuple[CollectionStore, TenantScope]:
     """Return where a collection is. Raises InputError when the tenant has none of that name."""
     from ...contracts.collection import TenantScope
     from ...ports.collections import require_collection
 
-    store, owner = stored(context)
+    store, owner = open_collections(context)
     scope = TenantScope(owner, name)
     require_collection(store, scope)
     return store, scope
 
 
-def tell_empty(infos: Iterable[CollectionInfo], screen: Screen) -> None:
+def print_empty(infos: Iterable[CollectionInfo], screen: Screen) -> None:
     """Say which collections hold no page and wait for none: they stay, with their embedder."""
     empty = [one for one in infos if not (one.documents or one.waiting or one.failed)]
     if empty:

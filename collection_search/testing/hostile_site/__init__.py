@@ -9,11 +9,11 @@ from . import charsets_and_markup as texts
 from . import file_types as documents
 from . import robots_files as robots
 from . import statuses as answers
-from .case import Case, Outcome
+from .case import Case, CaseOutcome
 from .resolver import ScriptedResolver
 from .server import HostileSite
 
-__all__ = ["Case", "HostileSite", "Outcome", "ScriptedResolver", "cases"]
+__all__ = ["Case", "CaseOutcome", "HostileSite", "ScriptedResolver", "cases"]
 
 
 @cache

@@ -8,8 +8,8 @@ from functools import cache, partial
 from itertools import chain, repeat
 from typing import TYPE_CHECKING, Final
 
-from .case import one
-from .replies import HTML, PAGE, Reply
+from .case import page_case
+from .replies import HTML, PAGE, SiteReply
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -75,8 +75,8 @@ def _endless_gzip() -> Iterable[bytes]:
         yield squeezer.compress(_WORDS) + squeezer.flush(zlib.Z_SYNC_FLUSH)
 
 
-def _encoded(coding: str, body: bytes) -> Reply:
-    return Reply(body, headers={"Content-Encoding": coding})
+def _encoded(coding: str, body: bytes) -> SiteReply:
+    return SiteReply(body, headers={"Content-Encoding": coding})
 
 
 def cases() -> tuple[Case, ...]:
@@ -94,123 +94,126 @@ def cases() -> tuple[Case, ...]:
     }
     gz, flate = {"Content-Encoding": "gzip"}, {"Content-Encoding": "deflate"}
     return (
-        one(
+        page_case(
             "gzip bomb",
             "200 KB that decode to 200 MiB",
             "ratio_exceeded",
-            Reply(lazy["gzip"], headers=gz),
+            SiteReply(lazy["gzip"], headers=gz),
         ),
-        one(
+        page_case(
             "gzip bomb of text",
             "9 MB of HTML in 30 KB",
             "ratio_exceeded",
-            Reply(lazy["text"], headers=gz),
+            SiteReply(lazy["text"], headers=gz),
         ),
-        one(
+        page_case(
             "gzip in gzip, both named",
             "two codings, of which one is allowed",
             "bad_encoding",
-            Reply(lazy["double"], headers={"Content-Encoding": "gzip, gzip"}),
+            SiteReply(lazy["double"], headers={"Content-Encoding": "gzip, gzip"}),
         ),
-        one(
+        page_case(
             "gzip in gzip, one named",
             "the body decodes to a gzip file",
             "unsupported_type",
-            Reply(lazy["double"], headers=gz),
+            SiteReply(lazy["double"], headers=gz),
         ),
-        one(
+        page_case(
             "deflate bomb",
             "zlib frame, 200 MiB",
             "ratio_exceeded",
-            Reply(lazy["deflate"], headers=flate),
+            SiteReply(lazy["deflate"], headers=flate),
         ),
-        one(
+        page_case(
             "raw deflate bomb",
             "no zlib frame, 200 MiB",
             "ratio_exceeded",
-            Reply(lazy["raw"], headers=flate),
+            SiteReply(lazy["raw"], headers=flate),
         ),
-        one(
+        page_case(
             "endless gzip",
             "a stream that decodes to ever more",
             "ratio_exceeded",
-            Reply(_endless_gzip, headers=gz),
+            SiteReply(_endless_gzip, headers=gz),
         ),
-        one(
+        page_case(
             "claimed length",
             "a Content-Length of 10 GB",
             "too_large",
-            Reply(PAGE, length=10_000_000_000, ending="hold"),
+            SiteReply(PAGE, length=10_000_000_000, ending="hold"),
         ),
-        one("endless page", "HTML without end", "too_large", Reply(_endless)),
-        one(
+        page_case("endless page", "HTML without end", "too_large", SiteReply(_endless)),
+        page_case(
             "endless chunks",
             "chunks without end",
             "too_large",
-            Reply(_endless_chunks, headers=chunked),
+            SiteReply(_endless_chunks, headers=chunked),
         ),
-        one(
+        page_case(
             "endless chunk size",
             "a chunk's size in endless zeros",
             "deadline",
-            Reply(_endless_chunk_size, headers=chunked, pause_s=0.01),
+            SiteReply(_endless_chunk_size, headers=chunked, pause_s=0.01),
             slow=True,
         ),
-        one(
+        page_case(
             "11 MB of HTML",
             "a little over the limit",
             "too_large",
-            Reply(lambda: chain([PAGE], repeat(_WORDS, 170))),
+            SiteReply(lambda: chain([PAGE], repeat(_WORDS, 170))),
         ),
-        one(
+        page_case(
             "31 MB of PDF",
             "a little over the limit",
             "too_large",
-            Reply(lambda: chain([b"%PDF-1.7\n"], repeat(_WORDS, 480)), kind="application/pdf"),
+            SiteReply(lambda: chain([b"%PDF-1.7\n"], repeat(_WORDS, 480)), kind="application/pdf"),
         ),
-        one(
+        page_case(
             "8 MB of HTML",
             "large, and within the limit",
             "read",
-            Reply(lambda: chain([PAGE], repeat(_WORDS, 120))),
+            SiteReply(lambda: chain([PAGE], repeat(_WORDS, 120))),
         ),
-        one("gzip page", "an honest gzip body", "read", _encoded("gzip", gzipped)),
-        one("x-gzip page", "the old name of gzip", "read", _encoded("x-gzip", gzipped)),
-        one(
+        page_case("gzip page", "an honest gzip body", "read", _encoded("gzip", gzipped)),
+        page_case("x-gzip page", "the old name of gzip", "read", _encoded("x-gzip", gzipped)),
+        page_case(
             "zlib page", "an honest deflate body", "read", _encoded("deflate", zlib.compress(PAGE))
         ),
-        one(
+        page_case(
             "raw deflate page",
             "deflate as some servers misread it",
             "read",
             _encoded("deflate", raw_deflated),
         ),
-        one("identity", "a coding that is none", "read", _encoded("identity", PAGE)),
-        one(
+        page_case("identity", "a coding that is none", "read", _encoded("identity", PAGE)),
+        page_case(
             "gzip with a tail",
             "bytes after the stream",
             "read",
             _encoded("gzip", gzipped + b"\0" * 9),
         ),
-        one(
+        page_case(
             "gzip cut off",
             "half of the stream",
             "bad_encoding",
             _encoded("gzip", gzipped[: len(gzipped) // 2]),
         ),
-        one(
+        page_case(
             "gzip that is none",
             "plain HTML under the name gzip",
             "bad_encoding",
             _encoded("gzip", PAGE),
         ),
-        one(
+        page_case(
             "brotli unasked",
             "a coding that was not offered",
             "bad_encoding",
             _encoded("br", b"\x8b\x02\x80" + PAGE),
         ),
-        one(
-            "gzip nameless", "a gzip file as a page", "unsupported_type", Reply(gzipped, kind=HTML)
+        page_case(
+            "gzip nameless",
+            "a gzip file as a page",
+            "unsupported_type",
+            SiteReply(gzipped, kind=HTML),
         ),
     )

@@ -5,16 +5,16 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias
 
-from .replies import MARKER, Reply
+from .replies import MARKER, SiteReply
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from ...contracts.page import FetchReason
 
-Outcome: TypeAlias = "FetchReason | Literal['read', 'not_modified']"
+CaseOutcome: TypeAlias = "FetchReason | Literal['read', 'not_modified']"
 
-NO_ROBOTS: Final = Reply(b"none here", status=404, kind="text/plain")
+NO_ROBOTS: Final = SiteReply(b"none here", status=404, kind="text/plain")
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,11 +24,11 @@ class Case:
     name: str
     does: str
     """What is hostile or odd about it."""
-    outcome: Outcome
+    outcome: CaseOutcome
     """`read`, `not_modified`, or the reason of the refusal."""
-    pages: Mapping[str, Reply | tuple[Reply, ...]] = field(default_factory=dict)
+    pages: Mapping[str, SiteReply | tuple[SiteReply, ...]] = field(default_factory=dict)
     """By path; of several replies each request gets the next, and the last one again."""
-    robots: Reply = NO_ROBOTS
+    robots: SiteReply = NO_ROBOTS
     start: str = "http://{host}/page"
     """The address to read: `{host}` and `{forbidden}` as in replies."""
     text: str = MARKER
@@ -45,6 +45,6 @@ class Case:
     """Nothing but a deadline ends it."""
 
 
-def one(name: str, does: str, outcome: Outcome, page: Reply, **more: Any) -> Case:
+def page_case(name: str, does: str, outcome: CaseOutcome, page: SiteReply, **more: Any) -> Case:
     """Return a case of a single page."""
     return Case(name, does, outcome, {"/page": page}, **more)

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from .case import one
-from .replies import MARKER, PAGE, Reply, article
+from .case import page_case
+from .replies import MARKER, PAGE, SiteReply, article
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from .case import Case, Outcome
+    from .case import Case, CaseOutcome
 
 UMLAUTS: Final = "steht der Graureiher über dem Flüßchen"
 _GERMAN: Final = article(UMLAUTS)
@@ -20,7 +20,7 @@ _META: Final = '<meta charset="{}">'
 
 def _charsets() -> Iterator[Case]:
     def page(name: str, does: str, data: bytes, kind: str, text: str = UMLAUTS) -> Case:
-        return one(f"charset: {name}", does, "read", Reply(data, kind=kind), text=text)
+        return page_case(f"charset: {name}", does, "read", SiteReply(data, kind=kind), text=text)
 
     html = "text/html"
     yield page("none named", "UTF-8, and nobody says so", _GERMAN.encode(), html)
@@ -111,11 +111,11 @@ def _charsets() -> Iterator[Case]:
         html,
         MARKER,
     )
-    yield one(
+    yield page_case(
         "charset: UTF-7",
         "a script in a charset that filters overlook",
         "read",
-        Reply(
+        SiteReply(
             PAGE.replace(b"On the", b"+ADw-script+AD4-evil()+ADw-/script+AD4- On the"),
             kind="text/html; charset=utf-7",
         ),
@@ -140,10 +140,12 @@ _OUTSIDE: Final = '<!DOCTYPE html [<!ENTITY x SYSTEM "http://127.0.0.1:1/">]>'
 
 
 def _markup() -> Iterator[Case]:
-    refused: Outcome = "extraction_failed"
+    refused: CaseOutcome = "extraction_failed"
 
-    def flood(name: str, does: str, body: bytes, outcome: Outcome = refused, **more: str) -> Case:
-        return one(name, does, outcome, Reply(body), **more)
+    def flood(
+        name: str, does: str, body: bytes, outcome: CaseOutcome = refused, **more: str
+    ) -> Case:
+        return page_case(name, does, outcome, SiteReply(body), **more)
 
     bomb = PAGE.replace(b"<!doctype html>", _BOMB.encode())
     outside = PAGE.replace(b"<!doctype html>", _OUTSIDE.encode())

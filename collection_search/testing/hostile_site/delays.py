@@ -6,13 +6,13 @@ from functools import partial
 from itertools import chain, repeat
 from typing import TYPE_CHECKING
 
-from .case import one
-from .replies import PAGE, Reply
+from .case import page_case
+from .replies import PAGE, SiteReply
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from .case import Case, Outcome
+    from .case import Case, CaseOutcome
 
 
 def _bytewise(data: bytes) -> Iterable[bytes]:
@@ -44,109 +44,117 @@ def _interim() -> Iterable[bytes]:
 
 def cases() -> tuple[Case, ...]:
     """Return the cases of time and of broken connections."""
-    slow: Outcome = "deadline"
-    stopped: Outcome = "incomplete"
-    invalid: Outcome = "bad_response"
+    slow: CaseOutcome = "deadline"
+    stopped: CaseOutcome = "incomplete"
+    invalid: CaseOutcome = "bad_response"
     return (
-        one(
+        page_case(
             "drip",
             "a byte of the body each 0.5 s",
             slow,
-            Reply(partial(_bytewise, PAGE), pause_s=0.5),
+            SiteReply(partial(_bytewise, PAGE), pause_s=0.5),
             slow=True,
         ),
-        one(
+        page_case(
             "slow head",
             "a byte of the headers each 0.5 s",
             slow,
-            Reply(head=partial(_bytewise, b"HTTP/1.1 200 OK\r\nX: " + b"a" * 999), pause_s=0.5),
+            SiteReply(head=partial(_bytewise, b"HTTP/1.1 200 OK\r\nX: " + b"a" * 999), pause_s=0.5),
             slow=True,
         ),
-        one("endless headers", "headers without end", invalid, Reply(head=_endless_headers)),
-        one("endless header line", "one header without end", invalid, Reply(head=_endless_line)),
-        one(
+        page_case(
+            "endless headers", "headers without end", invalid, SiteReply(head=_endless_headers)
+        ),
+        page_case(
+            "endless header line", "one header without end", invalid, SiteReply(head=_endless_line)
+        ),
+        page_case(
             "interim answers",
             "100 Continue without end",
             slow,
-            Reply(head=_interim, pause_s=0.01),
+            SiteReply(head=_interim, pause_s=0.01),
             slow=True,
         ),
-        one("silence", "no answer at all", slow, Reply(head=list, ending="hold"), slow=True),
-        one(
+        page_case(
+            "silence", "no answer at all", slow, SiteReply(head=list, ending="hold"), slow=True
+        ),
+        page_case(
             "silence after the head",
             "no body",
             slow,
-            Reply(head=partial(_head, b"Content-Length: 9"), ending="hold"),
+            SiteReply(head=partial(_head, b"Content-Length: 9"), ending="hold"),
             slow=True,
         ),
-        one("hung up", "the connection ends without an answer", stopped, Reply(head=list)),
-        one(
+        page_case(
+            "hung up", "the connection ends without an answer", stopped, SiteReply(head=list)
+        ),
+        page_case(
             "reset at once",
             "the connection is torn down without an answer",
             stopped,
-            Reply(head=list, ending="reset"),
+            SiteReply(head=list, ending="reset"),
         ),
-        one(
+        page_case(
             "reset in the middle",
             "the connection is torn down within the body",
             stopped,
-            Reply(PAGE, length=len(PAGE) + 100_000, ending="reset"),
+            SiteReply(PAGE, length=len(PAGE) + 100_000, ending="reset"),
         ),
-        one(
+        page_case(
             "truncated",
             "the body ends before the promised length",
             stopped,
-            Reply(PAGE, length=len(PAGE) + 1),
+            SiteReply(PAGE, length=len(PAGE) + 1),
         ),
-        one(
+        page_case(
             "chunks cut off",
             "no last chunk",
             stopped,
-            Reply(
+            SiteReply(
                 b"%x\r\n%s\r\n" % (len(PAGE), PAGE),
                 length=None,
                 head=partial(_head, b"Content-Type: text/html", b"Transfer-Encoding: chunked"),
             ),
         ),
-        one(
+        page_case(
             "length too small",
             "bytes after the promised length",
             invalid,
-            Reply(PAGE + b"<p>of another answer</p>", length=len(PAGE)),
+            SiteReply(PAGE + b"<p>of another answer</p>", length=len(PAGE)),
         ),
-        one(
+        page_case(
             "length and chunks",
             "two contradicting lengths",
             invalid,
-            Reply(
+            SiteReply(
                 b"%x\r\n%s\r\n0\r\n\r\n" % (len(PAGE), PAGE),
                 length=7,
                 headers={"Transfer-Encoding": "chunked"},
             ),
         ),
-        one(
+        page_case(
             "two lengths",
             "Content-Length twice, differently",
             invalid,
-            Reply(PAGE, head=partial(_head, b"Content-Length: 5", b"Content-Length: 900")),
+            SiteReply(PAGE, head=partial(_head, b"Content-Length: 5", b"Content-Length: 900")),
         ),
-        one(
+        page_case(
             "negative length",
             "Content-Length: -1",
             invalid,
-            Reply(PAGE, head=partial(_head, b"Content-Length: -1")),
+            SiteReply(PAGE, head=partial(_head, b"Content-Length: -1")),
         ),
-        one(
+        page_case(
             "not HTTP",
             "the greeting of a mail server",
             invalid,
-            Reply(head=lambda: [b"220 mail.example ESMTP\r\n"]),
+            SiteReply(head=lambda: [b"220 mail.example ESMTP\r\n"]),
         ),
-        one("HTTP 0.9", "a body without a head", invalid, Reply(head=lambda: [PAGE])),
-        one(
+        page_case("HTTP 0.9", "a body without a head", invalid, SiteReply(head=lambda: [PAGE])),
+        page_case(
             "no length",
             "the body ends with the connection",
             "read",
-            Reply(partial(_bytewise, PAGE)),
+            SiteReply(partial(_bytewise, PAGE)),
         ),
     )

@@ -7,13 +7,13 @@ import zlib
 from functools import cache
 from typing import TYPE_CHECKING, Final
 
-from .case import Case, one
-from .replies import MARKER, PAGE, Reply
+from .case import Case, page_case
+from .replies import MARKER, PAGE, SiteReply
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from .case import Outcome
+    from .case import CaseOutcome
 
 PDF: Final = "application/pdf"
 _CATALOG: Final = b"<< /Type /Catalog /Pages 2 0 R >>"
@@ -63,11 +63,11 @@ _CIRCLE: Final = pdf().replace(b"/Kids [3 0 R ]", b"/Kids [2 0 R ]")
 
 
 def _pdfs() -> Iterator[Case]:
-    bad: Outcome = "extraction_failed"
-    swollen: Outcome = "extraction_killed"
+    bad: CaseOutcome = "extraction_failed"
+    swollen: CaseOutcome = "extraction_killed"
 
-    def document(name: str, does: str, body: bytes, outcome: Outcome = bad) -> Case:
-        return one(f"PDF: {name}", does, outcome, Reply(body, kind=PDF))
+    def document(name: str, does: str, body: bytes, outcome: CaseOutcome = bad) -> Case:
+        return page_case(f"PDF: {name}", does, outcome, SiteReply(body, kind=PDF))
 
     good = pdf()
     yield document("good", "one page", good, "read")
@@ -93,39 +93,45 @@ def _types() -> Iterator[Case]:
         "PDF without a suffix",
         "the type alone says it",
         "read",
-        {"/p": Reply(pdf(), kind=PDF)},
+        {"/p": SiteReply(pdf(), kind=PDF)},
         start="http://{host}/p",
     )
-    yield one("PDF called HTML", "the wrong type", "read", Reply(pdf()))
-    yield one("PDF without a type", "no type at all", "read", Reply(pdf(), kind=None))
-    yield one(
+    yield page_case("PDF called HTML", "the wrong type", "read", SiteReply(pdf()))
+    yield page_case("PDF without a type", "no type at all", "read", SiteReply(pdf(), kind=None))
+    yield page_case(
         "PDF after noise",
         "the mark follows after some bytes",
         "read",
-        Reply(b"\n\n" + pdf(), kind=PDF),
+        SiteReply(b"\n\n" + pdf(), kind=PDF),
     )
     yield Case(
         "HTML called .pdf",
         "suffix and type lie",
         "read",
-        {"/report.pdf": Reply(PAGE, kind=PDF)},
+        {"/report.pdf": SiteReply(PAGE, kind=PDF)},
         start="http://{host}/report.pdf",
     )
-    yield one("HTML called plain", "the type is text/plain", "read", Reply(PAGE, kind="text/plain"))
-    yield one("HTML without a type", "no type at all", "read", Reply(PAGE, kind=None))
-    yield one("a type of rubbish", "no type at all, but a header", "read", Reply(PAGE, kind=";;=,"))
-    yield one(
+    yield page_case(
+        "HTML called plain", "the type is text/plain", "read", SiteReply(PAGE, kind="text/plain")
+    )
+    yield page_case("HTML without a type", "no type at all", "read", SiteReply(PAGE, kind=None))
+    yield page_case(
+        "a type of rubbish", "no type at all, but a header", "read", SiteReply(PAGE, kind=";;=,")
+    )
+    yield page_case(
         "HTML as bytes",
         "application/octet-stream",
         "read",
-        Reply(PAGE, kind="application/octet-stream"),
+        SiteReply(PAGE, kind="application/octet-stream"),
     )
-    yield one("plain text", "no markup", "read", Reply(MARKER.encode(), kind="text/plain"))
-    yield one(
+    yield page_case(
+        "plain text", "no markup", "read", SiteReply(MARKER.encode(), kind="text/plain")
+    )
+    yield page_case(
         "Markdown",
         "marks go",
         "read",
-        Reply(f"# Birds\n\n{MARKER}".encode(), kind="text/markdown"),
+        SiteReply(f"# Birds\n\n{MARKER}".encode(), kind="text/markdown"),
         not_text="#",
     )
     binaries = {
@@ -139,12 +145,14 @@ def _types() -> Iterator[Case]:
         "video": (b"\0\0\0\x18ftypmp42" + bytes(99), "video/mp4"),
     }
     for name, (body, kind) in binaries.items():
-        yield one(name, f"no text, sent as {kind}", "unsupported_type", Reply(body, kind=kind))
-    yield one(
+        yield page_case(
+            name, f"no text, sent as {kind}", "unsupported_type", SiteReply(body, kind=kind)
+        )
+    yield page_case(
         "script",
         "text that is no page",
         "unsupported_type",
-        Reply(f"var a = '{MARKER}'".encode(), kind="application/javascript"),
+        SiteReply(f"var a = '{MARKER}'".encode(), kind="application/javascript"),
     )
 
 

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from .case import Case, one
-from .replies import PAGE, Reply, moved
+from .case import Case, page_case
+from .replies import PAGE, SiteReply, redirect
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from .case import Outcome
+    from .case import CaseOutcome
 
 _INWARD: Final = {
     "loopback": "http://127.0.0.1:{forbidden}/",
@@ -42,7 +42,7 @@ _INWARD: Final = {
     "a name for both": "http://both.hostile-site.net:{forbidden}/",
     "without a scheme": "//127.0.0.1:{forbidden}/",
 }
-_STRANGE: Final[dict[str, tuple[str, Outcome]]] = {
+_STRANGE: Final[dict[str, tuple[str, CaseOutcome]]] = {
     "file": ("file:///etc/passwd", "bad_scheme"),
     "ftp": ("ftp://127.0.0.1:{forbidden}/", "bad_scheme"),
     "gopher": ("gopher://127.0.0.1:{forbidden}/_x", "bad_scheme"),
@@ -85,14 +85,14 @@ _REFUSED_NAMES: Final = frozenset(
 def _inward() -> Iterator[Case]:
     for number, (form, target) in enumerate(_INWARD.items()):
         status = (301, 302, 303, 307, 308)[number % 5]
-        page = {"/page": moved(target, status)}
-        outcome: Outcome = "blocked_host" if form in _REFUSED_NAMES else "blocked_address"
+        page = {"/page": redirect(target, status)}
+        outcome: CaseOutcome = "blocked_host" if form in _REFUSED_NAMES else "blocked_address"
         yield Case(f"to {form}", f"a redirect to {target}", outcome, page, names=_NAMES)
 
 
 def _strange() -> Iterator[Case]:
     for form, (target, outcome) in _STRANGE.items():
-        yield one(f"redirect: {form}", f"a redirect to {target!r}", outcome, moved(target))
+        yield page_case(f"redirect: {form}", f"a redirect to {target!r}", outcome, redirect(target))
 
 
 def _rebinding() -> Iterator[Case]:
@@ -119,44 +119,44 @@ def _rebinding() -> Iterator[Case]:
 
 def cases() -> tuple[Case, ...]:
     """Return the cases of redirects and names."""
-    away, here = moved("/there", 301), Reply(PAGE)
-    long = {f"/{n}": moved(f"/{n + 1}") for n in range(9)}
+    away, here = redirect("/there", 301), SiteReply(PAGE)
+    long = {f"/{n}": redirect(f"/{n + 1}") for n in range(9)}
     return (
         *_inward(),
         *_strange(),
         *_rebinding(),
-        one(
+        page_case(
             "redirect to itself",
             "the same address for ever",
             "too_many_redirects",
-            moved("http://{host}/page"),
+            redirect("http://{host}/page"),
         ),
         Case(
             "redirect circle",
             "two pages that name one another",
             "too_many_redirects",
-            {"/page": away, "/there": moved("/page")},
+            {"/page": away, "/there": redirect("/page")},
         ),
-        Case("long way", "nine redirects", "too_many_redirects", {"/page": moved("/0"), **long}),
-        one(
+        Case("long way", "nine redirects", "too_many_redirects", {"/page": redirect("/0"), **long}),
+        page_case(
             "redirect without Location",
             "302 and nothing more",
             "http_error",
-            Reply(PAGE, status=302),
+            SiteReply(PAGE, status=302),
         ),
-        one("300", "a choice of pages", "http_error", Reply(PAGE, status=300)),
+        page_case("300", "a choice of pages", "http_error", SiteReply(PAGE, status=300)),
         Case("redirect at home", "a relative address", "read", {"/page": away, "/there": here}),
         Case(
             "redirect with dots",
             "../ beyond the root",
             "read",
-            {"/page": moved("../../there"), "/there": here},
+            {"/page": redirect("../../there"), "/there": here},
         ),
         Case(
             "second hop inward",
             "a good redirect before the bad one",
             "blocked_address",
-            {"/page": away, "/there": moved("http://127.0.0.1:{forbidden}/")},
+            {"/page": away, "/there": redirect("http://127.0.0.1:{forbidden}/")},
         ),
         Case("file at once", "not a web address", "bad_scheme", start="file:///etc/passwd"),
         Case(

@@ -17,7 +17,7 @@ MARKER: Final = "the heron waits in the shallow water"
 
 
 @dataclass(frozen=True, slots=True)
-class Reply:
+class SiteReply:
     """One answer.
 
     In headers `{host}` becomes host and port of the case, and `{forbidden}` the port of the
@@ -37,7 +37,7 @@ class Reply:
     head: Callable[[], Iterable[bytes]] | None = None
     """Sent in place of status line and headers, with the same pauses."""
     ending: Ending = "close"
-    if_known: Reply | None = None
+    if_known: SiteReply | None = None
     """Given in place of this to whoever sends a validator."""
 
     def pieces(self) -> Iterable[bytes]:
@@ -74,6 +74,6 @@ together, and are used again year after year.</p>{more}</main></body></html>
 PAGE: Final = article().encode()
 
 
-def moved(target: str, status: int = 302) -> Reply:
+def redirect(target: str, status: int = 302) -> SiteReply:
     """Return a redirect."""
-    return Reply(status=status, headers={"Location": target})
+    return SiteReply(status=status, headers={"Location": target})

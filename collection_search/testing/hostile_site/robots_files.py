@@ -6,35 +6,35 @@ from itertools import chain, repeat
 from typing import TYPE_CHECKING, Final
 
 from .case import Case
-from .replies import PAGE, Reply, moved
+from .replies import PAGE, SiteReply, redirect
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from .case import Outcome
+    from .case import CaseOutcome
 
 _CLOSED: Final = b"User-agent: *\nDisallow: /\n"
 _LINES: Final = b"# a comment of no use at all\n" * 2_000
 _BIG: Final = (600_000 // len(_LINES)) + 1
 
 
-def _text(body: bytes, **more: str) -> Reply:
-    return Reply(body, kind=more.get("kind", "text/plain"))
+def _text(body: bytes, **more: str) -> SiteReply:
+    return SiteReply(body, kind=more.get("kind", "text/plain"))
 
 
-_FORMS: Final[dict[str, tuple[Reply, Outcome]]] = {
+_FORMS: Final[dict[str, tuple[SiteReply, CaseOutcome]]] = {
     "closed": (_text(_CLOSED), "robots_disallowed"),
     "empty": (_text(b""), "read"),
     "404": (_text(b"none"), "read"),
-    "403": (Reply(b"no", status=403), "read"),
-    "410": (Reply(b"no", status=410), "read"),
-    "429": (Reply(b"wait", status=429), "read"),
-    "500": (Reply(b"broken", status=500), "robots_unreachable"),
-    "503": (Reply(b"broken", status=503), "robots_unreachable"),
-    "reset": (Reply(head=list, ending="reset"), "robots_unreachable"),
-    "hung up": (Reply(head=list), "robots_unreachable"),
-    "silence": (Reply(head=list, ending="hold"), "robots_unreachable"),
-    "drip": (Reply(lambda: repeat(b"#"), pause_s=0.5), "robots_unreachable"),
+    "403": (SiteReply(b"no", status=403), "read"),
+    "410": (SiteReply(b"no", status=410), "read"),
+    "429": (SiteReply(b"wait", status=429), "read"),
+    "500": (SiteReply(b"broken", status=500), "robots_unreachable"),
+    "503": (SiteReply(b"broken", status=503), "robots_unreachable"),
+    "reset": (SiteReply(head=list, ending="reset"), "robots_unreachable"),
+    "hung up": (SiteReply(head=list), "robots_unreachable"),
+    "silence": (SiteReply(head=list, ending="hold"), "robots_unreachable"),
+    "drip": (SiteReply(lambda: repeat(b"#"), pause_s=0.5), "robots_unreachable"),
     "byte order mark": (_text(b"\xef\xbb\xbf" + _CLOSED), "robots_disallowed"),
     "for us": (
         _text(b"User-agent: collection-search\nDisallow: /page\n\nUser-agent: *\nAllow: /\n"),
@@ -63,13 +63,13 @@ _FORMS: Final[dict[str, tuple[Reply, Outcome]]] = {
         _text(b"  USER-AGENT :  *  \n  disallow : /page # here\n"),
         "robots_disallowed",
     ),
-    "HTML": (Reply(PAGE), "read"),
+    "HTML": (SiteReply(PAGE), "read"),
     "binary": (_text(bytes(range(256)) * 9), "read"),
     "Latin-1": (_text(_CLOSED + b"# gr\xfc\xdfe\n"), "robots_disallowed"),
     "rules first": (_text(_CLOSED + _LINES * _BIG), "robots_disallowed"),
     "rules beyond 500 KiB": (_text(_LINES * _BIG + _CLOSED), "read"),
     "endless": (
-        Reply(lambda: chain([_CLOSED], repeat(_LINES)), kind="text/plain"),
+        SiteReply(lambda: chain([_CLOSED], repeat(_LINES)), kind="text/plain"),
         "robots_disallowed",
     ),
     "thousands of wildcards": (
@@ -77,17 +77,17 @@ _FORMS: Final[dict[str, tuple[Reply, Outcome]]] = {
         "read",
     ),
     "one rule of wildcards": (_text(b"User-agent: *\nDisallow: /" + b"*a" * 5_000 + b"\n"), "read"),
-    "inward": (moved("http://127.0.0.1:{forbidden}/robots.txt"), "robots_unreachable"),
-    "circle": (moved("/robots.txt"), "read"),
+    "inward": (redirect("http://127.0.0.1:{forbidden}/robots.txt"), "robots_unreachable"),
+    "circle": (redirect("/robots.txt"), "read"),
     "damaged gzip": (
-        Reply(b"\x1f\x8b\x08" + b"rubbish", headers={"Content-Encoding": "gzip"}),
+        SiteReply(b"\x1f\x8b\x08" + b"rubbish", headers={"Content-Encoding": "gzip"}),
         "robots_unreachable",
     ),
 }
 
 
 def _delays() -> Iterator[Case]:
-    page = {"/page": Reply(PAGE)}
+    page = {"/page": SiteReply(PAGE)}
     forms = {
         "none": b"0",
         "words": b"soon",
@@ -102,7 +102,7 @@ def _delays() -> Iterator[Case]:
 
 def cases() -> tuple[Case, ...]:
     """Return the cases of robots.txt."""
-    page = {"/page": Reply(PAGE)}
+    page = {"/page": SiteReply(PAGE)}
     moved_rules = {**page, "/rules.txt": _text(_CLOSED)}
     return (
         *(
@@ -122,13 +122,13 @@ def cases() -> tuple[Case, ...]:
             "a redirect to the rules",
             "robots_disallowed",
             moved_rules,
-            moved("/rules.txt", 301),
+            redirect("/rules.txt", 301),
         ),
         Case(
             "robots: after a redirect",
             "the second page is closed",
             "robots_disallowed",
-            {"/page": moved("/there"), "/there": Reply(PAGE)},
+            {"/page": redirect("/there"), "/there": SiteReply(PAGE)},
             _text(b"User-agent: *\nDisallow: /there\n"),
         ),
     )

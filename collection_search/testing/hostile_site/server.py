@@ -10,7 +10,7 @@ from contextlib import suppress
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final, Self
 
-from .replies import Reply
+from .replies import SiteReply
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -120,17 +120,17 @@ class HostileSite:
             reply = reply.if_known
         await self._send(reply, case.name, writer)
 
-    def _reply(self, case: Case, path: str) -> Reply:
+    def _reply(self, case: Case, path: str) -> SiteReply:
         if path == "/robots.txt":
             return case.robots
-        replies = case.pages.get(path, Reply(b"no such page", status=404))
-        if isinstance(replies, Reply):
+        replies = case.pages.get(path, SiteReply(b"no such page", status=404))
+        if isinstance(replies, SiteReply):
             return replies
         asked = self._asked[case.name, path]
         self._asked[case.name, path] += 1
         return replies[min(asked, len(replies) - 1)]
 
-    async def _send(self, reply: Reply, name: str, writer: asyncio.StreamWriter) -> None:
+    async def _send(self, reply: SiteReply, name: str, writer: asyncio.StreamWriter) -> None:
         fields = {key: self._filled(value, name) for key, value in reply.headers.items()}
         head = [replace(reply, headers=fields).lines()] if reply.head is None else reply.head()
         for pieces in (head, reply.pieces()):

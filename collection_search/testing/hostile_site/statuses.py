@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from .case import Case, one
-from .replies import MARKER, PAGE, Reply, article
+from .case import Case, page_case
+from .replies import MARKER, PAGE, SiteReply, article
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from .case import Outcome
+    from .case import CaseOutcome
 
-_STATUSES: Final[dict[int, Outcome]] = {
+_STATUSES: Final[dict[int, CaseOutcome]] = {
     400: "http_error",
     401: "needs_login",
     402: "http_error",
@@ -58,131 +58,133 @@ def _short(title: str, text: str, head: str = "") -> bytes:
 def _statuses() -> Iterator[Case]:
     for status, outcome in _STATUSES.items():
         body = b"" if status == 204 else PAGE  # noqa: PLR2004
-        yield one(f"status {status}", "a status and a page", outcome, Reply(body, status=status))
+        yield page_case(
+            f"status {status}", "a status and a page", outcome, SiteReply(body, status=status)
+        )
     for form, wait in _WAITS.items():
         for status in (429, 503):
             headers = {"Retry-After": wait.encode().decode("latin-1")}
-            yield one(
+            yield page_case(
                 f"{status}, Retry-After {form}",
                 f"Retry-After: {wait[:40]}",
                 "rate_limited",
-                Reply(PAGE, status=status, headers=headers),
+                SiteReply(PAGE, status=status, headers=headers),
             )
 
 
 def _known() -> Iterator[Case]:
-    same = Reply(status=304, kind=None, headers=_ETAG)
-    bare = Reply(status=304, kind=None)
+    same = SiteReply(status=304, kind=None, headers=_ETAG)
+    bare = SiteReply(status=304, kind=None)
     changed = {"ETag": '"heron-2"'}
     yield Case(
         "unchanged",
         "304 for who knows the page",
         "not_modified",
-        {"/page": Reply(PAGE, if_known=same)},
+        {"/page": SiteReply(PAGE, if_known=same)},
         known=True,
     )
     yield Case(
         "unchanged, no validators",
         "a bare 304",
         "not_modified",
-        {"/page": Reply(PAGE, if_known=bare)},
+        {"/page": SiteReply(PAGE, if_known=bare)},
         known=True,
     )
     yield Case(
         "changed",
         "a new page for who knows the old one",
         "read",
-        {"/page": Reply(PAGE, headers=changed)},
+        {"/page": SiteReply(PAGE, headers=changed)},
         known=True,
     )
-    yield one("304 unasked", "304 to who knows nothing", "http_error", same)
-    yield one(
+    yield page_case("304 unasked", "304 to who knows nothing", "http_error", same)
+    yield page_case(
         "304 with a page",
         "304 to who knows nothing, and a body",
         "bad_response",
-        Reply(PAGE, status=304),
+        SiteReply(PAGE, status=304),
     )
-    yield one(
+    yield page_case(
         "odd validators",
         "an ETag of 100 KB and a date of words",
         "read",
-        Reply(PAGE, headers={"ETag": '"' + "x" * 6_000 + '"', "Last-Modified": "never"}),
+        SiteReply(PAGE, headers={"ETag": '"' + "x" * 6_000 + '"', "Last-Modified": "never"}),
     )
 
 
 def _contents() -> Iterator[Case]:
     refresh = '<meta http-equiv="refresh" content="0;url=http://127.0.0.1:{}/">'
     canonical = '<link rel="canonical" href="https://elsewhere.example/stolen">'
-    yield one("nothing", "an empty body", "empty", Reply())
-    yield one("blanks", "blanks alone", "empty", Reply(b" \n\t " * 99))
-    yield one(
-        "pictures alone", "no words", "empty", Reply(b"<html><body><img src='a'></body></html>")
+    yield page_case("nothing", "an empty body", "empty", SiteReply())
+    yield page_case("blanks", "blanks alone", "empty", SiteReply(b" \n\t " * 99))
+    yield page_case(
+        "pictures alone", "no words", "empty", SiteReply(b"<html><body><img src='a'></body></html>")
     )
-    yield one(
+    yield page_case(
         "scripts alone",
         "a page that a browser would build",
         "empty",
-        Reply(b"<html><body><div id='root'></div><script>build()</script></body></html>"),
+        SiteReply(b"<html><body><div id='root'></div><script>build()</script></body></html>"),
     )
-    yield one(
+    yield page_case(
         "meta refresh",
         "sends browsers inward; not followed",
         "empty",
-        Reply(f"<html><head>{refresh.format(1)}</head><body></body></html>".encode()),
+        SiteReply(f"<html><head>{refresh.format(1)}</head><body></body></html>".encode()),
     )
-    yield one(
+    yield page_case(
         "canonical elsewhere",
         "claims to be another site's page",
         "read",
-        Reply(article(head=canonical).encode()),
+        SiteReply(article(head=canonical).encode()),
     )
-    yield one(
+    yield page_case(
         "frames",
         "the text is in a frame that is not followed",
         "empty",
-        Reply(b"<html><body><iframe src='http://127.0.0.1:1/'></iframe></body></html>"),
+        SiteReply(b"<html><body><iframe src='http://127.0.0.1:1/'></iframe></body></html>"),
     )
-    yield one(
+    yield page_case(
         "base elsewhere",
         "a base address inside",
         "read",
-        Reply(article(head='<base href="http://127.0.0.1:1/">').encode()),
+        SiteReply(article(head='<base href="http://127.0.0.1:1/">').encode()),
     )
-    yield one(
+    yield page_case(
         "soft 404",
         "'not found' with status 200",
         "soft_404",
-        Reply(_short("Page not found", "Sorry, the page you are looking for does not exist.")),
+        SiteReply(_short("Page not found", "Sorry, the page you are looking for does not exist.")),
     )
-    yield one(
+    yield page_case(
         "soft 404 in German",
         "'nicht gefunden' with status 200",
         "soft_404",
-        Reply(_short("Seite nicht gefunden", "Die gesuchte Seite gibt es leider nicht.")),
+        SiteReply(_short("Seite nicht gefunden", "Die gesuchte Seite gibt es leider nicht.")),
     )
-    yield one(
+    yield page_case(
         "about 404",
         "an article about the status",
         "read",
-        Reply(
+        SiteReply(
             article(
                 title="404 Not Found: what it means", more=f"<p>{'Rivers bend. ' * 90}</p>"
             ).encode()
         ),
     )
-    yield one(
+    yield page_case(
         "paywall",
         "the beginning of an article",
         "paywalled",
-        Reply(_short("Herons", f"{MARKER}. Subscribe to continue reading.")),
+        SiteReply(_short("Herons", f"{MARKER}. Subscribe to continue reading.")),
     )
-    yield one(
+    yield page_case(
         "paywall in data",
         "says that it is not free, and shows little",
         "paywalled",
-        Reply(_short("Herons", f"{MARKER} and then", _NOT_FREE)),
+        SiteReply(_short("Herons", f"{MARKER} and then", _NOT_FREE)),
     )
-    yield one("login", "a form with status 200", "needs_login", Reply(_LOGIN.encode()))
+    yield page_case("login", "a form with status 200", "needs_login", SiteReply(_LOGIN.encode()))
 
 
 def cases() -> tuple[Case, ...]:

@@ -11,7 +11,7 @@ import pytest
 from ...text.urls import normalize_url
 from ...tools.web_search import WebSearchWorker
 from ..providers.faults import RETRY_AFTER, gateway_failures
-from ..providers.sample_index import found
+from ..providers.sample_index import find_hits
 from ..search_adapter import SearchAdapterContract, example_context
 
 if TYPE_CHECKING:
@@ -114,7 +114,7 @@ class HttpContract(SearchAdapterContract):
         known = {
             _parts(self.running.dialect.address(page, self.running.base_url)): page.number
             for topic in ("asyncio", "sqlite", "python")
-            for page in found(topic)
+            for page in find_hits(topic)
         }
         return list(dict.fromkeys(known[_parts(url)] for url in urls))
 

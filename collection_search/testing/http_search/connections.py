@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from ..providers.sample_index import found
+from ..providers.sample_index import find_hits
 from .base import HttpContract
 
 if TYPE_CHECKING:
@@ -44,7 +44,9 @@ class ConnectionContract(HttpContract):
             return answers
 
         for query, response in zip(queries, asyncio.run(together()), strict=True):
-            assert self._ranks(self._urls(response)) == [page.number for page in found(query)[:1]]
+            assert self._ranks(self._urls(response)) == [
+                page.number for page in find_hits(query)[:1]
+            ]
             assert [query in row.title.lower() for row in response.results] in ([], [True])
 
     def test_the_blocking_face_works_inside_a_loop(self) -> None:

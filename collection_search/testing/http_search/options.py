@@ -8,7 +8,7 @@ import pytest
 
 from ...contracts.options import MAX_DOMAINS, NO_OPTIONS, SearchOptions, in_domains
 from ...ports.description import describe
-from ..providers.sample_index import TODAY, found
+from ..providers.sample_index import TODAY, find_hits
 from .base import PATIENCE_S, HttpContract
 
 if TYPE_CHECKING:
@@ -96,7 +96,7 @@ class OptionsContract(HttpContract):
         requested = self.running.dialect.options(self.running.requests[0])
         ranks = self._ranks(self._urls(response))
         dialect = self.running.dialect
-        expected = [page.number for page in found(self.query, requested)]
+        expected = [page.number for page in find_hits(self.query, requested)]
         expected = [n for n in expected if n not in dialect.without_text or n in ranks]
         assert ranks == expected[: len(ranks)]
         most = min(20, dialect.reach, len(expected))

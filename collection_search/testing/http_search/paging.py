@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 
 from ...ports.description import describe
-from ..providers.sample_index import found
+from ..providers.sample_index import find_hits
 from .base import HttpContract
 
 
@@ -48,7 +48,7 @@ class PagingContract(HttpContract):
     def test_no_more_is_asked_than_the_vendor_gives(self) -> None:
         """A number of rows past the vendor's last page is no error."""
         response = self._search("python", max_results=300)
-        most = min(len(found("python")), self.running.dialect.reach)
+        most = min(len(find_hits("python")), self.running.dialect.reach)
         assert min(most, 100) - 1 <= len(self._ranks(self._urls(response))) <= most
         assert self.running.refused == []
         assert response.request_count == len(self.running.requests)

@@ -10,7 +10,7 @@ import pytest
 
 from ...errors import SearchProviderBadResponse, SearchProviderError
 from ...tools.web_search import WebSearchWorker
-from ..providers.sample_index import found
+from ..providers.sample_index import find_hits
 from ..providers.wire import Reply
 from .base import HttpContract
 
@@ -30,7 +30,7 @@ class ResultsContract(HttpContract):
     def test_rows_are_mapped(self) -> None:
         """Addresses, order, plain texts and ISO dates arrive; markup and line breaks do not."""
         results = self._run(WebSearchWorker(self.adapter())).results
-        pages = found(self.query)[:10]
+        pages = find_hits(self.query)[:10]
         assert self._ranks([result.url for result in results]) in (
             [page.number for page in pages],
             [page.number for page in pages if page.number not in self.running.dialect.without_text],
@@ -51,7 +51,7 @@ class ResultsContract(HttpContract):
         """Tags go, and what a text says about tags stays."""
         if self.running.dialect.sends_html:
             results = self._run(WebSearchWorker(self.adapter()), "markup").results
-            assert [result.snippet for result in results] == [found("markup")[0].snippet]
+            assert [result.snippet for result in results] == [find_hits("markup")[0].snippet]
 
     def test_the_query_arrives_as_it_is(self) -> None:
         """Signs that mean something in an address or in JSON are part of the query."""
@@ -79,9 +79,9 @@ class ResultsContract(HttpContract):
 
     def test_odd_fields_lose_their_row_at_most(self) -> None:
         """Null, missing, wrong and further fields: no exception, and good rows are kept."""
-        dialect, page = self.running.dialect, found(self.query)[0]
+        dialect, page = self.running.dialect, find_hits(self.query)[0]
         good = dialect.row(page)
-        others = map(dialect.row, found("python"))
+        others = map(dialect.row, find_hits("python"))
         odd = [*_ODD, *(next(others) | {name: value} for name in good for value in _ODD)]
         odd += [
             {key: row[key] for key in row if key != name}
@@ -105,7 +105,7 @@ class ResultsContract(HttpContract):
     def test_every_odd_part_of_the_answer_is_survived(self) -> None:
         """Any field of the answer's frame may be something else."""
         dialect = self.running.dialect
-        frame = dialect.envelope([dialect.row(found(self.query)[0])])
+        frame = dialect.envelope([dialect.row(find_hits(self.query)[0])])
         for name in frame:
             for value in _ODD:
                 self.running.reply(Reply.of_json(frame | {name: value}))
@@ -115,7 +115,7 @@ class ResultsContract(HttpContract):
     @pytest.mark.parametrize("encoding", ["utf-8-sig", "utf-16"])
     def test_a_byte_order_mark_is_read(self, encoding: str) -> None:
         """JSON of servers that put a mark before it, or use two bytes a character."""
-        rows = [self.running.dialect.row(found(self.query)[0])]
+        rows = [self.running.dialect.row(find_hits(self.query)[0])]
         reply = Reply.of_json(self.running.dialect.envelope(rows))
         body = reply.body.decode().encode(encoding)
         self.running.reply(Reply(200, body, reply.headers))

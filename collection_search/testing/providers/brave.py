@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Final
 
 from ...contracts.options import SearchOptions
 from ...errors import SearchProviderAuthenticationFailed
-from .sample_index import Page, found, marked
+from .sample_index import SamplePage, find_hits, highlight
 from .wire import (
     Dialect,
     ExpectedError,
@@ -88,14 +88,14 @@ class Brave(Dialect):
             country=params.get("country", "").replace("ALL", "") or None,
         )
 
-    def row(self, page: Page) -> dict[str, Any]:
+    def row(self, page: SamplePage) -> dict[str, Any]:
         """Return a row with highlighted HTML and a date without a zone; no score."""
         return {
-            "title": marked(page.title, "nothing", "", ""),
+            "title": highlight(page.title, "nothing", "", ""),
             "url": page.url,
             "is_source_local": False,
             "is_source_both": False,
-            "description": marked(page.snippet, page.topic, "<strong>", "</strong>"),
+            "description": highlight(page.snippet, page.topic, "<strong>", "</strong>"),
             "page_age": page.published.strftime("%Y-%m-%dT%H:%M:%S"),
             "profile": {"name": page.host, "url": page.url, "long_name": page.host, "img": None},
             "language": "en",
@@ -152,7 +152,7 @@ class Brave(Dialect):
         params = request.params
         count = parse_int(params.get("count"), _MAX_COUNT) or 0
         start = count * (parse_int(params.get("offset"), 0) or 0)
-        pages = found(params["q"], self.options(request))
+        pages = find_hits(params["q"], self.options(request))
         rows = [self.row(page) for page in pages[start : start + count]]
         if request.path == _NEWS:
             news = [_as_news(row) for row in rows]

@@ -6,18 +6,18 @@ import re
 from typing import TYPE_CHECKING, Any, ClassVar, Final
 
 from ...contracts.options import MAX_DOMAINS, SearchOptions
-from .sample_index import Page, found
+from .sample_index import SamplePage, find_hits
 from .wire import (
     Dialect,
     ProviderFailure,
     ProviderRequest,
     Reply,
-    days,
+    is_within,
     refused,
     refused_query,
     throttled,
+    to_freshness,
     used_up,
-    within,
 )
 
 if TYPE_CHECKING:
@@ -67,11 +67,11 @@ class Exa(Dialect):
             domain_mode="restrict" if body.get("includeDomains") else "prefer",
             topic="news" if body.get("category") == "news" else None,
             include_content=bool((body.get("contents") or {}).get("text")),
-            freshness=days(body.get("startPublishedDate"), body.get("endPublishedDate")),
+            freshness=to_freshness(body.get("startPublishedDate"), body.get("endPublishedDate")),
             country=where if isinstance(where, str) else None,
         )
 
-    def row(self, page: Page) -> dict[str, Any]:
+    def row(self, page: SamplePage) -> dict[str, Any]:
         """Return a row with all that can be asked for."""
         published = page.published.strftime("%Y-%m-%dT%H:%M:%S.000Z")
         return {
@@ -131,7 +131,7 @@ class Exa(Dialect):
         left_out = [name for name in ("text", "highlights") if not wanted.get(name)]
         if "highlights" in left_out:
             left_out.append("highlightScores")
-        pages = found(body["query"], requested)[: body.get("numResults", _DEFAULT_RESULTS)]
+        pages = find_hits(body["query"], requested)[: body.get("numResults", _DEFAULT_RESULTS)]
         rows = [self.row(page) for page in pages]
         for row in rows:
             for name in left_out:
@@ -148,7 +148,7 @@ def _complaint(body: Any) -> Reply | None:
         return _invalid("type: Invalid enum value")
     if not isinstance(body.get("contents") or {}, dict):
         return _invalid("contents: Expected object")
-    if not within(body.get("numResults", _DEFAULT_RESULTS), 1, _MAX_RESULTS):
+    if not is_within(body.get("numResults", _DEFAULT_RESULTS), 1, _MAX_RESULTS):
         return _error(400, "INVALID_NUM_RESULTS", "numResults must be from 1 to 100")
     return _complaint_about_options(body)
 

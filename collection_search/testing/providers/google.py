@@ -6,7 +6,7 @@ import re
 from typing import TYPE_CHECKING, Any, ClassVar, Final
 
 from ...contracts.options import SearchOptions
-from .sample_index import Page, found
+from .sample_index import SamplePage, find_hits
 from .wire import (
     KEY,
     Dialect,
@@ -90,7 +90,7 @@ class Google(Dialect):
             country=params.get("gl"),
         )
 
-    def row(self, page: Page) -> dict[str, Any]:
+    def row(self, page: SamplePage) -> dict[str, Any]:
         """Return an item; its text has line breaks and a leading date, or is missing."""
         item: dict[str, Any] = {
             "kind": "customsearch#result",
@@ -139,7 +139,7 @@ class Google(Dialect):
         }
 
     def _found(self, query: str, start: int, num: int, requested: SearchOptions) -> dict[str, Any]:
-        pages = found(query, requested)
+        pages = find_hits(query, requested)
         last = start - 1 + num
         body = self.envelope([self.row(page) for page in pages[start - 1 : last]])
         total = str(12 * len(pages))  # an estimate, as Google's is

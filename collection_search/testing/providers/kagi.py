@@ -7,20 +7,20 @@ from datetime import date, timedelta
 from typing import TYPE_CHECKING, Any, ClassVar, Final
 
 from ...contracts.options import SearchOptions
-from .sample_index import Page, found, marked
+from .sample_index import SamplePage, find_hits, highlight
 from .wire import (
     Dialect,
     ProviderFailure,
     ProviderRequest,
     Reply,
-    days,
+    is_within,
     refused,
     refused_query,
     sites_of,
     throttled,
+    to_freshness,
     unavailable,
     used_up,
-    within,
 )
 
 if TYPE_CHECKING:
@@ -57,8 +57,8 @@ class Kagi(Dialect):
             return _INVALID_QUERY
         is_in_range = (
             body["query"].strip()
-            and within(body.get("limit", _DEFAULT_LIMIT), 1, _MAX_LIMIT)
-            and within(body.get("page", 1), 1, _MAX_PAGE)
+            and is_within(body.get("limit", _DEFAULT_LIMIT), 1, _MAX_LIMIT)
+            and is_within(body.get("page", 1), 1, _MAX_PAGE)
         )
         return (
             Reply.of_json(self._found(body, self.options(request)))
@@ -74,14 +74,14 @@ class Kagi(Dialect):
         )
         first = str(date.fromisoformat(after[1]) + _A_DAY) if after else None
         last = str(date.fromisoformat(before[1]) - _A_DAY) if before else None
-        return SearchOptions(**sites_of(query), freshness=days(first, last))
+        return SearchOptions(**sites_of(query), freshness=to_freshness(first, last))
 
-    def row(self, page: Page) -> dict[str, Any]:
+    def row(self, page: SamplePage) -> dict[str, Any]:
         """Return a row of the group `search`; not every one has a time."""
         row: dict[str, Any] = {
             "url": page.url,
-            "title": marked(page.title, "nothing", "", ""),
-            "snippet": marked(page.snippet, page.topic, "<b>", "</b>"),
+            "title": highlight(page.title, "nothing", "", ""),
+            "snippet": highlight(page.snippet, page.topic, "<b>", "</b>"),
             "time": page.published.strftime("%Y-%m-%dT%H:%M:%SZ"),
             "image": {"url": "/proxy/picture?c=4", "height": 90, "width": 120},
             "props": {},
@@ -121,7 +121,7 @@ class Kagi(Dialect):
 
     def _found(self, body: Mapping[str, Any], requested: SearchOptions) -> dict[str, Any]:
         limit, page = body.get("limit", _DEFAULT_LIMIT), body.get("page", 1)
-        pages = found(body["query"], requested)[limit * (page - 1) : limit * page]
+        pages = find_hits(body["query"], requested)[limit * (page - 1) : limit * page]
         answer = self.envelope([self.row(each) for each in pages])
         answer["data"]["related_search"] = [{"url": "/search?q=more", "title": "more"}]
         if not pages:

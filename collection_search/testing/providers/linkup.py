@@ -6,19 +6,19 @@ import re
 from typing import TYPE_CHECKING, Any, ClassVar, Final
 
 from ...contracts.options import SearchOptions
-from .sample_index import Page, found
+from .sample_index import SamplePage, find_hits
 from .wire import (
     Dialect,
     ProviderFailure,
     ProviderRequest,
     Reply,
-    days,
+    is_within,
     refused,
     refused_query,
     throttled,
     timed_out,
+    to_freshness,
     used_up,
-    within,
 )
 
 if TYPE_CHECKING:
@@ -64,10 +64,10 @@ class Linkup(Dialect):
             include_domains=tuple(body.get("includeDomains") or ()),
             exclude_domains=tuple(body.get("excludeDomains") or ()),
             domain_mode="restrict" if body.get("includeDomains") else "prefer",
-            freshness=days(body.get("fromDate"), body.get("toDate")),
+            freshness=to_freshness(body.get("fromDate"), body.get("toDate")),
         )
 
-    def row(self, page: Page) -> dict[str, Any]:
+    def row(self, page: SamplePage) -> dict[str, Any]:
         """Return a row; the title is called `name`."""
         return {
             "type": "text",
@@ -126,7 +126,7 @@ class Linkup(Dialect):
 
     def _found(self, body: Mapping[str, Any], requested: SearchOptions) -> Reply:
         count = min(body.get("maxResults", _DEFAULT_RESULTS), _MAX_RESULTS)
-        rows = [self.row(page) for page in found(body["q"], requested)[:count]]
+        rows = [self.row(page) for page in find_hits(body["q"], requested)[:count]]
         return Reply.of_json(self.envelope(rows)) if rows else _NO_RESULT
 
 
@@ -135,7 +135,7 @@ def _complaint(body: Mapping[str, Any]) -> Reply | None:
         if body.get(name) not in choices:
             values = ", ".join(choices)
             return _invalid(name, f"{name} must be one of the following values: {values}")
-    if not within(body.get("maxResults", _DEFAULT_RESULTS), 1, 1_000_000):
+    if not is_within(body.get("maxResults", _DEFAULT_RESULTS), 1, 1_000_000):
         return _invalid("maxResults", "maxResults must be a positive number")
     for name in ("includeDomains", "excludeDomains"):
         if len(body.get(name) or ()) > _MAX_DOMAINS:

@@ -7,21 +7,21 @@ from datetime import date, timedelta
 from typing import TYPE_CHECKING, Any, ClassVar, Final
 
 from ...contracts.options import SearchOptions
-from .sample_index import Page, found, marked
+from .sample_index import SamplePage, find_hits, highlight
 from .wire import (
     Dialect,
     ProviderFailure,
     ProviderRequest,
     Reply,
-    days,
+    is_within,
     not_understood,
     parse_int,
     refused,
     refused_query,
     sites_of,
     throttled,
+    to_freshness,
     used_up,
-    within,
 )
 
 if TYPE_CHECKING:
@@ -55,7 +55,11 @@ class Mojeek(Dialect):
         if params.get("api_key") != self.key:
             return _INVALID_KEY
         start, count = parse_int(params.get("s"), 1), parse_int(params.get("t"), _DEFAULT_T)
-        if not params.get("q") or not within(start, 1, self.reach) or not within(count, 1, _MAX_T):
+        if (
+            not params.get("q")
+            or not is_within(start, 1, self.reach)
+            or not is_within(count, 1, _MAX_T)
+        ):
             return _INVALID
         if not all(_DATE.fullmatch(params.get(name, "")) for name in ("since", "before")):
             return _INVALID
@@ -71,14 +75,14 @@ class Mojeek(Dialect):
         until = str(date.fromisoformat(last) - timedelta(days=1)) if last else None
         since = params.get("since")
         first = str(date.fromisoformat(since)) if since and since.isdecimal() else None
-        return SearchOptions(**requested, freshness=days(first, until))
+        return SearchOptions(**requested, freshness=to_freshness(first, until))
 
-    def row(self, page: Page) -> dict[str, Any]:
+    def row(self, page: SamplePage) -> dict[str, Any]:
         """Return a row; title and text are HTML."""
         return {
             "url": page.url,
-            "title": marked(page.title, "nothing", "", ""),
-            "desc": marked(page.snippet, page.topic, "<b>", "</b>"),
+            "title": highlight(page.title, "nothing", "", ""),
+            "desc": highlight(page.snippet, page.topic, "<b>", "</b>"),
             "onscr": round(1 / page.number, 4),
         }
 
@@ -113,7 +117,7 @@ class Mojeek(Dialect):
 
     def _found(self, request: ProviderRequest, start: int, count: int) -> dict[str, Any]:
         query = self.query(request)
-        pages = found(query, self.options(request))[: self.reach]
+        pages = find_hits(query, self.options(request))[: self.reach]
         rows = [self.row(page) for page in pages[start - 1 : start - 1 + count]]
         body = self.envelope(rows)
         body["response"]["head"] |= {

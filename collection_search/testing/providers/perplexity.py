@@ -6,18 +6,18 @@ import re
 from typing import TYPE_CHECKING, Any, ClassVar, Final
 
 from ...contracts.options import SearchOptions
-from .sample_index import Page, found
+from .sample_index import SamplePage, find_hits
 from .wire import (
     Dialect,
     ProviderFailure,
     ProviderRequest,
     Reply,
-    days,
+    is_within,
     refused,
     refused_query,
     throttled,
+    to_freshness,
     used_up,
-    within,
 )
 
 if TYPE_CHECKING:
@@ -69,7 +69,7 @@ class Perplexity(Dialect):
         domains = body.get("search_domain_filter") or ()
         recency = body.get("search_recency_filter")
         allowed = tuple(domain for domain in domains if not domain.startswith("-"))
-        dates = days(
+        dates = to_freshness(
             _iso(body.get("search_after_date_filter")), _iso(body.get("search_before_date_filter"))
         )
         return SearchOptions(
@@ -82,7 +82,7 @@ class Perplexity(Dialect):
             country=body.get("country"),
         )
 
-    def row(self, page: Page) -> dict[str, Any]:
+    def row(self, page: SamplePage) -> dict[str, Any]:
         """Return a row; its dates are days, or null."""
         day = page.published.date().isoformat()
         return {
@@ -139,14 +139,14 @@ class Perplexity(Dialect):
         }
 
     def _found(self, body: Mapping[str, Any], requested: SearchOptions) -> dict[str, Any]:
-        pages = found(body["query"], requested)[: body.get("max_results", _DEFAULT_RESULTS)]
+        pages = find_hits(body["query"], requested)[: body.get("max_results", _DEFAULT_RESULTS)]
         return self.envelope([self.row(page) for page in pages])
 
 
 def _complaint(body: Mapping[str, Any]) -> Reply | None:
     if not body["query"].strip():
         return _invalid("query must not be empty")
-    if not within(body.get("max_results", _DEFAULT_RESULTS), 1, _MAX_RESULTS):
+    if not is_within(body.get("max_results", _DEFAULT_RESULTS), 1, _MAX_RESULTS):
         return _invalid("max_results must be from 1 to 20")
     for name, choices in _CHOICES.items():
         if body.get(name) not in choices:

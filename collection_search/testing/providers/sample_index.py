@@ -21,7 +21,7 @@ _DAYS_OF_A_WEEK: Final = 7
 
 
 @dataclass(frozen=True, slots=True)
-class Page:
+class SamplePage:
     """One page of the index, before any vendor has dressed it."""
 
     topic: str
@@ -64,7 +64,8 @@ class Page:
     def age(self) -> str:
         """When it was published, as Google says it: relative to `TODAY` in the first week.
 
-        >>> Page("asyncio", 1).age, Page("asyncio", 3).age, Page("asyncio", 12).age
+        >>> (SamplePage("asyncio", 1).age, SamplePage("asyncio", 3).age,
+        ...  SamplePage("asyncio", 12).age)
         ('1 day ago', '3 days ago', 'Feb 19, 2026')
         """
         if self.number <= _DAYS_OF_A_WEEK:
@@ -77,22 +78,22 @@ class Page:
         return self.number % 10 == 0
 
 
-def found(query: str, options: SearchOptions = NO_OPTIONS) -> list[Page]:
+def find_hits(query: str, options: SearchOptions = NO_OPTIONS) -> list[SamplePage]:
     """Return the pages about the query's topic that fit domains and freshness, best first.
 
-    >>> [page.url for page in found("How does SQLite lock?")][:2]
+    >>> [page.url for page in find_hits("How does SQLite lock?")][:2]
     ['https://docs.example.org/sqlite/1', 'https://blog.example.com/sqlite/2']
-    >>> found("qzxv jwkpf")
+    >>> find_hits("qzxv jwkpf")
     []
     """
     words = set(re.findall(r"\w+", re.sub(r"\S+:\S+", "", query.lower())))
     topic = next((topic for topic in TOPICS if topic in words), None)
-    pages = [Page(topic, n) for n in range(1, TOPICS[topic] + 1)] if topic else []
+    pages = [SamplePage(topic, n) for n in range(1, TOPICS[topic] + 1)] if topic else []
     pages = [page for page in pages if _fits(page, options)]
     return sorted(pages, key=lambda page: not in_domains(page.host, options.include_domains))
 
 
-def _fits(page: Page, options: SearchOptions) -> bool:
+def _fits(page: SamplePage, options: SearchOptions) -> bool:
     first, last = options.published(TODAY)
     day = page.published.date()
     return (
@@ -103,10 +104,10 @@ def _fits(page: Page, options: SearchOptions) -> bool:
     )
 
 
-def marked(text: str, topic: str, before: str, after: str) -> str:
+def highlight(text: str, topic: str, before: str, after: str) -> str:
     """Return HTML with the topic's word between marks, as vendors highlight what was found.
 
-    >>> marked("Why sqlite & <co>", "sqlite", "<strong>", "</strong>")
+    >>> highlight("Why sqlite & <co>", "sqlite", "<strong>", "</strong>")
     'Why <strong>sqlite</strong> &amp; &lt;co&gt;'
     """
     escaped = text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Final
 from urllib.parse import urlsplit
 
 from ...contracts.options import SearchOptions
-from .sample_index import Page, found
+from .sample_index import SamplePage, find_hits
 from .wire import (
     Dialect,
     ProviderFailure,
@@ -84,7 +84,7 @@ class Searxng(Dialect):
             language=params.get("language", "").partition("-")[0] or None,
         )
 
-    def row(self, page: Page) -> dict[str, Any]:
+    def row(self, page: SamplePage) -> dict[str, Any]:
         """Return a row; its engines come in any order."""
         engines = _ENGINES if page.number % 2 else _ENGINES[::-1]
         row: dict[str, Any] = {
@@ -152,7 +152,7 @@ class Searxng(Dialect):
         if _LOCAL_ANSWER.fullmatch(query):
             answer = {"url": None, "engine": None, "template": "answer/legacy.html", "answer": "9"}
             return self.envelope([]) | {"query": query, "answers": [answer]}
-        pages = found(query, requested)[_ROWS * (number - 1) : _ROWS * number]
+        pages = find_hits(query, requested)[_ROWS * (number - 1) : _ROWS * number]
         rows = [self.row(page) for page in pages]
         if rows and number == 1:
             twin = self.row(pages[0]) | {"url": f"{pages[0].url}?utm_source=feed"}

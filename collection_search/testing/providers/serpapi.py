@@ -6,7 +6,7 @@ import re
 from typing import TYPE_CHECKING, Any, ClassVar, Final
 
 from ...contracts.options import SearchOptions
-from .sample_index import Page, found
+from .sample_index import SamplePage, find_hits
 from .wire import (
     Dialect,
     ProviderFailure,
@@ -67,7 +67,7 @@ class SerpApi(Dialect):
             country=params.get("gl"),
         )
 
-    def row(self, page: Page) -> dict[str, Any]:
+    def row(self, page: SamplePage) -> dict[str, Any]:
         """Return a row of `organic_results`; not every one has a date."""
         row = {
             "position": page.number,
@@ -127,7 +127,7 @@ class SerpApi(Dialect):
     def _found(self, params: Mapping[str, str], requested: SearchOptions) -> dict[str, Any]:
         num = parse_int(params.get("num"), _DEFAULT_NUM) or 0
         start = parse_int(params.get("start"), 0) or 0
-        pages = found(params["q"], requested)[: self.reach]
+        pages = find_hits(params["q"], requested)[: self.reach]
         shown = pages[start : start + num]
         rows = [self.row(page) for page in shown if page.number not in self.without_text]
         body = self.envelope(rows)

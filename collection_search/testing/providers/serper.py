@@ -6,18 +6,18 @@ import re
 from typing import TYPE_CHECKING, Any, ClassVar, Final
 
 from ...contracts.options import SearchOptions
-from .sample_index import Page, found
+from .sample_index import SamplePage, find_hits
 from .wire import (
     Dialect,
     ProviderFailure,
     ProviderRequest,
     Reply,
+    is_within,
     refused,
     refused_query,
     sites_of,
     throttled,
     used_up,
-    within,
 )
 
 if TYPE_CHECKING:
@@ -68,7 +68,7 @@ class Serper(Dialect):
             country=body.get("gl"),
         )
 
-    def row(self, page: Page) -> dict[str, Any]:
+    def row(self, page: SamplePage) -> dict[str, Any]:
         """Return a row of `organic`; not every one has a date, some have links below."""
         row = {
             "title": page.title,
@@ -110,7 +110,7 @@ class Serper(Dialect):
     def _found(self, request: ProviderRequest) -> dict[str, Any]:
         body = request.body
         num, page = body.get("num", _DEFAULT_NUM), body.get("page", 1)
-        pages = found(body["q"], self.options(request))[num * (page - 1) : num * page]
+        pages = find_hits(body["q"], self.options(request))[num * (page - 1) : num * page]
         rows = [self.row(each) for each in pages if each.number not in self.without_text]
         answer = self.envelope(rows)
         answer["searchParameters"] = {**body, "type": "search", "engine": "google"}
@@ -132,9 +132,9 @@ class Serper(Dialect):
 def _complaint(body: Mapping[str, Any]) -> Reply | None:
     if len(body["q"]) > Serper.max_query_chars:
         return _TOO_LONG
-    if not within(body.get("num", _DEFAULT_NUM), 1, _MAX_NUM):
+    if not is_within(body.get("num", _DEFAULT_NUM), 1, _MAX_NUM):
         return _error(400, "Invalid value for num")
-    if not within(body.get("page", 1), 1, _MAX_PAGE):
+    if not is_within(body.get("page", 1), 1, _MAX_PAGE):
         return _error(400, "Invalid value for page")
     for name, form in _FORMS.items():
         if name in body and not form.fullmatch(str(body[name])):

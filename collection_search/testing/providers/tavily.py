@@ -7,16 +7,16 @@ from email.utils import format_datetime
 from typing import TYPE_CHECKING, Any, ClassVar, Final
 
 from ...contracts.options import MAX_DOMAINS, SearchOptions
-from .sample_index import Page, found
+from .sample_index import SamplePage, find_hits
 from .wire import (
     Dialect,
     ProviderFailure,
     ProviderRequest,
     Reply,
-    days,
     refused,
     refused_query,
     throttled,
+    to_freshness,
     used_up,
 )
 
@@ -74,7 +74,7 @@ class Tavily(Dialect):
     def options(self, request: ProviderRequest) -> SearchOptions:
         """Return what the body asks for; domains are restricted unless it says otherwise."""
         body = request.body
-        dates = days(body.get("start_date"), body.get("end_date"))
+        dates = to_freshness(body.get("start_date"), body.get("end_date"))
         return SearchOptions(
             search_depth="deep" if body.get("search_depth") == "advanced" else None,
             include_domains=tuple(body.get("include_domains") or ())[:MAX_DOMAINS],
@@ -87,7 +87,7 @@ class Tavily(Dialect):
             country=_COUNTRIES.get(body.get("country", "")),
         )
 
-    def row(self, page: Page) -> dict[str, Any]:
+    def row(self, page: SamplePage) -> dict[str, Any]:
         """Return a row of a general search."""
         return {
             "title": page.title,
@@ -158,14 +158,14 @@ class Tavily(Dialect):
         return given == f"Bearer {self.key}"
 
     def _found(self, body: Mapping[str, Any], requested: SearchOptions) -> dict[str, Any]:
-        pages = found(body["query"], requested)[: body.get("max_results", _DEFAULT_RESULTS)]
+        pages = find_hits(body["query"], requested)[: body.get("max_results", _DEFAULT_RESULTS)]
         rows = [self._asked_row(page, body) for page in pages]
         answer = self.envelope(rows) | {"query": body["query"]}
         if body.get("include_usage"):
             answer["usage"] = {"credits": 2 if body.get("search_depth") == "advanced" else 1}
         return answer
 
-    def _asked_row(self, page: Page, body: Mapping[str, Any]) -> dict[str, Any]:
+    def _asked_row(self, page: SamplePage, body: Mapping[str, Any]) -> dict[str, Any]:
         row = self.row(page)
         if body.get("include_raw_content") and page.number % 4:
             row["raw_content"] = f"{page.title}\n\n{page.snippet}"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, ClassVar, Final
 from urllib.parse import quote
 
-from .sample_index import Page, found, marked
+from .sample_index import SamplePage, find_hits, highlight
 from .wire import (
     Dialect,
     ProviderFailure,
@@ -43,7 +43,7 @@ class Wikipedia(Dialect):
             return Reply.of_text("Please set a user-agent.", 403)
         return _complaint(params) or Reply.of_json(self._found(params))
 
-    def row(self, page: Page) -> dict[str, Any]:
+    def row(self, page: SamplePage) -> dict[str, Any]:
         """Return a row: a title to build the address from, and highlighted HTML."""
         return {
             "ns": 0,
@@ -51,7 +51,7 @@ class Wikipedia(Dialect):
             "pageid": page.id,
             "size": 5120 + page.number,
             "wordcount": 700,
-            "snippet": marked(page.snippet, page.topic, '<span class="searchmatch">', "</span>"),
+            "snippet": highlight(page.snippet, page.topic, '<span class="searchmatch">', "</span>"),
             "timestamp": page.published.strftime("%Y-%m-%dT%H:%M:%SZ"),
         }
 
@@ -62,7 +62,7 @@ class Wikipedia(Dialect):
             "query": {"searchinfo": {"totalhits": 0}, "search": rows},
         }
 
-    def address(self, page: Page, base_url: str) -> str:
+    def address(self, page: SamplePage, base_url: str) -> str:
         """Return where the wiki shows the page."""
         return f"{base_url}/wiki/{quote(page.title.replace(' ', '_'))}"
 
@@ -91,7 +91,7 @@ class Wikipedia(Dialect):
         }
 
     def _found(self, params: Mapping[str, str]) -> dict[str, Any]:
-        pages = found(params["srsearch"])
+        pages = find_hits(params["srsearch"])
         limit, offset = _limit(params) or 0, parse_int(params.get("sroffset"), 0) or 0
         body = self.envelope([self.row(page) for page in pages[offset : offset + limit]])
         body["query"]["searchinfo"]["totalhits"] = len(pages)

@@ -25,7 +25,7 @@ from ...text.validation import whole_number
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from .sample_index import Page
+    from .sample_index import SamplePage
 
 KEY: Final = "open-sesame/4+tests"
 """The key that the doubles accept: of no form that a mask knows, and quoted in an address."""
@@ -220,7 +220,7 @@ class Dialect(ABC):
         return NO_OPTIONS
 
     @abstractmethod
-    def row(self, page: Page) -> dict[str, Any]:
+    def row(self, page: SamplePage) -> dict[str, Any]:
         """Return the page as one row of an answer."""
 
     @abstractmethod
@@ -236,7 +236,7 @@ class Dialect(ABC):
     def failures(self) -> Mapping[str, ProviderFailure]:
         """Return the vendor's own errors by name."""
 
-    def address(self, page: Page, base_url: str) -> str:  # noqa: ARG002 - for vendors without one
+    def address(self, page: SamplePage, base_url: str) -> str:  # noqa: ARG002 - for vendors without one
         """Return the address that a result of this page has."""
         return page.url
 
@@ -260,10 +260,11 @@ def sites_of(query: str) -> dict[str, Any]:
     }
 
 
-def days(first: str | None, last: str | None = None) -> str | None:
+def to_freshness(first: str | None, last: str | None = None) -> str | None:
     """Return the freshness that two days stand for, given as ISO dates or times.
 
-    >>> days("2026-01-01", "2026-03-31T23:59:59.999Z"), days("2026-01-01"), days(None)
+    >>> (to_freshness("2026-01-01", "2026-03-31T23:59:59.999Z"), to_freshness("2026-01-01"),
+    ...  to_freshness(None))
     ('2026-01-01..2026-03-31', '2026-01-01..', None)
     """
     return f"{first[:10]}..{(last or '')[:10]}" if first else None
@@ -280,10 +281,10 @@ def parse_int(text: str | None, default: int) -> int | None:
     return int(text) if text.lstrip("-").isdecimal() else None
 
 
-def within(value: Any, least: int, most: int) -> bool:
+def is_within(value: Any, least: int, most: int) -> bool:
     """Return whether a JSON value is a whole number from `least` to `most`.
 
-    >>> within(7, 1, 10), within(11, 1, 10), within("7", 1, 10), within(True, 1, 10)
+    >>> is_within(7, 1, 10), is_within(11, 1, 10), is_within("7", 1, 10), is_within(True, 1, 10)
     (True, False, False, False)
     """
     return whole_number(value, least=least, most=most) is not None

@@ -7,14 +7,14 @@ from dataclasses import replace
 from http import HTTPStatus
 from typing import TYPE_CHECKING, Any, Final
 
-from ...contracts.prices import chat_cost, embedding_cost, priced_on
+from ...contracts.prices import chat_cost, embedding_cost, price_date
 from ...errors import ModelError
 from ...ports.description import health_check_of
 from ...runtime.concurrency import offload
 from ...settings import PREFIX
-from ...settings.adapter_factory import adapter_of, traced
+from ...settings.adapter_factory import adapter_of, is_traced
 from ...settings.key_sources import find_key
-from ...settings.registry import load
+from ...settings.registry import load_adapter
 from .finding import Finding, KeyState, ListPrice, failed_finding
 from .run_check import run_check
 
@@ -42,7 +42,7 @@ async def check_model(settings: Settings, *, limit_s: float) -> Finding:
     )
     price = None
     if reading is not None:
-        seen = priced_on("chat", settings.model)
+        seen = price_date("chat", settings.model)
         per = "per million tokens read and written"
         price = ListPrice(reading, per, seen.isoformat() if seen else None, writing)
     causes = [_where(settings, "model"), *_key_of(settings, settings.model, ("openai",))]
@@ -54,7 +54,7 @@ async def check_model(settings: Settings, *, limit_s: float) -> Finding:
 async def check_embedder(settings: Settings, *, limit_s: float) -> Finding:
     """Return what is known of the embedder."""
     name = settings.embeddings
-    cost, seen = embedding_cost(name, _MILLION), priced_on("embedding", name)
+    cost, seen = embedding_cost(name, _MILLION), price_date("embedding", name)
     price = None
     if cost is not None:
         price = ListPrice(cost, "per million tokens", seen.isoformat() if seen else None)
@@ -86,7 +86,7 @@ async def check_tracing(settings: Settings, *, limit_s: float) -> Finding:
     if not held and not public:
         return replace(finding, next_step=_TRACING_KEYS)
     finding = replace(finding, configured_by=held.where if held else "LANGFUSE_PUBLIC_KEY")
-    if not traced(settings):
+    if not is_traced(settings):
         return failed_finding(
             finding, "one of its two keys is missing", _TRACING_KEYS, key="missing"
         )
@@ -138,7 +138,7 @@ async def _opened(settings: Settings, finding: Finding, tenant: str) -> Finding:
 
 
 async def _traced(settings: Settings, finding: Finding, limit_s: float) -> Finding:
-    sink = await offload(load, "tracing", "langfuse")
+    sink = await offload(load_adapter, "tracing", "langfuse")
     health = await sink.acheck(settings, timeout=limit_s)
     return replace(finding, state="ok", reachable=True, key="valid", detail=health.detail)
 

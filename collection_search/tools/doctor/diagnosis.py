@@ -14,7 +14,7 @@ from ...settings import registry
 from ...settings.provider_choice import choose_provider
 from .checks import check_embedder, check_model, check_store, check_tracing
 from .search_checks import check_provider
-from .spender import Spender
+from .spender import SearchProbe
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -59,7 +59,7 @@ async def diagnose(
     names = [provider] if provider else _providers(settings)
     if provider and provider.partition(":")[0] not in (known := registry.names("search")):
         raise InputError(f"There is no provider {provider!r}. Known: {', '.join(known)}.")
-    spender = Spender(context) if spend else None
+    spender = SearchProbe(context) if spend else None
     checks = [
         check_provider(settings, name, asked=bool(provider), spender=spender, limit_s=limit_s)
         for name in names

@@ -10,7 +10,7 @@ if TYPE_CHECKING:
 
     from ...contracts.health import StorageRights
 
-Part = Literal["search", "model", "embedder", "store", "tracing"]
+Component = Literal["search", "model", "embedder", "store", "tracing"]
 State = Literal["ok", "failed", "unchecked", "off"]
 """`unchecked`: only what is paid for would tell. `off`: not configured, and not contacted."""
 KeyState = Literal["valid", "refused", "not checked", "not needed", "missing"]
@@ -43,7 +43,7 @@ class ListPrice:
 class Finding:
     """One part. None stands for what is not known or does not apply."""
 
-    part: Part
+    part: Component
     name: str
     state: State = "off"
     configured_by: str | None = None

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Coroutine
 
 
-def without_extra(finding: Finding, error: MissingExtraError) -> Finding:
+def mark_no_extra(finding: Finding, error: MissingExtraError) -> Finding:
     """Return the finding of a part whose package is not installed, with the command for it."""
     problem, _, command = str(error).partition(" Run: ")
     return failed_finding(finding, problem, f"Run: {command}" if command else "")
@@ -34,7 +34,7 @@ async def run_check(
             reachable=False,
         )
     except MissingExtraError as error:
-        return without_extra(finding, error)
+        return mark_no_extra(finding, error)
     except CollectionSearchError as error:
         return failed_finding(finding, str(error))
     except Exception as error:  # noqa: BLE001 - a third party's adapter may raise anything

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Final
 from anyio import to_thread
 
 from ...contracts.options import utc_today
-from ...contracts.prices import priced_on, search_cost
+from ...contracts.prices import price_date, search_cost
 from ...errors import (
     ConfigError,
     CostLimitReached,
@@ -21,10 +21,10 @@ from ...errors import (
 )
 from ...ports.description import describe, find_misspelt, read_info
 from ...settings import registry
-from ...settings.adapter_factory import access_of, made, quota_left
+from ...settings.adapter_factory import access_of, make_adapter, quota_left
 from ...settings.key_sources import find_key
 from .finding import Finding, KeyState, ListPrice, failed_finding
-from .run_check import run_check, without_extra
+from .run_check import mark_no_extra, run_check
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from ...ports.description import SearchDescription
     from ...ports.provider_info import ProviderInfo
     from ...settings import Settings
-    from .spender import Spender
+    from .spender import SearchProbe
 
 _PAID: Final = "a check of the key costs one search: --spend"
 _UNKNOWN: Final = "one search would tell: --spend"
@@ -52,13 +52,13 @@ _UNREACHED: Final = {"serviceUnavailable", "timeout"}
 
 
 async def check_provider(
-    settings: Settings, name: str, *, asked: bool, spender: Spender | None, limit_s: float
+    settings: Settings, name: str, *, asked: bool, spender: SearchProbe | None, limit_s: float
 ) -> Finding:
     """Return what is known of a provider; it is contacted if it is configured or asked for."""
     finding = Finding("search", name)
     vendor_name = name.partition(":")[0]
     try:
-        vendor = await to_thread.run_sync(registry.load, "search", vendor_name)
+        vendor = await to_thread.run_sync(registry.load_adapter, "search", vendor_name)
     except Exception as error:  # noqa: BLE001 - a third party's module may raise anything
         return failed_finding(finding, f"it cannot be loaded: {type(error).__name__}")
     info = read_info(vendor)
@@ -82,7 +82,7 @@ async def check_provider(
 
 
 def _price(name: str) -> ListPrice | None:
-    usd, seen = search_cost(name, 1), priced_on("search", name)
+    usd, seen = search_cost(name, 1), price_date("search", name)
     if usd is None:
         return None
     return ListPrice(usd, "a search", seen.isoformat() if seen else None)
@@ -129,9 +129,9 @@ async def _unused(settings: Settings, finding: Finding, info: ProviderInfo) -> F
         return finding
     with suppress(ConfigError):
         try:
-            await to_thread.run_sync(made, settings, "search", finding.name)
+            await to_thread.run_sync(make_adapter, settings, "search", finding.name)
         except MissingExtraError as error:
-            return replace(finding, next_step=without_extra(finding, error).next_step)
+            return replace(finding, next_step=mark_no_extra(finding, error).next_step)
     return finding
 
 
@@ -151,14 +151,19 @@ async def _offline(settings: Settings, finding: Finding) -> Finding:
 
 
 async def _examined(
-    settings: Settings, finding: Finding, vendor: Any, *, spender: Spender | None, limit_s: float
+    settings: Settings,
+    finding: Finding,
+    vendor: Any,
+    *,
+    spender: SearchProbe | None,
+    limit_s: float,
 ) -> Finding:
     try:
         adapter = await to_thread.run_sync(
-            made, settings, "search", finding.name, abandon_on_cancel=True
+            make_adapter, settings, "search", finding.name, abandon_on_cancel=True
         )
     except MissingExtraError as error:
-        return without_extra(finding, error)
+        return mark_no_extra(finding, error)
     except ConfigError as error:
         return failed_finding(finding, str(error), _off(finding, vendor).next_step, key="missing")
     described = describe(adapter)
@@ -173,7 +178,7 @@ async def _told(
     adapter: SearchAdapter,
     described: SearchDescription,
     *,
-    spender: Spender | None,
+    spender: SearchProbe | None,
     limit_s: float,
 ) -> Finding:
     """Return what a free call tells, or the paid one."""

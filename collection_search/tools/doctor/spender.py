@@ -17,7 +17,7 @@ QUERY: Final = "python"
 """What is searched for where a search is paid for."""
 
 
-class Spender:
+class SearchProbe:
     """Makes single searches for one result, within the provider's limits and the run's ceiling."""
 
     def __init__(self, context: SearchContext) -> None:

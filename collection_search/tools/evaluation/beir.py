@@ -79,7 +79,9 @@ class Dataset:
             yield Entry(key, title, _text(place, row), str(url) if is_address else "")
 
 
-def load(folder: Path, *, split: str | None = None, limit: int = 300, seed: int = 0) -> Dataset:
+def load_dataset(
+    folder: Path, *, split: str | None = None, limit: int = 300, seed: int = 0
+) -> Dataset:
     """Return the data set with at most `limit` of its questions, drawn by the seed.
 
     Without `split` the first of test, dev and train that is there. Raises InputError naming the

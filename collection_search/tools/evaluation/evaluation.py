@@ -12,9 +12,9 @@ from ...contracts.prices import embedding_cost
 from ...errors import ModelError
 from ...ranking.calibration import calibration_of
 from ...ranking.metrics import (
-    Gate,
     Interval,
-    best,
+    ThresholdScores,
+    best_score,
     bootstrap,
     by_bm25,
     by_cosine,
@@ -24,17 +24,17 @@ from ...ranking.metrics import (
     recall,
     reciprocal_rank,
 )
-from ...ranking.scoring import LEXICAL, forget_judged
-from .pools import embedded, pools
+from ...ranking.scoring import LEXICAL, forget_pools
+from .pools import build_pools, embed_corpus
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from pathlib import Path
 
     from ...ports import Embedder
-    from ...ranking.metrics import Array, Method, Pool
+    from ...ranking.metrics import Array, Pool, ScoreFunction
     from ...ranking.scoring import Calibration
-    from .pools import Corpus, Progress, Space
+    from .pools import EvalCorpus, EvalProgress, Space
 
 RIVALS: Final = {
     "lexical, default": ("lexical, literal", "BM25", "search order"),
@@ -61,7 +61,7 @@ class Contender:
     """A way of ranking."""
 
     name: str
-    method: Method
+    method: ScoreFunction
     is_gate: bool = False
     """True when its scores are on the scale of 0 to 100 that thresholds are read from."""
 
@@ -126,14 +126,14 @@ class Evaluation:
     differences: list[Difference]
 
 
-async def measured(
-    corpus: Corpus, embedder: Embedder, *, folder: Path, progress: Progress | None = None
+async def measure_embedder(
+    corpus: EvalCorpus, embedder: Embedder, *, folder: Path, progress: EvalProgress | None = None
 ) -> Model:
     """Return what the embedder makes of the corpus, calibrated as in a run. Raises ModelError.
 
     `folder`: the settings' data folder, which keeps the embedder's scale. `progress` counts texts.
     """
-    space, problem = await embedded(corpus, embedder, progress), None
+    space, problem = await embed_corpus(corpus, embedder, progress), None
     try:
         calibration = await calibration_of(embedder, folder=folder)
     except ModelError as error:
@@ -142,7 +142,7 @@ async def measured(
     return Model(name, space, calibration, embedding_cost(name, space.input_tokens), problem)
 
 
-def contenders(model: Model | None = None) -> list[Contender]:
+def list_contenders(model: Model | None = None) -> list[Contender]:
     """Return the ways of ranking, the package's own first."""
     found = [
         Contender("lexical, default", by_score(LEXICAL, dense=False), is_gate=True),
@@ -160,12 +160,12 @@ def contenders(model: Model | None = None) -> list[Contender]:
     ]
 
 
-def evaluated(
-    corpus: Corpus, model: Model | None = None, progress: Progress | None = None
+def evaluate_ranking(
+    corpus: EvalCorpus, model: Model | None = None, progress: EvalProgress | None = None
 ) -> Evaluation:
     """Return how each contender ranks the pools of the corpus; `progress` counts the ranks."""
-    own, off_topic = pools(corpus, model.space if model else None)
-    judges = contenders(model)
+    own, off_topic = build_pools(corpus, model.space if model else None)
+    judges = list_contenders(model)
     whole = sum(len(own) + len(off_topic) * each.is_gate for each in judges)
     done = 0
 
@@ -215,7 +215,7 @@ class _Judged:
     first: Array
     reciprocal: Array
     in_pool: Array
-    gate: Gate
+    gate: ThresholdScores
     times: Array
     """Milliseconds per rank."""
 
@@ -230,7 +230,7 @@ class _Judged:
         """Rank every pool; those off topic where scores can be compared with thresholds."""
 
         def scored(pool: Pool) -> tuple[Array, float]:
-            forget_judged()  # so that every method pays for what it reads
+            forget_pools()  # so that every method pays for what it reads
             start = time.process_time()
             scores = contender.method(pool)
             taken = time.process_time() - start
@@ -247,9 +247,9 @@ class _Judged:
             first=np.array([reciprocal_rank(s, p.grades, depth=1) for p, s, _ in found]),
             reciprocal=np.array([reciprocal_rank(s, p.grades) for p, s, _ in found]),
             in_pool=np.array([ndcg(s, p.grades) for p, s in answerable]),
-            gate=Gate(
-                relevant=np.array([best(s[np.array(p.grades) > 0]) for p, s in answerable]),
-                off_topic=np.array([best(scored(pool)[0]) for pool in others]).reshape(
+            gate=ThresholdScores(
+                relevant=np.array([best_score(s[np.array(p.grades) > 0]) for p, s in answerable]),
+                off_topic=np.array([best_score(scored(pool)[0]) for pool in others]).reshape(
                     -1, len(own)
                 ),
             ),

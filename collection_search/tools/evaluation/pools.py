@@ -11,7 +11,7 @@ import numpy as np
 
 from ...contracts.collection import Chunk, Document, TenantScope
 from ...errors import InputError, ModelError
-from ...ranking.heuristics import Page
+from ...ranking.heuristics import PageText
 from ...ranking.metrics import PAIRINGS, Pool, derangement
 from ...text.clean import excerpt
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from ...ports import CollectionStore, Embedder
     from .beir import Dataset
 
-    Progress: TypeAlias = Callable[[int, int], None]
+    EvalProgress: TypeAlias = Callable[[int, int], None]
     """Called with what is done and the whole."""
 
 POOL_SIZE: Final = 40
@@ -37,11 +37,11 @@ _SCOPE: Final = TenantScope("evaluation", "pages")
 
 
 @dataclass(frozen=True)
-class Corpus:
+class EvalCorpus:
     """The pages of a data set, and which of them share words with each question."""
 
     dataset: Dataset
-    pages: Mapping[str, Page]
+    pages: Mapping[str, PageText]
     """By id: title and the beginning of the text."""
     by_words: Sequence[Sequence[str]]
     """Ids of the best pages per question, best first."""
@@ -101,16 +101,18 @@ class Space:
         return [float(cosine) for cosine in rows @ self.questions[asked]]
 
 
-def indexed(dataset: Dataset, store: CollectionStore, progress: Progress | None = None) -> Corpus:
+def index_corpus(
+    dataset: Dataset, store: CollectionStore, progress: EvalProgress | None = None
+) -> EvalCorpus:
     """Put the corpus into an empty store and ask it every question, by full text.
 
     Raises InputError for a corpus that cannot be used, StoreError. `progress` counts pages and
     questions.
     """
     whole = dataset.size() + len(dataset.questions)
-    pages: dict[str, Page] = {}
+    pages: dict[str, PageText] = {}
     for entry in dataset.entries():
-        pages[entry.id] = Page(entry.title, excerpt(entry.text, SNIPPET_CHARS), entry.url)
+        pages[entry.id] = PageText(entry.title, excerpt(entry.text, SNIPPET_CHARS), entry.url)
         document = Document(entry.url, entry.id, entry.title, content_hash="")
         chunk = Chunk(0, entry.text, 0, len(entry.text))
         store.replace_document(_SCOPE, document, [chunk])
@@ -122,7 +124,7 @@ def indexed(dataset: Dataset, store: CollectionStore, progress: Progress | None 
         by_words.append([one.document.url_key for one in found])
         if progress:
             progress(len(pages) + len(by_words), whole)
-    corpus = Corpus(dataset, pages, by_words)
+    corpus = EvalCorpus(dataset, pages, by_words)
     if corpus.unknown == sum(len(question.grades) for question in dataset.questions):
         raise InputError(
             f"{dataset.folder / 'corpus.jsonl'} holds none of the pages that {dataset.split}.tsv "
@@ -131,7 +133,9 @@ def indexed(dataset: Dataset, store: CollectionStore, progress: Progress | None 
     return corpus
 
 
-async def embedded(corpus: Corpus, embedder: Embedder, progress: Progress | None = None) -> Space:
+async def embed_corpus(
+    corpus: EvalCorpus, embedder: Embedder, progress: EvalProgress | None = None
+) -> Space:
     """Return questions and pages as the embedder places them. Raises ModelError.
 
     `progress` counts the texts.
@@ -159,7 +163,7 @@ async def embedded(corpus: Corpus, embedder: Embedder, progress: Progress | None
     )
 
 
-def pools(corpus: Corpus, space: Space | None = None) -> tuple[list[Pool], list[Pool]]:
+def build_pools(corpus: EvalCorpus, space: Space | None = None) -> tuple[list[Pool], list[Pool]]:
     """Return each question's own pool, and off-topic ones.
 
     A pool has up to 40 pages, shuffled: by words, with a model alternating with the nearest ones.
@@ -184,7 +188,7 @@ def pools(corpus: Corpus, space: Space | None = None) -> tuple[list[Pool], list[
     return own, off_topic
 
 
-def _pool(corpus: Corpus, space: Space | None, asked: int, found: Sequence[str]) -> Pool:
+def _pool(corpus: EvalCorpus, space: Space | None, asked: int, found: Sequence[str]) -> Pool:
     question = corpus.dataset.questions[asked]
     places = [int(place) for place in np.random.default_rng(asked).permutation(len(found))]
     ids = [found[place] for place in places]

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Final
 
-from ...ranking.metrics import REFUSED_BELOW, SERVED_AT, table
+from ...ranking.metrics import REFUSED_BELOW, SERVED_AT, format_table
 from .pools import POOL_SIZE, SNIPPET_CHARS
 
 if TYPE_CHECKING:
@@ -58,7 +58,7 @@ against the best order of the pool. The search has read the whole texts; all oth
 pool shows. `ms`: processor time of one rank, median / 95th percentile."""
 
 
-def markdown(found: Evaluation, environment: Environment) -> str:
+def format_findings(found: Evaluation, environment: Environment) -> str:
     """Return the report."""
     differences = (
         (f"{each.method} - {each.rival}", each.ndcg_at_10.text()) for each in found.differences
@@ -67,10 +67,10 @@ def markdown(found: Evaluation, environment: Environment) -> str:
         f"# Ranking of {found.dataset}",
         environment.line(),
         "\n".join(f"- {fact}" for fact in _facts(found)),
-        f"## Ranking\n\n{table(_METHODS, map(_method, found.methods))}",
+        f"## Ranking\n\n{format_table(_METHODS, map(_method, found.methods))}",
         _NOTES,
-        f"## Paired differences in nDCG@10\n\n{table(('methods', 'nDCG@10'), differences)}",
-        f"## Thresholds\n\n{table(_GATES, map(_gate, filter(_is_gate, found.methods)))}",
+        f"## Paired differences in nDCG@10\n\n{format_table(('methods', 'nDCG@10'), differences)}",
+        f"## Thresholds\n\n{format_table(_GATES, map(_gate, filter(_is_gate, found.methods)))}",
     )
     return "\n\n".join(parts) + "\n"
 

@@ -98,7 +98,7 @@ async def vectors_of(
     embedder: Embedder, texts: Sequence[str], *, account: Account | None = None
 ) -> Vectors:
     """Return one vector per text, `(n, d)`. Raises ModelError, also for what holds no numbers."""
-    vectors = (await embedded(embedder, texts, account=account)).vectors
+    vectors = (await embed_texts(embedder, texts, account=account)).vectors
     if len(vectors) != len(texts) or not await compute(_are_numbers, vectors):
         raise ModelError(
             f"{embedder.fingerprint} gave {len(vectors)} vectors for {len(texts)} texts, or some"
@@ -108,7 +108,7 @@ async def vectors_of(
     return vectors
 
 
-async def embedded(
+async def embed_texts(
     embedder: Embedder, texts: Sequence[str], *, account: Account | None
 ) -> Embedded:
     """Return or raise what the embedder does, with its cost in the account's books.

@@ -14,7 +14,7 @@ from ...errors import ExtractionError, IngestError
 from ...ports import TraceRef
 from ...ports.ledger import FAILED_BEFORE
 from ...runtime.concurrency import compute, offload
-from ...text.clean import chunk_spans, plain
+from ...text.clean import chunk_spans, to_unicode
 from .embedders import vectors_of
 
 if TYPE_CHECKING:
@@ -71,7 +71,7 @@ class PageWork:
         if said.sha256 == claim.text_hash:
             return await self._unchanged(claim, _fetched(page)) | facts
         async with self._slots:
-            title = plain(page.title) or claim.title or claim.url
+            title = to_unicode(page.title) or claim.title or claim.url
             return await self._finished(claim, said, title, page) | facts
 
     async def _unchanged(self, claim: Claim, fetched: Fetched) -> dict[str, Scalar]:
@@ -133,7 +133,7 @@ def _hashed(text: str) -> _Hashed:
     """Piece by piece: no call may keep the interpreter from the loop for long."""
     pieces, digest = [], hashlib.sha256()
     for start in range(0, len(text), _PIECE_CHARS):
-        piece = plain(text[start : start + _PIECE_CHARS])
+        piece = to_unicode(text[start : start + _PIECE_CHARS])
         digest.update(piece.encode())
         pieces.append(piece)
     return _Hashed("".join(pieces), digest.hexdigest())

@@ -15,7 +15,9 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 
-async def remember(context: SearchContext, scope: TenantScope, record: QuestionRecord) -> None:
+async def record_question(
+    context: SearchContext, scope: TenantScope, record: QuestionRecord
+) -> None:
     """Keep the question with the collection; without it the pages are stored all the same.
 
     A host that ingests in its own way and gives no store keeps its questions itself.

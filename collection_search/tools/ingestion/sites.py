@@ -19,10 +19,10 @@ MOST_STEPS: Final = 10
 _MOST_TOLD: Final = 200
 
 
-def distinct(urls: Iterable[str]) -> dict[str, str]:
+def deduplicate_urls(urls: Iterable[str]) -> dict[str, str]:
     """Return the pages in normal form by their key, in order. Raises InvalidUrlError.
 
-    >>> list(distinct(["https://a.example/x?utm_source=y", "https://a.example/x"]).values())
+    >>> list(deduplicate_urls(["https://a.example/x?utm_source=y", "https://a.example/x"]).values())
     ['https://a.example/x']
     """
     found: dict[str, str] = {}
@@ -35,7 +35,7 @@ def distinct(urls: Iterable[str]) -> dict[str, str]:
     return found
 
 
-async def pages_of(
+async def collect_pages(
     reader: PageReader,
     starts: Mapping[str, str],
     *,

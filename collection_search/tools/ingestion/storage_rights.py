@@ -23,7 +23,7 @@ def may_store(provider: str) -> bool:
     An adapter that says nothing, such as a caller's own object, leaves it to the caller.
     """
     try:
-        adapter = registry.load("search", provider)
+        adapter = registry.load_adapter("search", provider)
     except (ConfigError, ImportError):
         return True
     return read_info(adapter).storage_rights in {None, "allowed"}
@@ -34,7 +34,7 @@ def storing_providers(names: Iterable[str]) -> set[str]:
     return {name for name in names if may_store(name)}
 
 
-def storable(items: Iterable[IngestionItem]) -> list[IngestionItem]:
+def apply_storage_rights(items: Iterable[IngestionItem]) -> list[IngestionItem]:
     """Return the pages; one whose text may not be stored is to be fetched instead."""
     return [
         item

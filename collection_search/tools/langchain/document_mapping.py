@@ -26,7 +26,7 @@ PROVIDER: Final = "langchain"
 TITLE_CHARS: Final = 120
 
 
-def document_of(key: str, text: str, metadata: Mapping[str, Any]) -> Document:
+def build_document(key: str, text: str, metadata: Mapping[str, Any]) -> Document:
     """Return the document that keeps a text. Raises InputError for metadata that is not JSON."""
     try:
         kept = json.loads(json.dumps(dict(metadata)))
@@ -41,7 +41,7 @@ def document_of(key: str, text: str, metadata: Mapping[str, Any]) -> Document:
     )
 
 
-def shown(document: Document, chunk: Chunk) -> LangChainDocument:
+def to_langchain(document: Document, chunk: Chunk) -> LangChainDocument:
     """Return the chunk as LangChain's caller knows it: a text of his as he gave it, or a page's."""
     if METADATA in document.provenance and document.provenance.get("provider") == PROVIDER:
         metadata = dict(document.provenance[METADATA])

@@ -11,10 +11,10 @@ from langchain_core.vectorstores import VectorStore
 from ...contracts.collection import Chunk, TenantScope
 from ...errors import InputError
 from ...runtime.concurrency import offload, run_blocking
-from ...text.clean import plain
+from ...text.clean import to_unicode
 from ..ingestion.embedders import account_of, embedder_for, vectors_of
 from ..public_arguments import context_for, validate_arguments, validate_texts
-from .document_mapping import document_of, shown, url_key_of
+from .document_mapping import build_document, to_langchain, url_key_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -75,13 +75,13 @@ class CollectionVectorStore(VectorStore):
     ) -> list[str]:
         """Store the texts and return their ids; an id that is known is replaced."""
         validate_arguments(metadatas=metadatas)
-        said = [plain(text) for text in validate_texts("texts", texts)]
+        said = [to_unicode(text) for text in validate_texts("texts", texts)]
         facts = metadatas or [{} for _ in said]
         known = validate_texts("ids", ids or [""] * len(said))
         keys = [key or str(uuid.uuid4()) for key in known]
         if not len(said) == len(facts) == len(keys):
             raise InputError("Give as many metadatas and ids as texts.")
-        documents = [document_of(*one) for one in zip(keys, said, facts, strict=True)]
+        documents = [build_document(*one) for one in zip(keys, said, facts, strict=True)]
         store, embedder = await self._ports(binds=True)
         vectors = await _vectors(said, embedder, self._account())
         await offload(_put, store, self._scope, documents, said, vectors)
@@ -126,7 +126,7 @@ class CollectionVectorStore(VectorStore):
         known = {
             one.id: one
             for document, chunks in stored
-            for one in (shown(document, chunk) for chunk in chunks)
+            for one in (to_langchain(document, chunk) for chunk in chunks)
         }
         return [known[key] for key in ids if key in known]
 
@@ -232,9 +232,9 @@ class CollectionVectorStore(VectorStore):
     def _named(self, embedding: Embeddings) -> Any:
         if self._fingerprint is None:
             return embedding
-        from ...settings.registry import load
+        from ...settings.registry import load_adapter
 
-        return load("embeddings", "langchain")(
+        return load_adapter("embeddings", "langchain")(
             embedding,
             self._fingerprint,
             timeout_s=self._context.using().model_timeout_s,
@@ -246,7 +246,7 @@ class CollectionVectorStore(VectorStore):
         found = await offload(
             store.collections.search, self._scope, query, vector=vector, limit=k, filters=filters
         )
-        return [(shown(one.document, one.chunk), _score(one, vector)) for one in found]
+        return [(to_langchain(one.document, one.chunk), _score(one, vector)) for one in found]
 
 
 async def _vectors(texts: Sequence[str], embedder: Embedder | None, account: Account) -> list[Any]:

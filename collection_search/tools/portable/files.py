@@ -47,9 +47,9 @@ def export_file(
     """
     with _appearing(path) as part:
         if form == "parquet":
-            from .parquet import write
+            from .parquet import write_parquet
 
-            return write(part, collections.export(scope))
+            return write_parquet(part, collections.export(scope))
         lines = export_lines(collections, scope)
         with part.open("w", encoding="utf-8", newline="\n") as file:
             return sum(bool(file.write(f"{line}\n")) for line in lines)
@@ -117,9 +117,9 @@ def _rows(path: Path) -> Iterator[tuple[str, dict[str, Any]]]:
     try:
         with path.open("rb") as file:
             if file.read(len(_PARQUET)) == _PARQUET:
-                from .parquet import read
+                from .parquet import read_parquet
 
-                for number, row in enumerate(read(path), start=1):
+                for number, row in enumerate(read_parquet(path), start=1):
                     yield f"row {number}", row
                 return
             file.seek(0)

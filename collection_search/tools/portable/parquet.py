@@ -18,7 +18,7 @@ BATCH: Final = 256
 """Documents that are in memory at once."""
 
 
-def write(path: Path, rows: Iterable[dict[str, Any]]) -> int:
+def write_parquet(path: Path, rows: Iterable[dict[str, Any]]) -> int:
     """Write the rows and return their number. Raises MissingExtraError."""
     arrow, parquet = _pyarrow()
     schema, count = _schema(arrow), 0
@@ -34,7 +34,7 @@ def write(path: Path, rows: Iterable[dict[str, Any]]) -> int:
     return count
 
 
-def read(path: Path) -> Iterator[dict[str, Any]]:
+def read_parquet(path: Path) -> Iterator[dict[str, Any]]:
     """Yield the rows. Raises MissingExtraError, InputError for what is no such file."""
     arrow, parquet = _pyarrow()
     try:

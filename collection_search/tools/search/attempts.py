@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from ..spending.budget import RunBudget
     from .callers import Caller
     from .retry import RetrySchedule
-    from .telemetry import SearchReport
+    from .telemetry import SearchFacts
 
 T = TypeVar("T")
 
@@ -30,7 +30,7 @@ TICK_S: Final = 0.05
 
 
 @dataclass(frozen=True, slots=True)
-class Rules:
+class AttemptRules:
     """What holds for every search of one worker."""
 
     provider: str
@@ -50,9 +50,9 @@ class Rules:
 class Attempts:
     """One search of a provider; the report is told what was tried."""
 
-    rules: Rules
+    rules: AttemptRules
     asked: Asked
-    report: SearchReport
+    report: SearchFacts
     caller: Caller
     ends_at: float
     """By the worker's timer."""

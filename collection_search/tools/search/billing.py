@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from ...contracts.prices import search_cost, usd
+from ...contracts.prices import parse_usd, search_cost
 from ...text.validation import whole_number
 
 if TYPE_CHECKING:
@@ -37,9 +37,9 @@ def price_of(adapter: SearchDescription) -> Callable[[Asked], AttemptPrice]:
 
 def cost_of(provider: str, answer: SearchAdapterResponse) -> float | None:
     """Return what the answer cost: as the provider says, else by its list price; None: unknown."""
-    if (said := usd(answer.cost_usd)) is not None:
+    if (said := parse_usd(answer.cost_usd)) is not None:
         return said
-    units = usd(answer.credits)
+    units = parse_usd(answer.credits)
     return search_cost(provider, requests_of(answer) if units is None else units)
 
 

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from ...ports.description import SearchDescription
     from ...ports.search_function import Asked
 
-    Turn = Callable[[], Iterator[float]]
+    Delays = Callable[[], Iterator[float]]
 
 T = TypeVar("T")
 
@@ -42,7 +42,7 @@ class Caller(Protocol):
     """Whether the adapter waits for its `turn` before every request but the first."""
 
     async def search(
-        self, asked: Asked, *, timeout_s: float, left_s: float, turn: Turn | None = None
+        self, asked: Asked, *, timeout_s: float, left_s: float, turn: Delays | None = None
     ) -> Any:
         """Return the adapter's answer. Raises TimeoutError when none came within `left_s`."""
         ...
@@ -71,7 +71,7 @@ class Caller(Protocol):
 
 
 class BlockingCaller:
-    """Calls in the caller's thread; its coroutines never suspend, see `finished`."""
+    """Calls in the caller's thread; its coroutines never suspend, see `run_to_end`."""
 
     def __init__(self, adapter: SearchDescription, sleep: Callable[[float], None]) -> None:
         self._search = adapter.search
@@ -80,7 +80,7 @@ class BlockingCaller:
         self.takes_turns = self._search.takes_turns
 
     async def search(
-        self, asked: Asked, *, timeout_s: float, left_s: float, turn: Turn | None = None
+        self, asked: Asked, *, timeout_s: float, left_s: float, turn: Delays | None = None
     ) -> Any:
         """Return the answer; an adapter without a timeout of its own is watched from outside."""
         own = partial(_turned, turn, self._rest) if turn and self.takes_turns else None
@@ -135,7 +135,7 @@ class AwaitingCaller:
         self.takes_turns = self._search.takes_turns
 
     async def search(
-        self, asked: Asked, *, timeout_s: float, left_s: float, turn: Turn | None = None
+        self, asked: Asked, *, timeout_s: float, left_s: float, turn: Delays | None = None
     ) -> Any:
         """Return the answer; a cancelled coroutine ends, a thread is left to end by itself."""
         import anyio.to_thread
@@ -182,18 +182,18 @@ class AwaitingCaller:
         return answer
 
 
-async def _turned(turn: Turn, sleep: Callable[[float], Awaitable[None]]) -> None:
+async def _turned(turn: Delays, sleep: Callable[[float], Awaitable[None]]) -> None:
     for wait_s in turn():
         if wait_s > 0:
             await sleep(wait_s)
 
 
-def finished(coroutine: Coroutine[Any, Any, T]) -> T:
+def run_to_end(coroutine: Coroutine[Any, Any, T]) -> T:
     """Return the result of a coroutine that never suspends.
 
     >>> async def answer() -> int:
     ...     return 42
-    >>> finished(answer())
+    >>> run_to_end(answer())
     42
     """
     try:

@@ -11,7 +11,7 @@ from pydantic import ValidationError
 
 from ...contracts.search import ProviderSearchResult, SearchResult
 from ...errors import InvalidUrlError
-from ...text.clean import clean_snippet, excerpt, plain
+from ...text.clean import clean_snippet, excerpt, to_unicode
 from ...text.urls import is_pdf, normalize_url, url_key
 from ...text.validation import number_within
 
@@ -63,7 +63,7 @@ is_pdf=False)]
     return results
 
 
-def without_duplicates(results: Iterable[SearchResult]) -> list[SearchResult]:
+def deduplicate(results: Iterable[SearchResult]) -> list[SearchResult]:
     """Return the first result of every page, with the content of a later one if it has none."""
     pages: dict[str, SearchResult] = {}
     for result in results:
@@ -129,7 +129,7 @@ def _text(value: Any) -> str | None:
     """Return a text that says something, as JSON and every database can hold it, else None."""
     if not isinstance(value, str):
         return None
-    return plain(value).replace("\0", "").strip() or None
+    return to_unicode(value).replace("\0", "").strip() or None
 
 
 def _score(value: Any) -> float | None:

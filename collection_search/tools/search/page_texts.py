@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from ...contracts.search import SearchResult
     from ...ports import PageReader
     from .callers import Caller
-    from .telemetry import SearchReport
+    from .telemetry import SearchFacts
 
 MAX_PAGES: Final = 20
 """Pages of one search that are fetched at most."""
@@ -33,7 +33,7 @@ def wants_texts(options: SearchOptions, applied: dict[str, str]) -> bool:
 
 
 async def add_texts(
-    report: SearchReport,
+    report: SearchFacts,
     options: SearchOptions,
     reader_source: Callable[[], Awaitable[PageReader]],
     caller: Caller,
@@ -46,7 +46,7 @@ async def add_texts(
         return
     results = report.results
     report.results, notices = await caller.wait_for(
-        lambda: with_texts(results, reader_source, timeout_s=timeout_s)
+        lambda: fetch_texts(results, reader_source, timeout_s=timeout_s)
     )
     report.notices.extend(notices)
     for name in {"include_content", "search_depth"} & report.options.keys():
@@ -54,7 +54,7 @@ async def add_texts(
             report.options[name]["applied"] = "emulated"
 
 
-async def with_texts(
+async def fetch_texts(
     results: Sequence[SearchResult],
     reader_source: Callable[[], Awaitable[PageReader]],
     *,

@@ -65,7 +65,7 @@ class SearchRoute:
         return _routed(first, routing)
 
 
-async def search_route(
+async def build_route(
     context: SearchContext,
     *,
     max_results: int,

@@ -73,7 +73,7 @@ class Failure:
 
 
 @dataclass(slots=True)
-class SearchReport:
+class SearchFacts:
     """What is known of one search; filled while it runs."""
 
     context: ToolContext

@@ -14,18 +14,18 @@ from ...planning.quality import rows_to_request
 from ...ports import TraceRef
 from ...ports.description import describe
 from ...ports.search_function import Asked
-from ...text.clean import plain
+from ...text.clean import to_unicode
 from ...text.redaction import mask, redact_error
 from ...text.validation import whole_number
 from .arguments import validate_context, validate_count, validate_query, validate_seconds, wanted
-from .attempts import Attempts, OutOfTimeError, Rules
+from .attempts import AttemptRules, Attempts, OutOfTimeError
 from .billing import price_of
-from .callers import AwaitingCaller, BlockingCaller, Caller, finished
-from .normalize import valid_results, without_duplicates
+from .callers import AwaitingCaller, BlockingCaller, Caller, run_to_end
+from .normalize import deduplicate, valid_results
 from .option_filter import applied_options, filter_results
 from .page_texts import add_texts
 from .retry import RetrySchedule, full_jitter
-from .telemetry import Failure, SearchReport
+from .telemetry import Failure, SearchFacts
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Mapping, Sequence
@@ -80,7 +80,7 @@ class WebSearchWorker:
         self._deadline_s = validate_seconds("deadline_s", deadline_s)
         self._timer = timer or time.monotonic
         self._provider = described.info.name
-        self._rules = Rules(
+        self._rules = AttemptRules(
             provider=self._provider,
             schedule=RetrySchedule(
                 max_attempts=validate_count("max_attempts", max_attempts, most=100),
@@ -115,7 +115,9 @@ class WebSearchWorker:
         What was made of each option stands in the outcome's `meta["options"]`.
         """
         sink = _default_sink() if self._spans is None else self._spans
-        return finished(self._run(query, validate_context(context), options, self._blocking, sink))
+        return run_to_end(
+            self._run(query, validate_context(context), options, self._blocking, sink)
+        )
 
     async def arun(
         self,
@@ -157,7 +159,7 @@ class WebSearchWorker:
         sink: SpanSink,
     ) -> WebSearchResponse:
         options, started = wanted(options), self._timer()
-        report = SearchReport(context, self._provider, plain(str(query)))
+        report = SearchFacts(context, self._provider, to_unicode(str(query)))
         with sink.span("tool.web_search", kind="tool", trace=_trace(context)) as span:
             try:
                 report.query = validate_query(query)
@@ -177,7 +179,7 @@ class WebSearchWorker:
         return report.response()
 
     async def _search(
-        self, asked: Asked, report: SearchReport, caller: Caller, *, ends_at: float
+        self, asked: Asked, report: SearchFacts, caller: Caller, *, ends_at: float
     ) -> None:
         answer = await self._answer(asked, report, caller, ends_at=ends_at)
         report.http_status = whole_number(answer.status_code)
@@ -187,7 +189,7 @@ class WebSearchWorker:
         rows = islice(answer.results, max(MAX_ROWS, asked.count))
         results = valid_results(rows, provider=self._provider, dropped=self._log_dropped)
         report.normalized_result_count = len(results)
-        results = without_duplicates(results)
+        results = deduplicate(results)
         if asked.options is not NO_OPTIONS:
             report.options = applied_options(
                 asked.options, answer.applied, results, counts=caller.counts
@@ -198,7 +200,7 @@ class WebSearchWorker:
             await add_texts(report, asked.options, self._reader, caller, timeout_s=left_s)
 
     async def _answer(
-        self, asked: Asked, report: SearchReport, caller: Caller, *, ends_at: float
+        self, asked: Asked, report: SearchFacts, caller: Caller, *, ends_at: float
     ) -> SearchAdapterResponse:
         """Return the provider's answer: a fresh one of before where there is one."""
         cache, attempts = self._cache, Attempts(self._rules, asked, report, caller, ends_at)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 from typing import TYPE_CHECKING
 
-from ...contracts.prices import MOST_USD, dollars, to_decimal, usd
+from ...contracts.prices import MOST_USD, format_usd, parse_usd, to_decimal
 from ...errors import CostLimitReached, InputError
 
 if TYPE_CHECKING:
@@ -53,8 +53,8 @@ class RunBudget:
             if self._limit is not None and price and self._spent + price > self._limit:
                 self.is_reached = True
                 raise CostLimitReached(
-                    f"The ceiling of {dollars(self._limit)} does not allow a call of about"
-                    f" {dollars(float(f'{price:.2g}'))} after {dollars(self._spent)}:"
+                    f"The ceiling of {format_usd(self._limit)} does not allow a call of about"
+                    f" {format_usd(float(f'{price:.2g}'))} after {format_usd(self._spent)}:"
                     " raise max_cost_usd, in the command --max-cost."
                 )
             self._spent += price
@@ -70,6 +70,6 @@ class RunBudget:
 
 
 def _amount(given: float) -> Decimal:
-    if usd(given) is None:
+    if parse_usd(given) is None:
         raise InputError(f"A cost must be an amount from 0 to {MOST_USD:.0f}, got {given!r}.")
     return to_decimal(given)

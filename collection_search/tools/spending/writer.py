@@ -72,7 +72,7 @@ class SpendWriter:
         self._writer = ThreadPoolExecutor(1, "books")
         self._readers = ThreadPoolExecutor(READERS, "known-answers")
 
-    def look_up(self, call: Callable[[], T]) -> asyncio.Future[T]:
+    def run_in_reader(self, call: Callable[[], T]) -> asyncio.Future[T]:
         """Return what the blocking call will return; context variables reach it.
 
         A thread of this writer starts it in a third of the time that `offload` needs.
@@ -156,7 +156,7 @@ async def cached_answers(
     if call_or_warn(lambda: store.lacks(tenant_id, kind, keys), _NOT_READ):
         return None
     get = partial(store.get_many, tenant_id, kind, keys, max_age_s=max_age_s)
-    known = spend_writer().look_up(partial(call_or_warn, lambda: read(get()), _NOT_READ))
+    known = spend_writer().run_in_reader(partial(call_or_warn, lambda: read(get()), _NOT_READ))
     try:
         async with asyncio.timeout(PATIENCE_S):
             return await known

@@ -13,31 +13,31 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from collection_search.adapters.corpus.corpus import Corpus, running_python
-from collection_search.adapters.corpus.entry import Page, Source
+from collection_search.adapters.corpus.corpus import Corpus, python_source
+from collection_search.adapters.corpus.entry import CorpusPage, CorpusSource
 from collection_search.errors import ConfigError, InputError, StoreError
 from collection_search.settings import Settings
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-TASKS = Page("https://a.org/tasks", "Tasks", "A task can be cancelled.")
-QUEUES = Page("https://a.org/queues", "Queues", "A queue hands items on.")
+TASKS = CorpusPage("https://a.org/tasks", "Tasks", "A task can be cancelled.")
+QUEUES = CorpusPage("https://a.org/queues", "Queues", "A queue hands items on.")
 
 
 STUCK_BUILD = """
 import sys, time
 from pathlib import Path
 from collection_search.adapters.corpus.corpus import Corpus
-from collection_search.adapters.corpus.entry import Page, Source
+from collection_search.adapters.corpus.entry import CorpusPage, CorpusSource
 from collection_search.settings import Settings
 
 def stuck():
     print("building", flush=True)
     time.sleep(60)
 
-first = Page("https://a.org/first", "First", "Some words.")
-Corpus(Settings(home=Path(sys.argv[1])), Source("1", lambda: [lambda: first, stuck])).prepare()
+first = CorpusPage("https://a.org/first", "First", "Some words.")
+Corpus(Settings(home=Path(sys.argv[1])), CorpusSource("1", lambda: [lambda: first, stuck])).prepare()
 """
 """A program that stops in the middle of building."""
 
@@ -45,16 +45,16 @@ Corpus(Settings(home=Path(sys.argv[1])), Source("1", lambda: [lambda: first, stu
 class Shelf:
     """A source that counts how often it is read."""
 
-    def __init__(self, *pages: Page, fingerprint: str = "1", pause_s: float = 0) -> None:
+    def __init__(self, *pages: CorpusPage, fingerprint: str = "1", pause_s: float = 0) -> None:
         self.reads = 0
         self.pause_s = pause_s
         self.pages = pages
         self.fingerprint = fingerprint
 
-    def source(self) -> Source:
-        return Source(self.fingerprint, self._readers)
+    def source(self) -> CorpusSource:
+        return CorpusSource(self.fingerprint, self._readers)
 
-    def _readers(self) -> list[Callable[[], Page | None]]:
+    def _readers(self) -> list[Callable[[], CorpusPage | None]]:
         self.reads += 1
         time.sleep(self.pause_s)
         return [lambda page=page: page for page in self.pages]  # type: ignore[misc]
@@ -107,10 +107,10 @@ def test_a_page_that_cannot_be_read_costs_only_itself(
 ) -> None:
     """A broken package is named in the log; the rest is searched."""
 
-    def broken() -> Page:
+    def broken() -> CorpusPage:
         raise RuntimeError("odd package")
 
-    source = Source("1", lambda: [broken, lambda: None, lambda: TASKS])
+    source = CorpusSource("1", lambda: [broken, lambda: None, lambda: TASKS])
     assert found(Corpus(settings, source), "task") == ["Tasks"]
     assert "odd package" in caplog.text
 
@@ -259,7 +259,7 @@ class TestFolders:
         self, settings: Settings, notes: Path
     ) -> None:
         """With the real address as base, the folder's text replaces the docstrings."""
-        shipped = Page("https://a.org/soup.md", "Shipped", "Onions.")
+        shipped = CorpusPage("https://a.org/soup.md", "Shipped", "Onions.")
         corpus = Corpus(settings, Shelf(shipped).source())
         corpus.add_folder(notes, base_url="https://a.org")
         assert found(corpus, "onions") == ["Soup"]
@@ -333,4 +333,4 @@ class TestErrors:
 
 def test_the_running_python_has_one_fingerprint() -> None:
     """Nothing changes while nothing is installed."""
-    assert running_python().fingerprint == running_python().fingerprint
+    assert python_source().fingerprint == python_source().fingerprint

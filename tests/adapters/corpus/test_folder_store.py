@@ -6,13 +6,13 @@ from pathlib import Path
 
 import pytest
 
-from collection_search.adapters.corpus.entry import Page
+from collection_search.adapters.corpus.entry import CorpusPage
 from collection_search.adapters.corpus.folder_store import Folder, FolderStore
 from collection_search.errors import StoreError
 
 NOTES = Path("/docs/notes")
-SOUP = Page("https://a.org/soup", "Soup", "Potatoes and onions.")
-STEW = Page("https://a.org/stew", "Stew", "Beans.")
+SOUP = CorpusPage("https://a.org/soup", "Soup", "Potatoes and onions.")
+STEW = CorpusPage("https://a.org/stew", "Stew", "Beans.")
 
 
 @pytest.fixture

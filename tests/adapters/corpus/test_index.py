@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from collection_search.adapters.corpus.entry import Page
+from collection_search.adapters.corpus.entry import CorpusPage
 from collection_search.adapters.corpus.index import (
     DAMAGE,
     Hit,
@@ -23,10 +23,12 @@ if TYPE_CHECKING:
 FILLER = "Soup is made of potatoes, onions and water. Let it simmer gently for an hour. " * 30
 
 PAGES = [
-    Page("https://a.org/tasks", "Tasks", "A task can be cancelled. It then cleans up."),
-    Page("https://a.org/queues", "Queues", "A queue hands items from one thread to the next."),
-    Page("https://a.org/soup", "Potato soup", FILLER),
-    Page("https://a.org/umlaut", "Größen", "Die Größe der Dateien wird in Bytes gemessen."),
+    CorpusPage("https://a.org/tasks", "Tasks", "A task can be cancelled. It then cleans up."),
+    CorpusPage(
+        "https://a.org/queues", "Queues", "A queue hands items from one thread to the next."
+    ),
+    CorpusPage("https://a.org/soup", "Potato soup", FILLER),
+    CorpusPage("https://a.org/umlaut", "Größen", "Die Größe der Dateien wird in Bytes gemessen."),
 ]
 
 
@@ -73,7 +75,7 @@ def test_the_limit_counts_pages(tmp_path: Path) -> None:
     write_index(
         tmp_path / "c.db",
         "",
-        [Page(f"https://a.org/{n}", "Soup", FILLER) for n in range(5)],
+        [CorpusPage(f"https://a.org/{n}", "Soup", FILLER) for n in range(5)],
     )
     assert len(search_index(tmp_path / "c.db", "potato soup", 3)) == 3
     assert len(search_index(tmp_path / "c.db", "potato soup", 10)) == 5
@@ -94,9 +96,9 @@ def test_a_title_counts_more_than_the_text(tmp_path: Path) -> None:
         tmp_path / "c.db",
         "",
         [
-            Page("https://a.org/mention", "Other things", "A queue is used in this text."),
-            Page("https://a.org/subject", "Queue", "It hands items on, in this text."),
-            *(Page(f"https://a.org/{n}", "Filler", "No words in common.") for n in range(9)),
+            CorpusPage("https://a.org/mention", "Other things", "A queue is used in this text."),
+            CorpusPage("https://a.org/subject", "Queue", "It hands items on, in this text."),
+            *(CorpusPage(f"https://a.org/{n}", "Filler", "No words in common.") for n in range(9)),
         ],
     )
     assert urls(search_index(tmp_path / "c.db", "queue", 2)) == ["subject", "mention"]
@@ -110,8 +112,8 @@ def test_a_long_page_does_not_hide_the_one_that_answers(tmp_path: Path) -> None:
         tmp_path / "c.db",
         "",
         [
-            Page("https://a.org/long", "Everything", scattered * 5),
-            Page("https://a.org/short", "Some page", answer),
+            CorpusPage("https://a.org/long", "Everything", scattered * 5),
+            CorpusPage("https://a.org/short", "Some page", answer),
         ],
     )
     question = "How do I cancel an asyncio task after a timeout?"
@@ -124,8 +126,8 @@ def test_the_weight_of_a_page_counts(tmp_path: Path) -> None:
         tmp_path / "c.db",
         "",
         [
-            Page("https://a.org/site", "Queues", "Queues of items.", weight=0.8),
-            Page("https://a.org/page", "Queues", "Queues of items."),
+            CorpusPage("https://a.org/site", "Queues", "Queues of items.", weight=0.8),
+            CorpusPage("https://a.org/page", "Queues", "Queues of items."),
         ],
     )
     hits = search_index(tmp_path / "c.db", "queues", 2)
@@ -138,14 +140,16 @@ def test_of_two_pages_with_one_address_the_first_is_kept(tmp_path: Path) -> None
     write_index(
         tmp_path / "c.db",
         "",
-        [Page("https://a.org/", "One", "first words"), Page("https://a.org/", "Two", "second words")],
+        [CorpusPage("https://a.org/", "One", "first words"), CorpusPage("https://a.org/", "Two", "second words")],
     )  # fmt: skip
     assert [hit.title for hit in search_index(tmp_path / "c.db", "words", 9)] == ["One"]
 
 
 def test_broken_unicode_is_stored_as_question_marks(tmp_path: Path) -> None:
     """A lone surrogate in a docstring does not stop the index."""
-    write_index(tmp_path / "c.db", "", [Page("https://a.org/", "T\ud800", "some words \udfff")])
+    write_index(
+        tmp_path / "c.db", "", [CorpusPage("https://a.org/", "T\ud800", "some words \udfff")]
+    )
     (hit,) = search_index(tmp_path / "c.db", "words", 9)
     assert (hit.title, hit.text) == ("T?", "some words ?")
 
@@ -153,7 +157,7 @@ def test_broken_unicode_is_stored_as_question_marks(tmp_path: Path) -> None:
 def test_the_snippet_is_the_passage_that_matches(tmp_path: Path) -> None:
     """Deep in a long page the sentence is found that has the question's words."""
     text = f"{FILLER}\n\nA task can be cancelled by its owner.\n\n{FILLER}"
-    write_index(tmp_path / "c.db", "", [Page("https://a.org/", "Mixed", text)])
+    write_index(tmp_path / "c.db", "", [CorpusPage("https://a.org/", "Mixed", text)])
     (hit,) = search_index(tmp_path / "c.db", "cancel a task", 1)
     assert "A task can be cancelled by its owner." in hit.snippet
     assert len(hit.snippet) <= 240
@@ -176,7 +180,7 @@ class TestFile:
     def test_it_is_replaced_in_one_step(self, path: Path) -> None:
         """A build that fails half-way leaves the old index as it was."""
 
-        def failing() -> list[Page]:
+        def failing() -> list[CorpusPage]:
             raise OSError("disk full")
 
         with pytest.raises(OSError, match="disk full"):

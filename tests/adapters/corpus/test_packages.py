@@ -6,12 +6,12 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from collection_search.adapters.corpus.packages import installed, package_readers, site_folders
+from collection_search.adapters.corpus.packages import list_installed, package_readers, site_folders
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from collection_search.adapters.corpus.entry import Page
+    from collection_search.adapters.corpus.entry import CorpusPage
 
 
 def install(
@@ -28,7 +28,7 @@ def install(
     (info / "RECORD").write_text("".join(f"{path},,\n" for path in modules or ()))
 
 
-def pages(*folders: Path) -> dict[str, Page]:
+def pages(*folders: Path) -> dict[str, CorpusPage]:
     found = filter(None, (reader() for reader in package_readers(folders)))
     return {page.url: page for page in found}
 
@@ -142,6 +142,6 @@ def test_collection_search_itself_is_left_out(tmp_path: Path) -> None:
 
 def test_the_running_python_sees_its_packages() -> None:
     """The folders are those of this interpreter; names come with versions, sorted."""
-    packages = installed(site_folders())
+    packages = list_installed(site_folders())
     assert any(name.startswith("pytest-") for name in packages)
     assert packages == sorted(packages)

@@ -18,7 +18,7 @@ from collection_search.adapters.corpus.introspection import extension_documentat
 from collection_search.adapters.corpus.python_docs import SITE, python_readers
 
 if TYPE_CHECKING:
-    from collection_search.adapters.corpus.entry import Page
+    from collection_search.adapters.corpus.entry import CorpusPage
 
 UNDOCUMENTED = frozenset(
     [
@@ -40,7 +40,7 @@ UNDOCUMENTED = frozenset(
 class Reading(NamedTuple):
     """What came of reading every page once."""
 
-    pages: list[Page]
+    pages: list[CorpusPage]
     imported: set[str]
 
 
@@ -53,7 +53,7 @@ def reading() -> Reading:
 
 
 @pytest.fixture
-def pages(reading: Reading) -> dict[str, Page]:
+def pages(reading: Reading) -> dict[str, CorpusPage]:
     """The pages by their path on the site."""
     return {page.url.removeprefix(f"{SITE}/").removesuffix(".html"): page for page in reading.pages}
 
@@ -63,7 +63,7 @@ def test_addresses_are_those_of_the_running_version() -> None:
     assert f"https://docs.python.org/{sys.version_info[0]}.{sys.version_info[1]}" == SITE
 
 
-def test_each_page_is_one_entry(reading: Reading, pages: dict[str, Page]) -> None:
+def test_each_page_is_one_entry(reading: Reading, pages: dict[str, CorpusPage]) -> None:
     """No two readers give the same address."""
     assert len(reading.pages) == len(pages)
 
@@ -117,24 +117,28 @@ def test_every_public_module_of_this_python_is_in_the_table() -> None:
         ("reference/lexical_analysis", "String and Bytes literals"),
     ],
 )
-def test_a_text_stands_on_its_real_page(pages: dict[str, Page], page: str, sentence: str) -> None:
+def test_a_text_stands_on_its_real_page(
+    pages: dict[str, CorpusPage], page: str, sentence: str
+) -> None:
     """What a module says is found under the address where a reader finds it online."""
     assert sentence in pages[page].text
 
 
-def test_titles_say_what_a_page_is_about(pages: dict[str, Page]) -> None:
+def test_titles_say_what_a_page_is_about(pages: dict[str, CorpusPage]) -> None:
     """Titles are those of the site, with the package's name where the site leaves it out."""
     assert pages["library/csv"].title == "csv — CSV File Reading and Writing"
     assert pages["library/asyncio-task"].title == "asyncio — Coroutines and Tasks"
 
 
-def test_no_page_is_empty(pages: dict[str, Page]) -> None:
+def test_no_page_is_empty(pages: dict[str, CorpusPage]) -> None:
     """A module that says nothing but its name has no entry."""
     assert min(len(page.text) for page in pages.values()) >= 40
     assert len(pages) > 200
 
 
-def test_nearly_every_topic_of_the_language_reference_is_on_a_page(pages: dict[str, Page]) -> None:
+def test_nearly_every_topic_of_the_language_reference_is_on_a_page(
+    pages: dict[str, CorpusPage],
+) -> None:
     """What `help()` knows of the language can be found, whether listed or part of a section."""
     tabled = {topic for page in listed_pages() for topic in page.topics}
     everything = re.sub(r"\W+", " ", " ".join(page.text for page in pages.values()))

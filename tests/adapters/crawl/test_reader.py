@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from collection_search.adapters.crawl.extract.formats import Extracted, extract
-from collection_search.adapters.crawl.reader import PageReader, ReadPage, verdict
+from collection_search.adapters.crawl.reader import ReadPage, WebPageReader, judge_page
 from collection_search.contracts.page import FetchedPage, NotModified, PageKind, Validators
 from collection_search.errors import FetchError
 from collection_search.testing.hostile_site.file_types import pdf
@@ -51,7 +51,7 @@ class InProcess:
 
 
 async def read(page: FetchedPage | NotModified, **parsers: Any) -> ReadPage | NotModified:
-    return await PageReader(OnePage(page), InProcess(), parsers=parsers).read(URL)
+    return await WebPageReader(OnePage(page), InProcess(), parsers=parsers).read(URL)
 
 
 async def refused(page: FetchedPage, **parsers: Any) -> FetchError:
@@ -80,7 +80,7 @@ async def test_a_pdf_is_marked_as_one() -> None:
 async def test_a_known_page_that_has_not_changed_is_not_read() -> None:
     same = NotModified(URL, URL, KNOWN, 1.0)
     fetcher = OnePage(same)
-    assert await PageReader(fetcher, InProcess()).read(URL, validators=KNOWN) is same
+    assert await WebPageReader(fetcher, InProcess()).read(URL, validators=KNOWN) is same
     assert fetcher.asked == [(URL, KNOWN)]
 
 
@@ -125,7 +125,7 @@ async def test_a_canonical_address_counts_on_the_same_site_only(
     ],
 )
 def test_a_page_that_only_says_it_is_missing(title: str, text: str) -> None:
-    assert verdict(Extracted(title, text)) == "soft_404"
+    assert judge_page(Extracted(title, text)) == "soft_404"
 
 
 @pytest.mark.parametrize(
@@ -143,7 +143,7 @@ def test_a_page_that_only_says_it_is_missing(title: str, text: str) -> None:
     ],
 )
 def test_pages_about_missing_things_are_not_missing(title: str, text: str) -> None:
-    assert verdict(Extracted(title, text, not_free=len(text) > 3_000)) is None
+    assert judge_page(Extracted(title, text, not_free=len(text) > 3_000)) is None
 
 
 @pytest.mark.parametrize(
@@ -158,7 +158,7 @@ def test_pages_about_missing_things_are_not_missing(title: str, text: str) -> No
     ],
 )
 def test_a_teaser_is_no_article(text: str) -> None:
-    assert verdict(Extracted("Herons", text)) == "paywalled"
+    assert judge_page(Extracted("Herons", text)) == "paywalled"
 
 
 async def test_a_page_may_say_itself_that_it_is_not_free() -> None:
@@ -170,7 +170,7 @@ async def test_a_login_form_is_no_page() -> None:
     form = '<form><input name="a"><input type="password" name="b"></form>'
     body = f"<html><head><title>Sign in</title></head><body><h1>Sign in</h1>{form}</body></html>"
     assert (await refused(fetched(body.encode()))).reason == "needs_login"
-    assert verdict(Extracted("Herons", "They wade.", asks_password=True)) is None
+    assert judge_page(Extracted("Herons", "They wade.", asks_password=True)) is None
 
 
 async def test_only_html_is_judged_by_its_words() -> None:

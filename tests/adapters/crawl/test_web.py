@@ -12,11 +12,11 @@ from support.small_site import Asked, SmallSite, answer
 
 from collection_search import Settings
 from collection_search.adapters.crawl import web
-from collection_search.adapters.crawl.web import WebPages, policy_of, user_agent
+from collection_search.adapters.crawl.web import WebPages, build_policy, user_agent
 from collection_search.errors import ConfigError, InputError
 from collection_search.ports import PageReader, SiteReader
 from collection_search.runtime.concurrency import run_blocking
-from collection_search.tools.ingestion.sites import distinct, pages_of
+from collection_search.tools.ingestion.sites import collect_pages, deduplicate_urls
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Iterator
@@ -57,7 +57,7 @@ def test_settings_become_limits(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
         fetch_proxy="http://user:pa55w0rd@proxy.intra:3128",
         fetch_contact="crawler@example.com",
     )
-    policy = policy_of(settings)
+    policy = build_policy(settings)
     assert policy.allowed_addresses == {"wiki.intra:443", "127.0.0.1:8000"}
     assert policy.ignore_robots_hosts == {"docs.example.com"}
     assert (policy.deadline_s, policy.connect_timeout_s, policy.min_delay_s) == (4, 4, 0.5)
@@ -79,7 +79,7 @@ def test_settings_become_limits(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
 def test_wrong_settings_are_named(tmp_path: Path, wrong: dict[str, Any], named: str) -> None:
     """Before anything is fetched."""
     with pytest.raises(ConfigError, match=named):
-        policy_of(Settings(home=tmp_path, **wrong))
+        build_policy(Settings(home=tmp_path, **wrong))
 
 
 def test_a_contact_keeps_the_name_in_front() -> None:
@@ -151,14 +151,14 @@ class OnePage:
 
 async def test_several_sites_share_the_number_of_pages(site: LoopbackSite, pages: WebPages) -> None:
     """What was named stays in any case."""
-    starts = distinct([site.put("/", page("/a", "/b")), site.put("/x", page("/y"))])
-    found = await pages_of(pages, starts, depth=1, max_pages=3)
+    starts = deduplicate_urls([site.put("/", page("/a", "/b")), site.put("/x", page("/y"))])
+    found = await collect_pages(pages, starts, depth=1, max_pages=3)
     assert list(found.values()) == [*starts.values(), site.address("/a")]
-    assert len(await pages_of(pages, starts, depth=1, max_pages=1)) == 2
+    assert len(await collect_pages(pages, starts, depth=1, max_pages=1)) == 2
     with pytest.raises(InputError, match="max_pages"):
-        await pages_of(pages, starts, depth=1, max_pages=0)
+        await collect_pages(pages, starts, depth=1, max_pages=0)
     with pytest.raises(ConfigError, match="cannot look for further pages"):
-        await pages_of(OnePage(), starts, depth=1, max_pages=3)
+        await collect_pages(OnePage(), starts, depth=1, max_pages=3)
 
 
 def quick(home: Path, *sites: SmallSite) -> WebPages:

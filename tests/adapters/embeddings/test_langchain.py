@@ -244,4 +244,4 @@ async def test_no_text_needs_no_call():
 
 def test_the_registry_knows_it():
     """For live objects."""
-    assert registry.load("embeddings", "langchain") is LangChainEmbedder
+    assert registry.load_adapter("embeddings", "langchain") is LangChainEmbedder

@@ -282,8 +282,8 @@ def test_local_without_a_model_says_how_to_name_one(model):
 def test_the_registry_loads_nothing_heavy():
     """The model's libraries come with the model."""
     code = (
-        "import sys; from collection_search.settings import registry; registry.load('embeddings', 'local');"
+        "import sys; from collection_search.settings import registry; registry.load_adapter('embeddings', 'local');"
         "assert not {'fastembed', 'onnxruntime', 'huggingface_hub'} & sys.modules.keys()"
     )
     subprocess.run([sys.executable, "-c", code], check=True)
-    assert registry.load("embeddings", "local") is LocalEmbedder
+    assert registry.load_adapter("embeddings", "local") is LocalEmbedder

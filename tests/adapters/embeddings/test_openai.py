@@ -29,9 +29,9 @@ from collection_search.testing.openai_server import (
     QUOTA_USED_UP,
     SERVER_ERROR,
     THROTTLED,
-    Failure,
+    OpenAIFailure,
     OpenAIServer,
-    Raw,
+    RawReply,
 )
 
 TEXTS = ["cancel a task", "read a file", "cancel a file"]
@@ -54,9 +54,9 @@ async def failure(embedder) -> str:
     return str(caught.value)
 
 
-def data(*vectors, **fields) -> Raw:
+def data(*vectors, **fields) -> RawReply:
     items = [{"index": place, "embedding": vector} for place, vector in enumerate(vectors)]
-    return Raw.json({"data": items} | fields)
+    return RawReply.json({"data": items} | fields)
 
 
 async def test_one_request_brings_unit_vectors_and_the_usage():
@@ -88,7 +88,7 @@ async def test_lists_give_the_same_vectors(form):
 
 async def test_a_gateway_that_is_not_clear_about_base64_is_asked_without():
     """Its words for it say nothing; a second refusal is the real one."""
-    unclear = Failure(400, "An error occurred while reading the response body")
+    unclear = OpenAIFailure(400, "An error occurred while reading the response body")
     with OpenAIServer(embeddings=[unclear, data([1.0, 0.0], [0.0, 1.0], [1.0, 1.0])]) as server:
         assert len((await embedder(server).embed(TEXTS)).vectors) == 3
     assert ["encoding_format" in each.body for each in server.requests] == [True, False]
@@ -103,7 +103,7 @@ async def test_rows_follow_their_index():
     shuffled = [{"index": 1, "embedding": north}, {"index": 0, "embedding": east}]
     plain = [{"embedding": east}, {"embedding": north}]
     for items in (shuffled, plain):
-        with OpenAIServer(embeddings=[Raw.json({"data": items})]) as server:
+        with OpenAIServer(embeddings=[RawReply.json({"data": items})]) as server:
             found = await embedder(server).embed(["a", "b"])
         assert found.vectors.tolist() == [east, north]
 
@@ -214,10 +214,16 @@ def packed(*numbers: float) -> str:
         (data("no base64!", packed(1.0), packed(1.0)), "an answer that holds no vectors"),
         (data("QQ==", "QQ==", "QQ=="), "an answer that holds no vectors"),
         (data(None, None, None), "in place of vectors"),
-        (Raw.json({"data": [{"index": n, "embedding": [1.0]} for n in (0, 2, 2)]}), "no vectors"),
-        (Raw.json({"data": [{"index": "a"}, {"index": 1}, {}]}), "an answer that holds no vectors"),
-        (Raw.json({"data": 7}), "an answer that holds no vectors"),
-        (Raw.json({"choices": []}), "an answer that holds no vectors"),
+        (
+            RawReply.json({"data": [{"index": n, "embedding": [1.0]} for n in (0, 2, 2)]}),
+            "no vectors",
+        ),
+        (
+            RawReply.json({"data": [{"index": "a"}, {"index": 1}, {}]}),
+            "an answer that holds no vectors",
+        ),
+        (RawReply.json({"data": 7}), "an answer that holds no vectors"),
+        (RawReply.json({"choices": []}), "an answer that holds no vectors"),
     ],
 )
 async def test_vectors_that_are_none_are_a_model_error(reply, sentence):
@@ -250,8 +256,8 @@ async def test_a_dimension_that_changes_is_a_model_error():
         (THROTTLED, "(HTTP 429) is throttled"),
         (QUOTA_USED_UP, "has no quota left. Check plan and billing"),
         (SERVER_ERROR, "(HTTP 500) failed on its own side: The server had an error"),
-        (Failure(413, "Too large."), "(HTTP 413) failed: Too large."),
-        (Raw(b"<html>", 200, "text/html"), "is not at this address: the answer is no JSON"),
+        (OpenAIFailure(413, "Too large."), "(HTTP 413) failed: Too large."),
+        (RawReply(b"<html>", 200, "text/html"), "is not at this address: the answer is no JSON"),
     ],
 )
 async def test_a_real_failure_is_reported_after_one_request(reply, sentence):
@@ -282,11 +288,11 @@ async def test_cancelling_a_run_cancels_the_call():
 @pytest.mark.parametrize(
     "form",
     [
-        lambda key: Failure(401, f"Bad key {key}."),
-        lambda key: Raw.json({"error": {"message": key, "code": key}}),
-        lambda key: Raw(f"<p>{key}</p>".encode(), 500, "text/html"),
-        lambda key: Raw(b"", 302, headers={"Location": f"https://e.example/?token={key}"}),
-        lambda key: Raw.json({"data": [key, key, key]}),
+        lambda key: OpenAIFailure(401, f"Bad key {key}."),
+        lambda key: RawReply.json({"error": {"message": key, "code": key}}),
+        lambda key: RawReply(f"<p>{key}</p>".encode(), 500, "text/html"),
+        lambda key: RawReply(b"", 302, headers={"Location": f"https://e.example/?token={key}"}),
+        lambda key: RawReply.json({"data": [key, key, key]}),
     ],
 )
 async def test_an_endpoint_that_repeats_the_key_does_not_make_us_repeat_it(form, caplog):
@@ -355,7 +361,7 @@ async def test_an_object_made_in_python_needs_no_settings():
 
 def test_the_registry_knows_it():
     """By the name that stands before the colon."""
-    assert registry.load("embeddings", "openai") is OpenAIEmbedder
+    assert registry.load_adapter("embeddings", "openai") is OpenAIEmbedder
 
 
 FIRST_CALL = """

@@ -285,4 +285,4 @@ async def test_the_scripted_query_model_repeats_its_last_reply():
 def test_every_query_model_fulfils_the_port(model):
     """The context takes what has the port's members."""
     assert isinstance(model, QueryModel)
-    assert registry.load("models", "langchain") is LangChainQueryModel
+    assert registry.load_adapter("models", "langchain") is LangChainQueryModel

@@ -26,9 +26,9 @@ from collection_search.testing.openai_server import (
     QUOTA_USED_UP,
     SERVER_ERROR,
     THROTTLED,
-    Failure,
+    OpenAIFailure,
     OpenAIServer,
-    Raw,
+    RawReply,
 )
 
 
@@ -93,7 +93,9 @@ async def test_reasoning_models_are_sent_no_temperature(model, temperature):
 
 async def test_a_model_that_refuses_the_temperature_is_asked_without():
     """Once: from the second plan on it is one request again."""
-    refusal = Failure(400, "Unsupported value: 'temperature' does not support 0 with this model.")
+    refusal = OpenAIFailure(
+        400, "Unsupported value: 'temperature' does not support 0 with this model."
+    )
     with OpenAIServer(refusal, ANSWER) as server:
         model = openai(server)
         assert [(await plan(model)).queries for _ in range(2)] == [QUERIES] * 2
@@ -141,7 +143,7 @@ async def test_an_answer_in_prose_is_paid_for_too(usages, tokens):
         {"choices": [{"message": {"content": text}}], "usage": usage}
         for text, usage in zip(("only prose", json.dumps(ANSWER)), usages, strict=True)
     ]
-    with OpenAIServer(*map(Raw.json, replies)) as server:
+    with OpenAIServer(*map(RawReply.json, replies)) as server:
         result = await plan(openai(server))
     assert (result.input_tokens, result.output_tokens) == tokens
     assert len(server.requests) == 2
@@ -184,7 +186,7 @@ async def test_json_in_a_wrapping_is_accepted_from_an_endpoint_too(text):
 
 
 def message(**fields):
-    return Raw.json({"model": "m", "choices": [{"message": {"role": "assistant"} | fields}]})
+    return RawReply.json({"model": "m", "choices": [{"message": {"role": "assistant"} | fields}]})
 
 
 @pytest.mark.parametrize(
@@ -215,7 +217,7 @@ async def test_a_refusal_is_told_with_its_reason():
 async def test_usage_that_an_endpoint_does_not_report_stays_unknown(usage):
     """No figure is invented."""
     answer = {"choices": [{"message": {"content": json.dumps(ANSWER)}}], "usage": usage}
-    with OpenAIServer(Raw.json(answer)) as server:
+    with OpenAIServer(RawReply.json(answer)) as server:
         result = await plan(openai(server))
     assert (result.model, result.input_tokens, result.output_tokens) == ("gpt-4o-mini", None, None)
 
@@ -234,23 +236,41 @@ async def test_an_endpoint_without_any_method_says_so():
         (MODEL_UNKNOWN, "Check COLLECTION_SEARCH_MODEL and OPENAI_BASE_URL"),
         (THROTTLED, "(HTTP 429) is throttled"),
         (QUOTA_USED_UP, "has no quota left. Check plan and billing"),
-        (Failure(402, "Insufficient Balance"), "(HTTP 402) has no quota left"),
-        (Failure(400, "Your credit balance is too low"), "(HTTP 400) has no quota left"),
+        (OpenAIFailure(402, "Insufficient Balance"), "(HTTP 402) has no quota left"),
+        (OpenAIFailure(400, "Your credit balance is too low"), "(HTTP 400) has no quota left"),
         (SERVER_ERROR, "(HTTP 500) failed on its own side: The server had an error"),
-        (Failure(400, "Unsupported value: 'max_tokens'"), "(HTTP 400) failed: Unsupported value"),
+        (
+            OpenAIFailure(400, "Unsupported value: 'max_tokens'"),
+            "(HTTP 400) failed: Unsupported value",
+        ),
         ({"queries": [7]}, "holds no list of queries"),
-        (Raw.json({"choices": []}), "holds no list of queries"),
-        (Raw.json(["no", "object"]), "is not at this address: the answer is no JSON object"),
-        (Raw(b"[" * 100_000), "is not at this address: the answer is no JSON"),
-        (Raw(b"<html>Welcome", 200, "text/html"), "not at this address: the answer is no JSON"),
-        (Raw(b"<html><h1>Not found</h1>", 404, "text/html"), "(HTTP 404) is not known there"),
-        (Raw(b"", 500), "(HTTP 500) failed on its own side: no reason is given."),
-        (Raw(b"", 307, headers={"Location": "https://elsewhere.example/v1"}), "it redirects to"),
-        (Raw.json([{"error": {"message": "Bad thing"}}], 400), "(HTTP 400) failed: Bad thing."),
-        (Raw.json({"error": "Bad thing"}, 400), "(HTTP 400) failed: Bad thing."),
-        (Raw.json({"detail": [{"msg": "Bad thing"}]}, 422), "(HTTP 422) failed: Bad thing."),
-        (Raw.json({"error": {"message": "Upstream", "code": 503}}), "(HTTP 503) failed on its own"),
-        (Raw.json({"error": {"message": "Upstream", "code": "x"}}), "(HTTP 502) failed on its own"),
+        (RawReply.json({"choices": []}), "holds no list of queries"),
+        (RawReply.json(["no", "object"]), "is not at this address: the answer is no JSON object"),
+        (RawReply(b"[" * 100_000), "is not at this address: the answer is no JSON"),
+        (
+            RawReply(b"<html>Welcome", 200, "text/html"),
+            "not at this address: the answer is no JSON",
+        ),
+        (RawReply(b"<html><h1>Not found</h1>", 404, "text/html"), "(HTTP 404) is not known there"),
+        (RawReply(b"", 500), "(HTTP 500) failed on its own side: no reason is given."),
+        (
+            RawReply(b"", 307, headers={"Location": "https://elsewhere.example/v1"}),
+            "it redirects to",
+        ),
+        (
+            RawReply.json([{"error": {"message": "Bad thing"}}], 400),
+            "(HTTP 400) failed: Bad thing.",
+        ),
+        (RawReply.json({"error": "Bad thing"}, 400), "(HTTP 400) failed: Bad thing."),
+        (RawReply.json({"detail": [{"msg": "Bad thing"}]}, 422), "(HTTP 422) failed: Bad thing."),
+        (
+            RawReply.json({"error": {"message": "Upstream", "code": 503}}),
+            "(HTTP 503) failed on its own",
+        ),
+        (
+            RawReply.json({"error": {"message": "Upstream", "code": "x"}}),
+            "(HTTP 502) failed on its own",
+        ),
     ],
 )
 async def test_a_real_failure_is_reported_after_one_request(reply, sentence):
@@ -298,13 +318,15 @@ async def test_credentials_in_the_address_take_the_place_of_the_key():
 @pytest.mark.parametrize(
     "form",
     [
-        lambda key: Failure(401, f"Bad key {key}."),
-        lambda key: Failure(429, f"Slow down, {key}."),
-        lambda key: Failure(400, f"What is {key}?", code=key, param=key),
-        lambda key: Raw.json({"detail": [{"headers": {"Authorization": f"Bearer {key}"}}]}, 422),
-        lambda key: Raw(f"<p>{key}</p>".encode(), 500, "text/html"),
-        lambda key: Raw(b"", 302, headers={"Location": f"https://e.example/?token={key}"}),
-        lambda key: Raw.json({"error": f"{key} is out of credits"}),
+        lambda key: OpenAIFailure(401, f"Bad key {key}."),
+        lambda key: OpenAIFailure(429, f"Slow down, {key}."),
+        lambda key: OpenAIFailure(400, f"What is {key}?", code=key, param=key),
+        lambda key: RawReply.json(
+            {"detail": [{"headers": {"Authorization": f"Bearer {key}"}}]}, 422
+        ),
+        lambda key: RawReply(f"<p>{key}</p>".encode(), 500, "text/html"),
+        lambda key: RawReply(b"", 302, headers={"Location": f"https://e.example/?token={key}"}),
+        lambda key: RawReply.json({"error": f"{key} is out of credits"}),
     ],
 )
 async def test_an_endpoint_that_repeats_the_key_does_not_make_us_repeat_it(key, form, caplog):
@@ -343,7 +365,7 @@ async def test_a_key_in_the_answer_itself_does_not_reach_the_plan():
     """Queries and the model's name go into spans."""
     answer = {"queries": [f"what is {KEY}", "asyncio", "tasks"]}
     body = {"model": KEY, "choices": [{"message": {"content": json.dumps(answer)}}]}
-    with OpenAIServer(Raw.json(body)) as server:
+    with OpenAIServer(RawReply.json(body)) as server:
         result = await plan(openai(server))
     assert KEY not in repr(result)
     assert result.queries[0] == "what is [secret]"
@@ -463,7 +485,9 @@ async def test_an_endpoint_of_ones_own_needs_no_key():
     """No key, no header."""
     with OpenAIServer(ANSWER) as server:
         settings = Settings(openai_api_key=None, openai_base_url=server.base_url)
-        model = registry.load("models", "openai").from_settings(settings, model=" qwen3:8b ")
+        model = registry.load_adapter("models", "openai").from_settings(
+            settings, model=" qwen3:8b "
+        )
         result = await plan(model)
     assert result.model == "qwen3:8b"
     assert "authorization" not in server.requests[0].headers

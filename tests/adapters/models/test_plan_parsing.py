@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from collection_search.adapters.models.plan_parsing import NoJsonError, queries_of
+from collection_search.adapters.models.plan_parsing import NoJsonError, parse_queries
 
 ANSWER = json.dumps({"queries": ["asyncio cancel"]})
 ENDLESS = 2_000_000
@@ -16,7 +16,7 @@ ENDLESS = 2_000_000
 def test_an_endless_answer_ends_with_the_typed_error(mark):
     """Marks that are never closed are read once, not from every one of them to the end."""
     with pytest.raises(NoJsonError):
-        queries_of(mark * (ENDLESS // len(mark)))
+        parse_queries(mark * (ENDLESS // len(mark)))
 
 
 @pytest.mark.parametrize(
@@ -32,10 +32,10 @@ def test_an_endless_answer_ends_with_the_typed_error(mark):
 )
 def test_thoughts_do_not_hide_the_answer(text):
     """However long they are and wherever they stand."""
-    assert queries_of(text) == ["asyncio cancel"]
+    assert parse_queries(text) == ["asyncio cancel"]
 
 
 def test_a_long_list_is_cut():
     """Whatever form it comes in."""
     answer = {"queries": [str(number) for number in range(60)]}
-    assert queries_of(answer) == queries_of(json.dumps(answer)) == answer["queries"][:50]
+    assert parse_queries(answer) == parse_queries(json.dumps(answer)) == answer["queries"][:50]

@@ -24,7 +24,7 @@ from collection_search.errors import (
 )
 from collection_search.runtime.spans import NULL_SINK
 from collection_search.settings import Settings
-from collection_search.settings.adapter_factory import made
+from collection_search.settings.adapter_factory import make_adapter
 from collection_search.testing import SearchAdapterContract, example_context
 from collection_search.tools.web_search import WebSearchWorker
 
@@ -289,7 +289,7 @@ def test_names_and_wrong_objects():
 
 def test_it_cannot_be_named():
     with pytest.raises(ConfigError, match="live object"):
-        made(Settings(), "search", "langchain")
+        make_adapter(Settings(), "search", "langchain")
 
 
 async def test_the_number_of_results_is_cut_here():

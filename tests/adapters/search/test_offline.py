@@ -116,7 +116,7 @@ def test_many_threads_search_at_once(offline: OfflineSearch) -> None:
 
 def test_the_registry_knows_it() -> None:
     """It is the adapter called offline, and has no billed pages."""
-    assert registry.load("search", "offline") is OfflineSearch
+    assert registry.load_adapter("search", "offline") is OfflineSearch
     assert OfflineSearch.provider_name == "offline"
     assert OfflineSearch.info.page_size is None
 

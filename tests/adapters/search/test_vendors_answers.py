@@ -30,7 +30,7 @@ from support.vendor_adapters import (
 )
 
 from collection_search.adapters.http import HttpResponse
-from collection_search.adapters.search.http.json_values import published, share
+from collection_search.adapters.search.http.json_values import read_date, read_share
 from collection_search.errors import SearchProviderBadResponse
 
 FRAMED = [
@@ -163,12 +163,12 @@ def test_a_byte_order_mark_is_no_trouble():
 @given(st.one_of(st.text(max_size=60), st.integers(), st.none(), st.datetimes().map(str)))
 def test_any_date_is_read_or_left_out(value):
     """What comes out is ISO 8601 and reads the same again."""
-    read = published(value, today=TODAY)
-    assert read is None or published(read, today=TODAY) == read
+    read = read_date(value, today=TODAY)
+    assert read is None or read_date(read, today=TODAY) == read
 
 
 @settings(deadline=None)
 @given(st.one_of(st.floats(), st.integers(), st.text(), st.booleans(), st.none()))
 def test_a_score_is_a_share_or_nothing(value):
-    score = share(value)
+    score = read_share(value)
     assert score is None or 0 <= score <= 1

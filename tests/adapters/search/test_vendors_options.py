@@ -10,7 +10,7 @@ import pytest
 from collection_search.adapters.search.brave import BraveSearch
 from collection_search.adapters.search.exa import ExaSearch
 from collection_search.adapters.search.google import GoogleSearchAdapter
-from collection_search.adapters.search.http.query_limits import fitted
+from collection_search.adapters.search.http.query_limits import fit_query
 from collection_search.adapters.search.kagi import KagiSearch
 from collection_search.adapters.search.linkup import LinkupSearch
 from collection_search.adapters.search.mojeek import MojeekSearch
@@ -184,7 +184,7 @@ def test_sites_are_operators_where_there_is_no_parameter(name):
         "exclude_domains": "emulated",
     }
     limits = {"chars": vendor.max_query_chars, "words": vendor.max_query_words}
-    asked, _ = fitted("asyncio", options, vendor.applied(options), title=name, **limits)
+    asked, _ = fit_query("asyncio", options, vendor.applied(options), title=name, **limits)
     assert asked == "asyncio (site:a.org OR site:b.org) -site:c.org -site:d.org"
 
 

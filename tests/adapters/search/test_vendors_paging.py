@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from collection_search.adapters.http import HttpRequest, joined
+from collection_search.adapters.http import HttpRequest, join_url
 from collection_search.adapters.search.brave import BraveSearch
 from collection_search.adapters.search.google import GoogleSearchAdapter
 from collection_search.adapters.search.http.adapter import HttpSearch, ResultPage
-from collection_search.adapters.search.http.json_values import text
+from collection_search.adapters.search.http.json_values import read_text
 from collection_search.adapters.search.http.query_limits import cut_query
 from collection_search.adapters.search.searxng import SearxngSearch
 from collection_search.adapters.search.tavily import TavilySearch
@@ -54,7 +54,7 @@ class ExampleSearch(HttpSearch):
         self, query: str, count: int, page: int, options: SearchOptions = NO_OPTIONS
     ) -> HttpRequest:
         params = {"q": query, "format": "json", "pageno": page + 1}
-        return HttpRequest("GET", joined(self.base_url, "search"), params=params)
+        return HttpRequest("GET", join_url(self.base_url, "search"), params=params)
 
     def parse(self, response: HttpResponse) -> ResultPage:
         return self.page_of(
@@ -63,7 +63,10 @@ class ExampleSearch(HttpSearch):
 
     def _row(self, row: dict[str, Any]) -> ProviderSearchResult:
         return ProviderSearchResult(
-            text(row.get("url")), text(row.get("title")), text(row.get("content")), "example"
+            read_text(row.get("url")),
+            read_text(row.get("title")),
+            read_text(row.get("content")),
+            "example",
         )
 
 

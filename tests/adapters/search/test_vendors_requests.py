@@ -15,7 +15,7 @@ from collection_search.adapters.search.kagi import KagiSearch
 from collection_search.adapters.search.linkup import LinkupSearch
 from collection_search.adapters.search.mojeek import MojeekSearch
 from collection_search.adapters.search.perplexity import PerplexitySearch
-from collection_search.adapters.search.searxng import SearxngSearch, without_commands
+from collection_search.adapters.search.searxng import SearxngSearch, strip_commands
 from collection_search.adapters.search.serpapi import SerpApiSearch
 from collection_search.adapters.search.serper import SerperSearch
 from collection_search.adapters.search.tavily import TavilySearch
@@ -117,7 +117,7 @@ def test_wikipedia_counts_rows_from_zero():
 )
 def test_searxng_gets_no_commands(query, sent):
     """What the server would take for one is taken out; what only looks similar stays."""
-    assert without_commands(query) == (query if sent is None else sent)
+    assert strip_commands(query) == (query if sent is None else sent)
 
 
 def test_page_sizes_are_those_of_the_vendors():

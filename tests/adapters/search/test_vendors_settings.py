@@ -20,7 +20,7 @@ from collection_search.adapters.search.wikipedia import WikipediaSearch
 from collection_search.errors import ConfigError, InputError
 from collection_search.ports import BaseSearchAdapter
 from collection_search.settings import Settings, registry
-from collection_search.settings.adapter_factory import made
+from collection_search.settings.adapter_factory import make_adapter
 
 VARIABLES = {
     "tavily": {"TAVILY_API_KEY": "tvly-key"},
@@ -45,7 +45,7 @@ KEYS_IN_ADDRESSES = {"serpapi", "mojeek"}
 def test_a_name_and_its_variables_make_an_adapter(name, monkeypatch):
     for variable, value in VARIABLES[name].items():
         monkeypatch.setenv(variable, value)
-    adapter = made(Settings.load(search_timeout_s=3), "search", name)
+    adapter = make_adapter(Settings.load(search_timeout_s=3), "search", name)
     assert isinstance(adapter, BaseSearchAdapter)
     assert (adapter.provider_name, adapter.timeout) == (name, 3)
     assert adapter.key() == VARIABLES[name].get(f"{name.upper()}_API_KEY", "")
@@ -61,7 +61,7 @@ def test_a_name_and_its_variables_make_an_adapter(name, monkeypatch):
 )
 def test_what_is_missing_is_named(name, variables):
     with pytest.raises(ConfigError) as error:
-        made(Settings.load(), "search", name)
+        make_adapter(Settings.load(), "search", name)
     assert all(variable in str(error.value) for variable in variables)
 
 
@@ -76,7 +76,7 @@ def test_every_address_can_be_set(name, monkeypatch):
         monkeypatch.setenv(variable, value)
     monkeypatch.delenv("SEARXNG_URL", raising=False)
     monkeypatch.setenv(f"{name.upper()}_BASE_URL", "http://127.0.0.1:9/vendor/")
-    request = made(Settings.load(), "search", name).request("q", 1, 0)
+    request = make_adapter(Settings.load(), "search", name).request("q", 1, 0)
     assert request.url.startswith("http://127.0.0.1:9/vendor/")
 
 
@@ -122,7 +122,7 @@ def test_a_time_limit_is_a_number_of_seconds(timeout):
 
 
 def test_a_wikipedia_has_a_language():
-    adapter = made(Settings.load(), "search", "wikipedia:de")
+    adapter = make_adapter(Settings.load(), "search", "wikipedia:de")
     assert adapter.base_url == "https://de.wikipedia.org"
     assert adapter.provider_name == "wikipedia"
 
@@ -144,35 +144,35 @@ def test_no_key_shows(name, monkeypatch):
     """Neither an adapter nor a request shows its key when it is printed."""
     for variable, value in VARIABLES[name].items():
         monkeypatch.setenv(variable, value)
-    adapter = made(Settings.load(), "search", name)
+    adapter = make_adapter(Settings.load(), "search", name)
     request = adapter.request("q", 1, 0)
     assert "-key" not in f"{adapter!r} {vars(adapter)} {request!r}"
 
 
 def test_the_names_are_registered():
     assert {*VARIABLES, "offline"} <= set(registry.names("search"))
-    assert all(issubclass(registry.load("search", name), HttpSearch) for name in VARIABLES)
+    assert all(issubclass(registry.load_adapter("search", name), HttpSearch) for name in VARIABLES)
 
 
 @pytest.mark.parametrize("name", VENDORS)
 def test_a_name_and_its_key_make_an_adapter(name, monkeypatch):
     monkeypatch.setenv(f"{name.upper()}_API_KEY", "a-key")
-    adapter = made(Settings.load(search_timeout_s=3), "search", name)
-    assert type(adapter) is VENDORS[name] is registry.load("search", name)
+    adapter = make_adapter(Settings.load(search_timeout_s=3), "search", name)
+    assert type(adapter) is VENDORS[name] is registry.load_adapter("search", name)
     assert (adapter.provider_name, adapter.timeout, adapter.key()) == (name, 3, "a-key")
 
 
 @pytest.mark.parametrize("name", VENDORS)
 def test_a_missing_key_is_named(name):
     with pytest.raises(ConfigError, match=f"{name.upper()}_API_KEY"):
-        made(Settings.load(), "search", name)
+        make_adapter(Settings.load(), "search", name)
 
 
 @pytest.mark.parametrize("name", VENDORS)
 def test_the_address_can_be_set(name, monkeypatch):
     monkeypatch.setenv(f"{name.upper()}_API_KEY", "a-key")
     monkeypatch.setenv(f"{name.upper()}_BASE_URL", "http://127.0.0.1:9/vendor/")
-    adapter = made(Settings.load(), "search", name)
+    adapter = make_adapter(Settings.load(), "search", name)
     path = adapter.request("q", 1, 0).url.removeprefix("http://127.0.0.1:9/vendor/")
     assert VENDORS[name](api_key="k").request("q", 1, 0).url.endswith(f"/{path}")
 

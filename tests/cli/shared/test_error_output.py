@@ -7,7 +7,7 @@ import json
 import pytest
 
 from collection_search import errors
-from collection_search.cli.shared.error_output import Interrupted, exit_code, report
+from collection_search.cli.shared.error_output import Interrupted, exit_code, print_error
 
 
 @pytest.mark.parametrize(
@@ -34,13 +34,13 @@ def test_every_error_has_its_exit_code(error: errors.CollectionSearchError, code
 
 def test_an_error_is_one_line_on_stderr(capsys: pytest.CaptureFixture[str]) -> None:
     """Line ends and control characters of a message do not reach the terminal."""
-    report(errors.ConfigError("No key.\n  Set \x1b[31mA_KEY."), as_json=False)
+    print_error(errors.ConfigError("No key.\n  Set \x1b[31mA_KEY."), as_json=False)
     assert capsys.readouterr() == ("", "collection-search: No key. Set [31mA_KEY.\n")
 
 
 def test_with_json_the_error_is_an_object_on_stdout_too(capsys: pytest.CaptureFixture[str]) -> None:
     """A program reads the kind, the message and the outcome that the run had reached."""
-    report(Interrupted("Stopped.", "auto_ingest_triggered"), as_json=True)
+    print_error(Interrupted("Stopped.", "auto_ingest_triggered"), as_json=True)
     out, err = capsys.readouterr()
     assert json.loads(out) == {
         "error": {"kind": "Interrupted", "message": "Stopped."},

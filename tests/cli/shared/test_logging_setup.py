@@ -6,7 +6,7 @@ import logging
 
 import pytest
 
-from collection_search.cli.shared.logging_setup import terminal_logging, verbose
+from collection_search.cli.shared.logging_setup import log_verbosely, terminal_logging
 
 
 def test_our_own_warnings_are_one_line_each(capsys: pytest.CaptureFixture[str]) -> None:
@@ -37,7 +37,7 @@ def test_the_rest_is_silent(name: str, level: int, capsys: pytest.CaptureFixture
 def test_verbose_shows_everything(capsys: pytest.CaptureFixture[str]) -> None:
     """On demand every record from INFO on is printed, tracebacks included."""
     with terminal_logging():
-        verbose()
+        log_verbosely()
         logging.getLogger("some.library").info("GET /")
         logging.getLogger("collection_search.nodes.x").warning("hm", exc_info=ValueError("why"))
     assert capsys.readouterr().err == "GET /\nhm\nValueError: why\n"
@@ -48,5 +48,5 @@ def test_the_set_up_of_the_host_returns() -> None:
     root = logging.getLogger()
     before = list(root.handlers), root.level
     with terminal_logging():
-        verbose()
+        log_verbosely()
     assert (list(root.handlers), root.level) == before

@@ -8,7 +8,7 @@ import pytest
 
 from collection_search.cli.shared import live_hint as live
 from collection_search.cli.shared.next_steps import next_steps, shell_command
-from collection_search.cli.shared.run_summary import ingested, score_rows, warnings
+from collection_search.cli.shared.run_summary import format_ingestion, format_warnings, score_rows
 from collection_search.cli.shared.run_verdict import exit_verdict
 
 
@@ -54,7 +54,7 @@ def test_a_trigger_that_failed_is_5() -> None:
 
 def test_texts_that_could_not_be_kept_are_a_warning() -> None:
     """The flag becomes a line that says what it means."""
-    (line,) = warnings(output("search_completed") | {"flags": ["staging_failed"]})
+    (line,) = format_warnings(output("search_completed") | {"flags": ["staging_failed"]})
     assert "cannot be ingested" in line
 
 
@@ -74,7 +74,7 @@ def test_what_stood_in_for_the_model_is_told(error: str | None, scale: str, says
         "results": [{"explanation": {"scale": scale}}],
         "telemetry": {"nodes": {"k_embedding_rank": facts}},
     }
-    (line,) = warnings(output("search_completed") | degraded)
+    (line,) = format_warnings(output("search_completed") | degraded)
     assert says in line
 
 
@@ -131,9 +131,9 @@ def test_a_lowered_threshold_is_told() -> None:
     """Who asked for 99 and got pages from 50 on learns why."""
     ended = output("auto_ingest_triggered", stored=3) | {"auto_ingest_min_score": 99.0}
     ended["ingestion"] |= {"collection": "py", "threshold": 50.0}
-    assert "those from 50 on were taken" in "\n".join(ingested(ended))
+    assert "those from 50 on were taken" in "\n".join(format_ingestion(ended))
     ended["ingestion"] |= {"threshold": 99.0}
-    assert "were taken" not in "\n".join(ingested(ended))
+    assert "were taken" not in "\n".join(format_ingestion(ended))
 
 
 def test_what_changed_is_told_unless_all_is_new() -> None:
@@ -141,10 +141,10 @@ def test_what_changed_is_told_unless_all_is_new() -> None:
     counts = {"stored": 3, "failed": 0, "pending": 0, "to_fetch": 0, "retired": 1}
     status = {**counts, "new": 1, "changed": 0, "unchanged": 2}
     receipt: dict[str, Any] = {"collection": "tea", "count": 4, "status": status}
-    (line,) = ingested({"ingestion": receipt})
+    (line,) = format_ingestion({"ingestion": receipt})
     assert line == "Collection tea: 3 of 4 pages stored (1 new, 2 unchanged), 1 gone"
     receipt["status"] = {**counts, "new": 3, "changed": 0, "unchanged": 0}
-    (line,) = ingested({"ingestion": receipt})
+    (line,) = format_ingestion({"ingestion": receipt})
     assert line == "Collection tea: 3 of 4 pages stored, 1 gone"
 
 
@@ -156,13 +156,13 @@ def test_what_lacks_its_extra_is_not_installed(monkeypatch: pytest.MonkeyPatch) 
         "strategy": {"model": "openai:x"},
     }
     monkeypatch.setattr(live, "find_spec", lambda _: None)
-    _, provider, embeddings = live.going_live(output)
+    _, provider, embeddings = live.suggest_live_settings(output)
     assert "; ddgs with the extra [ddgs])" in provider
     assert "ddgs," not in provider
     assert embeddings.endswith("(installed: openai; local with the extra [local])")
     monkeypatch.setattr(live, "find_spec", lambda _: object())
-    assert list(live.going_live(output))[2].endswith("(installed: local, openai)")
-    assert not list(live.going_live(output | {"search": {"provider": "tavily"}}))
+    assert list(live.suggest_live_settings(output))[2].endswith("(installed: local, openai)")
+    assert not list(live.suggest_live_settings(output | {"search": {"provider": "tavily"}}))
 
 
 def test_an_embedder_out_of_reach_is_the_cause() -> None:

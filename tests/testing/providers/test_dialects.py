@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from collection_search.testing.provider_server import DIALECTS
-from collection_search.testing.providers.sample_index import found
+from collection_search.testing.providers.sample_index import find_hits
 from collection_search.testing.providers.wire import KEY, ProviderRequest
 
 if TYPE_CHECKING:
@@ -74,7 +74,9 @@ def test_ten_rows_unless_asked_for_others(vendor):
     """The best ten, under the vendor's own names."""
     fields = DIALECTS[vendor].fields
     answered = rows(vendor)
-    assert [row[fields["url"]] for row in answered] == [page.url for page in found("asyncio")[:10]]
+    assert [row[fields["url"]] for row in answered] == [
+        page.url for page in find_hits("asyncio")[:10]
+    ]
     assert all(row[fields["title"]] for row in answered)
 
 
@@ -215,7 +217,7 @@ def test_each_vendor_says_in_its_own_way_that_nothing_was_found():
 def test_pages_are_counted_as_the_vendor_counts(vendor, third_page):
     """By pages from 1, by rows from 0, by rows from 1."""
     first = rows(vendor, **third_page)[0]
-    assert first[DIALECTS[vendor].fields["url"]] == found("asyncio")[20].url
+    assert first[DIALECTS[vendor].fields["url"]] == find_hits("asyncio")[20].url
 
 
 @pytest.mark.parametrize(
@@ -264,9 +266,9 @@ def test_serper_answers_more_than_rows():
 def test_exa_gives_texts_when_asked():
     """Neither text nor highlights without a word about contents; never a score."""
     assert not {"text", "highlights", "highlightScores", "score"} & rows("exa")[0].keys()
-    assert rows("exa", contents={"text": True})[0]["text"].endswith(found("asyncio")[0].snippet)
+    assert rows("exa", contents={"text": True})[0]["text"].endswith(find_hits("asyncio")[0].snippet)
     asked = rows("exa", contents={"highlights": {"numSentences": 1}})
-    assert asked[0]["highlights"] == [found("asyncio")[0].snippet]
+    assert asked[0]["highlights"] == [find_hits("asyncio")[0].snippet]
     assert "text" not in asked[0]
     assert {row["author"] for row in asked} == {None, "A. Nonymous"}
     assert [row["publishedDate"] for row in asked[:2]] == ["2026-03-02T09:30:00.000Z", None]

@@ -17,7 +17,7 @@ from collection_search.settings import keyring as keys
 from collection_search.settings.registry import BUILTIN
 from collection_search.testing import OpenAIServer, OtlpServer, ProviderServer
 from collection_search.testing.keyring import MemoryKeyring
-from collection_search.testing.openai_server import Failure, Raw
+from collection_search.testing.openai_server import OpenAIFailure, RawReply
 from collection_search.testing.provider_server import DIALECTS
 from collection_search.testing.providers.wire import KEY, Reply
 from collection_search.tools.doctor.diagnosis import Diagnosis, diagnose
@@ -428,13 +428,13 @@ async def test_a_list_for_anybody_says_nothing_of_the_key(key: str | None) -> No
 @pytest.mark.parametrize(
     ("reply", "state"),
     [
-        (Failure(404, "no such page"), "ok"),
-        (Raw.json(["m"]), "ok"),
-        (Raw.json([{"id": "m"}]), "ok"),
-        (Raw.json({"data": None}), "ok"),
-        (Raw(b"<html>", 200), "failed"),
-        (Failure(500, "down"), "failed"),
-        (Failure(429, "no money", code="insufficient_quota"), "failed"),
+        (OpenAIFailure(404, "no such page"), "ok"),
+        (RawReply.json(["m"]), "ok"),
+        (RawReply.json([{"id": "m"}]), "ok"),
+        (RawReply.json({"data": None}), "ok"),
+        (RawReply(b"<html>", 200), "failed"),
+        (OpenAIFailure(500, "down"), "failed"),
+        (OpenAIFailure(429, "no money", code="insufficient_quota"), "failed"),
     ],
 )
 async def test_lists_of_models_are_read_without_trust(reply: Any, state: str) -> None:

@@ -8,7 +8,7 @@ import pytest
 from support.labelled_data import JUDGEMENTS, PAGES, QUESTIONS, write_dataset
 
 from collection_search.errors import InputError
-from collection_search.tools.evaluation.beir import load
+from collection_search.tools.evaluation.beir import load_dataset
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 def test_questions_come_with_their_relevant_pages(tmp_path: Path) -> None:
     """In the order of the file; a score of 0 is not relevant, and who is not judged is not asked."""
-    dataset = load(write_dataset(tmp_path / "small"))
+    dataset = load_dataset(write_dataset(tmp_path / "small"))
     assert (dataset.name, dataset.split, dataset.total) == ("small", "test", 4)
     assert [question.id for question in dataset.questions] == ["q1", "q2", "q3", "q4"]
     assert dataset.questions[0].grades == {"cancel": 2, "late": 1}
@@ -29,7 +29,7 @@ def test_pages_are_read_one_by_one(tmp_path: Path) -> None:
         {"_id": "8", "title": None, "text": "", "metadata": {"url": ""}},
         {"_id": "cancel", "title": "Tasks", "text": "Cancel.", "metadata": {"url": 3}},
     ]
-    dataset = load(write_dataset(tmp_path, pages=rows))
+    dataset = load_dataset(write_dataset(tmp_path, pages=rows))
     assert dataset.size() == 3
     assert [(each.id, each.title, each.url) for each in dataset.entries()] == [
         ("7", "", "https://a.example/tea"),
@@ -46,31 +46,34 @@ def test_a_part_of_the_questions_is_drawn_the_same_way_each_time(tmp_path: Path)
         judgements=[(str(n), "tea", "1") for n in range(50)],
     )
     drawn = [
-        [int(question.id) for question in load(folder, limit=9, seed=seed).questions]
+        [int(question.id) for question in load_dataset(folder, limit=9, seed=seed).questions]
         for seed in (0, 0, 1)
     ]
     assert drawn[0] == drawn[1] == sorted(drawn[0])
     assert drawn[0] != drawn[2]
     assert len(drawn[0]) == 9
-    assert load(folder, limit=9).total == 50
+    assert load_dataset(folder, limit=9).total == 50
 
 
 def test_judgements_are_taken_from_the_first_split_there_is(tmp_path: Path) -> None:
     """Test, then dev, then train; unless one is named."""
     folder = write_dataset(tmp_path, split="train")
-    assert load(folder).split == "train"
+    assert load_dataset(folder).split == "train"
     write_dataset(folder, judgements=JUDGEMENTS[:1], split="dev")
-    assert load(folder).split == "dev"
-    assert len(load(folder, split="train").questions) == 4
+    assert load_dataset(folder).split == "dev"
+    assert len(load_dataset(folder, split="train").questions) == 4
     with pytest.raises(InputError, match=r"no qrels/test\.tsv\. There: dev, train\."):
-        load(folder, split="test")
+        load_dataset(folder, split="test")
 
 
 def test_header_byte_order_mark_and_empty_lines_do_not_matter(tmp_path: Path) -> None:
     """Files of other systems are read as well."""
     folder = write_dataset(tmp_path)
     (folder / "qrels" / "test.tsv").write_bytes(b"\xef\xbb\xbfq1\tcancel\t1\r\n\r\nq2\ttea\t1\r\n")
-    assert [dict(each.grades) for each in load(folder).questions] == [{"cancel": 1}, {"tea": 1}]
+    assert [dict(each.grades) for each in load_dataset(folder).questions] == [
+        {"cancel": 1},
+        {"tea": 1},
+    ]
 
 
 @pytest.mark.parametrize(
@@ -99,7 +102,7 @@ def test_a_broken_file_is_named_with_its_line(
     if text is not None:
         path.write_text(text, encoding="utf-8")
     with pytest.raises(InputError, match=says):
-        load(tmp_path)
+        load_dataset(tmp_path)
 
 
 @pytest.mark.parametrize(
@@ -114,7 +117,7 @@ def test_a_broken_corpus_is_named_with_its_line(
     tmp_path: Path, rows: list[dict[str, object]], says: str
 ) -> None:
     """Found while it is read, page by page."""
-    dataset = load(write_dataset(tmp_path, pages=rows))
+    dataset = load_dataset(write_dataset(tmp_path, pages=rows))
     with pytest.raises(InputError, match=says):
         list(dataset.entries())
 
@@ -125,10 +128,10 @@ def test_text_in_another_encoding_is_told(tmp_path: Path) -> None:
     text = '{"_id": "q1", "text": "Tea"}\n{"_id": "q2", "text": "Häuser"}\n'
     (folder / "queries.jsonl").write_bytes(text.encode("latin-1"))
     with pytest.raises(InputError, match=r"queries\.jsonl:2: not in UTF-8"):
-        load(folder)
+        load_dataset(folder)
 
 
 def test_a_folder_that_is_not_there(tmp_path: Path) -> None:
     """The sentence says what a data set looks like."""
     with pytest.raises(InputError, match=r"There is no folder .*holds corpus\.jsonl"):
-        load(tmp_path / "nowhere")
+        load_dataset(tmp_path / "nowhere")

@@ -15,23 +15,23 @@ from collection_search.ranking.calibration import calibration_of
 from collection_search.ranking.metrics import Interval
 from collection_search.ranking.scoring import DENSE, LEXICAL
 from collection_search.testing import ScriptedEmbedder
-from collection_search.tools.evaluation.beir import load
+from collection_search.tools.evaluation.beir import load_dataset
 from collection_search.tools.evaluation.evaluation import (
     Evaluation,
     Figures,
     Model,
-    evaluated,
-    measured,
+    evaluate_ranking,
+    measure_embedder,
 )
-from collection_search.tools.evaluation.pools import Corpus, embedded, indexed
+from collection_search.tools.evaluation.pools import EvalCorpus, embed_corpus, index_corpus
 
 if TYPE_CHECKING:
     from pathlib import Path
 
 
-def searched(folder: Path, **files: Any) -> Corpus:
-    dataset = load(write_dataset(folder / "small", **files))
-    return indexed(dataset, SQLiteStore(folder / "pages.db").collections)
+def searched(folder: Path, **files: Any) -> EvalCorpus:
+    dataset = load_dataset(write_dataset(folder / "small", **files))
+    return index_corpus(dataset, SQLiteStore(folder / "pages.db").collections)
 
 
 def by_name(found: Evaluation) -> dict[str, Figures]:
@@ -41,7 +41,7 @@ def by_name(found: Evaluation) -> dict[str, Figures]:
 @pytest.mark.slow
 def test_without_a_model_words_are_compared(tmp_path: Path) -> None:
     """Both profiles against BM25 and the search's own order."""
-    found = evaluated(searched(tmp_path))
+    found = evaluate_ranking(searched(tmp_path))
     assert list(by_name(found)) == ["lexical, default", "lexical, literal", "BM25", "search order"]
     assert [(each.method, each.rival) for each in found.differences] == [
         ("lexical, default", "lexical, literal"),
@@ -54,7 +54,7 @@ def test_without_a_model_words_are_compared(tmp_path: Path) -> None:
 @pytest.mark.slow
 def test_the_facts_of_the_data_set(tmp_path: Path) -> None:
     """Three of four questions find a relevant page; one page of five is missed, one unknown."""
-    found = evaluated(searched(tmp_path, judgements=[*JUDGEMENTS, ("q1", "elsewhere", "1")]))
+    found = evaluate_ranking(searched(tmp_path, judgements=[*JUDGEMENTS, ("q1", "elsewhere", "1")]))
     assert (found.dataset, found.split, found.pages) == ("small", "test", 5)
     assert (found.questions, found.questions_in_split, found.answerable) == (4, 4, 3)
     assert (found.relevant_pages, found.relevant_pages_found) == (6, 4)
@@ -65,7 +65,7 @@ def test_the_facts_of_the_data_set(tmp_path: Path) -> None:
 @pytest.mark.slow
 def test_figures_count_what_the_search_did_not_find(tmp_path: Path) -> None:
     """A question without a relevant page in its pool is a failure of all, but not in the pool."""
-    order = by_name(evaluated(searched(tmp_path)))["search order"]
+    order = by_name(evaluate_ranking(searched(tmp_path)))["search order"]
     assert order.recall_at_20.mean == order.precision_at_1.mean == order.mrr_at_10.mean == 0.75
     assert order.ndcg_at_10.mean == 0.75
     assert order.ndcg_at_10_in_pool == Interval(1, 1, 1)
@@ -73,7 +73,7 @@ def test_figures_count_what_the_search_did_not_find(tmp_path: Path) -> None:
 
 def test_thresholds_are_read_from_scores_of_0_to_100_only(tmp_path: Path) -> None:
     """BM25 and the search's order have no such scale."""
-    found = by_name(evaluated(searched(tmp_path)))
+    found = by_name(evaluate_ranking(searched(tmp_path)))
     assert found["lexical, default"].served is not None
     assert found["lexical, default"].let_through == Interval(0, 0, 0)
     assert found["lexical, literal"].served is not None
@@ -86,9 +86,9 @@ async def test_a_model_joins_with_its_calibration(tmp_path: Path) -> None:
     """Its rankings are compared with those by words; what it cost is kept."""
     corpus = searched(tmp_path)
     embedder = ScriptedEmbedder()
-    space = await embedded(corpus, embedder)
+    space = await embed_corpus(corpus, embedder)
     model = Model(embedder.fingerprint, space, DENSE, cost_usd=0.5)
-    found = evaluated(corpus, model)
+    found = evaluate_ranking(corpus, model)
     assert list(by_name(found))[:3] == ["dense, default", "dense, literal", "dense, cosine"]
     assert ("dense, default", "lexical, default") in {
         (each.method, each.rival) for each in found.differences
@@ -104,7 +104,7 @@ async def test_a_model_is_measured_as_a_run_would(tmp_path: Path) -> None:
     """Its scale comes from the anchors and is kept; its price from the list."""
     corpus = searched(tmp_path)
     embedder = ScriptedEmbedder(fingerprint="openai:text-embedding-3-small@64")
-    model = await measured(corpus, embedder, folder=tmp_path)
+    model = await measure_embedder(corpus, embedder, folder=tmp_path)
     assert model.calibration == await calibration_of(embedder, folder=tmp_path)
     assert (model.calibration.scale, model.problem) == ("dense", None)
     assert model.cost_usd == embedding_cost(embedder.fingerprint, model.space.input_tokens)
@@ -114,7 +114,7 @@ async def test_a_model_is_measured_as_a_run_would(tmp_path: Path) -> None:
 async def test_a_model_without_a_scale_is_told(tmp_path: Path) -> None:
     """Where every text lies in one place, words are compared, as in a run."""
     embedder = ScriptedEmbedder(dimension=1)
-    model = await measured(searched(tmp_path), embedder, folder=tmp_path)
+    model = await measure_embedder(searched(tmp_path), embedder, folder=tmp_path)
     assert model.calibration is LEXICAL
     assert "does not tell related from unrelated" in str(model.problem)
 
@@ -122,7 +122,7 @@ async def test_a_model_without_a_scale_is_told(tmp_path: Path) -> None:
 @pytest.mark.slow
 def test_a_difference_is_that_of_the_means(tmp_path: Path) -> None:
     """Question by question, so that its mean is the difference of the means."""
-    found = evaluated(searched(tmp_path))
+    found = evaluate_ranking(searched(tmp_path))
     figures = by_name(found)
     for each in found.differences:
         apart = figures[each.method].ndcg_at_10.mean - figures[each.rival].ndcg_at_10.mean
@@ -133,13 +133,13 @@ def test_a_difference_is_that_of_the_means(tmp_path: Path) -> None:
 def test_progress_counts_every_rank(tmp_path: Path) -> None:
     """Four methods over four pools, two of them over twelve off-topic ones."""
     calls: list[tuple[int, int]] = []
-    evaluated(searched(tmp_path), None, lambda *at: calls.append(at))
+    evaluate_ranking(searched(tmp_path), None, lambda *at: calls.append(at))
     assert calls == [(n, 40) for n in range(1, 41)]
 
 
 def test_a_single_question_that_finds_nothing(tmp_path: Path) -> None:
     """No answerable question and no off-topic pool: those figures are missing, not wrong."""
-    found = evaluated(searched(tmp_path, judgements=[("q4", "soup", "1")]))
+    found = evaluate_ranking(searched(tmp_path, judgements=[("q4", "soup", "1")]))
     default = by_name(found)["lexical, default"]
     assert default.ndcg_at_10 == Interval(0, 0, 0)
     assert (default.ndcg_at_10_in_pool, default.served, default.let_through) == (None, None, None)
@@ -148,7 +148,7 @@ def test_a_single_question_that_finds_nothing(tmp_path: Path) -> None:
 @pytest.mark.slow
 def test_the_figures_are_plain_and_repeat(tmp_path: Path) -> None:
     """As JSON they are the same each time, but for the times."""
-    one, other = (asdict(evaluated(searched(tmp_path / n))) for n in ("one", "other"))
+    one, other = (asdict(evaluate_ranking(searched(tmp_path / n))) for n in ("one", "other"))
     for each in (one, other):
         for figures in each["methods"]:
             assert 0 <= figures.pop("ms_median") <= figures.pop("ms_95")

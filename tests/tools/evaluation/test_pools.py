@@ -12,16 +12,16 @@ from support.labelled_data import JUDGEMENTS, write_dataset
 from collection_search.adapters.stores.sqlite import SQLiteStore
 from collection_search.contracts.collection import Embedded
 from collection_search.errors import InputError, ModelError
-from collection_search.ranking.scoring import Page
+from collection_search.ranking.scoring import PageText
 from collection_search.testing import ScriptedEmbedder
-from collection_search.tools.evaluation.beir import Dataset, Question, load
+from collection_search.tools.evaluation.beir import Dataset, Question, load_dataset
 from collection_search.tools.evaluation.pools import (
     BATCH,
     MAX_EMBEDDED,
-    Corpus,
-    embedded,
-    indexed,
-    pools,
+    EvalCorpus,
+    build_pools,
+    embed_corpus,
+    index_corpus,
 )
 
 if TYPE_CHECKING:
@@ -29,17 +29,17 @@ if TYPE_CHECKING:
 
 
 @pytest.fixture
-def corpus(tmp_path: Path) -> Corpus:
+def corpus(tmp_path: Path) -> EvalCorpus:
     """The small data set, indexed."""
     return searched(tmp_path)
 
 
-def searched(folder: Path, **files: Any) -> Corpus:
-    dataset = load(write_dataset(folder / "small", **files))
-    return indexed(dataset, SQLiteStore(folder / "pages.db").collections)
+def searched(folder: Path, **files: Any) -> EvalCorpus:
+    dataset = load_dataset(write_dataset(folder / "small", **files))
+    return index_corpus(dataset, SQLiteStore(folder / "pages.db").collections)
 
 
-def test_the_search_reads_whole_texts_in_both_languages(corpus: Corpus) -> None:
+def test_the_search_reads_whole_texts_in_both_languages(corpus: EvalCorpus) -> None:
     """A page is found by words behind its snippet, and by other forms of a word."""
     assert corpus.by_words[0] == ["cancel", "late"]
     assert corpus.by_words[1][0] == "tea"
@@ -51,23 +51,23 @@ def test_the_search_reads_whole_texts_in_both_languages(corpus: Corpus) -> None:
 
 def test_progress_counts_pages_and_questions(tmp_path: Path) -> None:
     """It ends with the whole."""
-    dataset, calls = load(write_dataset(tmp_path / "small")), list[tuple[int, int]]()
-    indexed(dataset, SQLiteStore(tmp_path / "x.db").collections, lambda *at: calls.append(at))
+    dataset, calls = load_dataset(write_dataset(tmp_path / "small")), list[tuple[int, int]]()
+    index_corpus(dataset, SQLiteStore(tmp_path / "x.db").collections, lambda *at: calls.append(at))
     assert calls == [(n, 9) for n in range(1, 10)]
 
 
-def test_a_pool_knows_grades_places_and_what_was_missed(corpus: Corpus) -> None:
+def test_a_pool_knows_grades_places_and_what_was_missed(corpus: EvalCorpus) -> None:
     """Shuffled, each page with the place where the search had it."""
-    own, _ = pools(corpus)
+    own, _ = build_pools(corpus)
     first = dict(zip(own[0].places, zip(own[0].pages, own[0].grades, strict=True), strict=True))
     assert first == {0: (corpus.pages["cancel"], 2), 1: (corpus.pages["late"], 1)}
     assert own[0].missed == []
     assert (own[3].pages, own[3].missed, own[3].is_answerable) == ([], [1], False)
 
 
-def test_off_topic_pools_hold_nothing_relevant(corpus: Corpus) -> None:
+def test_off_topic_pools_hold_nothing_relevant(corpus: EvalCorpus) -> None:
     """Every question meets the pools of three others, as often as there are, less its pages."""
-    own, off_topic = pools(corpus)
+    own, off_topic = build_pools(corpus)
     assert [pool.question for pool in off_topic] == [pool.question for pool in own] * 3
     relevant = {each.text: {corpus.pages[i] for i in each.grades} for each in questions(corpus)}
     assert all(relevant[pool.question].isdisjoint(pool.pages) for pool in off_topic)
@@ -77,15 +77,15 @@ def test_off_topic_pools_hold_nothing_relevant(corpus: Corpus) -> None:
 
 def test_a_single_question_has_no_off_topic_pool(tmp_path: Path) -> None:
     """There is no other question whose pool it could meet."""
-    own, off_topic = pools(searched(tmp_path, judgements=JUDGEMENTS[:1]))
+    own, off_topic = build_pools(searched(tmp_path, judgements=JUDGEMENTS[:1]))
     assert (len(own), off_topic) == (1, [])
 
 
-async def test_a_model_adds_its_nearest_pages_in_turn(corpus: Corpus) -> None:
+async def test_a_model_adds_its_nearest_pages_in_turn(corpus: EvalCorpus) -> None:
     """Of each the best first, none twice; similarities belong to the pool's pages."""
     embedder = ScriptedEmbedder(synonyms={"chess": "soup", "rules": "potatoes"})
-    space = await embedded(corpus, embedder)
-    own, off_topic = pools(corpus, space)
+    space = await embed_corpus(corpus, embedder)
+    own, off_topic = build_pools(corpus, space)
     found = dict(zip(own[3].places, own[3].pages, strict=True))
     assert found[0] == corpus.pages["soup"]
     assert len(found) == 5
@@ -104,7 +104,7 @@ async def test_every_text_is_embedded_once_as_the_ranking_would(tmp_path: Path) 
     rows = [{"_id": str(n), "title": f"T{n}", "text": f"Text {n}"} for n in range(BATCH)]
     corpus = searched(tmp_path, pages=rows, judgements=[("q1", "0", "1"), ("q2", "1", "1")])
     embedder, calls = ScriptedEmbedder(), list[tuple[int, int]]()
-    space = await embedded(corpus, embedder, lambda *at: calls.append(at))
+    space = await embed_corpus(corpus, embedder, lambda *at: calls.append(at))
     assert [len(call) for call in embedder.calls] == [BATCH, 2]
     assert embedder.calls[0][:3] == [*(each.text for each in questions(corpus)), "T0\nText 0"]
     assert calls == [(BATCH, BATCH + 2), (BATCH + 2, BATCH + 2)]
@@ -113,17 +113,17 @@ async def test_every_text_is_embedded_once_as_the_ranking_would(tmp_path: Path) 
     assert space.input_tokens == sum(len(text.split()) for text in corpus.texts)
 
 
-async def test_tokens_that_are_not_told_are_not_guessed(corpus: Corpus) -> None:
+async def test_tokens_that_are_not_told_are_not_guessed(corpus: EvalCorpus) -> None:
     """One call without a count makes the sum unknown."""
 
     class Silent(ScriptedEmbedder):
         async def embed(self, texts: Sequence[str]) -> Embedded:
             return Embedded((await super().embed(texts)).vectors)
 
-    assert (await embedded(corpus, Silent())).input_tokens is None
+    assert (await embed_corpus(corpus, Silent())).input_tokens is None
 
 
-async def test_a_vector_too_few_is_refused(corpus: Corpus) -> None:
+async def test_a_vector_too_few_is_refused(corpus: EvalCorpus) -> None:
     """Otherwise every later page would have another page's vector."""
 
     class Short(ScriptedEmbedder):
@@ -131,14 +131,14 @@ async def test_a_vector_too_few_is_refused(corpus: Corpus) -> None:
             return Embedded((await super().embed(texts)).vectors[1:])
 
     with pytest.raises(ModelError, match="8 vectors for 9 texts"):
-        await embedded(corpus, Short())
+        await embed_corpus(corpus, Short())
 
 
 def test_of_a_large_corpus_a_part_is_embedded() -> None:
     """What words found and what is relevant, filled up by chance to the limit."""
-    pages = {str(n): Page("", "", "") for n in range(MAX_EMBEDDED + 500)}
+    pages = {str(n): PageText("", "", "") for n in range(MAX_EMBEDDED + 500)}
     question = Question("q", "?", {"10200": 1, "not there": 1})
-    corpus = Corpus(Dataset(Path(), "test", [question], 1), pages, [["10300", "10400"]])
+    corpus = EvalCorpus(Dataset(Path(), "test", [question], 1), pages, [["10300", "10400"]])
     chosen = corpus.to_embed
     assert len(chosen) == MAX_EMBEDDED == len(set(chosen))
     assert {"10200", "10300", "10400"} <= set(chosen)
@@ -150,7 +150,7 @@ def test_relevant_pages_that_the_corpus_lacks_are_counted(tmp_path: Path) -> Non
     """They count as missed."""
     corpus = searched(tmp_path, judgements=[*JUDGEMENTS, ("q2", "elsewhere", "1")])
     assert corpus.unknown == 1
-    assert pools(corpus)[0][1].missed == [1]
+    assert build_pools(corpus)[0][1].missed == [1]
 
 
 def test_files_that_do_not_belong_together_are_refused(tmp_path: Path) -> None:
@@ -162,14 +162,14 @@ def test_files_that_do_not_belong_together_are_refused(tmp_path: Path) -> None:
 def test_the_same_files_give_the_same_pools(tmp_path: Path) -> None:
     """Nothing depends on the run."""
     one, other = searched(tmp_path / "one"), searched(tmp_path / "other")
-    assert pools(one) == pools(other)
+    assert build_pools(one) == build_pools(other)
 
 
-def questions(corpus: Corpus) -> list[Question]:
+def questions(corpus: EvalCorpus) -> list[Question]:
     return corpus.dataset.questions
 
 
-def ids(corpus: Corpus, pages: Sequence[Page]) -> list[str]:
+def ids(corpus: EvalCorpus, pages: Sequence[PageText]) -> list[str]:
     by_page = {page: key for key, page in corpus.pages.items()}
     assert len(by_page) == len(corpus.pages)
     return [by_page[page] for page in pages]

@@ -13,7 +13,7 @@ from collection_search.errors import InputError
 from collection_search.ports.description import describe
 from collection_search.ports.search_function import Asked, SearchFunction
 from collection_search.testing import RecordingSink, example_context, rows
-from collection_search.tools.search.callers import finished
+from collection_search.tools.search.callers import run_to_end
 from collection_search.tools.web_search import WebSearchWorker
 
 CONTEXT = example_context()
@@ -119,7 +119,7 @@ def test_what_is_no_adapter_is_refused_at_once(adapter):
 def test_finished_refuses_to_wait():
     """A coroutine that suspends cannot be driven by the blocking face."""
     with pytest.raises(RuntimeError, match="tried to wait"):
-        finished(asyncio.sleep(0))
+        run_to_end(asyncio.sleep(0))
 
 
 def test_an_adapter_with_a_timeout_runs_in_the_callers_thread(spans):

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from collection_search.contracts.search import ProviderSearchResult, SearchResult
-from collection_search.tools.search.normalize import valid_results, without_duplicates
+from collection_search.tools.search.normalize import deduplicate, valid_results
 
 GOOD: dict[str, Any] = {"url": "https://example.com/a", "title": "T", "snippet": "S"}
 
@@ -61,7 +61,7 @@ def test_url_normalisation_example():
 )  # fmt: skip
 def test_tracking_parameters_are_removed_and_do_not_make_another_page(name):
     """Two rows that differ by a tracking parameter are one result."""
-    found = without_duplicates(results_of(GOOD, GOOD | {"url": f"{GOOD['url']}?{name}=1"}))
+    found = deduplicate(results_of(GOOD, GOOD | {"url": f"{GOOD['url']}?{name}=1"}))
     assert [result.url for result in found] == ["https://example.com/a"]
 
 
@@ -155,7 +155,7 @@ def test_endless_texts_are_cut():
 
 def test_the_first_duplicate_wins_and_takes_the_content():
     """The better rank is kept; a text that only a later row has is not lost."""
-    found = without_duplicates(
+    found = deduplicate(
         results_of(
             GOOD | {"title": "first"},
             {"url": "https://example.com/b", "title": "other", "snippet": "S"},

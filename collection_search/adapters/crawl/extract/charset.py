@@ -81,13 +81,13 @@ _SECOND_MEANING: Final = frozenset({"iso2022_jp", "utf-16-le", "utf-16-be"})
 """Their texts are valid UTF-8 as well, with another meaning."""
 
 
-def decoded(data: bytes, charset: str | None = None) -> str:
+def decode_page(data: bytes, charset: str | None = None) -> str:
     """Return the text of bytes; `charset` is what the server named, believed only if it fits.
 
     A byte order mark decides first, then whether the bytes are UTF-8, then the server's word, then
     the page's own, and last Western European. Reading never fails.
 
-    >>> decoded("Größe".encode("cp1252")), decoded("Größe".encode(), "iso-8859-1")
+    >>> decode_page("Größe".encode("cp1252")), decode_page("Größe".encode(), "iso-8859-1")
     ('Größe', 'Größe')
     """
     named = known_charset(charset)
@@ -118,7 +118,7 @@ def known_charset(name: str | None) -> str | None:
     return codec if codec in CHARSETS else None
 
 
-def as_utf8(head: bytes) -> bytes:
+def to_utf8(head: bytes) -> bytes:
     """Return the beginning of a document, in UTF-8 if it is UTF-16, else as it is."""
     utf16 = "utf-16" if head[:2] in {b"\xff\xfe", b"\xfe\xff"} else _by_zeros(head)
     return head.decode(utf16, "ignore").encode("utf-8", "ignore") if utf16 else head

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
 
-class Watch:
+class DeadlineWatch:
     """Calls back when a block of code lasts too long; far cheaper than a timer for each block."""
 
     def __init__(self) -> None:

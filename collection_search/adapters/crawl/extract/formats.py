@@ -15,16 +15,16 @@ from typing import TYPE_CHECKING, Any, Final, Literal
 from urllib.parse import urlsplit
 
 from ....errors import ExtractionError
-from ....text.clean import plain
-from .charset import as_utf8, decoded
+from ....text.clean import to_unicode
+from .charset import decode_page, to_utf8
 from .markup import markdown_text, rst_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-Kind = Literal["html", "pdf", "markdown", "rst", "text"]
+DocumentKind = Literal["html", "pdf", "markdown", "rst", "text"]
 
-KINDS: Final[dict[str, Kind]] = {
+KINDS: Final[dict[str, DocumentKind]] = {
     ".html": "html",
     ".htm": "html",
     ".md": "markdown",
@@ -77,7 +77,7 @@ class EmptyDocumentError(ExtractionError):
     """The document is sound and holds no text."""
 
 
-def sniff(data: bytes, name: str = "") -> Kind:
+def sniff(data: bytes, name: str = "") -> DocumentKind:
     """Return what the bytes are; the name's suffix decides only between kinds of plain text.
 
     Raises ExtractionError for binary data that is no PDF.
@@ -85,7 +85,7 @@ def sniff(data: bytes, name: str = "") -> Kind:
     >>> sniff(b"%PDF-1.7", "paper.txt"), sniff(b"# Title", "read.md"), sniff(b"<!doctype html>")
     ('pdf', 'markdown', 'html')
     """
-    head = as_utf8(data[:1024])
+    head = to_utf8(data[:1024])
     if b"%PDF-" in head and not _HTML.match(head):  # a page may speak of the mark
         return "pdf"
     if b"\0" in head:
@@ -112,15 +112,15 @@ def extract(data: bytes, name: str = "", charset: str | None = None) -> Extracte
     if kind == "pdf":
         found = _from_pdf(data)
     else:
-        text = decoded(data, charset)
+        text = decode_page(data, charset)
         found = _from_html(text) if kind == "html" and text.strip() else _from_text(text, kind)
     if not found.text.strip():
         raise EmptyDocumentError("The document holds no text.")
     return found
 
 
-def _from_text(text: str, kind: Kind) -> Extracted:
-    text = plain(_CONTROLS.sub("", text))
+def _from_text(text: str, kind: DocumentKind) -> Extracted:
+    text = to_unicode(_CONTROLS.sub("", text))
     if kind == "markdown":
         text = markdown_text(text)
     elif kind == "rst":
@@ -150,8 +150,8 @@ def _from_html(page: str) -> Extracted:
     if len(text) < _SHORT_TEXT:  # no article in it, such as a list of links
         text = max(text, trafilatura.html2txt(tree), key=len)
     return Extracted(
-        plain(title),
-        plain(text.replace("\N{PILCROW SIGN}", "")),
+        to_unicode(title),
+        to_unicode(text.replace("\N{PILCROW SIGN}", "")),
         canonical_url,
         not_free=_NOT_FREE.search(page) is not None,
         asks_password=asks_password,
@@ -188,7 +188,7 @@ def _from_pdf(data: bytes) -> Extracted:
             text = "\n\n".join(_pdf_pages(document))
     except pypdfium2.PdfiumError as error:
         raise ExtractionError(f"The PDF cannot be read: {error}") from error
-    return Extracted(plain(title), plain(text.replace("\r\n", "\n").strip()))
+    return Extracted(to_unicode(title), to_unicode(text.replace("\r\n", "\n").strip()))
 
 
 def _pdf_pages(document: Any) -> Iterator[str]:

@@ -17,8 +17,8 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
-from .deadline_watch import Watch
-from .process import ExtractionProcess, Limits, stopped
+from .deadline_watch import DeadlineWatch
+from .process import ExtractionProcess, ProcessLimits, stopped_error
 
 if TYPE_CHECKING:
     from .formats import Extracted
@@ -45,9 +45,9 @@ class Extraction:
     object or with the program. Any number of event loops and threads may share one `Extraction`.
     """
 
-    def __init__(self, *, workers: int | None = None, limits: Limits | None = None) -> None:
+    def __init__(self, *, workers: int | None = None, limits: ProcessLimits | None = None) -> None:
         self._size = workers or min(MOST_WORKERS, _cores())
-        self._limits = limits or Limits()
+        self._limits = limits or ProcessLimits()
         self._crew: _Crew | None = None
         self._at_end: weakref.finalize[[], Extraction] | None = None
         self._lock = threading.Lock()
@@ -89,7 +89,7 @@ class Extraction:
 class _Crew:
     """Threads that wait for jobs, each with a process of its own."""
 
-    def __init__(self, size: int, limits: Limits) -> None:
+    def __init__(self, size: int, limits: ProcessLimits) -> None:
         self.pid = os.getpid()
         self._size = size
         self._limits = limits
@@ -99,13 +99,13 @@ class _Crew:
         """Jobs that wait or run."""
         self._threads: list[threading.Thread] = []
         self._workers: list[ExtractionProcess] = []
-        self._watch = Watch()
+        self._watch = DeadlineWatch()
         self._closed = False
 
     def submit(self, job: _Job) -> None:
         with self._lock:
             if self._closed:
-                raise stopped()
+                raise stopped_error()
             if self._open >= len(self._threads) < self._size:
                 self._hire()
             self._open += 1
@@ -119,7 +119,7 @@ class _Crew:
         with suppress(queue.Empty):
             while True:
                 if job := self._jobs.get_nowait():
-                    _settle(job.future, stopped())
+                    _settle(job.future, stopped_error())
         for _ in self._threads:
             self._jobs.put(None)
         for worker in self._workers:

@@ -17,7 +17,7 @@ from .formats import Extracted
 from .worker import PIPE_BYTES, read_frame, write_frame
 
 if TYPE_CHECKING:
-    from .deadline_watch import Watch
+    from .deadline_watch import DeadlineWatch
 
 _START_S: Final = 120.0
 """A process that is not ready by then never will be."""
@@ -28,7 +28,7 @@ _KEPT: Final = ("PATH", "SYSTEMROOT", "LANG", "LC_ALL", "LC_CTYPE", "TMPDIR", "L
 
 
 @dataclass(frozen=True, slots=True)
-class Limits:
+class ProcessLimits:
     """What reading one document may take. Memory and CPU are not limited on every system."""
 
     cpu_s: float = 10.0
@@ -39,7 +39,7 @@ class Limits:
 class ExtractionProcess:
     """One process, started when it is needed; used by one thread, stopped by any."""
 
-    def __init__(self, limits: Limits, watch: Watch) -> None:
+    def __init__(self, limits: ProcessLimits, watch: DeadlineWatch) -> None:
         self._limits = limits
         self._watch = watch
         self._process: subprocess.Popen[bytes] | None = None
@@ -78,7 +78,7 @@ class ExtractionProcess:
     def _running(self) -> subprocess.Popen[bytes]:
         with self._lock:
             if self._stopped:
-                raise stopped()
+                raise stopped_error()
             process = self._process
             if process is not None and process.poll() is None:
                 return process
@@ -92,7 +92,7 @@ class ExtractionProcess:
         return process
 
     def _not_ready(self, process: subprocess.Popen[bytes]) -> FetchError:
-        return stopped() if self._stopped else _not_started(f"exit code {process.returncode}")
+        return stopped_error() if self._stopped else _not_started(f"exit code {process.returncode}")
 
     def _exchange(
         self,
@@ -122,7 +122,7 @@ class ExtractionProcess:
         self._end(process)
         code = process.returncode
         if self._stopped:
-            return stopped()
+            return stopped_error()
         limits = self._limits
         from_outside = not self._late and code in {-signal.SIGTERM, -9}
         if self._late or code == -getattr(signal, "SIGXCPU", 0):
@@ -145,7 +145,7 @@ class ExtractionProcess:
                 _pipe(pipe).close()
 
 
-def _start(limits: Limits) -> subprocess.Popen[bytes]:
+def _start(limits: ProcessLimits) -> subprocess.Popen[bytes]:
     environment = {name: os.environ[name] for name in _KEPT if name in os.environ}
     root = Path(__file__).parents[len(__name__.split(".")) - 1]
     paths = [str(root), *(path for path in sys.path if path)]
@@ -166,7 +166,7 @@ def _pipe(pipe: IO[bytes] | None) -> IO[bytes]:
     return pipe
 
 
-def stopped() -> FetchError:
+def stopped_error() -> FetchError:
     """Return the error of a document whose reading was broken off from here."""
     return FetchError(
         "Reading the document was stopped; read it again.",

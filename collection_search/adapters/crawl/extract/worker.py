@@ -48,7 +48,7 @@ def read_frame(stream: IO[bytes]) -> tuple[dict[str, Any], bytes] | None:
     return (json.loads(head), body) if len(body) == body_size else None
 
 
-def main() -> None:
+def serve_frames() -> None:
     """Answer frames until the input ends; argument: the memory limit in MiB."""
     with suppress(ValueError, OSError):
         signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent decides when to stop
@@ -134,4 +134,4 @@ class _Limits:
 
 
 if __name__ == "__main__":
-    main()
+    serve_frames()

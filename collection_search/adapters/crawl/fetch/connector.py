@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from yarl import URL
 
     from ...per_loop import Sockets
-    from .url_rules import Gate
+    from .url_rules import UrlRules
 
 KEEP_ALIVE_S: Final = 4.0
 """Less than most servers keep an unused connection, so that none is used as it is being closed."""
@@ -57,7 +57,7 @@ class JudgedConnector(aiohttp.TCPConnector):
     is the proxy that is dialled, and the proxy that judges where the names lead.
     """
 
-    def __init__(self, gate: Gate, resolver: AbstractResolver, sockets: Sockets) -> None:
+    def __init__(self, gate: UrlRules, resolver: AbstractResolver, sockets: Sockets) -> None:
         self._dial_gate = gate
         self._dial_sockets = sockets
         super().__init__(
@@ -139,7 +139,7 @@ class SystemResolver(AbstractResolver):
 class _JudgedResolver(AbstractResolver):
     """Gives all answers of a resolver, or none: one that may not be dialled spoils the name."""
 
-    def __init__(self, gate: Gate, inner: AbstractResolver) -> None:
+    def __init__(self, gate: UrlRules, inner: AbstractResolver) -> None:
         self._gate = gate
         self._inner = inner
 
@@ -167,7 +167,7 @@ class _JudgedResolver(AbstractResolver):
         await self._inner.close()
 
 
-def _may_dial(gate: Gate, dial: _Dial, address: str) -> bool:
+def _may_dial(gate: UrlRules, dial: _Dial, address: str) -> bool:
     return dial.is_proxy or gate.may_dial(dial.host, dial.port, address)
 
 

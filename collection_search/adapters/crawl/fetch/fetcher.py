@@ -17,14 +17,14 @@ from ....errors import ConfigError, FetchError
 from ...per_loop import PerLoop
 from .connector import JudgedConnector, SystemResolver
 from .policy import FetchPolicy
-from .public_hosts import judged_host
-from .responses import MOVED, NOT_MODIFIED, conditions, media_type, page_of, validators_in
+from .public_hosts import judge_host
+from .responses import MOVED, NOT_MODIFIED, build_page, conditions, media_type, validators_in
 from .robots import RobotsCache, product_token
 from .robots_loader import RobotsLoader
 from .session import PoliteSession
 from .sniffing import sniff_page
-from .transfer import Admitted, Limits
-from .url_rules import Gate
+from .transfer import Admitted, TransferLimits
+from .url_rules import UrlRules
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
@@ -71,15 +71,15 @@ class SafeFetcher:
         sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
     ) -> None:
         self.policy = policy = policy or FetchPolicy()
-        self._gate = Gate(ports=policy.ports, entries=policy.allowed_addresses)
+        self._gate = UrlRules(ports=policy.ports, entries=policy.allowed_addresses)
         self._resolver = resolver or SystemResolver()
         self._clock = clock
         self._sleep = sleep
-        self._ignored = frozenset(judged_host(host).name for host in policy.ignore_robots_hosts)
+        self._ignored = frozenset(judge_host(host).name for host in policy.ignore_robots_hosts)
         self._agent = product_token(policy.user_agent)
         if not self._agent:
             raise ConfigError("the user agent has to begin with a name of letters, '-' and '_'")
-        self._limits = Limits(
+        self._limits = TransferLimits(
             connect_timeout_s=policy.connect_timeout_s,
             min_rate=policy.min_rate,
             grace_s=policy.rate_grace_s,
@@ -120,12 +120,12 @@ class SafeFetcher:
             )
             left_s -= took_s + spent_s
             if received.status in MOVED and "Location" in received.headers:
-                target = self._gate.redirected(target, received.headers["Location"])
+                target = self._gate.redirect(target, received.headers["Location"])
                 continue
             if received.status == NOT_MODIFIED and validators and headers:
                 new = validators_in(received.headers) or validators
                 return NotModified(url, target.url, new, self._clock.time())
-            return page_of(
+            return build_page(
                 url,
                 target,
                 received,

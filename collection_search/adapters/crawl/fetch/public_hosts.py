@@ -73,10 +73,10 @@ def is_public(address: str) -> bool:
 
 
 @lru_cache(maxsize=1 << 12)
-def judged_host(text: str) -> Host:
+def judge_host(text: str) -> Host:
     """Return the host of a URL as it is dialled, or why it is not.
 
-    >>> judged_host("EXAMPLE.com."), judged_host("0x7f.1").refused, judged_host("printer").refused
+    >>> judge_host("EXAMPLE.com."), judge_host("0x7f.1").refused, judge_host("printer").refused
     (Host(name='example.com', refused=None, why=''), 'blocked_host', 'blocked_host')
     """
     if text.startswith("["):

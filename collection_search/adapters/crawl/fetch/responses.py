@@ -36,7 +36,7 @@ _NO_VALIDATORS: Final = Validators()
 _VALIDATOR = re.compile(r"[\x20-\x7e]{1,1024}")
 
 
-def page_of(
+def build_page(
     url: str,
     target: Target,
     received: Received,
@@ -92,7 +92,7 @@ def conditions(validators: Validators | None) -> dict[str, str]:
     return {name: value for name, value in pairs if _usable(value) and value}
 
 
-def throttled(host: str, status: int, wait_s: float) -> FetchError:
+def throttle_error(host: str, status: int, wait_s: float) -> FetchError:
     """Return the error for a site that is asked too much."""
     return FetchError(
         f"{host} is asked too much (HTTP status {status}); come again in {wait_s:.0f} s",

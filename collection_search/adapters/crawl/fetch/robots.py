@@ -33,7 +33,7 @@ _FIELD = re.compile(r"\s*([A-Za-z -]*)")
 _LINE_END = re.compile(r"\r\n|\r|\n")
 
 
-class Rules:
+class RobotsRules:
     """What one robots.txt says to us."""
 
     def __init__(
@@ -83,20 +83,20 @@ def product_token(user_agent: str) -> str:
     return found[0].lower() if found else ""
 
 
-async def read_rules(body: bytes, agent: str) -> Rules:
-    """Return `rules_of` the body without holding up the event loop."""
+async def aparse_robots(body: bytes, agent: str) -> RobotsRules:
+    """Return `parse_robots` the body without holding up the event loop."""
     if len(body) <= _SMALL_CHARS:
-        return rules_of(body, agent)
-    return await asyncio.to_thread(rules_of, body, agent)
+        return parse_robots(body, agent)
+    return await asyncio.to_thread(parse_robots, body, agent)
 
 
-def rules_of(body: bytes, agent: str) -> Rules:
+def parse_robots(body: bytes, agent: str) -> RobotsRules:
     r"""Return the rules for the product token `agent` in a robots.txt.
 
-    >>> rules_of(b"\xef\xbb\xbfUser-agent: Us/1.0\nDisallow: /x", "us").allows("http://a.org/x")
+    >>> parse_robots(b"\xef\xbb\xbfUser-agent: Us/1.0\nDisallow: /x", "us").allows("http://a.org/x")
     False
     """
-    return Rules(_ours(_text(body), agent), agent)
+    return RobotsRules(_ours(_text(body), agent), agent)
 
 
 def _text(body: bytes) -> str:
@@ -139,12 +139,12 @@ def _ours(text: str, agent: str) -> str:
 class _Load:
     """A load that runs, and how many wait for it."""
 
-    task: asyncio.Task[Rules | FetchError]
+    task: asyncio.Task[RobotsRules | FetchError]
     waiting: int = 0
 
 
 class _Known(NamedTuple):
-    outcome: Rules | FetchError
+    outcome: RobotsRules | FetchError
     until: float
 
 
@@ -155,7 +155,7 @@ class RobotsCache:
     """
 
     def __init__(
-        self, load: Callable[[str], Awaitable[Rules]], monotonic: Callable[[], float]
+        self, load: Callable[[str], Awaitable[RobotsRules]], monotonic: Callable[[], float]
     ) -> None:
         self._load = load
         self._monotonic = monotonic
@@ -163,7 +163,7 @@ class RobotsCache:
         self._size = 0
         self._loading: dict[str, _Load] = {}
 
-    async def rules(self, origin: str) -> tuple[Rules, float]:
+    async def rules(self, origin: str) -> tuple[RobotsRules, float]:
         """Return the site's rules, and the seconds that this call waited for their transfer.
 
         Raises the FetchError of the load, for a minute without asking again.
@@ -198,9 +198,9 @@ class RobotsCache:
         if self._loading.get(origin) is loading:
             del self._loading[origin]
 
-    async def _load_of(self, origin: str) -> Rules | FetchError:
+    async def _load_of(self, origin: str) -> RobotsRules | FetchError:
         try:
-            outcome: Rules | FetchError = await self._load(origin)
+            outcome: RobotsRules | FetchError = await self._load(origin)
         except FetchError as error:
             outcome = error
         finally:
@@ -211,19 +211,19 @@ class RobotsCache:
         until = self._monotonic() + (_KEEP_BRIEFLY_S if is_brief else _KEEP_S)
         self._forget(origin)
         self._known[origin] = _Known(outcome, until)
-        self._size += outcome.size if isinstance(outcome, Rules) else 0
+        self._size += outcome.size if isinstance(outcome, RobotsRules) else 0
         while len(self._known) > _KEEP_SITES or (self._size > _KEEP_CHARS and len(self._known) > 1):
             self._forget(next(iter(self._known)))
         return outcome
 
     def _forget(self, origin: str) -> None:
         known = self._known.pop(origin, None)
-        if known is not None and isinstance(known.outcome, Rules):
+        if known is not None and isinstance(known.outcome, RobotsRules):
             self._size -= known.outcome.size
 
 
-def _result(outcome: Rules | FetchError) -> Rules:
-    if isinstance(outcome, Rules):
+def _result(outcome: RobotsRules | FetchError) -> RobotsRules:
+    if isinstance(outcome, RobotsRules):
         return outcome
     raise FetchError(  # a new one: an error that is raised twice collects tracebacks
         str(outcome),

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 
 from ....errors import FetchError
 from .responses import MOVED, OK
-from .robots import ROBOTS_BYTES, Rules, read_rules
+from .robots import ROBOTS_BYTES, RobotsRules, aparse_robots
 from .transfer import Admitted
 
 if TYPE_CHECKING:
@@ -16,8 +16,8 @@ if TYPE_CHECKING:
 
     from ....errors import FetchReason
     from .session import PoliteSession
-    from .transfer import Limits, Received
-    from .url_rules import Gate, Target
+    from .transfer import Received, TransferLimits
+    from .url_rules import Target, UrlRules
 
 MAX_ROBOTS_HOPS: Final = 5
 OWN_CONNECTION: Final[frozenset[FetchReason]] = frozenset(
@@ -34,10 +34,10 @@ class RobotsLoader:
     def __init__(
         self,
         session: PoliteSession,
-        gate: Gate,
+        gate: UrlRules,
         *,
         agent: str,
-        limits: Limits,
+        limits: TransferLimits,
         deadline_s: float,
     ) -> None:
         self._session = session
@@ -46,7 +46,7 @@ class RobotsLoader:
         self._limits = replace(limits, max_bytes=sys.maxsize)  # they are cut
         self._deadline_s = deadline_s
 
-    async def load(self, origin: str) -> Rules:
+    async def load(self, origin: str) -> RobotsRules:
         """Return the rules of a site. Raises FetchError where its pages are not to be fetched."""
         try:
             return await self._robots_of(origin)
@@ -55,10 +55,10 @@ class RobotsLoader:
                 raise
             raise _closed(error) from error
 
-    async def _robots_of(self, origin: str) -> Rules:
+    async def _robots_of(self, origin: str) -> RobotsRules:
         target = self._gate.target(f"{origin}/robots.txt")
         left_s = self._deadline_s
-        rules = Rules(verdict="absent")
+        rules = RobotsRules(verdict="absent")
         for hops in range(MAX_ROBOTS_HOPS + 1):
             try:
                 received, spent_s = await self._session.ask(
@@ -76,22 +76,22 @@ class RobotsLoader:
                 rules = await self._rules_in(received, target)
                 break
             try:
-                target = self._gate.redirected(target, received.headers["Location"])
+                target = self._gate.redirect(target, received.headers["Location"])
             except FetchError as error:
                 raise _closed(error) from error
         rules.took_s = self._deadline_s - left_s
         return rules
 
-    async def _rules_in(self, received: Received, target: Target) -> Rules:
+    async def _rules_in(self, received: Received, target: Target) -> RobotsRules:
         if received.status == OK:
-            return await read_rules(received.body, self._agent)
+            return await aparse_robots(received.body, self._agent)
         if received.status >= _SERVER_ERROR:
             raise FetchError(
                 f"{target.host} answered with HTTP status {received.status}",
                 reason="robots_unreachable",
                 status=received.status,
             )
-        return Rules(verdict="absent")
+        return RobotsRules(verdict="absent")
 
 
 def _as_robots(_head: bytes, _headers: CIMultiDictProxy[str]) -> Admitted:

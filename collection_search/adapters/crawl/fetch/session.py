@@ -11,7 +11,7 @@ import aiohttp
 from ...retry_after import retry_after_s
 from .decompression import ACCEPTED
 from .host_throttle import HostThrottles
-from .responses import MAX_RETRY_AFTER_S, THROTTLED, throttled
+from .responses import MAX_RETRY_AFTER_S, THROTTLED, throttle_error
 from .transfer import exchange
 
 if TYPE_CHECKING:
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from .connector import JudgedConnector
     from .policy import Clock, FetchPolicy
-    from .transfer import Admit, Limits, Received
+    from .transfer import Admit, Received, TransferLimits
     from .url_rules import Target
 
 _MAX_ATTEMPTS: Final = 3
@@ -59,7 +59,7 @@ class PoliteSession:
         target: Target,
         *,
         admit: Admit,
-        limits: Limits,
+        limits: TransferLimits,
         left_s: float,
         headers: Mapping[str, str] = _NO_HEADERS,
     ) -> tuple[Received, float]:
@@ -97,7 +97,7 @@ class PoliteSession:
             waited_s += wait_s
             is_long = asked_s is None or waited_s > self._policy.max_retry_after_s
             if is_long or attempt == _MAX_ATTEMPTS:
-                raise throttled(target.host, received.status, wait_s)
+                raise throttle_error(target.host, received.status, wait_s)
         raise AssertionError  # the last attempt returns or raises
 
     def keep_delay(self, target: Target, seconds: float) -> None:

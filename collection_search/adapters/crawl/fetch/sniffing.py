@@ -7,7 +7,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Final
 
 from ....errors import ExtractionError
-from ..extract.charset import as_utf8, known_charset
+from ..extract.charset import known_charset, to_utf8
 from ..extract.formats import sniff
 
 if TYPE_CHECKING:
@@ -61,7 +61,7 @@ def sniff_page(head: bytes, declared: str = "", path: str = "") -> PageKind | No
         return None
     if kind in {"html", "pdf"}:  # a page may speak of PDF's mark
         return "html" if kind == "html" or _begins_as_html(head, declared) else "pdf"
-    head = as_utf8(head)
+    head = to_utf8(head)
     if _CONTROL.search(head.replace(b"\x1b", b"")) or declared in _UNREADABLE_TYPES:
         return None
     return _textual(head, declared, sniff(b"", path))

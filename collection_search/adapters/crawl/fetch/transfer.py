@@ -34,7 +34,7 @@ _PAUSE_AFTER_PIECES: Final = 8
 
 
 @dataclass(frozen=True, slots=True)
-class Limits:
+class TransferLimits:
     """What one transfer may cost."""
 
     connect_timeout_s: float
@@ -73,7 +73,7 @@ async def exchange(
     target: Target,
     *,
     headers: Mapping[str, str],
-    limits: Limits,
+    limits: TransferLimits,
     admit: Admit,
     deadline_s: float,
     proxy: str | None = None,
@@ -115,7 +115,7 @@ class _Body:
         self,
         answer: aiohttp.ClientResponse,
         host: str,
-        limits: Limits,
+        limits: TransferLimits,
         until: float,
         admit: Admit,
     ) -> None:

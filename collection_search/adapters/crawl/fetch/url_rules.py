@@ -14,7 +14,7 @@ from urllib.parse import quote, urljoin
 
 from ....errors import ConfigError, FetchError, InvalidUrlError
 from ....text.urls import normalize_url
-from .public_hosts import is_public, judged_host
+from .public_hosts import is_public, judge_host
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -62,7 +62,7 @@ class Target:
         return self.host if self.port in {80, 443} else f"{_bracketed(self.host)}:{self.port}"
 
 
-class Gate:
+class UrlRules:
     """What may be asked: the public web on its ports, and what the operator named.
 
     `entries` are single addresses as `host:port`, such as `wiki.intra:443` or `127.0.0.1:8123`.
@@ -80,7 +80,7 @@ class Gate:
         Raises FetchError with a reason of `bad_url`, `bad_scheme`, `credentials_in_url`,
         `blocked_host`, `blocked_address` or `blocked_port`; a retry fails again.
 
-        >>> Gate().target("https://Example.com./a/../b?q=ä#top").url
+        >>> UrlRules().target("https://Example.com./a/../b?q=ä#top").url
         'https://example.com/b?q=%C3%A4'
         """
         scheme, authority, path, query = _split(url)
@@ -90,7 +90,7 @@ class Gate:
         port = int(found["port"] or _DEFAULT_PORTS[scheme])
         if not 0 < port <= _MAX_PORT:
             raise _refusal("bad_url", f"the URL's port is not between 1 and {_MAX_PORT}")
-        host = judged_host(found["host"])
+        host = judge_host(found["host"])
         if host.refused == "bad_url":
             raise _refusal("bad_url", host.why)
         if self.is_named(host.name, port):
@@ -112,7 +112,7 @@ class Gate:
             address = f"{address}?{_plain(query)}"
         return Target(address, scheme, host.name, port)
 
-    def redirected(self, source: Target, location: str) -> Target:
+    def redirect(self, source: Target, location: str) -> Target:
         """Return where a redirect of `source` leads, judged like any other address.
 
         Raises FetchError; `bad_redirect` when the header holds no usable address.
@@ -188,7 +188,7 @@ def _bracketed(host: str) -> str:
 
 def _entry(text: str) -> tuple[str, int]:
     found = _AUTHORITY.fullmatch(text.strip())
-    host = judged_host(found["host"]) if found else None
+    host = judge_host(found["host"]) if found else None
     port = int(found["port"] or 0) if found else 0
     if host is None or not host.name or host.refused == "bad_url" or not 0 < port <= _MAX_PORT:
         raise ConfigError(f"{text!r} is no single address; write host:port, such as wiki.intra:443")

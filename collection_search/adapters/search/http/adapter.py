@@ -13,11 +13,11 @@ from ....contracts.options import NO_OPTIONS, SearchOptions
 from ....contracts.search import ProviderSearchResult, RawSearchResult, SearchAdapterResponse
 from ....errors import InputError, SearchProviderError
 from ....runtime.concurrency import run_blocking
-from ....text.clean import plain
+from ....text.clean import to_unicode
 from ...http import HttpError, Transmit, send
 from ...httpx_client import choose_transmit
 from .health_check import check_vendor_health
-from .query_limits import fitted
+from .query_limits import fit_query
 from .result_page import ResultPage
 from .vendor import SUCCESS, Vendor
 
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from ....settings import Settings
     from ...http import HttpRequest
 
-    Turn = Callable[[], Awaitable[None]]
+    WaitTurn = Callable[[], Awaitable[None]]
 
 __all__ = ["HttpSearch", "ResultPage"]
 
@@ -88,7 +88,7 @@ class HttpSearch(Vendor):
         max_results: int,
         timeout: float | None = None,
         options: SearchOptions | None = None,
-        turn: Turn | None = None,
+        turn: WaitTurn | None = None,
     ) -> SearchAdapterResponse:
         """Return the same as `asearch`. Blocks, inside a running event loop too."""
         return run_blocking(
@@ -104,7 +104,7 @@ class HttpSearch(Vendor):
         max_results: int,
         timeout: float | None = None,  # noqa: ASYNC109 - the keyword of the port
         options: SearchOptions | None = None,
-        turn: Turn | None = None,
+        turn: WaitTurn | None = None,
     ) -> SearchAdapterResponse:
         """Return up to `max_results` rows, best first, from as many pages as that takes.
 
@@ -119,8 +119,8 @@ class HttpSearch(Vendor):
             raise InputError(f"max_results must be 1 or more, got {max_results}.")
         options = self.taken(options or NO_OPTIONS)
         applied = self.applied(options)
-        asked, notices = fitted(
-            self.prepared(plain(query)),
+        asked, notices = fit_query(
+            self.prepared(to_unicode(query)),
             options,
             applied,
             title=self.title,
@@ -224,7 +224,7 @@ class _Found:
     cost_usd: float | None = None
     complete: bool = True
 
-    async def pause(self, turn: Turn) -> None:
+    async def pause(self, turn: WaitTurn) -> None:
         """Let that much more time pass."""
         paused = _now()
         await turn()

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from ...http import FailureKind
-    from ...refusals import Refusal
+    from ...refusals import VendorRefusal
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,28 +47,29 @@ class FailureRules:
             return "{name} asks for a key. Set {key}."
         return SENTENCES[meaning]
 
-    def may_try_once_more(self, refusal: Refusal) -> bool:
+    def may_try_once_more(self, refusal: VendorRefusal) -> bool:
         """Return whether a retry may help although the code says that it does not."""
         return not self.once_more.isdisjoint(refusal.codes)
 
-    def finds_nothing(self, refusal: Refusal) -> bool:
+    def finds_nothing(self, refusal: VendorRefusal) -> bool:
         """Return whether the refusal only says that nothing was found."""
         said = (*refusal.codes, refusal.text) if refusal.error and self.no_hits else ()
         return any(re.search(self.no_hits, each, re.IGNORECASE) for each in said)
 
 
-def judged(refusal: Refusal, rules: FailureRules) -> ErrorCode:
+def classify(refusal: VendorRefusal, rules: FailureRules) -> ErrorCode:
     """Return what the refusal means.
 
-    >>> from collection_search.adapters.refusals import Refusal
-    >>> judged(Refusal(400, codes=("API_KEY_INVALID",)), FailureRules({"api_key_*": "timeout"}))
+    >>> from collection_search.adapters.refusals import VendorRefusal
+    >>> classify(VendorRefusal(400, codes=("API_KEY_INVALID",)),
+    ...     FailureRules({"api_key_*": "timeout"}))
     'timeout'
-    >>> spent = Refusal(400, text="No credits left", error={"message": "No credits left"})
-    >>> judged(spent, FailureRules(texts={"no credits": "quotaExceeded"}))
+    >>> spent = VendorRefusal(400, text="No credits left", error={"message": "No credits left"})
+    >>> classify(spent, FailureRules(texts={"no credits": "quotaExceeded"}))
     'quotaExceeded'
-    >>> judged(Refusal(429, codes=("INSUFFICIENT_FUNDS_CREDITS",)), FailureRules())
+    >>> classify(VendorRefusal(429, codes=("INSUFFICIENT_FUNDS_CREDITS",)), FailureRules())
     'quotaExceeded'
-    >>> judged(Refusal(503), FailureRules()), judged(Refusal(204), FailureRules())
+    >>> classify(VendorRefusal(503), FailureRules()), classify(VendorRefusal(204), FailureRules())
     ('serviceUnavailable', 'unknown')
     """
     for pattern, meaning in rules.codes.items():

@@ -7,8 +7,8 @@ from urllib.parse import urlsplit
 
 from ....contracts.health import Health
 from ....text.validation import number_within
-from ...http import HttpError, HttpRequest, joined
-from .json_values import json_of, read_path
+from ...http import HttpError, HttpRequest, join_url
+from .json_values import read_json, read_path
 
 if TYPE_CHECKING:
     from ...http import Transmit
@@ -27,23 +27,23 @@ async def check_vendor_health(vendor: Vendor, transmit: Transmit, timeout_s: flo
     free = vendor.check()
     try:
         response = await transmit(
-            free or HttpRequest("GET", joined(vendor.base_url, "/")), timeout_s=timeout_s
+            free or HttpRequest("GET", join_url(vendor.base_url, "/")), timeout_s=timeout_s
         )
     except HttpError as error:  # its own cause may show the address, and in it a key
         raise vendor.unanswered(error.kind, str(error)) from None
     if free is None:
         if response.status in _GATEWAY:
-            raise vendor.failure(vendor.refusal(response, json_of(response)), response)
+            raise vendor.failure(vendor.refusal(response, read_json(response)), response)
         return Health(f"{urlsplit(vendor.base_url).hostname} answers")
     return vendor.read(vendor.health, response)
 
 
-def unused(value: Any, used: str, limit: str) -> int | None:
+def remaining_quota(value: Any, used: str, limit: str) -> int | None:
     """Return how much of a limit is left, None where there is none or it cannot be read.
 
-    >>> unused({"usage": 130, "limit": 1000}, "usage", "limit")
+    >>> remaining_quota({"usage": 130, "limit": 1000}, "usage", "limit")
     870
-    >>> unused({"usage": 130, "limit": None}, "usage", "limit") is None
+    >>> remaining_quota({"usage": 130, "limit": None}, "usage", "limit") is None
     True
     """
     spent, most = to_whole_number(read_path(value, used)), to_whole_number(read_path(value, limit))
@@ -53,7 +53,8 @@ def unused(value: Any, used: str, limit: str) -> int | None:
 def to_whole_number(value: Any) -> int | None:
     """Return a number without its fraction, None for anything that is no sound number.
 
-    >>> to_whole_number(250), to_whole_number(249.9), to_whole_number("250"), to_whole_number(True), to_whole_number(float("nan"))
+    >>> (to_whole_number(250), to_whole_number(249.9), to_whole_number("250"),
+    ...  to_whole_number(True), to_whole_number(float("nan")))
     (250, 249, None, None, None)
     """
     number = number_within(value, -_MOST, _MOST)

@@ -17,7 +17,7 @@ _AGO: Final = re.compile(r"(\d{1,3}|an?) (minute|hour|day|week|month|year)s? ago
 _DAYS: Final = {"minute": 0, "hour": 0, "day": 1, "week": 7, "month": 30, "year": 365}
 
 
-def json_of(response: HttpResponse) -> Any:
+def read_json(response: HttpResponse) -> Any:
     """Return the JSON value of a body, None where it holds none."""
     try:
         return response.json()
@@ -25,16 +25,16 @@ def json_of(response: HttpResponse) -> Any:
         return None
 
 
-def form_of(response: HttpResponse) -> str:
+def describe_body(response: HttpResponse) -> str:
     """Return in words what a body is that is no JSON object."""
     if not response.body.strip():
         return "nothing"
     if response.body.lstrip()[:1] == b"<":
         return "a web page"
-    return "something else" if json_of(response) is not None else "broken JSON"
+    return "something else" if read_json(response) is not None else "broken JSON"
 
 
-def text(value: Any) -> str:
+def read_text(value: Any) -> str:
     """Return the text, blank for anything else."""
     return value if isinstance(value, str) else ""
 
@@ -42,7 +42,8 @@ def text(value: Any) -> str:
 def read_path(value: Any, *path: str) -> Any:
     """Return what stands at the path of names, None where it ends early.
 
-    >>> read_path({"query": {"search": []}}, "query", "search"), read_path({"query": 7}, "query", "search")
+    >>> (read_path({"query": {"search": []}}, "query", "search"),
+    ...  read_path({"query": 7}, "query", "search"))
     ([], None)
     """
     for name in path:
@@ -50,30 +51,31 @@ def read_path(value: Any, *path: str) -> Any:
     return value
 
 
-def share(value: Any) -> float | None:
+def read_share(value: Any) -> float | None:
     """Return a score from 0 to 1, None for anything else.
 
-    >>> share(0.93), share(1), share(17.5), share("0.9"), share(float("nan"))
+    >>> (read_share(0.93), read_share(1), read_share(17.5), read_share("0.9"),
+    ...  read_share(float("nan")))
     (0.93, 1.0, None, None, None)
     """
     return number_within(value, 0, 1)
 
 
-def published(value: Any, *, today: date) -> str | None:
+def read_date(value: Any, *, today: date) -> str | None:
     """Return a date as ISO 8601: a day, or a time with its zone; None where it cannot be read.
 
     RFC 2822, ISO 8601, English months and "3 days ago" are read. A time without a zone counts as
     UTC, a month as 30 days.
 
     >>> day = date(2026, 11, 21)
-    >>> published("Tue, 03 Mar 2026 09:00:00 GMT", today=day), published("2026-03-03", today=day)
+    >>> read_date("Tue, 03 Mar 2026 09:00:00 GMT", today=day), read_date("2026-03-03", today=day)
     ('2026-03-03T09:00:00+00:00', '2026-03-03')
-    >>> published("2026-03-03T09:00:00", today=day), published("3 days ago", today=day)
+    >>> read_date("2026-03-03T09:00:00", today=day), read_date("3 days ago", today=day)
     ('2026-03-03T09:00:00+00:00', '2026-11-18')
-    >>> published("March 3, 2026", today=day), published("soon", today=day)
+    >>> read_date("March 3, 2026", today=day), read_date("soon", today=day)
     ('2026-03-03', None)
     """
-    written = text(value).strip()[:40]
+    written = read_text(value).strip()[:40]
     if not written:
         return None
     return _iso(written) or _ago(written, today) or _rfc_2822(written)

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from ....contracts.options import Applied, OptionName, SearchOptions
 
 
-def fitted(
+def fit_query(
     query: str,
     options: SearchOptions,
     applied: dict[OptionName, Applied],
@@ -65,10 +65,10 @@ def cut_query(query: str, *, chars: int | None = None, words: int | None = None)
     return kept[: chars if border < 1 else border]
 
 
-def day_beside(day: date, days: int) -> date:
+def shift_day(day: date, days: int) -> date:
     """Return the day so many days later, or earlier, the first or last one of the calendar at most.
 
-    >>> day_beside(date(2026, 3, 1), -1), day_beside(date.max, 1) == date.max
+    >>> shift_day(date(2026, 3, 1), -1), shift_day(date.max, 1) == date.max
     (datetime.date(2026, 2, 28), True)
     """
     return date.fromordinal(min(max(day.toordinal() + days, 1), date.max.toordinal()))

@@ -5,10 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 
 
-def codes(listed: str, form: str = "{}") -> dict[str, str]:
+def map_codes(listed: str, form: str = "{}") -> dict[str, str]:
     """Return what a vendor makes of each of these codes.
 
-    >>> codes("de en", "lang_{}")
+    >>> map_codes("de en", "lang_{}")
     {'de': 'lang_de', 'en': 'lang_en'}
     """
     return {code: form.format(code) for code in listed.split()}

@@ -7,15 +7,15 @@ from typing import TYPE_CHECKING, Any, ClassVar, Final, NoReturn, TypeVar
 
 from ....contracts.health import Health
 from ....contracts.options import NO_OPTIONS, Applied, OptionName, SearchOptions, utc_today
-from ....contracts.prices import usd
+from ....contracts.prices import parse_usd
 from ....errors import BY_CODE, ErrorCode, SearchProviderBadResponse, SearchProviderError
 from ....text.known_secrets import KnownSecrets
 from ....text.redaction import redact
-from ...refusals import MAX_TEXT_CHARS, Refusal, describe_refusal, refusal_of, reports_error
+from ...refusals import MAX_TEXT_CHARS, VendorRefusal, describe_refusal, read_refusal, reports_error
 from .credentials import validate_address, validate_key
 from .declaration import DeclaredProvider
-from .error_mapping import BY_KIND, FailureRules, judged
-from .json_values import form_of, json_of
+from .error_mapping import BY_KIND, FailureRules, classify
+from .json_values import describe_body, read_json
 from .result_page import ResultPage
 
 if TYPE_CHECKING:
@@ -145,13 +145,13 @@ class Vendor(DeclaredProvider):
         """Return the rows of a full page of a search for that many."""
         return self.max_count if max_results > self.page_size < self.max_count else self.page_size
 
-    def refusal(self, response: HttpResponse, answer: Any) -> Refusal:
+    def refusal(self, response: HttpResponse, answer: Any) -> VendorRefusal:
         """Return what a response says whose JSON value, None if it has none, is no results."""
-        return refusal_of(response, answer)
+        return read_refusal(response, answer)
 
-    def meaning(self, refusal: Refusal) -> ErrorCode:
+    def meaning(self, refusal: VendorRefusal) -> ErrorCode:
         """Return what a refusal stands for; overridden where rules as data are not enough."""
-        return judged(refusal, self.rules)
+        return classify(refusal, self.rules)
 
     def wait_s(self, response: HttpResponse) -> float | None:  # noqa: ARG002 - for subclasses
         """Return how long a throttling vendor asks to wait, in a header of its own."""
@@ -159,14 +159,14 @@ class Vendor(DeclaredProvider):
 
     def answer(self, response: HttpResponse) -> dict[str, Any]:
         """Return the JSON object of a successful answer, else raise the error that fits."""
-        answer = json_of(response)
+        answer = read_json(response)
         if response.status not in SUCCESS or (isinstance(answer, dict) and reports_error(answer)):
             refusal = self.refusal(response, answer)
             if self.rules.finds_nothing(refusal):
                 return dict(self.without_hits)
             raise self.failure(refusal, response)
         if not isinstance(answer, dict):
-            self.unusable(f"{form_of(response)} instead of a JSON object", response)
+            self.unusable(f"{describe_body(response)} instead of a JSON object", response)
         return answer
 
     def listed(self, value: Any, response: HttpResponse) -> list[dict[str, Any]]:
@@ -201,7 +201,7 @@ class Vendor(DeclaredProvider):
         if raw and not rows:
             self.unusable("results that have no address", response)
         return ResultPage(
-            rows, raw, more, quota_remaining, notices, usd(cost_usd), complete=complete
+            rows, raw, more, quota_remaining, notices, parse_usd(cost_usd), complete=complete
         )
 
     def read(self, make: Callable[[HttpResponse], T], response: HttpResponse) -> T:
@@ -225,7 +225,7 @@ class Vendor(DeclaredProvider):
             http_status=response.status,
         )
 
-    def failure(self, refusal: Refusal, response: HttpResponse) -> SearchProviderError:
+    def failure(self, refusal: VendorRefusal, response: HttpResponse) -> SearchProviderError:
         """Return the error that the refusal stands for; its message never shows the key."""
         code = self.meaning(refusal)
         sentence = self.rules.sentence(code, response.status, has_key=bool(self.key())).format(

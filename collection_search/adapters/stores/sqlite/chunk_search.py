@@ -8,8 +8,8 @@ import math
 from typing import TYPE_CHECKING, Final
 
 from ....contracts.collection import StoredChunk
-from .documents import chunk_of, document_of, part_of
-from .filters import narrowed
+from .documents import collection_token, read_chunk, read_document
+from .filters import build_filter
 
 if TYPE_CHECKING:
     import sqlite3
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from ....contracts.collection import Filters, Vectors
     from .cosines import Cosines
-    from .filters import Narrowed
+    from .filters import DocumentFilter
     from .vector_cache import VectorCache
 
 COSINE_WEIGHT: Final = 0.7
@@ -26,7 +26,7 @@ WORD_POOL: Final = 1000
 """Chunks whose words are compared when vectors order them too."""
 
 
-def find(
+def find_chunks(
     connection: sqlite3.Connection,
     collection: int,
     words: str,
@@ -37,7 +37,7 @@ def find(
     filters: Filters | None,
 ) -> list[StoredChunk]:
     """Return the collection's best chunks: by BM25, with a vector 0.7 z(cosine) + 0.3 z(BM25)."""
-    wanted = narrowed(collection, filters)
+    wanted = build_filter(collection, filters)
     documents = None if wanted is None else _fitting(connection, wanted)
     near = None
     if vector is not None:
@@ -46,7 +46,7 @@ def find(
     pool = limit if near is None else max(limit, WORD_POOL)
     scores = _by_words(connection, collection, words, pool, is_fit)
     if near is not None:
-        scores = fused(scores, near, limit)
+        scores = fuse_scores(scores, near, limit)
     least = min(heapq.nlargest(limit, scores.values()), default=0.0)
     best = {chunk: score for chunk, score in scores.items() if score >= least}
     chunks = _chunks(connection, collection, best)
@@ -54,7 +54,7 @@ def find(
     return chunks[:limit]
 
 
-def _fitting(connection: sqlite3.Connection, wanted: Narrowed) -> list[int]:
+def _fitting(connection: sqlite3.Connection, wanted: DocumentFilter) -> list[int]:
     """Return the ids of the documents that fit: one row of JSON takes half as long as many."""
     row = connection.execute(f"SELECT json_group_array(id) FROM ({wanted.query})", wanted.values)
     return json.loads(row.fetchone()[0])  # type: ignore[no-any-return]
@@ -97,7 +97,7 @@ def _by_words(
     rows = plain.execute(
         "SELECT rowid, -bm25(chunk_words, 0, 2, 1) AS score FROM chunk_words"
         f" WHERE chunk_words MATCH ?{only} ORDER BY score DESC LIMIT ?",
-        (f"part : {part_of(collection)} AND {{title body}} : ({words})", limit),
+        (f"part : {collection_token(collection)} AND {{title body}} : ({words})", limit),
     )
     scores = dict(rows)
     if is_fit is not None:
@@ -105,14 +105,14 @@ def _by_words(
     return scores
 
 
-def fused(words: Mapping[int, float], near: Cosines, limit: int) -> dict[int, float]:
+def fuse_scores(words: Mapping[int, float], near: Cosines, limit: int) -> dict[int, float]:
     """Return 0.7 z(cosine) + 0.3 z(BM25) of the `limit` best by words and the best by vectors.
 
     `words` is BM25, the best first. A chunk that shares no word with the question has BM25 0.
 
     >>> import numpy as np
     >>> from collection_search.adapters.stores.sqlite.cosines import Cosines
-    >>> fused({1: 2.0}, Cosines(np.array([1, 2, 3]), np.array([0.2, 0.8, 0.0])), limit=1)
+    >>> fuse_scores({1: 2.0}, Cosines(np.array([1, 2, 3]), np.array([0.2, 0.8, 0.0])), limit=1)
     {1: -0.4, 2: 0.4}
     """
     best = list(words)[:limit]
@@ -142,4 +142,4 @@ def _chunks(
         f" WHERE collection_id = ? AND chunks.id IN ({', '.join('?' * len(scores))})",
         (collection, *scores),
     )
-    return [StoredChunk(document_of(row), chunk_of(row), scores[row["id"]]) for row in rows]
+    return [StoredChunk(read_document(row), read_chunk(row), scores[row["id"]]) for row in rows]

@@ -12,17 +12,17 @@ if TYPE_CHECKING:
     from ....contracts.collection import TenantScope
 
 
-def collection_id(connection: sqlite3.Connection, scope: TenantScope) -> int:
+def ensure_id(connection: sqlite3.Connection, scope: TenantScope) -> int:
     """Return the id of the collection, made now if it is new."""
     key = scope.tenant_id, scope.collection
     connection.execute("INSERT OR IGNORE INTO collections (tenant_id, name) VALUES (?, ?)", key)
-    found = found_id(connection, scope)
+    found = find_id(connection, scope)
     if found is None:
         raise StoreError(f"Collection {scope.collection!r} could not be made.")
     return found
 
 
-def found_id(connection: sqlite3.Connection, scope: TenantScope) -> int | None:
+def find_id(connection: sqlite3.Connection, scope: TenantScope) -> int | None:
     """Return the id of the collection, or None when there is none."""
     row = connection.execute(
         "SELECT id FROM collections WHERE tenant_id = ? AND name = ?",

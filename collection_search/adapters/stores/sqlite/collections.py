@@ -11,17 +11,17 @@ from ....contracts.export_row import export_row
 from ....errors import ConfigError, StoreError
 from ....ranking.lexicon import match_query
 from . import questions, reembedding, removal
-from .chunk_search import find
-from .collection_ids import collection_id, found_id
+from .chunk_search import find_chunks
+from .collection_ids import ensure_id, find_id
 from .documents import (
     COLUMNS,
-    chunks_of,
-    document_of,
+    build_rows,
     embedder_of,
     put_document,
-    rows_of,
+    read_chunks,
+    read_document,
 )
-from .filters import narrowed
+from .filters import build_filter
 
 if TYPE_CHECKING:
     import sqlite3
@@ -73,9 +73,9 @@ class SQLiteCollections:
         self, scope: TenantScope, document: Document, chunks: Sequence[Chunk]
     ) -> None:
         """Store a document in place of the one with the same `url_key`, in one transaction."""
-        rows = rows_of(document, chunks)
+        rows = build_rows(document, chunks)
         with self._database.write() as connection:
-            put_document(connection, collection_id(connection, scope), rows, self._clock())
+            put_document(connection, ensure_id(connection, scope), rows, self._clock())
 
     def search(
         self,
@@ -92,11 +92,11 @@ class SQLiteCollections:
         """
         words = match_query(question)
         with self._vectors.reading(self._database) as connection:
-            collection = found_id(connection, scope)
+            collection = find_id(connection, scope)
             if collection is None:
-                narrowed(0, filters)
+                build_filter(0, filters)
                 return []
-            return find(
+            return find_chunks(
                 connection,
                 collection,
                 words,
@@ -113,10 +113,10 @@ class SQLiteCollections:
             for row in connection.execute(
                 f"SELECT {COLUMNS} FROM documents WHERE collection_id = ?"
                 " AND url_key IN (SELECT value FROM json_each(?))",
-                (found_id(connection, scope), json.dumps([*url_keys])),
+                (find_id(connection, scope), json.dumps([*url_keys])),
             ):
-                chunks = chunks_of(connection, row["id"])
-                found[row["url_key"]] = StoredDocument(document_of(row), chunks)
+                chunks = read_chunks(connection, row["id"])
+                found[row["url_key"]] = StoredDocument(read_document(row), chunks)
         return [found[key] for key in dict.fromkeys(url_keys) if key in found]
 
     def hashes(self, scope: TenantScope) -> dict[str, str]:
@@ -124,7 +124,7 @@ class SQLiteCollections:
         with self._database.read() as connection:
             rows = connection.execute(
                 "SELECT url_key, content_hash FROM documents WHERE collection_id = ?",
-                (found_id(connection, scope),),
+                (find_id(connection, scope),),
             )
             return {row["url_key"]: row["content_hash"] for row in rows}
 
@@ -154,7 +154,7 @@ class SQLiteCollections:
 
     def _bind(self, scope: TenantScope, fingerprint: str) -> str | None:
         with self._database.write() as connection:
-            collection = collection_id(connection, scope)
+            collection = ensure_id(connection, scope)
             connection.execute(
                 "UPDATE collections SET embedder = ? WHERE id = ? AND embedder IS NULL"
                 " AND NOT EXISTS (SELECT 1 FROM documents WHERE collection_id = collections.id)",
@@ -167,7 +167,9 @@ class SQLiteCollections:
     ) -> PendingVectors:
         """Return at most `limit` chunks that have no vector of another embedder prepared yet."""
         with self._database.write() as connection:
-            return reembedding.pending(connection, found_id(connection, scope), fingerprint, limit)
+            return reembedding.find_pending(
+                connection, find_id(connection, scope), fingerprint, limit
+            )
 
     def prepare_vectors(
         self,
@@ -178,16 +180,16 @@ class SQLiteCollections:
     ) -> None:
         """Keep vectors of another embedder beside those in use, one per chunk."""
         with self._database.write() as connection:
-            collection = found_id(connection, scope)
-            reembedding.prepare(connection, collection, fingerprint, chunks, vectors)
+            collection = find_id(connection, scope)
+            reembedding.store_prepared(connection, collection, fingerprint, chunks, vectors)
 
     def change_embedder(self, scope: TenantScope, fingerprint: str | None) -> bool:
         """Put the prepared vectors, or none, in the place of all others, in one transaction."""
         with self._database.write() as connection:
-            collection = found_id(connection, scope)
+            collection = find_id(connection, scope)
             if collection is None:
                 raise StoreError(f"There is no collection {scope.collection!r} any more.")
-            return reembedding.change(connection, collection, fingerprint)
+            return reembedding.swap_vectors(connection, collection, fingerprint)
 
     def collections(self, tenant_id: str) -> list[CollectionInfo]:
         """Return the tenant's collections by name."""
@@ -198,22 +200,24 @@ class SQLiteCollections:
     def delete_document(self, scope: TenantScope, url_key: str) -> bool:
         """Delete one document with all that is known of its page; False when there was none."""
         with self._deletion() as connection:
-            return removal.delete_document(connection, scope, found_id(connection, scope), url_key)
+            return removal.delete_document_rows(
+                connection, scope, find_id(connection, scope), url_key
+            )
 
     def delete_collection(self, scope: TenantScope) -> int:
         """Delete a collection with all that belongs to it; return how many documents it held."""
         with self._deletion() as connection:
-            return removal.delete_collection(connection, scope, found_id(connection, scope))
+            return removal.delete_collection_rows(connection, scope, find_id(connection, scope))
 
     def delete_tenant(self, tenant_id: str) -> Deleted:
         """Delete everything that is kept for a tenant."""
         with self._deletion() as connection:
-            return removal.delete_tenant(connection, tenant_id)
+            return removal.delete_tenant_rows(connection, tenant_id)
 
     def purge(self, tenant_id: str, older_than_s: float) -> Deleted:
         """Delete what has not been used for that long."""
         with self._deletion() as connection:
-            return removal.purge(connection, tenant_id, self._clock() - older_than_s)
+            return removal.purge_rows(connection, tenant_id, self._clock() - older_than_s)
 
     @contextmanager
     def _deletion(self) -> Iterator[sqlite3.Connection]:
@@ -226,23 +230,23 @@ class SQLiteCollections:
         """Keep a question of the collection, or its new result, with the times it was asked."""
         with self._database.write() as connection:
             questions.remember_question(
-                connection, collection_id(connection, scope), record, self._clock()
+                connection, ensure_id(connection, scope), record, self._clock()
             )
 
     def questions(self, scope: TenantScope) -> list[QuestionRecord]:
         """Return the collection's questions, the first asked first."""
         with self._database.read() as connection:
-            return questions.list_questions(connection, found_id(connection, scope))
+            return questions.list_questions(connection, find_id(connection, scope))
 
     def forget_question(self, scope: TenantScope, question: str) -> bool:
         """Ask a question no more; False when it is not known. Its pages stay."""
         with self._database.write() as connection:
-            return questions.forget_question(connection, found_id(connection, scope), question)
+            return questions.forget_question(connection, find_id(connection, scope), question)
 
     def export(self, scope: TenantScope) -> Iterator[dict[str, Any]]:
         """Yield the documents by `url_key`, without times, attempts and ids that differ by run."""
         with self._database.read() as connection:
-            collection = found_id(connection, scope)
+            collection = find_id(connection, scope)
             if collection is None:
                 return
             embedder = embedder_of(connection, collection)
@@ -251,5 +255,5 @@ class SQLiteCollections:
                 (collection,),
             )
             for row in documents:
-                chunks = chunks_of(connection, row["id"])
-                yield export_row(document_of(row), chunks, embedder)
+                chunks = read_chunks(connection, row["id"])
+                yield export_row(read_document(row), chunks, embedder)

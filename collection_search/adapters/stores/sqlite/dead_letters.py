@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 from ....contracts.collection import TenantScope
 from ....contracts.ingestion import DeadLetter
 from .ledger_statements import AFRESH, IDLE, given_up, remembering
-from .ledger_writes import changed
+from .ledger_writes import update_row
 
 if TYPE_CHECKING:
     import sqlite3
@@ -24,7 +24,7 @@ _DEAD: Final = """
 
 def give_up(connection: sqlite3.Connection, claim: Claim, error: str, now: float) -> bool:
     """Give the row up if it is still this worker's: True when it is a dead letter, not retired."""
-    if not changed(connection, claim, "error = ?", error):
+    if not update_row(connection, claim, "error = ?", error):
         return False
     row = {"id": claim.row_id, "now": now}
     connection.execute(f"UPDATE ledger SET {given_up('error')} WHERE id = :id", row)

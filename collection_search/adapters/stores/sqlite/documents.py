@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 from ....contracts.collection import Chunk, Document
 from ....errors import StoreError
 from ....ranking.lexicon import index_text
-from ....text.clean import plain
+from ....text.clean import to_unicode
 from .vector_blobs import from_blob, to_blob
 
 if TYPE_CHECKING:
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 COLUMNS: Final = "documents.id, url, url_key, title, content_hash, provenance"
 
 
-class Rows(NamedTuple):
+class DocumentRows(NamedTuple):
     """A document as its rows, made before the database is locked."""
 
     document: tuple[str, ...]
@@ -34,18 +34,18 @@ class Rows(NamedTuple):
     """Size of each chunk's vector; None without vectors."""
 
 
-def rows_of(document: Document, chunks: Sequence[Chunk]) -> Rows:
+def build_rows(document: Document, chunks: Sequence[Chunk]) -> DocumentRows:
     """Return the rows of a document. Raises StoreError when its vectors do not match."""
-    title = plain(document.title)
+    title = to_unicode(document.title)
     parts = [
-        (c.ordinal, c.start, c.end, to_blob(c.vector), plain(c.text))
+        (c.ordinal, c.start, c.end, to_blob(c.vector), to_unicode(c.text))
         for c in sorted(chunks, key=attrgetter("ordinal"))
     ]
     sizes = {None if blob is None else len(blob) for *_, blob, _ in parts}
     if len(sizes) > 1:
         raise StoreError(f"The vectors of {document.url} differ in size or are missing in part.")
     stems = index_text(title)
-    return Rows(
+    return DocumentRows(
         document=(
             document.url_key,
             document.url,
@@ -72,9 +72,9 @@ def _finite(value: Any) -> Any:
     if isinstance(value, float) and not math.isfinite(value):
         return None
     if isinstance(value, str):
-        return plain(value)
+        return to_unicode(value)
     if isinstance(value, Mapping):
-        return {plain(str(key)): _finite(one) for key, one in value.items()}
+        return {to_unicode(str(key)): _finite(one) for key, one in value.items()}
     if isinstance(value, (list, tuple)):
         return [_finite(one) for one in value]
     return value
@@ -83,7 +83,7 @@ def _finite(value: Any) -> Any:
 def fetch_provenance(fetched: Fetched) -> dict[str, Any]:
     """Return what a document's provenance says of its fetch."""
     facts = {
-        "fetched_at": iso(fetched.fetched_at),
+        "fetched_at": format_time(fetched.fetched_at),
         "final_url": fetched.final_url,
         "canonical_url": fetched.canonical_url,
         "page_kind": fetched.kind,
@@ -91,17 +91,17 @@ def fetch_provenance(fetched: Fetched) -> dict[str, Any]:
     return {key: value for key, value in facts.items() if value is not None}
 
 
-def iso(seconds: float) -> str:
+def format_time(seconds: float) -> str:
     """Return a Unix time as ISO 8601.
 
-    >>> iso(0)
+    >>> format_time(0)
     '1970-01-01T00:00:00+00:00'
     """
     return datetime.fromtimestamp(seconds, UTC).isoformat(timespec="seconds")
 
 
 def put_document(
-    connection: sqlite3.Connection, collection: int, rows: Rows, stored_at: float
+    connection: sqlite3.Connection, collection: int, rows: DocumentRows, stored_at: float
 ) -> None:
     """Replace a document within the caller's transaction."""
     _check_vectors(connection, collection, rows)
@@ -123,12 +123,12 @@ def put_document(
         ).lastrowid
         connection.execute(
             "INSERT INTO chunk_words (rowid, part, title, body) VALUES (?, ?, ?, ?)",
-            (row, part_of(collection), *words),
+            (row, collection_token(collection), *words),
         )
     mark_changed(connection, collection)
 
 
-def _check_vectors(connection: sqlite3.Connection, collection: int, rows: Rows) -> None:
+def _check_vectors(connection: sqlite3.Connection, collection: int, rows: DocumentRows) -> None:
     """Raise StoreError unless the vectors are those that this collection needs."""
     embedder = embedder_of(connection, collection)
     if rows.chunks and (embedder is None) != (rows.vector_bytes is None):
@@ -165,7 +165,7 @@ def mark_checked(
         "UPDATE documents SET stored_at = ?,"
         " provenance = json_set(provenance, '$.checked_at', ?)"
         " WHERE collection_id = ? AND url_key = ?",
-        (now, iso(now), collection, url_key),
+        (now, format_time(now), collection, url_key),
     )
 
 
@@ -190,12 +190,12 @@ def mark_changed(connection: sqlite3.Connection, collection: int | None) -> None
     connection.execute("UPDATE collections SET changes = changes + 1 WHERE id = ?", (collection,))
 
 
-def part_of(collection: int) -> str:
+def collection_token(collection: int) -> str:
     """Return the token that every word row of the collection carries."""
     return f"c{collection}"
 
 
-def document_of(row: sqlite3.Row) -> Document:
+def read_document(row: sqlite3.Row) -> Document:
     """Return the document of a row with its columns."""
     return Document(
         url=row["url"],
@@ -206,7 +206,7 @@ def document_of(row: sqlite3.Row) -> Document:
     )
 
 
-def chunk_of(row: sqlite3.Row) -> Chunk:
+def read_chunk(row: sqlite3.Row) -> Chunk:
     """Return the chunk of a row with its columns."""
     return Chunk(
         ordinal=row["ordinal"],
@@ -217,9 +217,9 @@ def chunk_of(row: sqlite3.Row) -> Chunk:
     )
 
 
-def chunks_of(connection: sqlite3.Connection, document: int) -> list[Chunk]:
+def read_chunks(connection: sqlite3.Connection, document: int) -> list[Chunk]:
     """Return a document's chunks in order."""
     rows = connection.execute(
         "SELECT * FROM chunks WHERE document_id = ? ORDER BY ordinal", (document,)
     )
-    return [chunk_of(row) for row in rows]
+    return [read_chunk(row) for row in rows]

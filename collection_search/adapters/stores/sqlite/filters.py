@@ -17,14 +17,14 @@ if TYPE_CHECKING:
 _ONE_OF: Final = ("host", "provider", "source", "url_key")
 
 
-class Narrowed(NamedTuple):
+class DocumentFilter(NamedTuple):
     """The documents that fit, as a query for their ids whose values are bound."""
 
     query: str
     values: dict[str, Any]
 
 
-def narrowed(collection: int, filters: Filters | None) -> Narrowed | None:
+def build_filter(collection: int, filters: Filters | None) -> DocumentFilter | None:
     """Return which documents of the collection fit, or None when all do.
 
     Raises InputError for a key that is unknown or has a value of another kind.
@@ -43,7 +43,9 @@ def narrowed(collection: int, filters: Filters | None) -> Narrowed | None:
         values |= more
     # The index holds all of these but the key, so that no document need be read.
     index = "" if "url_key" in filters else " INDEXED BY documents_by_facts"
-    return Narrowed(f"SELECT id FROM documents{index} WHERE {' AND '.join(conditions)}", values)
+    return DocumentFilter(
+        f"SELECT id FROM documents{index} WHERE {' AND '.join(conditions)}", values
+    )
 
 
 def _condition(key: str, value: Any) -> tuple[str, Mapping[str, Any]]:

@@ -7,19 +7,19 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
 from ....errors import StoreError
-from ....ports.ledger import look_again_in_s
-from ....text.clean import plain
-from .collection_ids import collection_id, found_id
+from ....ports.ledger import revisit_delay_s
+from ....text.clean import to_unicode
+from .collection_ids import ensure_id, find_id
 from .dead_letters import give_up, list_dead_letters, retry_dead_letters
 from .documents import (
+    build_rows,
     delete_page,
     fetch_provenance,
     mark_checked,
     put_document,
-    rows_of,
     text_hash_of,
 )
-from .ledger_records import accepted, claimed, fetch_facts
+from .ledger_records import build_claim, build_row, fetch_facts
 from .ledger_statements import (
     ACCEPT,
     DONE,
@@ -34,7 +34,7 @@ from .ledger_statements import (
     next_row,
     refetch,
 )
-from .ledger_writes import changed, finish_row, gone_since, postponements, sweep
+from .ledger_writes import finish_row, gone_since, postponements, sweep, update_row
 from .tickets import new_ticket_id, put_ticket, ticket_status
 
 if TYPE_CHECKING:
@@ -77,12 +77,12 @@ class SQLiteLedger:
         }
         keys = list(dict.fromkeys(item.url_key for item in request.items))
         with self._database.write() as connection:
-            collection = collection_id(connection, scope)
+            collection = ensure_id(connection, scope)
             of = {"collection": collection, "keys": json.dumps(keys)}
             connection.execute(adopt(only_these=True), of)
             connection.executemany(
                 ACCEPT,
-                [accepted(collection, item, shared, request.known) for item in request.items],
+                [build_row(collection, item, shared, request.known) for item in request.items],
             )
             connection.execute(KEPT, of)
             return put_ticket(connection, ticket_id, scope, collection, keys)
@@ -110,7 +110,7 @@ class SQLiteLedger:
                 " attempts = attempts + 1, fence = fence + 1 WHERE id = ?",
                 (owner, now + lease_s, row["id"]),
             )
-        return claimed(row)
+        return build_claim(row)
 
     def renew(self, claim: Claim, *, lease_s: float) -> bool:
         """Extend the lease; False when another worker has taken the row over."""
@@ -131,11 +131,11 @@ class SQLiteLedger:
         if fetched is not None:
             provenance = {**document.provenance, **fetch_provenance(fetched)}
             document = replace(document, provenance=provenance)
-        rows, now = rows_of(document, chunks), self._clock()
+        rows, now = build_rows(document, chunks), self._clock()
         with self._database.write() as connection:
-            if not changed(connection, claim, DONE):
+            if not update_row(connection, claim, DONE):
                 return False
-            collection = collection_id(connection, claim.scope)
+            collection = ensure_id(connection, claim.scope)
             before = text_hash_of(connection, collection, document.url_key)
             put_document(connection, collection, rows, now)
             change: PageChange = "new" if before is None else "changed"
@@ -156,11 +156,11 @@ class SQLiteLedger:
             last_modified=fetched.validators.last_modified or known.last_modified,
         )
         with self._database.write() as connection:
-            collection = found_id(connection, claim.scope)
+            collection = find_id(connection, claim.scope)
             if text_hash_of(connection, collection, claim.url_key) is None:
-                changed(connection, claim, NOTHING_STORED)
+                update_row(connection, claim, NOTHING_STORED)
                 return False
-            if not changed(connection, claim, DONE):
+            if not update_row(connection, claim, DONE):
                 return False
             mark_checked(connection, collection, claim.url_key, now)
             facts = fetch_facts(replace(fetched, validators=validators))
@@ -175,17 +175,17 @@ class SQLiteLedger:
         now = self._clock()
         with self._database.write() as connection:
             since = gone_since(connection, claim, now)
-            due = now + look_again_in_s(now - since, is_final=is_final)
-            if not changed(connection, claim, RETIRED, due, plain(reason)):
+            due = now + revisit_delay_s(now - since, is_final=is_final)
+            if not update_row(connection, claim, RETIRED, due, to_unicode(reason)):
                 return False
-            delete_page(connection, found_id(connection, claim.scope), claim.url_key)
+            delete_page(connection, find_id(connection, claim.scope), claim.url_key)
             finish_row(connection, claim, "gone", since, None)
         return True
 
     def retired(self, scope: TenantScope, *, due: bool = False) -> list[str]:
         """Return the keys of the pages that are gone, all or those that are due or asked for."""
         with self._database.read() as connection:
-            collection = found_id(connection, scope)
+            collection = find_id(connection, scope)
             of = {"collection": collection, "due": due, "now": self._clock()}
             return [row["url_key"] for row in connection.execute(GONE, of)]
 
@@ -198,10 +198,10 @@ class SQLiteLedger:
         later = (
             f"{PUT_BACK}, due = ?, error = ?, attempts = attempts - 1, postponed = postponed + 1"
         )
-        now, why = self._clock(), plain(reason)
+        now, why = self._clock(), to_unicode(reason)
         with self._database.write() as connection:
             if postponements(connection, claim) < MAX_POSTPONEMENTS:
-                return changed(connection, claim, later, now + in_s, why)
+                return update_row(connection, claim, later, now + in_s, why)
             why = f"Postponed {MAX_POSTPONEMENTS} times in a row. {why}"
             give_up(connection, claim, why, now)
         return False
@@ -211,11 +211,11 @@ class SQLiteLedger:
 
         It is given up when that is None and after the last attempt.
         """
-        now, why = self._clock(), plain(error)
+        now, why = self._clock(), to_unicode(error)
         with self._database.write() as connection:
             if retry_in_s is None or claim.attempts >= self._max_attempts:
                 return give_up(connection, claim, why, now)
-            changed(connection, claim, f"{PUT_BACK}, due = ?, error = ?", now + retry_in_s, why)
+            update_row(connection, claim, f"{PUT_BACK}, due = ?, error = ?", now + retry_in_s, why)
         return False
 
     def release(self, claim: Claim) -> None:
@@ -244,7 +244,7 @@ class SQLiteLedger:
         only_these, wanted = url_keys is not None, json.dumps([*(url_keys or ())])
         put_back, chosen = refetch(only_these=only_these)
         with self._database.write() as connection:
-            collection = found_id(connection, scope)
+            collection = find_id(connection, scope)
             if collection is None:
                 raise StoreError(f"There is no collection {scope.collection!r}.")
             of = {"collection": collection, "keys": wanted}
@@ -285,4 +285,4 @@ class SQLiteLedger:
 
     def _change(self, claim: Claim, change: str, *values: float | str) -> bool:
         with self._database.write() as connection:
-            return changed(connection, claim, change, *values)
+            return update_row(connection, claim, change, *values)

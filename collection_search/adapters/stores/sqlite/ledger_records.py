@@ -10,7 +10,7 @@ from ....contracts.collection import TenantScope
 from ....contracts.ingestion import Claim
 from ....contracts.page import Validators
 from ....ports.ledger import FAILED_BEFORE
-from ....text.clean import plain
+from ....text.clean import to_unicode
 
 if TYPE_CHECKING:
     import sqlite3
@@ -31,7 +31,7 @@ _OWN_FACTS: Final = frozenset(
 """What only the store says of a page: which ticket it is on, and how it was fetched."""
 
 
-def accepted(
+def build_row(
     collection: int, item: IngestionItem, shared: dict[str, Any], known: KnownPages
 ) -> dict[str, Any]:
     """Return the values of `ACCEPT` for one page."""
@@ -41,7 +41,7 @@ def accepted(
         "collection": collection,
         "url_key": item.url_key,
         "url": item.url,
-        "title": plain(item.title),
+        "title": to_unicode(item.title),
         "content_ref": item.content_ref,
         "provenance": json.dumps(provenance),
         "retries": known != "keep",
@@ -49,7 +49,7 @@ def accepted(
     }
 
 
-def claimed(row: sqlite3.Row) -> Claim:
+def build_claim(row: sqlite3.Row) -> Claim:
     """Return the claim on a row that is being taken."""
     fetched = json.loads(row["fetched"]) if row["fetched"] and row["text_hash"] else {}
     return Claim(

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 _IS_MINE: Final = "id = ? AND fence = ? AND state = 'working'"
 
 
-def changed(
+def update_row(
     connection: sqlite3.Connection, claim: Claim, change: str, *values: float | str
 ) -> bool:
     """Change the row if it is still this worker's; the fence tells."""

@@ -6,9 +6,9 @@ import json
 from typing import TYPE_CHECKING, Final
 
 from ....contracts.collection import QuestionRecord
-from ....text.clean import plain
+from ....text.clean import to_unicode
 from .documents import to_json
-from .removal import overwrite
+from .removal import enable_secure_delete
 
 if TYPE_CHECKING:
     import sqlite3
@@ -27,7 +27,7 @@ def remember_question(
         " record = excluded.record, last_asked_at = excluded.last_asked_at",
         {
             "collection": collection,
-            "question": plain(record.question),
+            "question": to_unicode(record.question),
             "record": to_json(record.model_dump(mode="json", exclude=_TIMES)),
             "now": now,
         },
@@ -50,9 +50,9 @@ def list_questions(connection: sqlite3.Connection, collection: int | None) -> li
 
 def forget_question(connection: sqlite3.Connection, collection: int | None, question: str) -> bool:
     """Delete a question; False when it is not known."""
-    overwrite(connection)
+    enable_secure_delete(connection)
     deleted = connection.execute(
         "DELETE FROM questions WHERE collection_id = ? AND question = ?",
-        (collection, plain(question)),
+        (collection, to_unicode(question)),
     )
     return deleted.rowcount > 0

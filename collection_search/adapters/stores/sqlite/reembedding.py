@@ -33,7 +33,7 @@ _PREPARED: Final = (
 )
 
 
-def pending(
+def find_pending(
     connection: sqlite3.Connection, collection: int | None, embedder: str, limit: int
 ) -> PendingVectors:
     """Return the next chunks that have no vector of this embedder prepared, and how many there are.
@@ -53,7 +53,7 @@ def pending(
     )
 
 
-def prepare(
+def store_prepared(
     connection: sqlite3.Connection,
     collection: int | None,
     embedder: str,
@@ -96,7 +96,7 @@ def _drop_other_sizes(
         )
 
 
-def change(connection: sqlite3.Connection, collection: int, embedder: str | None) -> bool:
+def swap_vectors(connection: sqlite3.Connection, collection: int, embedder: str | None) -> bool:
     """Put the prepared vectors, or none, in the place of all others; False when some are missing.
 
     Pages in a worker's hands are put back, since their vectors are of the old embedder.

@@ -26,11 +26,11 @@ _HAS_DOCUMENT: Final = """EXISTS (
 )"""
 
 
-def delete_document(
+def delete_document_rows(
     connection: sqlite3.Connection, scope: TenantScope, collection: int | None, url_key: str
 ) -> bool:
     """Delete a document with its ledger row, staged text and candidates."""
-    overwrite(connection)
+    enable_secure_delete(connection)
     page = {"collection": collection, "key": url_key}
     refs = connection.execute(
         "SELECT content_ref FROM ledger WHERE collection_id = :collection AND url_key = :key"
@@ -53,11 +53,11 @@ def delete_document(
     return deleted
 
 
-def delete_collection(
+def delete_collection_rows(
     connection: sqlite3.Connection, scope: TenantScope, collection: int | None
 ) -> int:
     """Delete a collection with all that belongs to it; return how many documents it held."""
-    overwrite(connection)
+    enable_secure_delete(connection)
     of = {"collection": collection, "tenant": scope.tenant_id, "name": scope.collection}
     held = _count(connection, "documents WHERE collection_id = :collection", of)
     refs = connection.execute(
@@ -74,9 +74,9 @@ def delete_collection(
     return held
 
 
-def delete_tenant(connection: sqlite3.Connection, tenant_id: str) -> Deleted:
+def delete_tenant_rows(connection: sqlite3.Connection, tenant_id: str) -> Deleted:
     """Delete everything that is kept for a tenant."""
-    overwrite(connection)
+    enable_secure_delete(connection)
     of = {"tenant": tenant_id}
     counts = Deleted(
         collections=_count(connection, "collections WHERE tenant_id = :tenant", of),
@@ -93,9 +93,9 @@ def delete_tenant(connection: sqlite3.Connection, tenant_id: str) -> Deleted:
     return counts
 
 
-def purge(connection: sqlite3.Connection, tenant_id: str, before: float) -> Deleted:
+def purge_rows(connection: sqlite3.Connection, tenant_id: str, before: float) -> Deleted:
     """Delete what has not been used since `before`."""
-    overwrite(connection)
+    enable_secure_delete(connection)
     of = {"tenant": tenant_id, "before": before}
     connection.execute("UPDATE collections SET changes = changes + 1 WHERE tenant_id = :tenant", of)
     sessions = _delete(
@@ -128,7 +128,7 @@ def purge(connection: sqlite3.Connection, tenant_id: str, before: float) -> Dele
     return Deleted(documents=documents, pages=pages, texts=texts + sessions, questions=questions)
 
 
-def overwrite(connection: sqlite3.Connection) -> None:
+def enable_secure_delete(connection: sqlite3.Connection) -> None:
     """Make this connection fill with zeros what it deletes."""
     connection.execute("PRAGMA secure_delete = ON")
 

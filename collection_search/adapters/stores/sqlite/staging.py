@@ -8,7 +8,7 @@ import uuid
 from typing import TYPE_CHECKING, Any, Final
 
 from ....contracts.ingestion import StagedSession
-from ....text.clean import plain
+from ....text.clean import to_unicode
 from .documents import to_json
 
 if TYPE_CHECKING:
@@ -28,7 +28,7 @@ class SQLiteStaging:
 
     def put(self, tenant_id: str, texts: Sequence[str]) -> list[str]:
         """Keep the texts in one transaction and return their references, in order."""
-        kept = [plain(text) for text in texts]
+        kept = [to_unicode(text) for text in texts]
         refs = [hashlib.sha256(text.encode()).hexdigest() for text in kept]
         now = self._clock()
         with self._database.write() as connection:

@@ -10,10 +10,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from ....ports.usage import SpendTotal
-from ....text.clean import plain
+from ....text.clean import to_unicode
 from .answer_cache import AnswerQueue
 from .database import BUSY_TIMEOUT_S, Database, Schema
-from .removal import overwrite
+from .removal import enable_secure_delete
 
 if TYPE_CHECKING:
     import sqlite3
@@ -199,7 +199,7 @@ class SQLiteUsage:
     def _erase(self, what: str, *values: str | float) -> int:
         """Delete for good: what a person wants gone stands in no free page and in no log."""
         with self._database.write() as connection:
-            overwrite(connection)
+            enable_secure_delete(connection)
             count = connection.execute(f"DELETE FROM {what}", values).rowcount
         self._database.truncate_log()
         return count
@@ -249,7 +249,7 @@ def _spend_row(entry: SpendEntry) -> tuple[Any, ...]:
         entry.run_id,
         entry.at,
         entry.kind,
-        plain(entry.name),
+        to_unicode(entry.name),
         entry.requests,
         entry.input_tokens,
         entry.output_tokens,

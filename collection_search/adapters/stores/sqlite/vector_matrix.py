@@ -44,7 +44,7 @@ def free_bytes(folder: str) -> int:
 class VectorMatrix:
     """Vectors by rising chunk id, as they were at one count of changes; for many threads.
 
-    At first they are still in the database, from which every search reads them. `hold` takes them
+    At first they are still in the database, from which every search reads them. `load` takes them
     into memory, `file` onto the disk.
     """
 

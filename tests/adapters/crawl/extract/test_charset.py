@@ -8,9 +8,9 @@ import pytest
 
 from collection_search.adapters.crawl.extract.charset import (
     CHARSETS,
-    as_utf8,
-    decoded,
+    decode_page,
     known_charset,
+    to_utf8,
 )
 
 GERMAN = "Der Graureiher steht über dem Flüßchen und wartet, bis die Strömung nachläßt."
@@ -19,7 +19,7 @@ KANJI = "アオサギが浅瀬で待つ"
 
 @pytest.mark.parametrize("named", [None, "utf-8", "iso-8859-1", "shift_jis", "klingon", "utf-7"])
 def test_utf8_is_read_as_such_whatever_the_server_says(named: str | None) -> None:
-    assert decoded(f"{GERMAN} {KANJI}".encode(), named) == f"{GERMAN} {KANJI}"
+    assert decode_page(f"{GERMAN} {KANJI}".encode(), named) == f"{GERMAN} {KANJI}"
 
 
 @pytest.mark.parametrize(
@@ -35,24 +35,24 @@ def test_utf8_is_read_as_such_whatever_the_server_says(named: str | None) -> Non
 def test_other_charsets_are_read_by_the_servers_word(name: str, text: str) -> None:
     codec = known_charset(name)
     assert codec is not None
-    assert decoded(text.encode(codec), name) == text
+    assert decode_page(text.encode(codec), name) == text
 
 
 def test_the_page_itself_is_asked_where_the_server_is_silent_or_wrong() -> None:
     page = f'<meta charset="euc-jp"><p>{KANJI}</p>'.encode("euc_jp")
-    assert KANJI in decoded(page)
-    assert KANJI in decoded(page, "utf-8")
+    assert KANJI in decode_page(page)
+    assert KANJI in decode_page(page, "utf-8")
 
 
 @pytest.mark.parametrize("codec", ["utf-16", "utf-16-le", "utf-16-be", "utf-8-sig"])
 def test_marks_and_zeros_give_utf16_away(codec: str) -> None:
-    assert decoded(GERMAN.encode(codec)) == GERMAN
-    assert as_utf8(f"<html>{GERMAN}".encode(codec))[-40:] == GERMAN.encode()[-40:]
+    assert decode_page(GERMAN.encode(codec)) == GERMAN
+    assert to_utf8(f"<html>{GERMAN}".encode(codec))[-40:] == GERMAN.encode()[-40:]
 
 
 def test_a_few_damaged_bytes_cost_no_more_than_themselves() -> None:
     damaged = f"{GERMAN * 9} ".encode() + b"\xff\xfe" + GERMAN.encode()
-    assert decoded(damaged).replace("\ufffd", "") == f"{GERMAN * 9} {GERMAN}"
+    assert decode_page(damaged).replace("\ufffd", "") == f"{GERMAN * 9} {GERMAN}"
 
 
 @pytest.mark.parametrize(
@@ -60,7 +60,7 @@ def test_a_few_damaged_bytes_cost_no_more_than_themselves() -> None:
 )
 def test_what_is_no_charset_of_pages_is_not_used(name: str | None) -> None:
     assert known_charset(name) is None
-    assert decoded(b"+ADw-script+AD4- \\x41", name) == "+ADw-script+AD4- \\x41"
+    assert decode_page(b"+ADw-script+AD4- \\x41", name) == "+ADw-script+AD4- \\x41"
 
 
 def test_every_charset_is_a_codec_of_python_under_its_own_name() -> None:
@@ -70,5 +70,5 @@ def test_every_charset_is_a_codec_of_python_under_its_own_name() -> None:
 @pytest.mark.parametrize("data", [b"", b"\0", b"\xff\xfe", b"\xff\xfea", bytes(range(256)) * 9])
 @pytest.mark.parametrize("name", [None, "utf-16", "utf-16le", "iso-2022-jp", "big5"])
 def test_reading_never_fails(data: bytes, name: str | None) -> None:
-    assert isinstance(decoded(data, name), str)
-    assert isinstance(as_utf8(data), bytes)
+    assert isinstance(decode_page(data, name), str)
+    assert isinstance(to_utf8(data), bytes)

@@ -6,7 +6,7 @@ import time
 
 import pytest
 
-from collection_search.adapters.crawl.extract.charset import decoded
+from collection_search.adapters.crawl.extract.charset import decode_page
 from collection_search.adapters.crawl.extract.formats import (
     PDF_BYTES,
     PDF_PAGES,
@@ -177,12 +177,12 @@ def test_text_is_titled_by_its_first_line_of_words() -> None:
 @pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16", "cp1252"])
 def test_umlauts_survive_every_usual_encoding(encoding: str) -> None:
     """Texts from Windows and from editors that write a mark are read as well."""
-    assert decoded("Größe der Übung".encode(encoding)) == "Größe der Übung"
+    assert decode_page("Größe der Übung".encode(encoding)) == "Größe der Übung"
 
 
 def test_bytes_that_fit_no_encoding_are_still_text() -> None:
     """Reading never fails; what is unknown stays one character."""
-    assert decoded(b"a\x81b\xff") == "a\x81b\xff"
+    assert decode_page(b"a\x81b\xff") == "a\x81b\xff"
 
 
 @pytest.mark.parametrize(

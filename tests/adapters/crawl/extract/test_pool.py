@@ -17,9 +17,9 @@ from typing import TYPE_CHECKING
 import pytest
 from support.waiting import wait_until
 
-from collection_search.adapters.crawl.extract.deadline_watch import Watch
+from collection_search.adapters.crawl.extract.deadline_watch import DeadlineWatch
 from collection_search.adapters.crawl.extract.pool import Extraction
-from collection_search.adapters.crawl.extract.process import ExtractionProcess, Limits
+from collection_search.adapters.crawl.extract.process import ExtractionProcess, ProcessLimits
 from collection_search.errors import FetchError
 from collection_search.testing.hostile_site.file_types import pdf, stacked_bomb
 from collection_search.testing.hostile_site.replies import MARKER, PAGE
@@ -34,7 +34,7 @@ SLOW = b"<html><body>" + b"<p>a <b>b</b> c</p>" * 20_000 + b"</body></html>"
 
 @pytest.fixture
 def extraction() -> Iterator[Extraction]:
-    made = Extraction(workers=1, limits=Limits(wall_s=120.0))
+    made = Extraction(workers=1, limits=ProcessLimits(wall_s=120.0))
     yield made
     made.close()
 
@@ -99,12 +99,12 @@ async def test_nothing_starts_before_the_first_document_and_nothing_stays_after_
 
 
 async def test_a_document_over_the_time_is_killed_and_the_next_one_is_read() -> None:
-    extraction = Extraction(workers=1, limits=Limits(cpu_s=60.0, wall_s=0.05))
+    extraction = Extraction(workers=1, limits=ProcessLimits(cpu_s=60.0, wall_s=0.05))
     error = await refused(extraction, SLOW)
     assert (error.reason, error.retryable) == ("extraction_killed", False)
     assert "0.05 s" in str(error)
     assert processes(extraction) == []
-    extraction._crew._workers[0]._limits = Limits()  # type: ignore[union-attr]
+    extraction._crew._workers[0]._limits = ProcessLimits()  # type: ignore[union-attr]
     assert MARKER in (await extraction.extract(PAGE, name="a.html")).text
     extraction.close()
 
@@ -141,7 +141,7 @@ async def test_a_process_lives_for_many_documents_and_not_after_a_huge_one(
 @pytest.mark.skipif(not LINUX, reason="the system has no such limit")
 async def test_cpu_time_is_limited_for_each_document() -> None:
     """The system counts whole seconds, so that no limit at all ends within two of them."""
-    extraction = Extraction(workers=1, limits=Limits(cpu_s=0.0, wall_s=600.0))
+    extraction = Extraction(workers=1, limits=ProcessLimits(cpu_s=0.0, wall_s=600.0))
     assert MARKER in (await extraction.extract(PAGE, name="a.html")).text
     error = await refused(extraction, b"<html><body>" + b"<p>a <b>b</b> c</p>" * 140_000)
     assert (error.reason, error.retryable) == ("extraction_killed", False)
@@ -166,8 +166,8 @@ async def test_a_process_that_was_killed_from_outside_may_be_tried_again(
 def test_a_process_that_is_slow_to_end_by_itself_was_not_killed_from_outside() -> None:
     """It ended over the document, so the next attempt would end likewise."""
     dies = "import os, sys, time; os.close(1); time.sleep(0.3); sys.exit(1)"
-    watch = Watch()
-    worker = ExtractionProcess(Limits(), watch)
+    watch = DeadlineWatch()
+    worker = ExtractionProcess(ProcessLimits(), watch)
     worker._process = subprocess.Popen(
         [sys.executable, "-c", dies], stdin=subprocess.PIPE, stdout=subprocess.PIPE
     )

@@ -13,7 +13,7 @@ from aiohttp.abc import AbstractResolver, ResolveResult
 from support.small_site import PAGE, SmallSite, answer
 
 from collection_search.adapters.crawl.fetch.connector import JudgedConnector, SystemResolver
-from collection_search.adapters.crawl.fetch.url_rules import Gate
+from collection_search.adapters.crawl.fetch.url_rules import UrlRules
 from collection_search.errors import FetchError
 
 
@@ -35,7 +35,7 @@ class Always(AbstractResolver):
         pass
 
 
-async def asked(url: str, gate: Gate, resolver: AbstractResolver) -> bytes:
+async def asked(url: str, gate: UrlRules, resolver: AbstractResolver) -> bytes:
     connector = JudgedConnector(gate, resolver, weakref.WeakSet())
     async with (
         aiohttp.ClientSession(connector=connector) as session,
@@ -48,7 +48,7 @@ async def asked(url: str, gate: Gate, resolver: AbstractResolver) -> bytes:
 async def test_no_way_in(host):
     async with SmallSite({"/": answer()}) as site:
         with pytest.raises(FetchError) as caught:
-            await asked(f"http://{host}:{site.port}/", Gate(), Always("127.0.0.1", site.port))
+            await asked(f"http://{host}:{site.port}/", UrlRules(), Always("127.0.0.1", site.port))
         assert caught.value.reason == "blocked_address"
         assert site.connections == 0
 
@@ -56,7 +56,7 @@ async def test_no_way_in(host):
 async def test_the_port_is_the_urls():
     """A resolver does not choose the port."""
     async with SmallSite({"/": answer()}) as site, SmallSite() as forbidden:
-        gate = Gate(entries=[f"wiki.intra:{site.port}"])
+        gate = UrlRules(entries=[f"wiki.intra:{site.port}"])
         body = await asked(
             f"http://wiki.intra:{site.port}/", gate, Always("127.0.0.1", forbidden.port)
         )
@@ -65,7 +65,7 @@ async def test_the_port_is_the_urls():
 
 async def test_an_entry_holds_for_its_name_only():
     async with SmallSite({"/": answer()}) as site:
-        gate = Gate(entries=[f"127.0.0.1:{site.port}"])
+        gate = UrlRules(entries=[f"127.0.0.1:{site.port}"])
         assert await asked(site.url("/"), gate, Always("10.0.0.1", 1)) == PAGE
         connections = site.connections
         with pytest.raises(FetchError):
@@ -74,7 +74,7 @@ async def test_an_entry_holds_for_its_name_only():
 
 
 async def test_a_socket_outside_of_a_dial_is_refused():
-    connector = JudgedConnector(Gate(), SystemResolver(), weakref.WeakSet())
+    connector = JudgedConnector(UrlRules(), SystemResolver(), weakref.WeakSet())
     address = (socket.AF_INET, socket.SOCK_STREAM, 6, "", ("93.184.215.14", 80))
     with pytest.raises(OSError, match="outside"):
         connector._judged_socket(address)
@@ -89,7 +89,7 @@ async def test_the_systems_names():
 async def test_dials_at_once_do_not_mix():
     """Each request is judged by its own URL, however many are under way."""
     async with SmallSite({"/": answer()}) as site:
-        gate = Gate(entries=[f"wiki.intra:{site.port}"])
+        gate = UrlRules(entries=[f"wiki.intra:{site.port}"])
         connector = JudgedConnector(gate, Always("127.0.0.1", site.port), weakref.WeakSet())
         async with aiohttp.ClientSession(connector=connector) as session:
 

@@ -8,10 +8,10 @@ import pytest
 
 from collection_search.adapters.crawl.fetch.robots import (
     RobotsCache,
-    Rules,
+    RobotsRules,
+    aparse_robots,
+    parse_robots,
     product_token,
-    read_rules,
-    rules_of,
 )
 from collection_search.errors import FetchError
 from collection_search.testing import FakeClock
@@ -52,12 +52,12 @@ URL = "https://example.com/page"
     ],
 )  # fmt: skip
 def test_rules(text, allowed):
-    assert rules_of(text.encode(), US).allows(URL) is allowed
+    assert parse_robots(text.encode(), US).allows(URL) is allowed
 
 
 def test_other_encodings():
-    assert not rules_of("User-agent: *\nDisallow: /".encode("utf-16"), US).allows(URL)
-    assert not rules_of(b"# gr\xfcn\nUser-agent: *\nDisallow: /", US).allows(URL)
+    assert not parse_robots("User-agent: *\nDisallow: /".encode("utf-16"), US).allows(URL)
+    assert not parse_robots(b"# gr\xfcn\nUser-agent: *\nDisallow: /", US).allows(URL)
 
 
 @pytest.mark.parametrize(
@@ -65,13 +65,13 @@ def test_other_encodings():
     [("3", 3.0), ("0.5", 0.5), ("-1", 0.0), ("inf", 0.0), ("nan", 0.0), ("soon", 0.0)],
 )
 def test_delays(delay, seconds):
-    rules = rules_of(f"User-agent: *\nCrawl-delay: {delay}\nDisallow: /x".encode(), US)
+    rules = parse_robots(f"User-agent: *\nCrawl-delay: {delay}\nDisallow: /x".encode(), US)
     assert rules.crawl_delay_s == seconds
 
 
 def test_sitemaps_stand_outside_of_groups():
     text = b"User-agent: b\nSitemap: https://e.com/1\nDisallow: /\nsitemap: https://e.com/2"
-    assert rules_of(text, US).sitemaps == ["https://e.com/1", "https://e.com/2"]
+    assert parse_robots(text, US).sitemaps == ["https://e.com/1", "https://e.com/2"]
 
 
 def test_product_tokens():
@@ -81,7 +81,7 @@ def test_product_tokens():
 
 async def test_a_large_file_of_others_is_small_to_us():
     text = b"".join(b"User-agent: bot%c\nDisallow: /\n" % (97 + n % 26) for n in range(9_000))
-    rules = await read_rules(text + b"User-agent: *\nDisallow: /page", US)
+    rules = await aparse_robots(text + b"User-agent: *\nDisallow: /page", US)
     assert not rules.is_large
     assert not rules.allows(URL)
 
@@ -89,11 +89,11 @@ async def test_a_large_file_of_others_is_small_to_us():
 class Loads:
     """Counts the loads; gives what is scripted."""
 
-    def __init__(self, outcome: Rules | FetchError) -> None:
+    def __init__(self, outcome: RobotsRules | FetchError) -> None:
         self.outcome = outcome
         self.count = 0
 
-    async def __call__(self, origin: str) -> Rules:
+    async def __call__(self, origin: str) -> RobotsRules:
         self.count += 1
         await asyncio.sleep(0)
         if isinstance(self.outcome, FetchError):
@@ -102,7 +102,7 @@ class Loads:
 
 
 async def test_rules_are_remembered_for_a_day():
-    clock, load = FakeClock(), Loads(Rules())
+    clock, load = FakeClock(), Loads(RobotsRules())
     load.outcome.took_s = 2.0  # type: ignore[union-attr]
     cache = RobotsCache(load, clock.monotonic)
     both = await asyncio.gather(cache.rules("a"), cache.rules("a"))
@@ -125,12 +125,12 @@ async def test_a_failure_is_remembered_for_a_minute():
         assert (caught.value.status, caught.value.retryable) == (500, True)
     assert load.count == 1
     clock.advance(61)
-    load.outcome = Rules()
+    load.outcome = RobotsRules()
     assert (await cache.rules("a"))[0] is load.outcome
 
 
 async def test_one_caller_that_gives_up_ends_no_load():
-    load = Loads(Rules())
+    load = Loads(RobotsRules())
     cache = RobotsCache(load, FakeClock().monotonic)
     first = asyncio.ensure_future(cache.rules("a"))
     second = asyncio.ensure_future(cache.rules("a"))
@@ -143,7 +143,7 @@ async def test_one_caller_that_gives_up_ends_no_load():
 async def test_a_load_ends_with_the_last_who_waits_for_it():
     begun, ended = list[str](), list[str]()
 
-    async def load(origin: str) -> Rules:
+    async def load(origin: str) -> RobotsRules:
         begun.append(origin)
         try:
             await asyncio.Event().wait()
@@ -172,7 +172,7 @@ async def test_a_load_ends_with_the_last_who_waits_for_it():
 
 
 async def test_rules_that_a_site_did_not_tell_are_asked_for_again_soon():
-    clock, load = FakeClock(), Loads(Rules())
+    clock, load = FakeClock(), Loads(RobotsRules())
     load.outcome.is_brief = True  # type: ignore[union-attr]
     cache = RobotsCache(load, clock.monotonic)
     await cache.rules("a")
@@ -185,7 +185,7 @@ async def test_rules_that_a_site_did_not_tell_are_asked_for_again_soon():
 
 
 async def test_closing_ends_the_loads():
-    async def never(_: str) -> Rules:
+    async def never(_: str) -> RobotsRules:
         await asyncio.Event().wait()
         raise AssertionError
 
@@ -198,7 +198,7 @@ async def test_closing_ends_the_loads():
 
 
 async def test_large_files_push_out_the_oldest():
-    load = Loads(rules_of(b"User-agent: *\n" + b"Disallow: /abcdefgh\n" * 20_000, US))
+    load = Loads(parse_robots(b"User-agent: *\n" + b"Disallow: /abcdefgh\n" * 20_000, US))
     cache = RobotsCache(load, FakeClock().monotonic)
     for origin in ("a", "b", "c", "d", "a"):
         await cache.rules(origin)

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from collection_search.adapters.crawl.fetch.public_hosts import judged_host
-from collection_search.adapters.crawl.fetch.url_rules import Gate
+from collection_search.adapters.crawl.fetch.public_hosts import judge_host
+from collection_search.adapters.crawl.fetch.url_rules import UrlRules
 from collection_search.errors import ConfigError, FetchError
 
-GATE = Gate()
+GATE = UrlRules()
 
 
 def reason(url: str) -> str:
@@ -96,9 +96,9 @@ def test_sent(url, sent):
 
 def test_a_redirect_is_read_from_where_it_stands():
     source = GATE.target("https://example.com/a/b?c")
-    assert GATE.redirected(source, "../d").url == "https://example.com/d"
-    assert GATE.redirected(source, "//other.org/x").url == "https://other.org/x"
-    assert GATE.redirected(source, "/gr\udcfc\udcdfe").url == "https://example.com/gr%FC%DFe"
+    assert GATE.redirect(source, "../d").url == "https://example.com/d"
+    assert GATE.redirect(source, "//other.org/x").url == "https://other.org/x"
+    assert GATE.redirect(source, "/gr\udcfc\udcdfe").url == "https://example.com/gr%FC%DFe"
 
 
 @pytest.mark.parametrize(
@@ -119,7 +119,7 @@ def test_a_redirect_is_read_from_where_it_stands():
 def test_a_refused_redirect(location, expected):
     source = GATE.target("https://example.com/")
     with pytest.raises(FetchError) as caught:
-        GATE.redirected(source, location)
+        GATE.redirect(source, location)
     assert caught.value.reason == expected
 
 
@@ -133,11 +133,11 @@ def test_hosts_have_one_turn_for_their_usual_ports():
 @pytest.mark.parametrize("entry", ["wiki.intra", "wiki.intra:0", "10.0.0.0/8", "", "a b:80", ":80"])
 def test_an_entry_names_one_address(entry):
     with pytest.raises(ConfigError, match="host:port"):
-        Gate(entries=[entry])
+        UrlRules(entries=[entry])
 
 
 def test_entries_lift_port_and_name_but_no_spelling():
-    gate = Gate(entries=["wiki.intra:8123"])
+    gate = UrlRules(entries=["wiki.intra:8123"])
     assert gate.target("http://wiki.intra:8123/").port == 8123
     for url in ("http://wiki.intra/", "http://wiki.intra:8124/", "http://intra:8123/"):
         with pytest.raises(FetchError):
@@ -160,17 +160,17 @@ def test_entries_lift_port_and_name_but_no_spelling():
 def test_an_entry_counts_when_it_is_asked_for_or_leads_on_to_itself(source, url, leads):
     """A page of another host does not open what the operator named."""
     named = ["wiki.intra:80", "wiki.intra:443", "docs.example.com:443", "127.0.0.1:8123"]
-    gate = Gate(entries=named)
+    gate = UrlRules(entries=named)
     page = gate.target(source)
     assert gate.target(url).url == url
     if leads:
-        assert gate.target(url, source=page) == gate.redirected(page, url) == gate.target(url)
+        assert gate.target(url, source=page) == gate.redirect(page, url) == gate.target(url)
         return
-    for led in (lambda: gate.target(url, source=page), lambda: gate.redirected(page, url)):
+    for led in (lambda: gate.target(url, source=page), lambda: gate.redirect(page, url)):
         with pytest.raises(FetchError, match="named address") as caught:
             led()
         assert (caught.value.reason, caught.value.retryable) == ("blocked_host", False)
 
 
 def test_the_host_of_a_long_text_is_judged_quickly():
-    assert judged_host("\u00e4" * 5_000).refused == "bad_url"
+    assert judge_host("\u00e4" * 5_000).refused == "bad_url"

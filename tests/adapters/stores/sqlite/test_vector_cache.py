@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from collection_search.adapters.stores.sqlite import COLLECTIONS, SQLiteStore
-from collection_search.adapters.stores.sqlite.chunk_search import find
+from collection_search.adapters.stores.sqlite.chunk_search import find_chunks
 from collection_search.adapters.stores.sqlite.database import Database
 from collection_search.adapters.stores.sqlite.vector_cache import VectorCache
 from collection_search.contracts.collection import TenantScope
@@ -307,7 +307,7 @@ def test_what_is_no_number_is_refused(tmp_path: Path, wrong: float) -> None:
 
 def test_no_connection_keeps_who_was_asked_for(connection: sqlite3.Connection) -> None:
     """Idle ones would hold a byte for each chunk."""
-    found = find(
+    found = find_chunks(
         connection, 1, "a", axes(1), cache=VectorCache(), limit=5, filters={"host": "example.com"}
     )
     assert len(found) == 2
