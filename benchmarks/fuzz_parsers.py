@@ -42,7 +42,7 @@ from collection_search.testing.providers.sample_index import find_hits as pages
 from collection_search.testing.providers.wire import KEY, ProviderRequest
 from collection_search.tools.search.billing import cost_of
 from collection_search.tools.search.normalize import valid_results
-from collection_search.tools.search.responses import validate_response
+from collection_search.tools.search.response_validation import validate_response
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

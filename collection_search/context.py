@@ -32,7 +32,7 @@ from .runtime.spans import NULL_SINK, GuardedSink
 from .settings import registry
 from .settings.adapter_factory import access_of, adapter_of, is_traced, provider_guard
 from .settings.identity import RunIdentity
-from .settings.process import process_settings
+from .settings.process_defaults import process_settings
 from .settings.provider_choice import choose_provider, is_configured
 from .settings.remote_caller import restrict_remote_caller
 

@@ -41,7 +41,7 @@ def pytest_sessionfinish(session: pytest.Session) -> None:
 
 def clear_settings_cache() -> None:
     """Make the next reader read its settings anew. Where none were read, nothing is imported."""
-    if process := sys.modules.get("collection_search.settings.process"):
+    if process := sys.modules.get("collection_search.settings.process_defaults"):
         process.process_settings.cache_clear()
 
 

@@ -15,7 +15,7 @@ from pydantic import ValidationError
 from collection_search import SearchContext, Settings
 from collection_search.errors import ConfigError
 from collection_search.runtime.spans import NULL_SINK
-from collection_search.settings.process import process_settings
+from collection_search.settings.process_defaults import process_settings
 from collection_search.testing import ScriptedAdapter, ScriptedChatModel, ScriptedQueryModel
 
 if TYPE_CHECKING:

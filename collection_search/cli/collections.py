@@ -112,7 +112,7 @@ def _remind(
     Most are found again by what the collection remembers of them; one of another name is not, and
     a run compares results by the embedder that the settings name.
     """
-    from ..settings.embedders import restore_embedder
+    from ..settings.collection_embedder import restore_embedder
 
     settings = context.using()
     if fingerprint is None or chosen in {None, settings.embeddings}:

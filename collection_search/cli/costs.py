@@ -42,7 +42,7 @@ def costs(
     By dated list prices. What is free is not listed; answers used again cost nothing.
     """
     from ..settings.adapter_factory import make_adapter
-    from ..tools.spending.writer import spend_writer
+    from ..tools.spending.spend_writer import spend_writer
 
     spend_writer().flush()
     screen, context = Screen(as_json=as_json), search_context(tenant_id=tenant)

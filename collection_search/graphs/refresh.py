@@ -11,7 +11,7 @@ from ..contracts.refresh_report import AskedAgain, FailedPage, RefreshReport
 from ..errors import CollectionSearchError
 from ..ports.collections import require_collection
 from ..runtime.concurrency import blocking, offload
-from ..settings.embedders import restore_embedder
+from ..settings.collection_embedder import restore_embedder
 from ..text.redaction import redact
 from ..tools.ingest import engine_for
 from ..tools.public_arguments import context_for, validate_arguments

@@ -91,7 +91,7 @@ async def run_on_portal(call: Coroutine[Any, Any, T]) -> T:
 
 
 async def on_loop(loop: asyncio.AbstractEventLoop, call: Coroutine[Any, Any, T]) -> T:
-    """Return the coroutine's result, run on that loop, which must be running; as `run_on_portal`."""
+    """Return the coroutine's result, run on that loop, which must be running."""
     if loop is asyncio.get_running_loop():
         return await call
     return await asyncio.wrap_future(asyncio.run_coroutine_threadsafe(call, loop))

@@ -23,7 +23,7 @@ from pydantic_settings import (
 from ..errors import ConfigError
 from ..text.problems import list_problems
 from .keyring import read_key, stored_names
-from .mistakes import describe, refuse_unknown_providers, warn_of_unknown_variables
+from .mistakes import describe_mistake, refuse_unknown_providers, warn_of_unknown_variables
 from .sources import (
     CONFIG_FILE,
     CONFIG_VARIABLE,
@@ -80,7 +80,7 @@ class Settings(SettingsTable):
                 f"The settings file {path} cannot be read as YAML: {error}"
             ) from error
         except ValidationError as error:
-            problems = "; ".join(describe(item, overrides) for item in list_problems(error))
+            problems = "; ".join(describe_mistake(item, overrides) for item in list_problems(error))
             raise ConfigError(f"Settings are not valid. {problems}") from error
         except SettingsError as error:  # the one variable that is no plain text
             raise ConfigError(

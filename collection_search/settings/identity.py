@@ -12,7 +12,7 @@ from pydantic.json_schema import SkipJsonSchema
 from ..contracts.search import BusinessContext, Identifier, Name, ScopeContext, ToolContext
 from ..ports import TraceRef
 from . import Settings
-from .process import process_settings
+from .process_defaults import process_settings
 
 if TYPE_CHECKING:
     from ..contracts.state import RunIds

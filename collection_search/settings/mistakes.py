@@ -22,7 +22,7 @@ _told: Final[set[str]] = set()
 """Variables that this process was warned of."""
 
 
-def describe(item: ErrorDetails, given: Mapping[str, Any]) -> str:
+def describe_mistake(item: ErrorDetails, given: Mapping[str, Any]) -> str:
     """Return what is wrong with a setting, by the variable, file key or argument that sets it."""
     path = [str(part) for part in item["loc"]]
     if item["type"] == "extra_forbidden":

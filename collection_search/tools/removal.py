@@ -8,7 +8,7 @@ from ..contracts.collection import Deleted
 from ..errors import InputError, StoreError
 from ..runtime.concurrency import blocking, offload
 from .public_arguments import context_for, validate_arguments
-from .spending.writer import spend_writer
+from .spending.spend_writer import spend_writer
 
 if TYPE_CHECKING:
     from ..context import SearchContext

@@ -25,7 +25,7 @@ from ..errors import (
     SearchProviderUnavailable,
 )
 from ..ports import BaseSearchAdapter, SearchAdapter, SupportsOptions
-from .search.worker import WebSearchWorker
+from .search.search_worker import WebSearchWorker
 
 __all__ = [
     "BaseSearchAdapter",

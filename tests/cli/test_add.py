@@ -17,7 +17,7 @@ from collection_search import SearchContext, Settings, UniversalIngestionGraph, 
 from collection_search.adapters.stores.sqlite import SQLiteStore
 from collection_search.runtime.concurrency import run_blocking
 from collection_search.settings.adapter_factory import make_adapter
-from collection_search.settings.process import process_settings
+from collection_search.settings.process_defaults import process_settings
 
 if TYPE_CHECKING:
     import subprocess

@@ -78,7 +78,7 @@ def test_a_collection_whose_pages_failed_says_so(run: Invoke, command: Invoke) -
     """No worker helps them: the command that tells why is named, and nothing else."""
     import sqlite3
 
-    from collection_search.settings.process import process_settings
+    from collection_search.settings.process_defaults import process_settings
 
     run("--auto-ingest", "--no-wait", "--top-k", "2")
     with sqlite3.connect(process_settings().collections_path) as database:

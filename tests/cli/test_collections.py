@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from collection_search.settings.process import process_settings
+from collection_search.settings.process_defaults import process_settings
 from collection_search.testing import OpenAIServer
 
 if TYPE_CHECKING:

@@ -12,7 +12,7 @@ from collection_search.adapters.stores.sqlite import SQLiteStore
 from collection_search.adapters.stores.sqlite.usage import SQLiteUsage
 from collection_search.contracts.collection import TenantScope
 from collection_search.ports.usage import SpendEntry
-from collection_search.settings.process import process_settings
+from collection_search.settings.process_defaults import process_settings
 from collection_search.testing.stores.suite import chunks, document
 
 if TYPE_CHECKING:

@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from collection_search.settings.process import process_settings
+from collection_search.settings.process_defaults import process_settings
 from collection_search.testing import OpenAIServer
-from collection_search.tools.spending.writer import spend_writer
+from collection_search.tools.spending.spend_writer import spend_writer
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

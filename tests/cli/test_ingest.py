@@ -9,7 +9,7 @@ import pytest
 from collection_search.adapters.stores.sqlite import SQLiteStore
 from collection_search.contracts.collection import TenantScope
 from collection_search.contracts.ingestion import IngestionItem, IngestionRequest
-from collection_search.settings.process import process_settings
+from collection_search.settings.process_defaults import process_settings
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

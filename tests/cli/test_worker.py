@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from collection_search.settings.process import process_settings
+from collection_search.settings.process_defaults import process_settings
 
 if TYPE_CHECKING:
     from support.command_line import Invoke

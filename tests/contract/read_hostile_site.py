@@ -14,8 +14,8 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
+from collection_search.adapters.crawl.extract.extraction_process import ProcessLimits
 from collection_search.adapters.crawl.extract.pool import Extraction
-from collection_search.adapters.crawl.extract.process import ProcessLimits
 from collection_search.adapters.crawl.fetch.fetcher import FetchPolicy, SafeFetcher
 from collection_search.adapters.crawl.fetch.url_rules import WEB_PORTS
 from collection_search.adapters.crawl.reader import ReadPage, WebPageReader

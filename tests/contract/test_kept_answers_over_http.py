@@ -393,7 +393,7 @@ def test_a_locked_file_never_fails_a_search(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """Another program holds it: the answer comes all the same, before the lock is gone."""
-    monkeypatch.setattr("collection_search.tools.spending.writer.PATIENCE_S", 0.05)
+    monkeypatch.setattr("collection_search.tools.spending.spend_writer.PATIENCE_S", 0.05)
     search = found_by(settings, method)
     search("asyncio")
     with closing(sqlite3.connect(settings.home / "usage.db", isolation_level=None)) as holder:

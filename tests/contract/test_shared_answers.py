@@ -21,7 +21,7 @@ from collection_search.testing.providers.brave import Brave
 from collection_search.testing.providers.google import ENGINE_ID
 from collection_search.testing.providers.wire import KEY
 from collection_search.tools.search.cache import SearchCache
-from collection_search.tools.spending.writer import spend_writer
+from collection_search.tools.spending.spend_writer import spend_writer
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -26,7 +26,7 @@ from collection_search.cassette import Cassette
 from collection_search.errors import InputError
 from collection_search.settings import adapter_factory
 from collection_search.settings.adapter_factory import adapter_of, make_adapter
-from collection_search.settings.embedders import restore_embedder
+from collection_search.settings.collection_embedder import restore_embedder
 from collection_search.testing import OpenAIServer, ScriptedAdapter
 from collection_search.tools.ingest import wait
 from collection_search.tools.retrieve import aretrieve

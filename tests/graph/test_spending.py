@@ -17,7 +17,7 @@ from collection_search.cassette import Cassette
 from collection_search.errors import ConfigError, ModelError, StoreError
 from collection_search.runtime.concurrency import run_blocking
 from collection_search.testing import ScriptedAdapter, ScriptedQueryModel
-from collection_search.tools.spending.writer import spend_writer
+from collection_search.tools.spending.spend_writer import spend_writer
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -82,7 +82,7 @@ def test_nothing_of_a_vendor_is_imported_while_tracing_is_off():
     """Neither Langfuse nor OpenTelemetry, nor what they bring."""
     code = (
         "import sys\n"
-        "from collection_search.settings.process import default_sink\n"
+        "from collection_search.settings.process_defaults import default_sink\n"
         "from collection_search.runtime.spans import NULL_SINK\n"
         "assert default_sink() is NULL_SINK\n"
         "with default_sink().span('a') as span: span.set({'n': 1})\n"

@@ -14,7 +14,7 @@ from collection_search import SearchContext
 from collection_search.errors import ConfigError, MissingExtraError, WebSearchError
 from collection_search.settings import Settings
 from collection_search.settings.adapter_factory import adapter_of, make_adapter
-from collection_search.settings.process import process_settings
+from collection_search.settings.process_defaults import process_settings
 from collection_search.testing import ProviderServer
 from collection_search.testing.providers.wire import KEY
 from collection_search.tools.service import WebSearchService

@@ -19,7 +19,7 @@ from collection_search.testing.clock import FakeClock
 from collection_search.testing.stores.suite import chunks, document
 from collection_search.tools.removal import Erased, adelete_tenant, delete_tenant, purge
 from collection_search.tools.spending.account import Account
-from collection_search.tools.spending.writer import spend_writer
+from collection_search.tools.spending.spend_writer import spend_writer
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

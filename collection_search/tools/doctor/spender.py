@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from ...runtime.spans import NULL_SINK
-from ..search.worker import WebSearchWorker
+from ..search.search_worker import WebSearchWorker
 from ..spending.account import Account
 
 if TYPE_CHECKING:

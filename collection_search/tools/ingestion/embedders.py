@@ -8,7 +8,7 @@ from ...context import SearchContext
 from ...contracts.prices import embedding_cost
 from ...errors import ModelError
 from ...runtime.concurrency import compute, offload
-from ...settings.embedders import collection_embedder
+from ...settings.collection_embedder import collection_embedder
 from ..spending.account import Account
 
 if TYPE_CHECKING:

@@ -12,7 +12,7 @@ from ...errors import (
     IngestError,
 )
 from ...ports.ledger import FAILED_BEFORE, is_revisit
-from ...settings.embedders import MissingEmbedderError
+from ...settings.collection_embedder import MissingEmbedderError
 from ...text.redaction import redact
 
 if TYPE_CHECKING:

@@ -10,7 +10,7 @@ from ...contracts.prices import search_cost
 from ...errors import SearchProviderError, SearchProviderTimeout, StoreError
 from ...resilience.provider_limits import MAY_BE_BILLED
 from .billing import AttemptPrice, cost_of, requests_of
-from .responses import validate_response
+from .response_validation import validate_response
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

@@ -14,7 +14,7 @@ from weakref import WeakValueDictionary
 from ...cassette.codec import read_search_answer, search_answer
 from ...errors import InputError, InvalidUrlError
 from ...text.urls import normalize_url
-from ..spending.writer import cached_answers, call_or_warn
+from ..spending.spend_writer import cached_answers, call_or_warn
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence

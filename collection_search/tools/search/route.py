@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from ...ports.description import describe
 from .cache import SearchCache
-from .worker import WebSearchWorker
+from .search_worker import WebSearchWorker
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

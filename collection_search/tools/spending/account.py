@@ -15,7 +15,7 @@ from ...contracts.prices import search_cost, total_cost
 from ...errors import CollectionSearchError
 from ...ports.usage import SpendEntry
 from .budget import RunBudget
-from .writer import SpendBatch, cached_answers, call_or_warn, spend_writer
+from .spend_writer import SpendBatch, cached_answers, call_or_warn, spend_writer
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence

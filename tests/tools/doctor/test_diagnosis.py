@@ -21,7 +21,7 @@ from collection_search.testing.openai_server import OpenAIFailure, RawReply
 from collection_search.testing.provider_server import DIALECTS
 from collection_search.testing.providers.wire import KEY, Reply
 from collection_search.tools.doctor.diagnosis import Diagnosis, diagnose
-from collection_search.tools.spending.writer import spend_writer
+from collection_search.tools.spending.spend_writer import spend_writer
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

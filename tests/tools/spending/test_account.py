@@ -17,7 +17,7 @@ from collection_search.contracts.search import ToolOutcome, WebSearchResponse
 from collection_search.errors import ConfigError
 from collection_search.ports.usage import SpendEntry
 from collection_search.testing import FakeClock
-from collection_search.tools.spending import writer as books
+from collection_search.tools.spending import spend_writer as books
 from collection_search.tools.spending.account import Account, answer_key
 
 if TYPE_CHECKING:

@@ -23,7 +23,7 @@ from collection_search.tools.ingest import IngestionEngine, LedgerTrigger
 from collection_search.tools.langchain.vector_store import CollectionVectorStore
 from collection_search.tools.reembed import reembed
 from collection_search.tools.retrieve import retrieve
-from collection_search.tools.spending.writer import spend_writer
+from collection_search.tools.spending.spend_writer import spend_writer
 from collection_search.tools.tickets import wait
 
 if TYPE_CHECKING:

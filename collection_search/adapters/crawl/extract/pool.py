@@ -18,7 +18,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
 from .deadline_watch import DeadlineWatch
-from .process import ExtractionProcess, ProcessLimits, stopped_error
+from .extraction_process import ExtractionProcess, ProcessLimits, stopped_error
 
 if TYPE_CHECKING:
     from .formats import Extracted

@@ -16,9 +16,9 @@ from ....contracts.page import FetchedPage, NotModified
 from ....errors import ConfigError, FetchError
 from ...per_loop import PerLoop
 from .connector import JudgedConnector, SystemResolver
+from .page_response import MOVED, NOT_MODIFIED, build_page, conditions, media_type, validators_in
 from .policy import FetchPolicy
 from .public_hosts import judge_host
-from .responses import MOVED, NOT_MODIFIED, build_page, conditions, media_type, validators_in
 from .robots import RobotsCache, product_token
 from .robots_loader import RobotsLoader
 from .session import PoliteSession

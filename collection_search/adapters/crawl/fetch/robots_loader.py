@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
 from ....errors import FetchError
-from .responses import MOVED, OK
+from .page_response import MOVED, OK
 from .robots import ROBOTS_BYTES, RobotsRules, aparse_robots
 from .transfer import Admitted
 

@@ -11,7 +11,7 @@ import aiohttp
 from ...retry_after import retry_after_s
 from .decompression import ACCEPTED
 from .host_throttle import HostThrottles
-from .responses import MAX_RETRY_AFTER_S, THROTTLED, throttle_error
+from .page_response import MAX_RETRY_AFTER_S, THROTTLED, throttle_error
 from .transfer import exchange
 
 if TYPE_CHECKING:

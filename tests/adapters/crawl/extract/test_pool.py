@@ -18,8 +18,11 @@ import pytest
 from support.waiting import wait_until
 
 from collection_search.adapters.crawl.extract.deadline_watch import DeadlineWatch
+from collection_search.adapters.crawl.extract.extraction_process import (
+    ExtractionProcess,
+    ProcessLimits,
+)
 from collection_search.adapters.crawl.extract.pool import Extraction
-from collection_search.adapters.crawl.extract.process import ExtractionProcess, ProcessLimits
 from collection_search.errors import FetchError
 from collection_search.testing.hostile_site.file_types import pdf, stacked_bomb
 from collection_search.testing.hostile_site.replies import MARKER, PAGE

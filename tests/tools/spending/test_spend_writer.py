@@ -15,7 +15,7 @@ from support.waiting import wait_until_async
 
 from collection_search.adapters.stores.sqlite.usage import SQLiteUsage
 from collection_search.ports.usage import SpendEntry
-from collection_search.tools.spending.writer import (
+from collection_search.tools.spending.spend_writer import (
     SpendBatch,
     SpendWriter,
     cached_answers,
@@ -140,7 +140,7 @@ def test_a_batch_that_nobody_asks_for_outlives_its_process(tmp_path: Path) -> No
 import asyncio
 from pathlib import Path
 from collection_search.adapters.stores.sqlite.usage import SQLiteUsage
-from collection_search.tools.spending.writer import SpendBatch, spend_writer
+from collection_search.tools.spending.spend_writer import SpendBatch, spend_writer
 from collection_search.ports.usage import SpendEntry
 store = SQLiteUsage(Path({str(tmp_path / "usage.db")!r}))
 entries = [SpendEntry("local", "a", 0, "chat", "m")]

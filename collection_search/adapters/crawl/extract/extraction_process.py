@@ -13,8 +13,8 @@ from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, Final
 
 from ....errors import FetchError
+from .extraction_worker import PIPE_BYTES, read_frame, write_frame
 from .formats import Extracted
-from .worker import PIPE_BYTES, read_frame, write_frame
 
 if TYPE_CHECKING:
     from .deadline_watch import DeadlineWatch
@@ -150,7 +150,7 @@ def _start(limits: ProcessLimits) -> subprocess.Popen[bytes]:
     root = Path(__file__).parents[len(__name__.split(".")) - 1]
     paths = [str(root), *(path for path in sys.path if path)]
     return subprocess.Popen(  # noqa: S603 - our own module
-        [sys.executable, "-P", "-m", f"{__package__}.worker", str(limits.memory_mib)],
+        [sys.executable, "-P", "-m", f"{__package__}.extraction_worker", str(limits.memory_mib)],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         stderr=subprocess.DEVNULL,

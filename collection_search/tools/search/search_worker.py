@@ -245,7 +245,7 @@ class WebSearchWorker:
 
 
 def _default_sink() -> SpanSink:
-    from ...settings.process import default_sink
+    from ...settings.process_defaults import default_sink
 
     return default_sink()
 

@@ -8,7 +8,7 @@ import pytest
 
 from collection_search import Settings
 from collection_search.contracts.collection import TenantScope
-from collection_search.settings.embedders import MissingEmbedderError, collection_embedder
+from collection_search.settings.collection_embedder import MissingEmbedderError, collection_embedder
 from collection_search.testing.embeddings import ScriptedEmbedder
 
 if TYPE_CHECKING:

@@ -1,0 +1,100 @@
+"""One name, one meaning: public names and module names of the package."""
+
+from __future__ import annotations
+
+import ast
+from pathlib import Path
+
+from support.benchmark_modules import benchmark
+
+PACKAGE = Path(__file__).parents[1] / "collection_search"
+TWINS = {
+    "app": "the Typer application of each sub-command",
+    "build_graph": "each graph has one",
+    "cases": "the cases of each module of the hostile site",
+    "graph": "each graph, compiled with its defaults",
+    "logger": "each module's own",
+}
+"""Public names that stand for the same thing wherever they are defined."""
+MODULE_TWINS = {
+    "collections": "a port and its store",
+    "error_mapping": "from a vendor's error to one of ours, for models and for searches",
+    "health_check": "whether a vendor answers, for each kind of vendor",
+    "langchain": "one library behind several ports",
+    "ledger": "a port and its store",
+    "openai": "one vendor behind several ports",
+    "questions": "the tool and its part of the store",
+    "removal": "the tool and its part of the store",
+    "search": "the contract and the port",
+    "service": "the contract and the tool",
+    "staging": "what stages write down, and where the store keeps it",
+    "tickets": "the tool and its part of the store",
+    "usage": "a port and its store",
+}
+"""Module names that stand for the same thing in each room."""
+
+
+def test_a_public_name_is_defined_once() -> None:
+    """Except constants, sub-commands, the doubles of providers, and the twins above."""
+    structure = benchmark("structure")
+    commands = {name for path in (PACKAGE / "cli").glob("*.py") for name in sub_commands(path)}
+    found: dict[str, list[str]] = {}
+    for name, modules in structure.public_names(PACKAGE).items():
+        if name.isupper() or name in TWINS:
+            continue
+        found[name] = [
+            module
+            for module in modules
+            if not module.startswith("testing/providers/")
+            and not (module.startswith("cli/") and name in commands)
+        ]
+    assert not (twice := structure.repeated(found)), listed(twice)
+
+
+def test_a_module_s_name_stands_for_one_thing() -> None:
+    """A sub-command is called like what it does, a double like what it stands in for."""
+    structure = benchmark("structure")
+    found = {
+        name: [module for module in modules if not is_of_command_or_double(module)]
+        for name, modules in structure.module_names(PACKAGE).items()
+        if name not in MODULE_TWINS
+    }
+    assert not (twice := structure.repeated(found)), listed(twice)
+
+
+def test_every_permitted_twin_exists() -> None:
+    """Who renames one takes it from the list."""
+    structure = benchmark("structure")
+    names = structure.repeated(structure.public_names(PACKAGE))
+    modules = structure.repeated(structure.module_names(PACKAGE))
+    assert (TWINS.keys() - names.keys(), MODULE_TWINS.keys() - modules.keys()) == (set(), set())
+
+
+def listed(names: dict[str, list[str]]) -> str:
+    return "\n".join(f"{name}: {', '.join(modules)}" for name, modules in names.items())
+
+
+def is_of_command_or_double(module: str) -> bool:
+    return module.startswith("testing/") or Path(module).parent.name == "cli"
+
+
+def sub_commands(path: Path) -> set[str]:
+    """Return the functions of a module that Typer's `command` or `callback` takes."""
+    found = set()
+    for node in ast.walk(ast.parse(path.read_bytes())):
+        match node:
+            case ast.FunctionDef(name=name, decorator_list=decorators):
+                if any(registers(decorator) for decorator in decorators):
+                    found.add(name)
+            case ast.Call(func=function, args=[ast.Name(id=name) | ast.Attribute(attr=name)]):
+                if registers(function):
+                    found.add(name)
+    return found
+
+
+def registers(node: ast.expr) -> bool:
+    """Say whether it is a call of Typer's `command` or `callback`."""
+    match node:
+        case ast.Call(func=ast.Attribute(attr="command" | "callback")):
+            return True
+    return False
