@@ -28,8 +28,8 @@ from collection_search.settings import adapter_factory
 from collection_search.settings.adapter_factory import adapter_of, make_adapter
 from collection_search.settings.collection_embedder import restore_embedder
 from collection_search.testing import OpenAIServer, ScriptedAdapter
-from collection_search.tools.ingest import wait
 from collection_search.tools.retrieve import aretrieve
+from collection_search.tools.tickets import wait
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

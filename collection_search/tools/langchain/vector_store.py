@@ -77,7 +77,7 @@ class CollectionVectorStore(VectorStore):
         validate_arguments(metadatas=metadatas)
         said = [to_unicode(text) for text in validate_texts("texts", texts)]
         facts = metadatas or [{} for _ in said]
-        known = validate_texts("ids", ids or [""] * len(said))
+        known = validate_texts("ids", [""] * len(said) if ids is None else _or_empty(ids))
         keys = [key or str(uuid.uuid4()) for key in known]
         if not len(said) == len(facts) == len(keys):
             raise InputError("Give as many metadatas and ids as texts.")
@@ -275,3 +275,8 @@ def _score(found: StoredChunk, vector: Vectors | None) -> float:
     if vector is None or found.chunk.vector is None:
         return found.score
     return float(found.chunk.vector @ vector[0])
+
+
+def _or_empty(ids: Any) -> Any:
+    """Return a list of ids with "" for None, by which LangChain asks for a new id."""
+    return [key or "" for key in ids] if isinstance(ids, list) else ids
