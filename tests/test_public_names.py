@@ -35,3 +35,11 @@ def test_import_loads_nothing_heavy() -> None:
         [sys.executable, "-c", code], capture_output=True, text=True, check=True
     )
     assert result.stdout.strip() == "[]"
+
+
+def test_a_module_under_its_former_path_works_and_warns() -> None:
+    """Paths that the documentation showed are still there, and say where to go."""
+    from collection_search import collector
+
+    with pytest.warns(DeprecationWarning, match=r"now collection_search\.runtime\.gc"):
+        assert collector.relieve_collector is collection_search.relieve_collector
