@@ -1,8 +1,7 @@
-"""Which URLs may be asked, judged as they are written: scheme, host and port. No name is resolved.
+"""Which URLs may be fetched, by scheme, host and port. No name is resolved here.
 
-A URL is refused twice. This module refuses the URL itself, such as `ftp://`, port 22 or
-`http://127.0.0.1/`, before anything is sent. `connector` refuses the IP address that a permitted
-host name resolves to, at the moment of the connection, also after a redirect.
+This module refuses a URL such as `ftp://`, port 22 or `http://127.0.0.1/` before anything is sent.
+At the time of the connection `connector` checks the IP addresses of the host name.
 """
 
 from __future__ import annotations
@@ -43,7 +42,7 @@ _ANY_ORIGIN: Final = "http://a.example"
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """An address that may be asked, as it will be sent."""
+    """A permitted address, as it will be sent."""
 
     url: str
     """ASCII, without fragment, dot segments and default port."""
@@ -53,21 +52,20 @@ class Target:
 
     @property
     def origin(self) -> str:
-        """The scheme, host and port that a robots.txt speaks for."""
+        """The scheme, host and port that a robots.txt applies to."""
         return f"{self.scheme}://{_bracketed(self.host)}:{self.port}"
 
     @property
     def site(self) -> str:
-        """Whose turn is taken: the host, with its port unless that is the scheme's own."""
+        """The key of the throttle: the host, with a port other than 80 and 443."""
         return self.host if self.port in {80, 443} else f"{_bracketed(self.host)}:{self.port}"
 
 
 class UrlRules:
-    """What may be asked: the public web on its ports, and what the operator named.
+    """The rules for URLs: the public web on its ports, and addresses that the operator named.
 
     `entries` are single addresses as `host:port`, such as `wiki.intra:443` or `127.0.0.1:8123`.
-    They count when they are asked for, not when another host's page leads to them. Raises
-    ConfigError for one that is neither.
+    Pages of other hosts may not lead to them. Raises ConfigError for an invalid entry.
     """
 
     def __init__(self, *, ports: Iterable[int] = WEB_PORTS, entries: Iterable[str] = ()) -> None:
@@ -75,7 +73,7 @@ class UrlRules:
         self._entries = frozenset(_entry(text) for text in entries)
 
     def target(self, url: str, *, source: Target | None = None) -> Target:
-        """Return the URL as it may be asked; `source` is the page that led to it.
+        """Return the URL as it will be sent; `source` is the page that contains it.
 
         Raises FetchError with a reason of `bad_url`, `bad_scheme`, `credentials_in_url`,
         `blocked_host`, `blocked_address` or `blocked_port`; a retry fails again.
@@ -94,16 +92,17 @@ class UrlRules:
         if host.refused == "bad_url":
             raise _refusal("bad_url", host.why)
         if self.is_named(host.name, port):
-            if source and not self._leads_on(source, host.name):
+            # a page on a named port of the same host may lead to another one
+            own = source and source.host == host.name and self.is_named(host.name, source.port)
+            if source and not own:
                 text = "is a named address, which pages of other hosts do not lead to"
                 raise _refusal("blocked_host", f"{host.name} {text}")
         else:
             if host.refused:
                 raise _refusal(host.refused, f"{host.name}: {host.why}")
             if port not in self._ports:
-                raise _refusal(
-                    "blocked_port", f"port {port} of {host.name} is not one of the web's"
-                )
+                text = f"port {port} of {host.name} is not one of the web's"
+                raise _refusal("blocked_port", text)
         shown = _bracketed(host.name)
         if port != _DEFAULT_PORTS[scheme]:
             shown = f"{shown}:{port}"
@@ -113,37 +112,31 @@ class UrlRules:
         return Target(address, scheme, host.name, port)
 
     def redirect(self, source: Target, location: str) -> Target:
-        """Return where a redirect of `source` leads, judged like any other address.
+        """Return the target of a redirect of `source`, checked like any other address.
 
-        Raises FetchError; `bad_redirect` when the header holds no usable address.
+        Raises FetchError, with `bad_redirect` when the header has no usable address.
         """
         location = _RAW_BYTES.sub(_quoted_bytes, location.strip(" \t"))
+        invalid = _refusal("bad_redirect", f"{source.host} redirects to no valid address")
         if not location or _REFUSED_CHARS.search(location):
-            raise _refusal("bad_redirect", f"{source.host} redirects to no valid address")
+            raise invalid
         try:
-            return self.target(
-                location if _SCHEME.match(location) else urljoin(source.url, location),
-                source=source,
-            )
+            url = location if _SCHEME.match(location) else urljoin(source.url, location)
+            return self.target(url, source=source)
         except FetchError as error:
             if error.reason == "bad_url":
                 raise _refusal("bad_redirect", f"{source.host} redirects to: {error}") from error
             raise
         except ValueError as error:
-            text = f"{source.host} redirects to no valid address"
-            raise _refusal("bad_redirect", text) from error
+            raise invalid from error
 
     def is_named(self, host: str, port: int) -> bool:
-        """Tell whether the operator named this very host and port."""
+        """Return whether the operator named this host and port."""
         return (host, port) in self._entries
 
     def may_dial(self, host: str, port: int, address: str) -> bool:
-        """Tell whether a connection to `address` may be made for the URL's host and port."""
+        """Return whether the URL's host and port may be connected to at `address`."""
         return is_public(address) or self.is_named(host, port)
-
-    def _leads_on(self, source: Target, host: str) -> bool:
-        """Tell whether the page may lead to a named port of `host`: from one to another of it."""
-        return source.host == host and self.is_named(source.host, source.port)
 
 
 def _split(url: str) -> tuple[str, str, str, str | None]:
@@ -165,7 +158,7 @@ def _split(url: str) -> tuple[str, str, str, str | None]:
 
 
 def _path(path: str) -> str:
-    """Return the path without dot segments, so that robots.txt and the server read the same."""
+    """Return the path without dot segments, as robots.txt and the server will see it."""
     if not path or _PLAIN_PATH.fullmatch(path):
         return path or "/"
     try:
