@@ -89,7 +89,7 @@ class JudgedConnector(aiohttp.TCPConnector):
     def _judged_socket(self, address: aiohttp.AddrInfoType) -> socket.socket:
         dial = _dial.get()
         if dial is None:
-            raise OSError("a connection was asked for outside of a judged dial")
+            raise OSError("a connection outside of a checked request")
         number, port = address[4][:2]
         if port != dial.port or not _may_dial(self._dial_gate, dial, str(number)):
             dial.refusal = _refused(dial.host)
@@ -106,7 +106,7 @@ class JudgedConnector(aiohttp.TCPConnector):
         made.close()
         if peer:
             raise _refused(dial.host)
-        raise FetchError(f"{dial.host} hung up at once", reason="connect_failed")
+        raise FetchError(f"{dial.host} closed the connection at once", reason="connect_failed")
 
 
 class SystemResolver(AbstractResolver):
@@ -146,7 +146,7 @@ class _JudgedResolver(AbstractResolver):
     ) -> list[ResolveResult]:
         dial = _dial.get()
         if dial is None:
-            raise OSError("a name was asked for outside of a judged dial")
+            raise OSError("a name lookup outside of a checked request")
         try:
             answers = await self._inner.resolve(host, port, family)
         except OSError as error:
@@ -170,5 +170,5 @@ def _may_dial(gate: UrlRules, dial: _Dial, address: str) -> bool:
 
 
 def _refused(host: str) -> FetchError:
-    text = f"{host} leads to an address that is not on the public web"
+    text = f"{host} has an address that is not on the public web"
     return FetchError(text, reason="blocked_address")

@@ -164,7 +164,7 @@ class SafeFetcher:
         if kind is None or kind not in accept:
             raise FetchError(
                 f"{target.host} sent {kind or 'binary data'} (declared: {declared[:80]!r}), "
-                "which is not read here",
+                "which is not accepted here",
                 reason="unsupported_type",
             )
         policy = self.policy

@@ -126,7 +126,7 @@ class HostThrottle:
             self._next_at = now + self.delay_s
 
     def _busy(self, seconds: float) -> FetchError:
-        text = f"{self.name} may not be asked yet: its turn comes in about {seconds:.0f} s"
+        text = f"{self.name} has too many waiting requests: retry in about {seconds:.0f} s"
         return FetchError(text, reason="host_busy", retry_in_s=seconds)
 
 

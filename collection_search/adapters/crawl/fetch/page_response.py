@@ -50,7 +50,7 @@ def build_page(
     if status != OK:
         raise status_error(target.host, status)
     if received.kind is None:
-        raise FetchError(f"{target.host} answered with nothing", reason="empty", status=status)
+        raise FetchError(f"{target.host} sent an empty answer", reason="empty", status=status)
     declared = headers.get("Content-Type", "")
     return FetchedPage(
         url=url,
@@ -95,7 +95,7 @@ def conditions(validators: Validators | None) -> dict[str, str]:
 def throttle_error(host: str, status: int, wait_s: float) -> FetchError:
     """Return the error for a 429 or 503."""
     return FetchError(
-        f"{host} is asked too much (HTTP status {status}); come again in {wait_s:.0f} s",
+        f"{host} throttles requests (HTTP status {status}): retry in {wait_s:.0f} s",
         reason="rate_limited",
         retry_in_s=wait_s,
         status=status,

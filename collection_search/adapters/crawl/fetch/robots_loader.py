@@ -90,7 +90,7 @@ def _as_robots(_head: bytes, _headers: CIMultiDictProxy[str]) -> Admitted:
 
 def _closed(error: FetchError) -> FetchError:
     return FetchError(
-        f"the robots.txt cannot be had, so nothing is fetched: {error}",
+        f"the robots.txt cannot be read, so nothing is fetched: {error}",
         reason="robots_unreachable",
         retry_in_s=error.retry_in_s,
         status=error.status,

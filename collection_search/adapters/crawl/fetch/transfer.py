@@ -86,7 +86,7 @@ async def exchange(
         raise _too_late(target.host)
     url = URL(target.url, encoded=True)
     if url.raw_host != target.host or url.port != target.port:
-        raise FetchError("the URL can be read in two ways", reason="bad_url")
+        raise FetchError("the URL is ambiguous", reason="bad_url")
     until = time.monotonic() + deadline_s
     timeout = _timeout(deadline_s, limits.connect_timeout_s)
     try:
@@ -212,11 +212,11 @@ _FAILURES: Final[tuple[tuple[type[BaseException], FetchReason, str], ...]] = (
     (aiohttp.ClientSSLError, "tls_failed", "no encrypted connection to {} can be made"),
     (aiohttp.ClientConnectorDNSError, "dns_failed", "the name {} cannot be resolved"),
     (aiohttp.ClientProxyConnectionError, "connect_failed", "the egress proxy does not answer"),
-    (aiohttp.ClientHttpProxyError, "connect_failed", "the egress proxy refused the way to {}"),
+    (aiohttp.ClientHttpProxyError, "connect_failed", "the egress proxy refused to connect to {}"),
     (aiohttp.ClientConnectorError, "connect_failed", "{} cannot be connected to"),
-    (aiohttp.ClientPayloadError, "incomplete", "the answer of {} broke off"),
+    (aiohttp.ClientPayloadError, "incomplete", "the answer of {} is incomplete"),
     (aiohttp.ClientResponseError, "bad_response", "the answer of {} is no valid HTTP"),
-    (aiohttp.ClientConnectionError, "incomplete", "{} hung up without a whole answer"),
+    (aiohttp.ClientConnectionError, "incomplete", "{} closed the connection too early"),
     (aiohttp.ClientError, "bad_url", "no request to {} can be made"),
     (OSError, "connect_failed", "{} cannot be connected to"),
     (ValueError, "bad_url", "no request to {} can be made"),

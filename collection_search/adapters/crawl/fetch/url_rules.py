@@ -95,13 +95,13 @@ class UrlRules:
             # a page on a named port of the same host may lead to another one
             own = source and source.host == host.name and self.is_named(host.name, source.port)
             if source and not own:
-                text = "is a named address, which pages of other hosts do not lead to"
+                text = "is a named address, which pages of other hosts may not lead to"
                 raise _refusal("blocked_host", f"{host.name} {text}")
         else:
             if host.refused:
                 raise _refusal(host.refused, f"{host.name}: {host.why}")
             if port not in self._ports:
-                text = f"port {port} of {host.name} is not one of the web's"
+                text = f"port {port} of {host.name} is not a permitted port"
                 raise _refusal("blocked_port", text)
         shown = _bracketed(host.name)
         if port != _DEFAULT_PORTS[scheme]:
@@ -145,7 +145,7 @@ def _split(url: str) -> tuple[str, str, str, str | None]:
     if len(url) > MAX_URL_CHARS:
         raise _refusal("bad_url", f"the URL is longer than {MAX_URL_CHARS} characters")
     if _REFUSED_CHARS.search(url):
-        raise _refusal("bad_url", "the URL holds control characters or broken text")
+        raise _refusal("bad_url", "the URL contains control characters or broken text")
     found = _URL.fullmatch(url)
     if found is None:
         scheme = _SCHEME.match(url)
@@ -153,7 +153,7 @@ def _split(url: str) -> tuple[str, str, str, str | None]:
             raise _refusal("bad_scheme", f"{scheme[1][:20]}: is neither http nor https")
         raise _refusal("bad_url", "not an absolute http(s) URL with a host")
     if "@" in found["authority"]:
-        raise _refusal("credentials_in_url", "the URL holds a user name or password; remove it")
+        raise _refusal("credentials_in_url", "the URL contains a user name or password; remove it")
     return found["scheme"].lower(), found["authority"], found["path"], found["query"]
 
 
