@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Final
 from urllib.parse import urlsplit
 
 from ..crawl.extract.markup import markdown_text, rst_text
-from ..crawl.site import join_url
+from ..crawl.site import link_target
 from .docstrings import documentation
 from .entry import CorpusPage, Reader
 
@@ -105,7 +105,7 @@ def _documentation_site(project_urls: Iterable[str]) -> str | None:
     for entry in project_urls:
         label, _, address = (part.strip() for part in entry.partition(","))
         if _DOCUMENTATION.fullmatch(label) and "change" not in label.lower():
-            site = join_url("", address)
+            site = link_target("", address)
             return site if site and urlsplit(site).hostname not in _CODE_HOSTS else None
     return None
 

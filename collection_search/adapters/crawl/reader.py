@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final, Protocol, TypeAlias
 from ...contracts.page import FetchedPage, NotModified, PageKind, ReadPage, Validators
 from ...errors import FetchError
 from ...runtime.concurrency import compute
-from .site import join_url, site_of
+from .site import link_target, site_of
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Mapping
@@ -187,7 +187,7 @@ def _says_missing(found: Extracted) -> bool:
 
 def _same_site(address: str | None, page: str) -> str | None:
     """Return the address in normal form if it is on the page's host, with or without www."""
-    address = join_url("", address) if address else None
+    address = link_target("", address) if address else None
     return address if address and site_of(address) == site_of(page) else None
 
 

@@ -137,7 +137,7 @@ async def sitemap_urls(source: PageSource, start: str, *, max_urls: int = 1_000)
             waiting.extend(new for new in listed if new not in asked)
             asked.update(listed)
             continue
-        pages = (url for text in listed if (url := join_url("", text)) and site_of(url) == site)
+        pages = (url for text in listed if (url := link_target("", text)) and site_of(url) == site)
         found.extend(_unseen(pages, seen))
         if count == 0:
             failed = None
@@ -168,11 +168,11 @@ def links_in(text: str, address: str) -> list[str]:
     base = _BASE.search(text)
     target = _href(base[1]) if base else None
     if target:
-        address = join_url(address, target) or address
+        address = link_target(address, target) or address
     found: dict[str, None] = {}
     for anchor in _ANCHOR.finditer(text):
         target = None if _NOFOLLOW.search(anchor[1]) else _href(anchor[1])
-        link = join_url(address, target) if target else None
+        link = link_target(address, target) if target else None
         if link and not link.partition("?")[0].lower().endswith(_NO_PAGE):
             found[link] = None
         if len(found) >= MAX_LINKS:
@@ -244,7 +244,7 @@ def _href(attributes: str) -> str | None:
     return unescape(found[1] or found[2] or found[3]).strip() if found else None
 
 
-def join_url(address: str, target: str) -> str | None:
+def link_target(address: str, target: str) -> str | None:
     """Return the target of a link in normal form, or None if it is no http(s) URL."""
     try:
         return normalize_url(urljoin(address, target))

@@ -68,7 +68,7 @@ class Extracted:
     canonical_url: str | None = None
     """The address that an HTML page names as its own, in normal form."""
     not_free: bool = False
-    """The page's own data say that its text is not free to read."""
+    """The page's metadata mark its text as not free."""
     asks_password: bool = False
     """The page has a field for a password."""
 

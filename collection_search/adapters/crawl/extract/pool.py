@@ -40,7 +40,7 @@ class _Job:
 
 
 class Extraction:
-    """Reads documents in up to `workers` processes (default: one per core, at most 4).
+    """A reader of documents with up to `workers` processes (default: one per core, at most 4).
 
     They start with the first document and end with `close`, with this object or with the program.
     One that dies is replaced. Any number of event loops and threads may share one `Extraction`.

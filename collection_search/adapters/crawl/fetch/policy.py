@@ -26,7 +26,7 @@ class FetchPolicy:
     """Limits, and delays per host; times in seconds, sizes in bytes."""
 
     deadline_s: float = 30.0
-    """For one address: robots.txt, all hops and retries; not the wait for the host's throttle."""
+    """For one address with robots.txt, redirects and retries, without waits for the throttle."""
     connect_timeout_s: float = 10.0
     """Name lookup, all addresses of the name and the TLS handshake together."""
     min_rate: float = 1_000.0
@@ -41,7 +41,7 @@ class FetchPolicy:
     ports: frozenset[int] = WEB_PORTS
     robots: bool = True
     ignore_robots_hosts: frozenset[str] = frozenset()
-    """Hosts whose robots.txt the operator may ignore; their pages say so."""
+    """Hosts whose robots.txt the operator may ignore; their pages are marked `ignored`."""
     per_host_connections: int = 2
     min_delay_s: float = 1.0
     """Between the starts of two requests to a host."""
@@ -52,7 +52,7 @@ class FetchPolicy:
     max_retry_after_s: float = 10.0
     """The longest total wait for Retry-After within one call."""
     allowed_addresses: frozenset[str] = frozenset()
-    """Single addresses beside the public web, as `host:port`, such as `wiki.intra:443`."""
+    """Permitted addresses outside the public web, as `host:port`, such as `wiki.intra:443`."""
     user_agent: str = USER_AGENT
     egress_proxy: str | None = field(default=None, repr=False)
     """The http(s) address of a proxy for all pages; it decides which addresses are allowed."""

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from ....errors import FetchReason
+    from .public_hosts import Host
 
 WEB_PORTS: Final = frozenset({80, 443, 8080, 8443})
 MAX_URL_CHARS: Final = 8_000
@@ -91,18 +92,7 @@ class UrlRules:
         host = judge_host(found["host"])
         if host.refused == "bad_url":
             raise _refusal("bad_url", host.why)
-        if self.is_named(host.name, port):
-            # a page on a named port of the same host may lead to another one
-            own = source and source.host == host.name and self.is_named(host.name, source.port)
-            if source and not own:
-                text = "is a named address, which pages of other hosts may not lead to"
-                raise _refusal("blocked_host", f"{host.name} {text}")
-        else:
-            if host.refused:
-                raise _refusal(host.refused, f"{host.name}: {host.why}")
-            if port not in self._ports:
-                text = f"port {port} of {host.name} is not a permitted port"
-                raise _refusal("blocked_port", text)
+        self._check(host, port, source)
         shown = _bracketed(host.name)
         if port != _DEFAULT_PORTS[scheme]:
             shown = f"{shown}:{port}"
@@ -110,6 +100,18 @@ class UrlRules:
         if query is not None:
             address = f"{address}?{_plain(query)}"
         return Target(address, scheme, host.name, port)
+
+    def _check(self, host: Host, port: int, source: Target | None) -> None:
+        """Raise FetchError for an address that is neither public nor named for this source."""
+        if not self.is_named(host.name, port):
+            if host.refused:
+                raise _refusal(host.refused, f"{host.name}: {host.why}")
+            if port not in self._ports:
+                text = f"port {port} of {host.name} is not a permitted port"
+                raise _refusal("blocked_port", text)
+        elif source and not (source.host == host.name and self.is_named(host.name, source.port)):
+            text = "is a named address, which pages of other hosts may not lead to"
+            raise _refusal("blocked_host", f"{host.name} {text}")
 
     def redirect(self, source: Target, location: str) -> Target:
         """Return the target of a redirect of `source`, checked like any other address.
