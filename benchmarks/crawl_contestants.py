@@ -142,7 +142,7 @@ class Both(Gate):
 
     def workers(self) -> list[int]:
         """Return the ids of the limited processes."""
-        crew = self._extraction._crew  # noqa: SLF001
+        crew = self._extraction._pool  # noqa: SLF001
         running = [worker._process for worker in crew._workers] if crew else []  # noqa: SLF001
         return [process.pid for process in running if process]
 

@@ -1,1 +1,1 @@
-"""The offline corpus: documentation that is already on the machine, and folders of the user."""
+"""The offline corpus: documentation on this machine and folders of the user."""

@@ -1,4 +1,4 @@
-"""The offline corpus as a whole: the running Python's pages and the user's folders, one index."""
+"""The offline corpus: pages of the running Python and of the user's folders in one index."""
 
 from __future__ import annotations
 
@@ -29,13 +29,13 @@ if TYPE_CHECKING:
     from .index import Hit
 
 READING: Final = 1
-"""Raise it when texts are read in another way: indexes are then rebuilt."""
+"""Increase it when pages are read differently: indexes are then rebuilt."""
 
 _log = logging.getLogger(__name__)
 
 
 def python_source() -> CorpusSource:
-    """Return the source of what is installed: the running Python and its packages."""
+    """Return the source for the running Python and its installed packages."""
     folders = packages.site_folders()
     facts = [sys.version, f"{READING} {pages.table_version()}", *packages.list_installed(folders)]
     return CorpusSource(
@@ -45,11 +45,10 @@ def python_source() -> CorpusSource:
 
 
 class Corpus:
-    """Searches the corpus; its index is built when there is none or when it is out of date.
+    """The corpus with its index, which is built when it is missing or out of date.
 
-    Safe to use from several threads and processes at once: one of them builds, the others wait.
-    Raises ConfigError when the data folder cannot be written, StoreError when a file in it cannot
-    be used.
+    Threads and processes may use it at once: one of them builds, the others wait. Raises
+    ConfigError when the data folder cannot be written, StoreError when a file in it is unusable.
     """
 
     def __init__(self, settings: Settings, source: CorpusSource | None = None) -> None:
@@ -61,14 +60,14 @@ class Corpus:
         self._is_fresh = False
 
     def prepare(self, progress: ReadProgress | None = None) -> None:
-        """Build the index if need be; `progress` counts the pages."""
+        """Build the index if it is missing or out of date; `progress` counts the pages."""
         with self._lock:
             if not self._is_fresh and self._is_outdated():
                 self._build(progress, self._is_outdated)
             self._is_fresh = True
 
     def search(self, question: str, limit: int) -> list[Hit]:
-        """Return up to `limit` pages, most relevant first; a damaged index is built anew."""
+        """Return up to `limit` pages, most relevant first. A damaged index is rebuilt."""
         self.prepare()
         stamp = self._stamp()
         try:
@@ -80,7 +79,7 @@ class Corpus:
         return index.search_index(self._path, question, limit)
 
     def folders(self) -> list[Folder]:
-        """Return the user's folders by name."""
+        """Return the user's folders, sorted by name."""
         return self._store.folders()
 
     def add_folder(
@@ -91,12 +90,15 @@ class Corpus:
         base_url: str | None = None,
         progress: ReadProgress | None = None,
     ) -> tuple[Folder, dict[str, str]]:
-        """Read a folder and keep its pages; return it and the files left out, each with the reason.
+        """Store a folder's pages; return the folder and the files left out, each with the reason.
 
-        The same folder added again is read again. Raises InputError when nothing in it can be
-        used, or when its name is taken; nothing has changed then.
+        A folder that was added before is read again. Raises InputError, without any change, when
+        no file can be used or when the name is taken.
         """
-        path = _resolved(path)
+        try:
+            path = path.expanduser().resolve()
+        except RuntimeError as error:
+            raise InputError(f"The folder {path} cannot be found. {error}") from error
         name = self._name_for(path, name)
         base = base_address(name, base_url)
         content = read_folder(path, base, progress)
@@ -108,12 +110,11 @@ class Corpus:
         return Folder(name, path, base, len(content.pages)), content.left_out
 
     def remove_folder(self, name: str) -> None:
-        """Forget a folder; its files stay. Raises InputError listing the known names."""
+        """Remove a folder from the corpus, not its files. Raises InputError for an unknown name."""
         known = [folder.name for folder in self.folders()]
         if name not in known:
-            raise InputError(
-                f"No folder is called {name!r}. Known: {', '.join(known) or 'none was added'}."
-            )
+            names = ", ".join(known) or "none was added"
+            raise InputError(f"No folder is called {name!r}. Known: {names}.")
         self._store.remove(name)
         self._is_fresh = False
 
@@ -124,9 +125,8 @@ class Corpus:
             name = next(known, folder_name(path))
         for folder in folders:
             if folder.name == name and folder.path != path:
-                raise InputError(
-                    f"The name {name!r} is taken by {folder.path}. Choose another with --name."
-                )
+                text = f"The name {name!r} is taken by {folder.path}. Choose another with --name."
+                raise InputError(text)
         return validate_name(name)
 
     @cached_property
@@ -140,7 +140,7 @@ class Corpus:
         return f"{index.VERSION} {self._source.fingerprint} {self._store.revision()}"
 
     def _stamp(self) -> tuple[int, int] | None:
-        """Return what tells one index file from the next."""
+        """Return a value that differs for every index file."""
         try:
             status = self._path.stat()
         except OSError:
@@ -148,7 +148,7 @@ class Corpus:
         return status.st_ino, status.st_mtime_ns
 
     def _build(self, progress: ReadProgress | None, is_needed: Callable[[], bool]) -> None:
-        """Build the index unless another process did while this one waited for the lock."""
+        """Build the index unless another process has built it during the wait for the lock."""
         self._settings.prepared_home()
         with self._store.locked():
             if not is_needed():
@@ -168,7 +168,7 @@ class Corpus:
                 ) from error
 
     def _pages(self, progress: ReadProgress | None) -> Iterator[CorpusPage]:
-        """Yield the user's pages, then those of the source: of two with one address the first."""
+        """Yield the user's pages, then those of the source; the first page of an address counts."""
         yield from self._store.pages()
         readers = self._source.readers()
         for done, reader in enumerate(readers, start=1):
@@ -180,9 +180,9 @@ class Corpus:
 
 @contextmanager
 def _collector_paused() -> Iterator[None]:
-    """Keep the cyclic garbage collector off: syntax trees have no cycles, but many objects.
+    """Switch the cyclic garbage collector off: syntax trees have many objects, but no cycles.
 
-    In a process that has a lot loaded it would take as long as the work itself.
+    In a large process the collector would take as long as the build itself.
     """
     was_enabled = gc.isenabled()
     gc.disable()
@@ -196,20 +196,13 @@ def _collector_paused() -> Iterator[None]:
 def _read(reader: Reader) -> CorpusPage | None:
     try:
         return reader()
-    except Exception as error:  # noqa: BLE001 - a broken package must not cost all others
+    except Exception as error:  # noqa: BLE001 - a broken package must not stop the build
         _log.warning("A page of the offline corpus is left out: %s", error)
         return None
 
 
-def _resolved(path: Path) -> Path:
-    try:
-        return path.expanduser().resolve()
-    except RuntimeError as error:
-        raise InputError(f"The folder {path} cannot be found. {error}") from error
-
-
 def _nothing_found(path: Path, left_out: dict[str, str]) -> str:
-    message = f"{path} holds no file that can be indexed ({', '.join(KINDS)})."
+    message = f"{path} has no file that can be indexed ({', '.join(KINDS)})."
     if not left_out:
         return message
     file, reason = next(iter(left_out.items()))

@@ -1,9 +1,9 @@
-"""The pages of docs.python.org whose text is part of every Python, and where that text is.
+"""The table of pages of docs.python.org whose text is part of every Python.
 
-`docs_page_map.tsv` has one row per real page, with what is documented on it: modules, and topics of
-`pydoc_data.topics`. A module that the running Python lacks is passed over, so one table serves
-every version. Names with a leading underscore are where the documented names are implemented; a
-name that begins with a dot continues the first of its row.
+`docs_page_map.tsv` has one row per page, with the modules that it documents, and topics of
+`pydoc_data.topics`. Modules that the running Python lacks are skipped, so one table serves every
+version. A module with a leading underscore implements documented names. A name that begins with a
+dot is a submodule of the first one in its row.
 """
 
 from __future__ import annotations
@@ -17,10 +17,10 @@ _TABLE: Final = Path(__file__).with_name("docs_page_map.tsv")
 
 
 class ListedPage(NamedTuple):
-    """A page of the site, and whose texts stand on it."""
+    """A page of the site, with the modules and topics that it documents."""
 
     path: str
-    """Below the version, without `.html`."""
+    """The path below the version, without `.html`."""
     title: str
     modules: tuple[str, ...]
     topics: tuple[str, ...]
@@ -28,7 +28,7 @@ class ListedPage(NamedTuple):
 
 @cache
 def listed_pages() -> tuple[ListedPage, ...]:
-    """Return the pages, read on first use.
+    """Return the pages; the file is read on first use.
 
     >>> [page.topics for page in listed_pages() if page.path == "library/pdb"]
     [('debugger',)]
@@ -39,7 +39,7 @@ def listed_pages() -> tuple[ListedPage, ...]:
 
 @cache
 def table_version() -> str:
-    """Return what changes with any letter of the table."""
+    """Return a hash of the table."""
     return hashlib.sha256(_TABLE.read_bytes()).hexdigest()[:16]
 
 

@@ -1,4 +1,4 @@
-"""Documentation of a Python module, read from its source: nothing is imported or run."""
+"""Documentation of a Python module, read from its source without importing it."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ _ATTRIBUTES: Final = frozenset({"property", "cached_property"})
 
 
 def documentation(source: bytes) -> str:
-    r"""Return docstrings and signatures of the public names, in blocks parted by a blank line.
+    r"""Return docstrings and signatures of the public names, separated by blank lines.
 
-    Empty for a source that this Python cannot parse.
+    The result is empty if this Python cannot parse the source.
 
     >>> print(documentation(b'def add(a: int, b=1):\n    "Return the sum."'))
     add(a, b=1)
@@ -29,7 +29,7 @@ def documentation(source: bytes) -> str:
     """
     try:
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # the warnings concern the authors of the source
+            warnings.simplefilter("ignore")  # they are for the authors of the source
             module = ast.parse(source)
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return ""
@@ -51,7 +51,7 @@ def _blocks(body: Iterable[ast.stmt], owner: str = "") -> Iterator[str]:
 
 
 def _definitions(body: Iterable[ast.AST]) -> Iterator[_Definition]:
-    """Yield functions and classes, those below `if` and `try` included."""
+    """Yield functions and classes, also those inside `if` and `try`."""
     for node in body:
         if isinstance(node, _Definition):
             yield node

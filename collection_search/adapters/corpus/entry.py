@@ -1,4 +1,4 @@
-"""One entry of the corpus: a page that exists under its address, with the text known of it."""
+"""The types of corpus pages and of their sources."""
 
 from __future__ import annotations
 
@@ -9,26 +9,26 @@ from typing import TypeAlias
 
 @dataclass(frozen=True, slots=True)
 class CorpusPage:
-    """A page: its address, its title, and what is known of its text."""
+    """A page with address and title, and the part of its text that is on this machine."""
 
     url: str
     title: str
     text: str
     weight: float = 1.0
-    """Factor of its relevance: below 1 where the address stands for more than this text."""
+    """Factor of its relevance: below 1 if the text is only a part of what the address offers."""
 
 
 Reader: TypeAlias = Callable[[], CorpusPage | None]
-"""Reads one page when called; None when there is no text of it on this machine."""
+"""Returns one page, or None if this machine has no text of it."""
 
 ReadProgress: TypeAlias = Callable[[int, int], None]
-"""Called with what is done and the whole, in pages or files."""
+"""Called with the number of finished pages or files, and with the total."""
 
 
 @dataclass(frozen=True, slots=True)
 class CorpusSource:
-    """Where pages come from."""
+    """A source of pages."""
 
     fingerprint: str
-    """Changes whenever the pages may have changed."""
+    """A text that changes whenever the pages may have changed."""
     readers: Callable[[], Sequence[Reader]]

@@ -1,4 +1,4 @@
-"""A folder of the user's documents as pages of the corpus."""
+"""The documents of a user's folder as pages of the corpus."""
 
 from __future__ import annotations
 
@@ -24,15 +24,15 @@ _NAME = re.compile(r"[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?")
 
 @dataclass(frozen=True, slots=True)
 class FolderContent:
-    """What was found in a folder."""
+    """The usable and the unusable files of a folder."""
 
     pages: list[CorpusPage]
     left_out: dict[str, str]
-    """Files of a known kind that could not be used: path relative to the folder -> why."""
+    """Files of a known kind that could not be used: path relative to the folder -> reason."""
 
 
 def folder_name(path: Path) -> str:
-    """Return a name for the folder that can stand in an address.
+    """Return a name for the folder that is valid in an address.
 
     >>> from pathlib import Path
     >>> folder_name(Path("My Notes (2)"))
@@ -42,19 +42,18 @@ def folder_name(path: Path) -> str:
 
 
 def validate_name(name: str) -> str:
-    """Return the name. Raises InputError unless it can be a part of a host name."""
+    """Return the name. Raises InputError unless it is valid as a part of a host name."""
     if not _NAME.fullmatch(name):
-        raise InputError(
-            f"{name!r} cannot name a folder: use 1 to 63 small letters, digits and hyphens."
-        )
+        text = f"{name!r} cannot name a folder: use 1 to 63 small letters, digits and hyphens."
+        raise InputError(text)
     return name
 
 
 def base_address(name: str, base_url: str | None) -> str:
-    """Return the address below which the folder's files stand, with a slash at its end.
+    """Return the base address of the folder's files, with a slash at its end.
 
-    Without an address of its own a folder gets one in `.invalid`, a domain that is reserved never
-    to exist (RFC 6761). Raises InputError when `base_url` is no http(s) address.
+    Without `base_url` it is in `.invalid`, a domain that never exists (RFC 6761). Raises
+    InputError when `base_url` is not an http(s) address.
 
     >>> base_address("notes", None), base_address("notes", "https://example.org/docs")
     ('https://notes.corpus.invalid/', 'https://example.org/docs/')
@@ -71,14 +70,15 @@ def base_address(name: str, base_url: str | None) -> str:
 
 
 def read_folder(root: Path, base: str, progress: ReadProgress | None = None) -> FolderContent:
-    """Return a page per file of a known kind; hidden files and folders are passed over.
+    """Return a page per file of a known kind, without hidden files and folders.
 
-    Symbolic links are followed to files within the folder only. Raises InputError when the folder
-    does not exist, is no folder or cannot be listed.
+    Only symbolic links to files within the folder are followed. Raises InputError when the folder
+    does not exist, is a file or cannot be listed.
     """
     pages: dict[str, CorpusPage] = {}
     left_out: dict[str, str] = {}
-    files = list(_files(_checked_folder(root), left_out))
+    _check_folder(root)
+    files = list(_files(root, left_out))
     for done, file in enumerate(files, start=1):
         try:
             page = _page(root, file, base)
@@ -93,7 +93,7 @@ def read_folder(root: Path, base: str, progress: ReadProgress | None = None) -> 
     return FolderContent(list(pages.values()), left_out)
 
 
-def _checked_folder(root: Path) -> Path:
+def _check_folder(root: Path) -> None:
     if not root.exists():
         raise InputError(f"There is no folder {root}.")
     if not root.is_dir():
@@ -102,7 +102,6 @@ def _checked_folder(root: Path) -> Path:
         os.scandir(root).close()
     except OSError as error:
         raise InputError(f"The folder {root} cannot be listed ({error.strerror}).") from error
-    return root
 
 
 def _files(root: Path, left_out: dict[str, str]) -> Iterator[Path]:
@@ -123,7 +122,7 @@ def _files(root: Path, left_out: dict[str, str]) -> Iterator[Path]:
 
 
 def _obstacle(file: Path, root: Path) -> str | None:
-    """Return why the file must not or cannot be opened, None when it can."""
+    """Return why the file must not or cannot be opened, or None."""
     try:
         target = file.resolve(strict=True)
     except (OSError, RuntimeError):
@@ -137,17 +136,10 @@ def _page(root: Path, file: Path, base: str) -> CorpusPage:
     with file.open("rb") as stream:
         document = extract(stream.read(PDF_BYTES + 1), file.name)
     relative = _relative(root, file)
-    address = _normal(document.canonical_url) or base + quote(relative)
+    address = document.canonical_url or base + quote(relative)
     return CorpusPage(address, document.title or PurePosixPath(relative).stem, document.text)
 
 
-def _normal(address: str | None) -> str | None:
-    try:
-        return address and normalize_url(address)
-    except InvalidUrlError:
-        return None
-
-
 def _relative(root: Path, file: Path) -> str:
-    """Return the path below the folder with slashes; what is no Unicode in it is replaced."""
+    """Return the path below the folder, with slashes; invalid Unicode in it is replaced."""
     return os.fsencode(file.relative_to(root).as_posix()).decode("utf-8", "replace")

@@ -1,6 +1,6 @@
-"""The user's folders with the texts of their pages: what the index cannot be rebuilt from.
+"""The store of the user's folders with the texts of their pages.
 
-A file of its own beside the index, so that a damaged or outdated index can be thrown away.
+It is a separate file, so that a damaged or outdated index can be deleted and rebuilt from it.
 """
 
 from __future__ import annotations
@@ -32,17 +32,17 @@ _TABLES: Final = (
 
 @dataclass(frozen=True, slots=True)
 class Folder:
-    """A folder that was added, as it was read at that time."""
+    """A folder of the corpus, as it was when it was added."""
 
     name: str
     path: Path
     base_url: str
-    """Address below which its files stand."""
+    """Base address of its files."""
     pages: int
 
 
 class FolderStore:
-    """Keeps the folders; its write lock is the lock under which the whole corpus changes.
+    """A store of folders. Its write lock also protects the index.
 
     Every method raises StoreError when the file cannot be read or written.
     """
@@ -52,18 +52,16 @@ class FolderStore:
         self._lock_wait_s = lock_wait_s
 
     def revision(self) -> str:
-        """Return a text that changes with every change of the folders; empty before the first."""
+        """Return a text that changes with the folders; it is empty before the first change."""
         return "".join(text for (text,) in self._rows("SELECT text FROM revision"))
 
     def folders(self) -> list[Folder]:
-        """Return the folders by name."""
+        """Return the folders, sorted by name."""
         rows = self._rows(
             """SELECT name, path, base, count(url) FROM folder
                LEFT JOIN page ON page.folder = folder.name GROUP BY name ORDER BY name"""
         )
-        return [
-            Folder(name, Path(os.fsdecode(path)), base, pages) for name, path, base, pages in rows
-        ]
+        return [Folder(name, Path(os.fsdecode(path)), *facts) for name, path, *facts in rows]
 
     def pages(self) -> list[CorpusPage]:
         """Return the pages of all folders."""
@@ -71,7 +69,7 @@ class FolderStore:
         return [CorpusPage(url, title, zlib.decompress(text).decode()) for url, title, text in rows]
 
     def put(self, name: str, path: Path, base_url: str, pages: Sequence[CorpusPage]) -> None:
-        """Store a folder in place of the one of that name."""
+        """Store a folder; an older one with the same name is replaced."""
         rows = [
             (name, page.url, to_unicode(page.title), zlib.compress(to_unicode(page.text).encode()))
             for page in pages
@@ -83,7 +81,7 @@ class FolderStore:
             _renew_revision(db)
 
     def remove(self, name: str) -> None:
-        """Forget a folder and its pages."""
+        """Delete a folder and its pages."""
         with self.locked() as db:
             db.execute("DELETE FROM page WHERE folder = ?", (name,))
             db.execute("DELETE FROM folder WHERE name = ?", (name,))
@@ -91,12 +89,11 @@ class FolderStore:
 
     @contextmanager
     def locked(self) -> Iterator[sqlite3.Connection]:
-        """Hold the lock; it ends with its process. Others wait for it and may read meanwhile."""
+        """Hold the write lock. Others can read; it is released when its process ends."""
+        wait_s = self._lock_wait_s
         with (
-            self._errors_told(),
-            closing(
-                sqlite3.connect(self._path, timeout=self._lock_wait_s, isolation_level=None)
-            ) as db,
+            self._store_errors(),
+            closing(sqlite3.connect(self._path, timeout=wait_s, isolation_level=None)) as db,
         ):
             db.execute("BEGIN IMMEDIATE")
             for table in _TABLES:
@@ -107,12 +104,12 @@ class FolderStore:
     def _rows(self, query: str) -> list[tuple[Any, ...]]:
         if not self._path.exists():
             return []
-        with self._errors_told(), closing(open_read_only(self._path)) as db:
+        with self._store_errors(), closing(open_read_only(self._path)) as db:
             exists = db.execute("SELECT 1 FROM sqlite_master WHERE name = 'revision'").fetchone()
             return db.execute(query).fetchall() if exists else []
 
     @contextmanager
-    def _errors_told(self) -> Iterator[None]:
+    def _store_errors(self) -> Iterator[None]:
         try:
             yield
         except sqlite3.Error as error:

@@ -1,7 +1,7 @@
-"""The full-text index of the corpus: one SQLite file that is built whole or not at all.
+"""The full-text index of the corpus: one SQLite file, replaced in one step.
 
-A page is found by its best passages, so that a long page has no advantage over a short one that
-answers the question. Words are indexed as stems, without the text; the text itself is stored once.
+Pages are ranked by their best passages, so that long pages have no advantage. The index contains
+word stems only; the text of a page is stored once.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from .entry import CorpusPage
 
 VERSION: Final = 1
-"""Raise it when the layout below or the way of indexing changes: indexes are then rebuilt."""
+"""Increase it when the schema or the indexing changes: indexes are then rebuilt."""
 
 _SCHEMA: Final = """
     CREATE TABLE meta (fingerprint TEXT NOT NULL);
@@ -46,13 +46,12 @@ _SEARCH: Final = """
 """
 _PASSAGE_CHARS: Final = 1200
 _PASSAGE_SHARES: Final = (1.0, 0.3, 0.09)
-"""What a page's best, second and third passage count for its relevance."""
+"""Weights of a page's best, second and third passage in its relevance."""
 _LENGTH_PENALTY: Final = 0.06
-"""A page of many passages has many chances to hold a good one by accident."""
-
+"""A page of many passages is more likely to have a good one by accident."""
 
 DAMAGE: Final = (sqlite3.Error, zlib.error, ValueError, TypeError, LookupError)
-"""What reading a damaged file raises."""
+"""Errors from reading a damaged file."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,16 +62,16 @@ class Hit:
     title: str
     text: str
     snippet: str
-    """The passage that shows best why the page was found, in one line."""
+    """The passage that matches the question best, in one line."""
     score: float
     """Relevance relative to the best page of the same answer, above 0 and up to 1."""
 
 
 def write_index(path: Path, fingerprint: str, pages: Iterable[CorpusPage]) -> None:
-    """Build the index beside `path` and put it in its place in one step.
+    """Build the index in a new file, and then replace `path` with it in one step.
 
-    The caller sees to it that nobody else builds the same index. Of two pages with one address the
-    first is kept. Raises OSError and sqlite3.Error.
+    The caller must prevent two builds at once. Of two pages with one address the first is used.
+    Raises OSError and sqlite3.Error.
     """
     draft = path.with_name(f"{path.name}.new")
     draft.unlink(missing_ok=True)
@@ -85,7 +84,7 @@ def write_index(path: Path, fingerprint: str, pages: Iterable[CorpusPage]) -> No
 
 def _fill(draft: Path, fingerprint: str, pages: Iterable[CorpusPage]) -> None:
     with closing(sqlite3.connect(draft, isolation_level=None)) as db:
-        db.execute("PRAGMA journal_mode = OFF")  # the draft is thrown away if anything fails
+        db.execute("PRAGMA journal_mode = OFF")  # the draft is deleted if anything fails
         db.execute("PRAGMA synchronous = OFF")
         db.executescript(_SCHEMA)
         db.execute("BEGIN")
@@ -118,7 +117,7 @@ def _insert(db: sqlite3.Connection, page: CorpusPage) -> None:
 
 
 def read_fingerprint(path: Path) -> str | None:
-    """Return the fingerprint of a sound index, None when there is none or it is damaged."""
+    """Return the fingerprint of the index, or None if it is missing or damaged."""
     try:
         with closing(open_read_only(path)) as db:
             sound = db.execute("PRAGMA quick_check(1)").fetchone() == ("ok",)
@@ -129,7 +128,7 @@ def read_fingerprint(path: Path) -> str | None:
 
 
 def search_index(path: Path, question: str, limit: int) -> list[Hit]:
-    """Return up to `limit` pages that share words with the question, most relevant first.
+    """Return up to `limit` pages that contain words of the question, most relevant first.
 
     Raises one of `DAMAGE` when the file is damaged or missing.
     """
@@ -149,7 +148,7 @@ def open_read_only(path: Path) -> sqlite3.Connection:
 
 @dataclass(slots=True)
 class _Match:
-    """A page that shares words with the question."""
+    """A page that contains words of the question."""
 
     page: int
     start: int

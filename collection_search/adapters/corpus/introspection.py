@@ -1,9 +1,8 @@
-"""Documentation of what is written in C: it has no source to read, so live objects are asked.
+"""Documentation of C modules, which have no Python source: it is read from the live objects.
 
-Only modules of the standard library itself are imported for it, and only those that are built into
-the interpreter or lie among its own extension modules. They are part of the running program, do
-nothing on import but define their names, and cannot be replaced by a package: a module of the
-same name that comes from elsewhere is refused by where it was found.
+Only modules of the standard library are imported for it: those built into the interpreter and its
+own extension modules. Their import only defines names. A module of the same name in another folder,
+such as a package's, is refused.
 """
 
 from __future__ import annotations
@@ -57,7 +56,7 @@ def _public(owner: Any) -> list[tuple[str, Any]]:
 
 
 def _signature(value: Any) -> str:
-    """Return the parameters as C modules write them down, without the bound first one."""
+    """Return the parameters in the form of C modules, without the bound first one."""
     text: str = getattr(value, "__text_signature__", None) or ""
     if not text.startswith("($"):
         return text
@@ -73,7 +72,7 @@ def _imported(name: str) -> ModuleType | None:
         if spec is None or not _belongs_to_the_interpreter(spec):
             return None
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore", DeprecationWarning)  # modules on their way out
+            warnings.simplefilter("ignore", DeprecationWarning)  # deprecated modules
             return importlib.import_module(name)
     except (ImportError, ValueError):
         return None
@@ -90,7 +89,7 @@ def _belongs_to_the_interpreter(spec: ModuleSpec) -> bool:
 
 
 def _extension_folders() -> list[Path]:
-    """Return where the interpreter keeps its extension modules; a virtual environment has none."""
+    """Return the folders of the interpreter's extension modules; virtual environments have none."""
     base = {"platbase": sys.base_exec_prefix}
     folders = [Path(sysconfig.get_path("platstdlib", vars=base)), Path(sys.base_prefix, "DLLs")]
     return [folder.resolve() for folder in folders]

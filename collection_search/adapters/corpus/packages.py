@@ -1,9 +1,10 @@
-"""Pages of installed packages: the project page on PyPI, and the documentation site if named."""
+"""Pages of installed packages: the project page on PyPI and the documentation site."""
 
 from __future__ import annotations
 
 import re
 import sys
+from collections import defaultdict
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
@@ -12,9 +13,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 from urllib.parse import urlsplit
 
-from ...errors import InvalidUrlError
-from ...text.urls import normalize_url
 from ..crawl.extract.markup import markdown_text, rst_text
+from ..crawl.site import link_target
 from .docstrings import documentation
 from .entry import CorpusPage, Reader
 
@@ -25,34 +25,34 @@ _OWN_NAME: Final = "collection-search"
 _TEXT_CHARS: Final = 80_000
 _SOURCE_BYTES: Final = 400_000
 _SITE_WEIGHT: Final = 0.85
-"""The text stands for a whole site, whose start page need not show it."""
+"""The text belongs to a whole site; its start page may not show it."""
 _CODE_HOSTS: Final = frozenset({"github.com", "gitlab.com", "codeberg.org", "bitbucket.org"})
 _DOCUMENTATION = re.compile(r"doc(s|umentation)(:.*)?", re.IGNORECASE)
 _NOT_DOCUMENTED = re.compile(r"_?tests?|testing|_?vendor(ed)?|examples?|conftest|.*_pb2(_grpc)?")
 
 
 def site_folders() -> list[Path]:
-    """Return the folders of installed packages that the running Python sees, in its order."""
+    """Return the folders of installed packages of the running Python, in its order."""
     folders = [Path(folder) for folder in dict.fromkeys(sys.path)]
     return [folder for folder in folders if folder.name in {"site-packages", "dist-packages"}]
 
 
 def list_installed(folders: Iterable[Path]) -> list[str]:
-    """Return `name-version` of every package in the folders, sorted, metadata unread."""
+    """Return `name-version` of every package in the folders, sorted. No metadata are read."""
     return sorted(path.stem for folder in folders for path in folder.glob("*.*-info"))
 
 
 def package_readers(folders: Iterable[Path]) -> list[Reader]:
     """Return a reader per project page and per documentation site.
 
-    Of two packages with one name the first counts, as for `import`; this package is left out.
+    Of two packages with one name the first is used, as for `import`. This package is left out.
     """
     packages = {package.key: package for package in reversed(list(_packages(folders)))}
     packages.pop(_OWN_NAME, None)
-    sites: dict[str, list[_Package]] = {}
+    sites = defaultdict[str, list[_Package]](list)
     for package in packages.values():
         if package.site:
-            sites.setdefault(package.site, []).append(package)
+            sites[package.site].append(package)
     return [
         *(partial(_project_page, package) for package in packages.values()),
         *(partial(_site_page, site, sharing) for site, sharing in sites.items()),
@@ -61,7 +61,7 @@ def package_readers(folders: Iterable[Path]) -> list[Reader]:
 
 @dataclass(frozen=True, slots=True)
 class _Package:
-    """What a package's metadata say."""
+    """A package with data from its metadata."""
 
     distribution: Distribution
     name: str
@@ -72,12 +72,12 @@ class _Package:
 
     @property
     def key(self) -> str:
-        """Return the name as PyPI's addresses have it (PEP 503)."""
+        """Return the name in the form of PyPI's addresses (PEP 503)."""
         return re.sub(r"[-_.]+", "-", self.name).lower()
 
     @classmethod
     def of(cls, distribution: Distribution) -> _Package:
-        """Return the package. Raises KeyError or ValueError when the metadata are broken."""
+        """Return the package. Raises KeyError or ValueError when the metadata are invalid."""
         facts = distribution.metadata.json
         readme = str(facts.get("description", ""))
         is_markdown = "markdown" in str(facts.get("description_content_type", ""))
@@ -97,7 +97,7 @@ def _packages(folders: Iterable[Path]) -> Iterator[_Package]:
 
 
 def _documentation_site(project_urls: Iterable[str]) -> str | None:
-    """Return the address that the metadata name as documentation, None when it is a README.
+    """Return the documentation address of the metadata, None when it is on a code host.
 
     >>> _documentation_site(["Docs, https://a.org/docs", "Changelog, https://a.org/changes"])
     'https://a.org/docs'
@@ -105,20 +105,13 @@ def _documentation_site(project_urls: Iterable[str]) -> str | None:
     for entry in project_urls:
         label, _, address = (part.strip() for part in entry.partition(","))
         if _DOCUMENTATION.fullmatch(label) and "change" not in label.lower():
-            return _site(address)
+            site = link_target("", address)
+            return site if site and urlsplit(site).hostname not in _CODE_HOSTS else None
     return None
 
 
-def _site(address: str) -> str | None:
-    try:
-        address = normalize_url(address)
-    except InvalidUrlError:
-        return None
-    return None if urlsplit(address).hostname in _CODE_HOSTS else address
-
-
 def _project_page(package: _Package) -> CorpusPage | None:
-    """Return the page on PyPI: it shows the README that lies in the package's metadata."""
+    """Return the page on PyPI, with the README from the package's metadata."""
     if not package.readme:
         return None
     url = f"https://pypi.org/project/{package.key}/"
@@ -126,14 +119,14 @@ def _project_page(package: _Package) -> CorpusPage | None:
 
 
 def _site_page(address: str, packages: list[_Package]) -> CorpusPage | None:
-    """Return the documentation site, with the docstrings of the packages that it describes."""
+    """Return the documentation site, with the docstrings of its packages."""
     text = "\n\n".join(_docstrings(package.distribution) for package in packages).strip()
     title = f"{packages[0].name} documentation: {packages[0].summary}"
     return CorpusPage(address, title, text[:_TEXT_CHARS], _SITE_WEIGHT) if text else None
 
 
 def _docstrings(package: Distribution) -> str:
-    """Return what the modules say of themselves: public ones and those near the top first."""
+    """Return the docstrings of the modules: public ones first, then by depth."""
     texts: list[str] = []
     chars = source_bytes = 0
     for module, path in _modules(package):

@@ -1,4 +1,4 @@
-"""Pages of docs.python.org, with the text that the running Python holds of each."""
+"""Pages of docs.python.org, with text from the running Python."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ from .entry import CorpusPage, Reader
 from .introspection import extension_documentation, format_blocks
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Callable, Iterable
 
 _SHORTEST: Final = 40
-"""Characters; a name alone is no documentation."""
+"""In characters. A name alone is not documentation."""
 
 SITE: Final = f"https://docs.python.org/{sys.version_info.major}.{sys.version_info.minor}"
 
@@ -32,15 +32,15 @@ def python_readers() -> list[Reader]:
     """Return a reader for every page of the library and of the language reference."""
     return [
         *(_reader(page.path, page.title, partial(_listed_text, page)) for page in listed_pages()),
-        _reader("library/functions", "Built-in Functions", _functions_text),
-        _reader("library/exceptions", "Built-in Exceptions", _exceptions_text),
+        _reader("library/functions", "Built-in Functions", partial(_builtins, exceptions=False)),
+        _reader("library/exceptions", "Built-in Exceptions", partial(_builtins, exceptions=True)),
     ]
 
 
 def _reader(page: str, title: str, text: Callable[[], str]) -> Reader:
     def read() -> CorpusPage | None:
-        known = text()
-        return CorpusPage(f"{SITE}/{page}.html", title, known) if len(known) >= _SHORTEST else None
+        found = text()
+        return CorpusPage(f"{SITE}/{page}.html", title, found) if len(found) >= _SHORTEST else None
 
     return read
 
@@ -52,19 +52,13 @@ def _listed_text(page: ListedPage) -> str:
     return _joined(texts)
 
 
-def _functions_text() -> str:
-    return _joined(format_blocks(_builtins(exceptions=False), members=False))
+def _builtins(*, exceptions: bool) -> str:
+    def is_exception(value: Any) -> bool:
+        return isinstance(value, type) and issubclass(value, BaseException)
 
-
-def _exceptions_text() -> str:
-    return _joined(format_blocks(_builtins(exceptions=True), members=False))
-
-
-def _builtins(*, exceptions: bool) -> Iterator[tuple[str, Any]]:
-    for name, value in sorted(vars(builtins).items()):
-        is_exception = isinstance(value, type) and issubclass(value, BaseException)
-        if not name.startswith("_") and is_exception == exceptions:
-            yield name, value
+    public = [(name, value) for name, value in vars(builtins).items() if not name.startswith("_")]
+    chosen = sorted(item for item in public if is_exception(item[1]) == exceptions)
+    return _joined(format_blocks(chosen, members=False))
 
 
 def _joined(texts: Iterable[str]) -> str:
@@ -79,7 +73,7 @@ def _module_text(name: str) -> str:
 
 
 def _source(name: str) -> Path | None:
-    """Return the module's file in the standard library, None when there is no Python source."""
+    """Return the module's file in the standard library, or None if it has no Python source."""
     path = Path(sysconfig.get_path("stdlib"), *name.split("."))
     candidates = (path.with_name(f"{path.name}.py"), path / "__init__.py")
     return next((file for file in candidates if file.is_file()), None)

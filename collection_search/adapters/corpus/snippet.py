@@ -1,17 +1,15 @@
-"""The part of a passage that shows why it was found."""
+"""The part of a passage that matches the question best."""
 
 from __future__ import annotations
 
 from ...ranking.lexicon import stems
 from ...text.clean import chunk_spans, excerpt
 
-_CHARS = 240
 
-
-def best_excerpt(passage: str, question: str, *, limit: int = _CHARS) -> str:
+def best_excerpt(passage: str, question: str, *, limit: int = 240) -> str:
     """Return, in one line, the part of the passage with most of the question's words.
 
-    The earliest of equally good parts; at most `limit` characters.
+    It has at most `limit` characters. Of equally good parts the first is returned.
 
     >>> best_excerpt("Queues are first in, first out. Tasks can be cancelled.", "cancel", limit=30)
     'Tasks can be cancelled.'

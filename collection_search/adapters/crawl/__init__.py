@@ -1,1 +1,1 @@
-"""From the bytes of a file or page to its text."""
+"""Fetching of web pages, and extraction of text from pages and files."""

@@ -1,16 +1,15 @@
-"""One page of the web as text: fetched, extracted, and judged for what it is worth."""
+"""The text of a web page: the page is fetched, extracted and checked for real content."""
 
 from __future__ import annotations
 
 import re
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final, Protocol, TypeAlias
-from urllib.parse import urlsplit
 
 from ...contracts.page import FetchedPage, NotModified, PageKind, ReadPage, Validators
-from ...errors import FetchError, InvalidUrlError
+from ...errors import FetchError
 from ...runtime.concurrency import compute
-from ...text.urls import normalize_url
+from .site import link_target, site_of
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Mapping
@@ -21,9 +20,9 @@ if TYPE_CHECKING:
 __all__ = ["Fetcher", "Parser", "ReadPage", "TextSource", "WebPageReader", "judge_page"]
 
 Parser: TypeAlias = "Callable[[FetchedPage], Awaitable[Extracted]]"
-"""Reads pages of one kind in place of the built-in extraction, OCR for scanned PDFs for instance.
+"""Replaces the built-in extraction for one kind of page, for instance OCR for scanned PDFs.
 
-It limits itself: what it is given comes from strangers. An empty text is the outcome `empty`."""
+Pages are untrusted: a parser sets its own limits. An empty text raises FetchError (`empty`)."""
 
 _SUFFIXES: Final[Mapping[PageKind, str]] = {
     "html": ".html",
@@ -35,9 +34,9 @@ _SUFFIXES: Final[Mapping[PageKind, str]] = {
 }
 _INLINE_BYTES: Final = 1_000_000
 _NOTICE_CHARS: Final = 600
-"""A longer text is no mere notice that a page is missing or asks for a login."""
+"""A longer text is more than a notice that a page is missing or needs a login."""
 _TEASER_CHARS: Final = 3_000
-"""A longer text is worth keeping, even if the page holds back more."""
+"""A longer text is useful, even if the page does not show all of it."""
 
 _SEPARATOR = re.compile(r"\s*(?:[|\u2013\u2014·»:\n]|\s-\s)\s*")
 _MISSING = re.compile(
@@ -55,7 +54,7 @@ _MISSING = re.compile(
     )?[\s.!]*""",
     re.IGNORECASE | re.VERBOSE,
 )
-"""One part of a title, or a line of text, that says nothing but this."""
+"""Matches a whole part of a title, or a whole line of text."""
 _MISSING_TEXT = re.compile(
     r"""\b(?:page|article|url|address|link)\b[^.!?]{0,40}
         \b(?:looking\s+for|requested|tried\s+to\s+reach)\b[^.!?]{0,60}\b(?:not|n.t|no\s+longer|moved|removed|deleted)\b
@@ -80,7 +79,7 @@ _WALL = re.compile(
 
 
 class Fetcher(Protocol):
-    """Gets the bytes of a page."""
+    """A source of pages, as bytes."""
 
     async def fetch(
         self, url: str, *, validators: Validators | None = None
@@ -90,7 +89,7 @@ class Fetcher(Protocol):
 
 
 class TextSource(Protocol):
-    """Gets the text of bytes."""
+    """A source of the text of documents."""
 
     async def extract(self, body: bytes, *, name: str, charset: str | None = None) -> Extracted:
         """Return title and text. Raises FetchError."""
@@ -98,9 +97,9 @@ class TextSource(Protocol):
 
 
 class WebPageReader:
-    """Reads pages one at a time or many at once; fetcher and extraction are the caller's to close.
+    """A reader of web pages, for many calls at once. It does not close fetcher and extraction.
 
-    `parsers` take over kinds of documents, by the name of the kind.
+    `parsers` replace the extraction for kinds of pages.
     """
 
     def __init__(
@@ -117,18 +116,17 @@ class WebPageReader:
     async def read(
         self, url: str, *, validators: Validators | None = None, content_hash: str | None = None
     ) -> ReadPage | NotModified:
-        """Return the page's text, or NotModified for who knows this version.
+        """Return the page's text, or NotModified if validators or the hash of its bytes match.
 
-        It is known by its validators, or else by the hash of its bytes: see `ReadPage`.
-
-        Raises FetchError with the reason: what fetching refuses, what extraction cannot read, and
-        `empty`, `soft_404`, `paywalled` or `needs_login` for a page without the text it promises.
+        Raises FetchError: the errors of fetching and extraction, and `empty`, `soft_404`,
+        `paywalled` or `needs_login` for a page without real content.
         """
         page = await self._fetcher.fetch(url, validators=validators)
         if isinstance(page, NotModified):
             return page
-        known_hash = await _hash(page)
-        if known_hash == content_hash:
+        is_small = len(page.body) <= _INLINE_BYTES
+        new_hash = page.content_hash if is_small else await compute(lambda: page.content_hash)
+        if new_hash == content_hash:
             return NotModified(page.url, page.final_url, page.validators, page.fetched_at)
         found = await self._extracted(page)
         if page.kind == "html" and (reason := judge_page(found)):
@@ -141,7 +139,7 @@ class WebPageReader:
             text=found.text,
             kind=page.kind,
             validators=page.validators,
-            content_hash=known_hash,
+            content_hash=new_hash,
             fetched_at=page.fetched_at,
             status=page.status,
         )
@@ -150,8 +148,8 @@ class WebPageReader:
         if parser := self._parsers.get(page.kind):
             found = await parser(page)
         elif suffix := _SUFFIXES.get(page.kind):
-            body, name = page.body, f"page{suffix}"
-            found = await self._extraction.extract(body, name=name, charset=page.charset)
+            name = f"page{suffix}"
+            found = await self._extraction.extract(page.body, name=name, charset=page.charset)
         else:
             text = f"A {page.kind} file is no page to read."
             raise FetchError(text, reason="unsupported_type", status=page.status)
@@ -160,15 +158,8 @@ class WebPageReader:
         return replace(found, text=found.text.strip())
 
 
-async def _hash(page: FetchedPage) -> str:
-    """Return the hash of the page's bytes; that of a large one does not hold up the loop."""
-    if len(page.body) <= _INLINE_BYTES:
-        return page.content_hash
-    return await compute(lambda: page.content_hash)
-
-
 def judge_page(found: Extracted) -> FetchReason | None:
-    """Return why an HTML page is not worth keeping, or None.
+    """Return why an HTML page has no real content, or None if it has.
 
     >>> from collection_search.adapters.crawl.extract.formats import Extracted
     >>> judge_page(Extracted("Page not found", "Sorry! Try our search."))
@@ -190,25 +181,14 @@ def judge_page(found: Extracted) -> FetchReason | None:
 def _says_missing(found: Extracted) -> bool:
     beginning = f"{found.title[:200]}\n{found.text[:200]}"
     parts = [part for part in _SEPARATOR.split(beginning) if any(map(str.isalnum, part))]
-    said = any(_MISSING.fullmatch(part) for part in parts[:6])
-    return said or _MISSING_TEXT.search(found.text) is not None
+    is_notice = any(_MISSING.fullmatch(part) for part in parts[:6])
+    return is_notice or _MISSING_TEXT.search(found.text) is not None
 
 
 def _same_site(address: str | None, page: str) -> str | None:
     """Return the address in normal form if it is on the page's host, with or without www."""
-    if address is None:
-        return None
-    try:
-        address = normalize_url(address)
-        ours, theirs = urlsplit(page), urlsplit(address)
-        same = _site(ours.hostname) == _site(theirs.hostname) and ours.port == theirs.port
-    except (InvalidUrlError, ValueError):
-        return None
-    return address if same else None
-
-
-def _site(host: str | None) -> str:
-    return (host or "").removeprefix("www.")
+    address = link_target("", address) if address else None
+    return address if address and site_of(address) == site_of(page) else None
 
 
 _MESSAGES: Final[Mapping[FetchReason, str]] = {

@@ -1,7 +1,7 @@
-"""The pages of one site: those that its sitemaps list, and those that its links lead to.
+"""The pages of one site, found in its sitemaps and by its links.
 
-Pages of strangers are not parsed here: addresses are found by patterns that take time in
-proportion to the size of the page, whatever it holds.
+Untrusted pages are not parsed here. Addresses are found by patterns whose time is proportional to
+the size of the page.
 """
 
 from __future__ import annotations
@@ -21,16 +21,16 @@ from .extract.charset import decode_page
 from .fetch.decompression import Decoder
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator, Iterator
+    from collections.abc import AsyncGenerator, Iterable, Iterator
 
     from ...contracts.page import NotModified, PageKind, Validators
 
 SITEMAP_KINDS: Final[frozenset[PageKind]] = frozenset({"xml", "gzip", "text"})
 SITEMAP_BYTES: Final = 20_000_000
-"""Of an unpacked sitemap."""
+"""Limit of an unpacked sitemap."""
 MAX_SITEMAPS: Final = 50
 MAX_LINKS: Final = 5_000
-"""Of one page."""
+"""Limit for one page."""
 
 _SLICE: Final = 1 << 18
 _OVERLAP: Final = 1 << 12
@@ -54,7 +54,7 @@ _NO_PAGE: Final = (
 
 
 class PageSource(Protocol):
-    """Fetches pages; `SafeFetcher` is one."""
+    """A source of pages, such as `SafeFetcher`."""
 
     async def fetch(
         self,
@@ -64,7 +64,7 @@ class PageSource(Protocol):
         accept: frozenset[PageKind] = ...,
         source: str | None = None,
     ) -> FetchedPage | NotModified:
-        """Return the page that `source` led to, or that was asked for. Raises FetchError."""
+        """Return the page; `source` is the page that contains its URL. Raises FetchError."""
         ...
 
     async def sitemaps(self, url: str) -> list[str]:
@@ -74,7 +74,7 @@ class PageSource(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Visit:
-    """One address of the site, with its page or the reason why there is none."""
+    """One address of the site, with its page or the error."""
 
     url: str
     depth: int
@@ -86,10 +86,10 @@ class Visit:
 async def crawl_site(
     source: PageSource, start: str, *, depth: int = 1, max_pages: int = 100
 ) -> AsyncGenerator[Visit]:
-    """Visit the pages of the start's site, nearest first, each once.
+    """Yield the pages of the start's site, nearest first, each once.
 
-    At most `max_pages` addresses are asked, those that fail included; links are followed over at
-    most `depth` steps, and never to another host. Raises InvalidUrlError for the start alone.
+    At most `max_pages` addresses are fetched, including those that fail. Links are followed over
+    at most `depth` steps and never to another host. Raises InvalidUrlError for a wrong start.
     """
     waiting = deque([(start, 0)])
     seen = {url_key(start)}
@@ -106,16 +106,16 @@ async def crawl_site(
             elif site_of(page.final_url) != site or _is_known(page.final_url, url, seen):
                 continue
             if level < depth and page.kind == "html":
-                new = [link for link in await _links(page) if site_of(link) == site]
-                waiting.extend((link, level + 1) for link in _unseen(new, seen))
+                new = _unseen(await own_links(page), seen)
+                waiting.extend((link, level + 1) for link in new)
         yield visit
 
 
 async def sitemap_urls(source: PageSource, start: str, *, max_urls: int = 1_000) -> list[str]:
     """Return the addresses of the start's site that its sitemaps list, in normal form.
 
-    Sitemaps are those that robots.txt names, else `/sitemap.xml`. Raises FetchError when not one
-    of them can be had, InvalidUrlError for a start that is no address.
+    Sitemaps are those that robots.txt names, else `/sitemap.xml`. Raises FetchError when none of
+    them can be read, InvalidUrlError for a start that is not a URL.
     """
     start = normalize_url(start)
     site, found, seen = site_of(start), list[str](), set[str]()
@@ -137,8 +137,8 @@ async def sitemap_urls(source: PageSource, start: str, *, max_urls: int = 1_000)
             waiting.extend(new for new in listed if new not in asked)
             asked.update(listed)
             continue
-        pages = _unseen((url for url in _normal(listed) if site_of(url) == site), seen)
-        found.extend(pages)
+        pages = (url for text in listed if (url := link_target("", text)) and site_of(url) == site)
+        found.extend(_unseen(pages, seen))
         if count == 0:
             failed = None
     if failed is not None and not found:
@@ -147,7 +147,7 @@ async def sitemap_urls(source: PageSource, start: str, *, max_urls: int = 1_000)
 
 
 def site_of(url: str) -> str:
-    """Return what two addresses of one site share: the host without `www.`, and an odd port.
+    """Return the key of a site: the host without `www.`, with a port other than 80 and 443.
 
     >>> site_of("https://www.example.com/a") == site_of("http://example.com/b")
     True
@@ -158,9 +158,9 @@ def site_of(url: str) -> str:
 
 
 def links_in(text: str, address: str) -> list[str]:
-    """Return the http(s) addresses that a page's links lead to, in normal form, in order.
+    """Return the http(s) addresses of a page's links, in normal form, in order.
 
-    Links that ask not to be followed and those to pictures, archives and the like are left out.
+    Links with `nofollow` and links to pictures, archives and similar files are left out.
 
     >>> links_in('<a href="/b?x=1&amp;y=2#top">b</a>', "https://example.com/a")
     ['https://example.com/b?x=1&y=2']
@@ -168,11 +168,11 @@ def links_in(text: str, address: str) -> list[str]:
     base = _BASE.search(text)
     target = _href(base[1]) if base else None
     if target:
-        address = _joined(address, target) or address
+        address = link_target(address, target) or address
     found: dict[str, None] = {}
     for anchor in _ANCHOR.finditer(text):
         target = None if _NOFOLLOW.search(anchor[1]) else _href(anchor[1])
-        link = _joined(address, target) if target else None
+        link = link_target(address, target) if target else None
         if link and not link.partition("?")[0].lower().endswith(_NO_PAGE):
             found[link] = None
         if len(found) >= MAX_LINKS:
@@ -189,7 +189,7 @@ async def _visited(source: PageSource, url: str, depth: int, start: str) -> Visi
 
 
 def _is_known(final_url: str, url: str, seen: set[str]) -> bool:
-    """Tell whether a redirect led to a page that was or will be visited; notes it if not."""
+    """Return whether a redirect led to a known page; add the page to `seen`."""
     key = url_key(final_url)
     if key == url_key(url):
         return False
@@ -198,15 +198,18 @@ def _is_known(final_url: str, url: str, seen: set[str]) -> bool:
     return known
 
 
-async def _links(page: FetchedPage) -> list[str]:
+async def own_links(page: FetchedPage) -> list[str]:
+    """Return the links of a page to its own site."""
+
     def read() -> list[str]:
-        return links_in(decode_page(page.body, page.charset), page.final_url)
+        home, text = site_of(page.final_url), decode_page(page.body, page.charset)
+        return [link for link in links_in(text, page.final_url) if site_of(link) == home]
 
     return read() if len(page.body) <= _OVERLAP else await asyncio.to_thread(read)
 
 
 def _listed(page: FetchedPage) -> tuple[bool, list[str]]:
-    """Return whether the sitemap is an index, and what it lists."""
+    """Return whether the sitemap is an index, and its addresses."""
     body = _unpacked(page.body) if page.kind == "gzip" else page.body
     text = decode_page(body, page.charset)
     if page.kind == "text" and "<" not in text[:_OVERLAP]:
@@ -226,7 +229,7 @@ def _unpacked(body: bytes) -> bytes:
 
 
 def _locations(text: str) -> Iterator[str]:
-    """Give the addresses slice by slice, so that other threads have their turn."""
+    """Yield the addresses slice by slice, so that other threads can run."""
     end = 0
     for start in range(0, len(text), _SLICE):
         for found in _LOCATION.finditer(text, max(start, end), start + _SLICE + _OVERLAP):
@@ -238,31 +241,22 @@ def _locations(text: str) -> Iterator[str]:
 
 def _href(attributes: str) -> str | None:
     found = _HREF.search(attributes)
-    if found is None:
-        return None
-    return unescape(found[1] or found[2] or found[3]).strip()
+    return unescape(found[1] or found[2] or found[3]).strip() if found else None
 
 
-def _joined(address: str, target: str) -> str | None:
+def link_target(address: str, target: str) -> str | None:
+    """Return the target of a link in normal form, or None if it is no http(s) URL."""
     try:
         return normalize_url(urljoin(address, target))
     except (InvalidUrlError, ValueError):
         return None
 
 
-def _normal(urls: list[str]) -> Iterator[str]:
+def _unseen(urls: Iterable[str], seen: set[str]) -> list[str]:
+    """Return the addresses whose keys are not in `seen`, and add their keys to it."""
+    new: dict[str, str] = {}
     for url in urls:
-        try:
-            yield normalize_url(url)
-        except InvalidUrlError:
-            continue
-
-
-def _unseen(urls: Iterator[str] | list[str], seen: set[str]) -> list[str]:
-    new: list[str] = []
-    for url in urls:
-        key = url_key(url)
-        if key not in seen:
-            seen.add(key)
-            new.append(url)
-    return new
+        if (key := url_key(url)) not in seen:
+            new.setdefault(key, url)
+    seen.update(new)
+    return list(new.values())

@@ -1,11 +1,11 @@
-"""Pages of the web, as the settings allow them to be read."""
+"""The reader of web pages and sites that the settings configure."""
 
 from __future__ import annotations
 
 import asyncio
 import threading
 import time
-from contextlib import aclosing
+from contextlib import aclosing, suppress
 from typing import TYPE_CHECKING, Final
 from urllib.parse import urlsplit
 
@@ -13,12 +13,11 @@ from ...errors import ConfigError, FetchError
 from ...runtime.concurrency import run_on_portal
 from ...text.urls import normalize_url, url_key
 from ..http import USER_AGENT
-from .extract.charset import decode_page
 from .extract.pool import Extraction
 from .fetch.fetcher import SafeFetcher
 from .fetch.policy import FetchPolicy
 from .reader import WebPageReader
-from .site import crawl_site, links_in, site_of, sitemap_urls
+from .site import crawl_site, own_links, sitemap_urls
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Callable, Mapping
@@ -29,12 +28,13 @@ if TYPE_CHECKING:
     from .reader import Parser
 
 KEPT_BYTES: Final = 32_000_000
-"""Of all pages that a crawl keeps for those who read them."""
+"""Limit for all pages of a crawl that wait for `read`."""
 KEPT_S: Final = 600.0
+"""How long they wait."""
 
 
-class _Crawled:
-    """A fetcher that gives a page which a crawl has just fetched, once, and fetches all others."""
+class _CrawlCache:
+    """A fetcher that returns a page of a recent crawl once, and fetches all others."""
 
     def __init__(self, fetcher: SafeFetcher) -> None:
         self._fetcher = fetcher
@@ -42,7 +42,7 @@ class _Crawled:
         self._lock = threading.Lock()
 
     def keep(self, page: FetchedPage) -> None:
-        """Keep the page unless there are too many; those that nobody came for go."""
+        """Store the page if there is room; old pages are removed first."""
         oldest = time.time() - KEPT_S
         with self._lock:
             kept = {key: one for key, one in self._kept.items() if one.fetched_at > oldest}
@@ -53,7 +53,7 @@ class _Crawled:
     async def fetch(
         self, url: str, *, validators: Validators | None = None
     ) -> FetchedPage | NotModified:
-        """Return the page. Raises FetchError."""
+        """Return the page, from the crawl if possible. Raises FetchError."""
         with self._lock:
             page = self._kept.pop(url_key(url), None)
         if page is not None and page.url == url and page.fetched_at > time.time() - KEPT_S:
@@ -62,10 +62,10 @@ class _Crawled:
 
 
 class WebPages(WebPageReader):
-    """The safe fetch and the extraction of one process: implements the ports of page and site.
+    """The page and site reader of a process, with safe fetch and extraction.
 
-    Whatever loop asks, the work is done on the process's background loop: there every host has its
-    turns, its connections and its robots.txt once.
+    Calls of all event loops run on the process's background loop, so that they share throttles,
+    connections and robots.txt.
     """
 
     def __init__(
@@ -75,7 +75,7 @@ class WebPages(WebPageReader):
         *,
         parsers: Mapping[PageKind, Parser] | None = None,
     ) -> None:
-        self._crawled = _Crawled(fetcher)
+        self._crawled = _CrawlCache(fetcher)
         super().__init__(self._crawled, extraction, parsers=parsers)
         self._web = fetcher
         self._processes = extraction
@@ -83,14 +83,13 @@ class WebPages(WebPageReader):
     @classmethod
     def from_settings(cls, settings: Settings) -> Self:
         """Return a reader with the settings' limits. Raises ConfigError naming the wrong one."""
-        return cls(
-            SafeFetcher(build_policy(settings)), Extraction(workers=settings.extract_processes)
-        )
+        extraction = Extraction(workers=settings.extract_processes)
+        return cls(SafeFetcher(build_policy(settings)), extraction)
 
     async def read(
         self, url: str, *, validators: Validators | None = None, content_hash: str | None = None
     ) -> ReadPage | NotModified:
-        """Return the page's text, or NotModified for who knows this version, as `WebPageReader`."""
+        """Return what `WebPageReader.read` returns, on the background loop."""
         found = super().read(url, validators=validators, content_hash=content_hash)
         return await run_on_portal(found)
 
@@ -102,15 +101,13 @@ class WebPages(WebPageReader):
         max_pages: int,
         on_found: Callable[[int], None] | None = None,
     ) -> list[str]:
-        """Return the URL and the pages of its site, in normal form, the nearest first.
+        """Return the pages of the URL's site; those fetched for their links wait for `read`.
 
-        Links are followed over at most `depth` steps; the site's sitemaps count as one. What
-        cannot be had is left out. Pages that were fetched for their links are kept for `read`,
-        within a bound. `on_found` gets how many pages are known so far, on the caller's loop.
+        `on_found` is called on the caller's loop.
         """
         caller = asyncio.get_running_loop()
 
-        def tell(count: int) -> None:
+        def report(count: int) -> None:
             if on_found is None:
                 return
             if caller is asyncio.get_running_loop():
@@ -118,30 +115,31 @@ class WebPages(WebPageReader):
             else:
                 caller.call_soon_threadsafe(on_found, count)
 
-        return await run_on_portal(self._site(url, depth, max_pages, tell))
+        return await run_on_portal(self._site(url, depth, max_pages, report))
 
     async def aclose(self) -> None:
-        """Close the connections, for all loops, and end the processes."""
+        """Close the connections and end the worker processes."""
         await run_on_portal(self._web.aclose())
         await self._processes.aclose()
 
     async def _site(
-        self, url: str, depth: int, max_pages: int, tell: Callable[[int], None]
+        self, url: str, depth: int, max_pages: int, report: Callable[[int], None]
     ) -> list[str]:
         found: dict[str, str] = {url_key(url): normalize_url(url)}
         async with aclosing(self._linked(url, depth, max_pages)) as links:
             async for link in links:
                 found.setdefault(url_key(link), link)
-                tell(len(found))
+                report(len(found))
                 if len(found) >= max_pages:
                     break
-        if len(found) < max_pages:
-            for link in await self._listed(url, depth, max_pages):
-                found.setdefault(url_key(link), link)
+        if depth >= 1 and len(found) < max_pages:
+            with suppress(FetchError):  # most sites have no sitemap
+                for link in await sitemap_urls(self._web, url, max_urls=max_pages):
+                    found.setdefault(url_key(link), link)
         return list(found.values())[:max_pages]
 
     async def _linked(self, url: str, depth: int, max_pages: int) -> AsyncGenerator[str]:
-        """Give what pages link to; those of the last step are not fetched for it."""
+        """Yield visited pages and their links; pages of the last step are not fetched."""
         if depth < 1:
             return
         crawl = crawl_site(self._web, url, depth=depth - 1, max_pages=max_pages)
@@ -152,20 +150,12 @@ class WebPages(WebPageReader):
                 if visit.depth:
                     yield visit.url
                 if visit.page is not None and visit.page.kind == "html":
-                    for link in await asyncio.to_thread(_own_links, visit.page):
+                    for link in await own_links(visit.page):
                         yield link
-
-    async def _listed(self, url: str, depth: int, max_pages: int) -> list[str]:
-        if depth < 1:
-            return []
-        try:
-            return await sitemap_urls(self._web, url, max_urls=max_pages)
-        except FetchError:
-            return []  # most sites have none
 
 
 def build_policy(settings: Settings) -> FetchPolicy:
-    """Return limits and delays as set. Raises ConfigError naming the wrong setting."""
+    """Return the limits and delays of the settings. Raises ConfigError naming the wrong one."""
     for entry in settings.fetch_allowed:
         host, _, port = entry.rpartition(":")
         if not host or not port.isdigit():
@@ -189,7 +179,7 @@ def build_policy(settings: Settings) -> FetchPolicy:
 
 
 def user_agent(contact: str | None) -> str:
-    """Return how we introduce ourselves, with where we can be reached.
+    """Return the User-Agent header, with the contact of the operator if it is set.
 
     >>> user_agent("crawler@example.com").endswith("; crawler@example.com)")
     True
@@ -199,9 +189,3 @@ def user_agent(contact: str | None) -> str:
     if not contact.isascii() or not contact.isprintable() or set(contact) & set("()"):
         raise ConfigError("fetch_contact needs printable ASCII without brackets.")
     return f"{USER_AGENT.removesuffix(')')}; {contact})"
-
-
-def _own_links(page: FetchedPage) -> list[str]:
-    """Return the links of a page that stay on its site."""
-    home, text = site_of(page.final_url), decode_page(page.body, page.charset)
-    return [link for link in links_in(text, page.final_url) if site_of(link) == home]

@@ -151,7 +151,7 @@ def test_the_same_bytes_are_not_read_again(site: LoopbackSite, context: SearchCo
     extraction: Any = reader._extraction  # type: ignore[attr-defined]
     extraction.close()
     assert refetched(context).change == "unchanged"
-    assert extraction._crew is None  # no process was started to read it
+    assert extraction._pool is None  # no process was started to read it
 
 
 def test_other_bytes_of_the_same_text_are_not_embedded_again(

@@ -1,1 +1,1 @@
-"""Title and text of a document, read in processes that can be killed."""
+"""Extraction of title and text from documents, in processes that can be killed."""

@@ -1,4 +1,4 @@
-"""The characters of a page, whatever its server, its head and its bytes say about them."""
+"""The decoding of a page: its bytes, its server and its head may name different charsets."""
 
 from __future__ import annotations
 
@@ -7,50 +7,13 @@ import re
 from typing import Final
 
 CHARSETS: Final = frozenset(
-    [
-        "ascii",
-        "big5",
-        "big5hkscs",
-        "cp1250",
-        "cp1251",
-        "cp1252",
-        "cp1253",
-        "cp1254",
-        "cp1255",
-        "cp1256",
-        "cp1257",
-        "cp1258",
-        "cp866",
-        "cp874",
-        "cp932",
-        "cp949",
-        "euc_jis_2004",
-        "euc_jp",
-        "euc_kr",
-        "gb18030",
-        "gbk",
-        "iso2022_jp",
-        "iso8859-10",
-        "iso8859-13",
-        "iso8859-14",
-        "iso8859-15",
-        "iso8859-16",
-        "iso8859-2",
-        "iso8859-3",
-        "iso8859-4",
-        "iso8859-5",
-        "iso8859-6",
-        "iso8859-7",
-        "iso8859-8",
-        "koi8-r",
-        "koi8-u",
-        "mac-cyrillic",
-        "mac-roman",
-        "utf-16",
-        "utf-16-be",
-        "utf-16-le",
-        "utf-8",
-    ]
+    (
+        *(f"cp{number}" for number in (866, 874, 932, 949, *range(1250, 1259))),
+        *(f"iso8859-{part}" for part in (*range(2, 9), 10, *range(13, 17))),
+        *("ascii", "big5", "big5hkscs", "euc_jis_2004", "euc_jp", "euc_kr", "gb18030", "gbk"),
+        *("iso2022_jp", "koi8-r", "koi8-u", "mac-cyrillic", "mac-roman"),
+        *("utf-8", "utf-16", "utf-16-be", "utf-16-le"),
+    )
 )
 """Names of codecs that pages may use. UTF-7 hides markup from filters and is not among them."""
 
@@ -82,10 +45,10 @@ _SECOND_MEANING: Final = frozenset({"iso2022_jp", "utf-16-le", "utf-16-be"})
 
 
 def decode_page(data: bytes, charset: str | None = None) -> str:
-    """Return the text of bytes; `charset` is what the server named, believed only if it fits.
+    """Return the text of the bytes; `charset` is the server's, which is used only if it fits.
 
-    A byte order mark decides first, then whether the bytes are UTF-8, then the server's word, then
-    the page's own, and last Western European. Reading never fails.
+    A byte order mark decides first, then whether the bytes are UTF-8, then the server's charset,
+    then the page's own, and last Western European. Decoding never fails.
 
     >>> decode_page("Größe".encode("cp1252")), decode_page("Größe".encode(), "iso-8859-1")
     ('Größe', 'Größe')
@@ -112,14 +75,14 @@ def known_charset(name: str | None) -> str | None:
     name = (name or "").strip(" \t\"'").lower()
     try:
         codec = codecs.lookup(_ALIASES.get(name, name)).name
-    except (LookupError, ValueError):  # unknown, or a name with a zero in it
+    except (LookupError, ValueError):  # unknown, or a name with a NUL in it
         return None
     codec = _SAME.get(codec, codec)
     return codec if codec in CHARSETS else None
 
 
 def to_utf8(head: bytes) -> bytes:
-    """Return the beginning of a document, in UTF-8 if it is UTF-16, else as it is."""
+    """Return the beginning of a document, converted to UTF-8 if it is UTF-16."""
     utf16 = "utf-16" if head[:2] in {b"\xff\xfe", b"\xfe\xff"} else _by_zeros(head)
     return head.decode(utf16, "ignore").encode("utf-8", "ignore") if utf16 else head
 
@@ -142,12 +105,10 @@ def _not_utf8(data: bytes, named: str | None) -> str:
 
 
 def _by_zeros(data: bytes) -> str | None:
-    """Return the form of UTF-16 that zeros between Latin letters give away."""
+    """Return the byte order of UTF-16, found by the NULs between Latin letters, or None."""
     head = data[:512]
     pairs = len(head) // 2
     high, low = head[0::2].count(0), head[1::2].count(0)
-    if pairs < 8 or min(high, low) * 20 > pairs:  # noqa: PLR2004
-        return None
-    if max(high, low) * 2 < pairs:
+    if pairs < 8 or min(high, low) * 20 > pairs or max(high, low) * 2 < pairs:  # noqa: PLR2004
         return None
     return "utf-16-be" if high > low else "utf-16-le"

@@ -1,4 +1,4 @@
-"""One thread that ends what takes too long, for any number of waiting threads."""
+"""One thread that watches the deadlines of any number of other threads."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 class DeadlineWatch:
-    """Calls back when a block of code lasts too long; far cheaper than a timer for each block."""
+    """A watch that calls back when a block of code takes too long; cheaper than many timers."""
 
     def __init__(self) -> None:
         self._changed = threading.Condition()
@@ -24,9 +24,9 @@ class DeadlineWatch:
 
     @contextmanager
     def over(self, call: Callable[[], None], limit_s: float) -> Iterator[None]:
-        """Call once, from the watch's thread, if the block is not left after `limit_s` seconds.
+        """Call once, from the watch's thread, if the block runs longer than `limit_s` seconds.
 
-        The call may not block; it never comes after the block was left.
+        The call must not block. It is never made after the block has ended.
         """
         mark, due = object(), time.monotonic() + limit_s
         with self._changed:
@@ -43,7 +43,7 @@ class DeadlineWatch:
                 self._due.pop(mark, None)
 
     def stop(self) -> None:
-        """End the thread; blocks are watched no longer."""
+        """End the thread. Running blocks are no longer watched."""
         with self._changed:
             self._stopped = True
             self._changed.notify()

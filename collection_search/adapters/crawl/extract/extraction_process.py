@@ -1,4 +1,4 @@
-"""One process that reads strangers' documents: started, asked, limited, replaced."""
+"""One worker process that reads untrusted documents within limits."""
 
 from __future__ import annotations
 
@@ -20,16 +20,24 @@ if TYPE_CHECKING:
     from .deadline_watch import DeadlineWatch
 
 _START_S: Final = 120.0
-"""A process that is not ready by then never will be."""
+"""A process that is not ready by then is killed."""
 _EXIT_S: Final = 5.0
-"""For a process that has closed its pipes; one that is late or stopped was killed already."""
-_KEPT: Final = ("PATH", "SYSTEMROOT", "LANG", "LC_ALL", "LC_CTYPE", "TMPDIR", "LD_LIBRARY_PATH")
-"""What a worker sees of the environment: no key, no proxy, no setting."""
+"""For a process that has closed its pipes. A late or stopped one was killed before."""
+_ENV_VARS: Final = (
+    "PATH",
+    "SYSTEMROOT",
+    "LANG",
+    "LC_ALL",
+    "LC_CTYPE",
+    "TMPDIR",
+    "LD_LIBRARY_PATH",
+)
+"""Variables that a worker gets: no key, no proxy, no setting."""
 
 
 @dataclass(frozen=True, slots=True)
 class ProcessLimits:
-    """What reading one document may take. Memory and CPU are not limited on every system."""
+    """The limits for one document. Some systems cannot limit memory and CPU."""
 
     cpu_s: float = 10.0
     wall_s: float = 15.0
@@ -37,7 +45,7 @@ class ProcessLimits:
 
 
 class ExtractionProcess:
-    """One process, started when it is needed; used by one thread, stopped by any."""
+    """One process, started on demand. One thread uses it, any thread may stop it."""
 
     def __init__(self, limits: ProcessLimits, watch: DeadlineWatch) -> None:
         self._limits = limits
@@ -48,27 +56,23 @@ class ExtractionProcess:
         self._lock = threading.Lock()
 
     def read(self, body: bytes, name: str, charset: str | None) -> Extracted:
-        """Return what the process answers. Raises FetchError."""
+        """Return the title and the text that the process extracts. Raises FetchError."""
         limits = self._limits
         process = self._running()
-        head = {
-            "name": name,
-            "charset": charset,
-            "cpu_s": limits.cpu_s,
-            "wall_s": limits.wall_s + 1.0,  # in case that this program is no more
-        }
+        wall_s = limits.wall_s + 1.0  # used only if this program has ended
+        head = {"name": name, "charset": charset, "cpu_s": limits.cpu_s, "wall_s": wall_s}
         answer = self._exchange(process, head, body, limits.wall_s)
         if answer is None:
             raise self._died(process)
-        told, text = answer
-        if told["tired"]:
+        facts, text = answer
+        if facts["tired"]:
             self._end(process)
-        if reason := told.get("reason"):
-            raise FetchError(told["message"], reason=reason, retryable=False)
-        return Extracted(text=text.decode(), **told["found"])
+        if reason := facts.get("reason"):
+            raise FetchError(facts["message"], reason=reason, retryable=False)
+        return Extracted(text=text.decode(), **facts["found"])
 
     def stop(self) -> None:
-        """End the process now and start no other."""
+        """End the process now. No other one is started."""
         with self._lock:
             self._stopped = True
             process = self._process
@@ -88,11 +92,10 @@ class ExtractionProcess:
                 raise _not_started(str(error)) from error
         if self._exchange(process, None, b"", _START_S) is None:
             self._end(process)
-            raise self._not_ready(process)
+            if self._stopped:
+                raise stopped_error()
+            raise _not_started(f"exit code {process.returncode}")
         return process
-
-    def _not_ready(self, process: subprocess.Popen[bytes]) -> FetchError:
-        return stopped_error() if self._stopped else _not_started(f"exit code {process.returncode}")
 
     def _exchange(
         self,
@@ -108,7 +111,7 @@ class ExtractionProcess:
                 if head is not None:
                     write_frame(_pipe(process.stdin), head, body)
                 return read_frame(_pipe(process.stdout))
-            except (OSError, ValueError):  # it died while it was written to; the pipe was closed
+            except (OSError, ValueError):  # the process died, or the pipe was closed
                 return None
 
     def _kill_late(self) -> None:
@@ -117,36 +120,33 @@ class ExtractionProcess:
             self._process.kill()
 
     def _died(self, process: subprocess.Popen[bytes]) -> FetchError:
-        with suppress(subprocess.TimeoutExpired):  # how it ends by itself tells why
+        with suppress(subprocess.TimeoutExpired):  # its own exit code shows the cause
             process.wait(_EXIT_S)
         self._end(process)
-        code = process.returncode
         if self._stopped:
             return stopped_error()
-        limits = self._limits
-        from_outside = not self._late and code in {-signal.SIGTERM, -9}
+        code, limits = process.returncode, self._limits
         if self._late or code == -getattr(signal, "SIGXCPU", 0):
             why = f"took longer than {limits.cpu_s:g} s of CPU or {limits.wall_s:g} s in all"
         else:
             why = f"ended its process (exit code {code}), likely over {limits.memory_mib} MiB"
-        return FetchError(
-            f"Reading the document {why}.", reason="extraction_killed", retryable=from_outside
-        )
+        from_outside = not self._late and code in {-signal.SIGTERM, -9}
+        return _killed(f"Reading the document {why}.", retryable=from_outside)
 
     def _end(self, process: subprocess.Popen[bytes]) -> None:
-        """Kill the process, wait for it and close the pipes; safe to repeat."""
+        """Kill the process, wait for it and close the pipes. It may be called again."""
         process.kill()
         process.wait()
         with self._lock:
             if self._process is process:
                 self._process = None
         for pipe in (process.stdin, process.stdout):
-            with suppress(OSError, ValueError):  # what could not be sent any more
+            with suppress(OSError, ValueError):  # unsent data
                 _pipe(pipe).close()
 
 
 def _start(limits: ProcessLimits) -> subprocess.Popen[bytes]:
-    environment = {name: os.environ[name] for name in _KEPT if name in os.environ}
+    environment = {name: os.environ[name] for name in _ENV_VARS if name in os.environ}
     root = Path(__file__).parents[len(__name__.split(".")) - 1]
     paths = [str(root), *(path for path in sys.path if path)]
     return subprocess.Popen(  # noqa: S603 - our own module
@@ -167,17 +167,15 @@ def _pipe(pipe: IO[bytes] | None) -> IO[bytes]:
 
 
 def stopped_error() -> FetchError:
-    """Return the error of a document whose reading was broken off from here."""
-    return FetchError(
-        "Reading the document was stopped; read it again.",
-        reason="extraction_killed",
-        retryable=True,
-    )
+    """Return the error of a document whose reading this program stopped."""
+    return _killed("Reading the document was stopped; read it again.")
 
 
 def _not_started(why: str) -> FetchError:
-    return FetchError(
-        f"No process could be started to read documents: {why}. Free memory or processes.",
-        reason="extraction_killed",
-        retryable=True,
+    return _killed(
+        f"No process could be started to read documents: {why}. Free memory or processes."
     )
+
+
+def _killed(message: str, *, retryable: bool = True) -> FetchError:
+    return FetchError(message, reason="extraction_killed", retryable=retryable)

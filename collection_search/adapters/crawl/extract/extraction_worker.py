@@ -1,7 +1,7 @@
-"""The program that reads one document after the other, in a process that may die of it.
+"""The program of a worker process: it reads one document after the other.
 
 Documents come on the standard input and texts leave on the standard output, in frames. The process
-limits itself where the system lets it, and ends when its input does: with its parent.
+limits itself where the system allows it. It ends with its input, and so with its parent.
 """
 
 from __future__ import annotations
@@ -21,17 +21,17 @@ if TYPE_CHECKING:
 
 _SIZES: Final = struct.Struct("!II")
 PIPE_BYTES: Final = 1 << 17
-"""Buffered on both sides, so that a usual page crosses in one piece."""
+"""The buffer on both sides; a usual page fits in it."""
 _TIRED_MIB: Final = 256
-"""Of memory in use at once: a process that needed more is replaced by a fresh one."""
+"""A process that used more memory at once is replaced by a new one."""
 _BIG_BYTES: Final = 200_000
 _OFTEN: Final = 50
-"""The memory is looked at after a document of this size, and each time after so many others."""
+"""Memory is measured after each big document, and after every 50th document."""
 _WARMING: Final = b"<!doctype html><html><body><p>Some words.</p></body></html>"
 
 
 def write_frame(stream: IO[bytes], head: Mapping[str, Any], body: bytes) -> None:
-    """Send JSON-plain values and bytes. Raises OSError when the other side has gone."""
+    """Send JSON-plain values and bytes. Raises OSError when the pipe is closed."""
     packed = json.dumps(head).encode()
     stream.write(_SIZES.pack(len(packed), len(body)) + packed)
     stream.write(body)
@@ -39,7 +39,7 @@ def write_frame(stream: IO[bytes], head: Mapping[str, Any], body: bytes) -> None
 
 
 def read_frame(stream: IO[bytes]) -> tuple[dict[str, Any], bytes] | None:
-    """Return the next frame, or None when the other side has gone."""
+    """Return the next frame, or None when the pipe is closed."""
     sizes = stream.read(_SIZES.size)
     if len(sizes) < _SIZES.size:
         return None
@@ -49,24 +49,22 @@ def read_frame(stream: IO[bytes]) -> tuple[dict[str, Any], bytes] | None:
 
 
 def serve_frames() -> None:
-    """Answer frames until the input ends; argument: the memory limit in MiB."""
+    """Answer frames until the input ends. The program's argument is the memory limit in MiB."""
     with suppress(ValueError, OSError):
         signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent decides when to stop
     source = os.fdopen(os.dup(0), "rb", PIPE_BYTES)
     sink = os.fdopen(os.dup(1), "wb", PIPE_BYTES)
-    os.dup2(2, 1)  # nothing that a library prints gets between the frames
+    os.dup2(2, 1)  # what a library prints must not get between the frames
     limits = _Limits(int(sys.argv[1]))
     _answer({"name": "warming.html", "charset": None}, _WARMING)
     write_frame(sink, {"ready": True}, b"")
-    served = 0
-    while (frame := read_frame(source)) is not None:
-        head, body = frame
+    frames = iter(lambda: read_frame(source), None)
+    for served, (head, body) in enumerate(frames, start=1):
         limits.arm(head["cpu_s"], head["wall_s"])
         answer, text = _answer(head, body)
         limits.disarm()
-        served += 1
-        swollen = len(body) > _BIG_BYTES or served % _OFTEN == 0
-        tired = swollen and limits.peak_mib() > _TIRED_MIB
+        is_measured = len(body) > _BIG_BYTES or served % _OFTEN == 0
+        tired = is_measured and limits.peak_mib() > _TIRED_MIB
         write_frame(sink, {**answer, "tired": tired}, text)
 
 
@@ -81,15 +79,15 @@ def _answer(head: Mapping[str, Any], body: bytes) -> tuple[dict[str, Any], bytes
     except ExtractionError as error:
         return {"reason": "extraction_failed", "message": str(error)}, b""
     except MemoryError:
-        raise  # a fresh process is safer than what is left of this one
-    except Exception as error:  # noqa: BLE001 - parsers fail in ways of their own
+        raise  # a new process is safer than this one
+    except Exception as error:  # noqa: BLE001 - parsers raise errors of many kinds
         message = f"The document's parser failed ({type(error).__name__})."
         return {"reason": "extraction_failed", "message": message}, b""
     return {"found": found}, found.pop("text").encode(errors="replace")
 
 
 class _Limits:
-    """What this process may use; nothing on systems without such limits."""
+    """The limits of this process; they do nothing on systems without such limits."""
 
     def __init__(self, memory_mib: int) -> None:
         try:
@@ -101,30 +99,30 @@ class _Limits:
         for name, limit in (
             ("RLIMIT_AS", memory_mib << 20),
             ("RLIMIT_CORE", 0),
-            ("RLIMIT_FSIZE", 0),  # nothing is written to any file
+            ("RLIMIT_FSIZE", 0),  # no file is written
         ):
             with suppress(AttributeError, ValueError, OSError):  # not on this system
                 resource.setrlimit(getattr(resource, name), (limit, limit))
 
     def arm(self, cpu_s: float, wall_s: float) -> None:
-        """Let the system kill this process when it takes longer from now on."""
+        """Let the system kill this process if the next document takes longer."""
         if self._resource is None:
             return
         used = sum(os.times()[:2])
         hard = self._resource.getrlimit(self._resource.RLIMIT_CPU)[1]
         with suppress(ValueError, OSError):
             self._resource.setrlimit(self._resource.RLIMIT_CPU, (int(used + cpu_s) + 1, hard))
-        signal.setitimer(signal.ITIMER_REAL, wall_s)  # if the parent is no more
+        signal.setitimer(signal.ITIMER_REAL, wall_s)  # if the parent has ended
 
     def disarm(self) -> None:
-        """Lift the limit of time while waiting for the next document."""
+        """Remove the limit of time while waiting for the next document."""
         if self._resource is not None:
             signal.setitimer(signal.ITIMER_REAL, 0)
 
     def peak_mib(self) -> int:
-        """Return the most memory that was in use at once; 0 where the system does not tell.
+        """Return the most memory that was in use at once; 0 where the system does not report it.
 
-        What getrusage says would include the parent's memory at the start.
+        The value of getrusage would include the parent's memory at the start.
         """
         with suppress(OSError), Path("/proc/self/status").open("rb") as status:
             for line in status:

@@ -1,21 +1,21 @@
 """Title and text of a document, from its bytes: HTML, PDF, Markdown, reStructuredText, plain text.
 
-The limits below keep honest documents within bounds. Parsers of HTML and PDF can be made to hang:
-what comes from strangers belongs into a process that can be killed.
+A hostile document can make a parser of HTML or PDF hang: read untrusted documents in a process
+that can be killed. The limits below do not replace that.
 """
 
 from __future__ import annotations
 
 import re
 import threading
-from contextlib import closing
+from contextlib import closing, suppress
 from dataclasses import dataclass
 from pathlib import PurePath
 from typing import TYPE_CHECKING, Any, Final, Literal
-from urllib.parse import urlsplit
 
-from ....errors import ExtractionError
+from ....errors import ExtractionError, InvalidUrlError
 from ....text.clean import to_unicode
+from ....text.urls import normalize_url
 from .charset import decode_page, to_utf8
 from .markup import markdown_text, rst_text
 
@@ -43,7 +43,7 @@ PDF_PAGES: Final = 2_000
 TAGS: Final = 600_000
 """A page with more angle brackets is refused."""
 ATTRIBUTES: Final = 2_000
-"""A page with more in one tag is refused: parsers compare each with all others."""
+"""A page with more in one tag is refused: parsers compare every two of them."""
 
 _SHORT_TEXT: Final = 100
 _TITLE_CHARS: Final = 200
@@ -60,21 +60,21 @@ _PDFIUM: Final = threading.Lock()  # the library is not safe to use from two thr
 
 @dataclass(frozen=True, slots=True)
 class Extracted:
-    """What a document says."""
+    """Title and text of a document, with marks that a page may have."""
 
     title: str
     """Empty when the document names none."""
     text: str
     canonical_url: str | None = None
-    """The http(s) address that an HTML page gives as its own."""
+    """The address that an HTML page names as its own, in normal form."""
     not_free: bool = False
-    """The page's own data say that its text is not free to read."""
+    """The page's metadata mark its text as not free."""
     asks_password: bool = False
     """The page has a field for a password."""
 
 
 class EmptyDocumentError(ExtractionError):
-    """The document is sound and holds no text."""
+    """The document is valid and has no text."""
 
 
 def sniff(data: bytes, name: str = "") -> DocumentKind:
@@ -86,13 +86,13 @@ def sniff(data: bytes, name: str = "") -> DocumentKind:
     ('pdf', 'markdown', 'html')
     """
     head = to_utf8(data[:1024])
-    if b"%PDF-" in head and not _HTML.match(head):  # a page may speak of the mark
+    if b"%PDF-" in head and not _HTML.match(head):  # the page may contain the mark as text
         return "pdf"
     if b"\0" in head:
         raise ExtractionError("The file is neither text nor PDF.")
-    by_name = KINDS.get(PurePath(name).suffix.lower(), "text")
     if _HTML.match(head):
         return "html"
+    by_name = KINDS.get(PurePath(name).suffix.lower(), "text")
     return "text" if by_name == "pdf" else by_name
 
 
@@ -121,10 +121,8 @@ def extract(data: bytes, name: str = "", charset: str | None = None) -> Extracte
 
 def _from_text(text: str, kind: DocumentKind) -> Extracted:
     text = to_unicode(_CONTROLS.sub("", text))
-    if kind == "markdown":
-        text = markdown_text(text)
-    elif kind == "rst":
-        text = rst_text(text)
+    if kind in {"markdown", "rst"}:
+        text = markdown_text(text) if kind == "markdown" else rst_text(text)
     lines = (line.strip() for line in text.splitlines())
     first = next((line for line in lines if any(map(str.isalnum, line))), "")
     return Extracted(first if len(first) <= _TITLE_CHARS else "", text.strip())
@@ -140,11 +138,9 @@ def _from_html(page: str) -> Extracted:
     tree = trafilatura.load_html(page)
     if tree is None:
         raise ExtractionError("The page cannot be read as HTML.")
-    if tree.xpath(
-        f"boolean(//*[count(@*) > {ATTRIBUTES}])"
-    ):  # in a form that the mark above missed
+    if tree.xpath(f"boolean(//*[count(@*) > {ATTRIBUTES}])"):  # the pattern above can miss some
         raise ExtractionError(_ATTRIBUTES_ERROR)
-    title, canonical_url = _html_title(tree), _canonical_url(tree)
+    title, canonical_url = _html_title(tree), _canonical_url(tree)  # extraction changes the tree
     asks_password = bool(tree.xpath("boolean(//input[@type='password'])"))
     text = trafilatura.extract(tree, fast=True, include_comments=False) or ""
     if len(text) < _SHORT_TEXT:  # no article in it, such as a list of links
@@ -165,18 +161,10 @@ def _html_title(tree: Any) -> str:
 
 def _canonical_url(tree: Any) -> str | None:
     for link in tree.iter("link"):
-        address = (link.get("href") or "").strip()
-        if "canonical" in (link.get("rel") or "").lower().split() and _is_web_address(address):
-            return address
+        if "canonical" in (link.get("rel") or "").lower().split():
+            with suppress(InvalidUrlError):
+                return normalize_url((link.get("href") or "").strip())
     return None
-
-
-def _is_web_address(text: str) -> bool:
-    try:
-        parts = urlsplit(text)
-    except ValueError:
-        return False
-    return parts.scheme in {"http", "https"} and bool(parts.hostname)
 
 
 def _from_pdf(data: bytes) -> Extracted:
@@ -184,7 +172,9 @@ def _from_pdf(data: bytes) -> Extracted:
 
     try:
         with _PDFIUM, pypdfium2.PdfDocument(data) as document:
-            title = _pdf_title(document)
+            title = ""
+            with suppress(UnicodeDecodeError):  # half a character at its end, for instance
+                title = document.get_metadata_value("Title").strip()
             text = "\n\n".join(_pdf_pages(document))
     except pypdfium2.PdfiumError as error:
         raise ExtractionError(f"The PDF cannot be read: {error}") from error
@@ -194,22 +184,9 @@ def _from_pdf(data: bytes) -> Extracted:
 def _pdf_pages(document: Any) -> Iterator[str]:
     room = TEXT_BYTES
     for number in range(min(len(document), PDF_PAGES)):
-        text = _pdf_page(document, number)
+        with closing(document[number]) as page, closing(page.get_textpage()) as textpage:
+            text: str = textpage.get_text_range()
         yield text[:room]
         room -= len(text)
         if room <= 0:
             return
-
-
-def _pdf_title(document: Any) -> str:
-    try:
-        title: str = document.get_metadata_value("Title").strip()
-    except UnicodeDecodeError:  # half a character at its end, for instance
-        return ""
-    return title
-
-
-def _pdf_page(document: Any, number: int) -> str:
-    with closing(document[number]) as page, closing(page.get_textpage()) as textpage:
-        text: str = textpage.get_text_range()
-    return text

@@ -1,4 +1,4 @@
-"""Readable text of Markdown and reStructuredText: what they say, without their marks."""
+"""Readable text of Markdown and reStructuredText, without their markup."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ _BLANK_LINES = re.compile(r"\n(?:[ \t]*\n){2,}")
 
 
 def markdown_text(text: str) -> str:
-    r"""Return the text without marks, images, link targets and HTML; code stays as it is.
+    r"""Return the text without markup, images, link targets and HTML; code stays unchanged.
 
     >>> markdown_text("# Use\n\nSee **the** [docs](https://a.org) and `x*y*z`.")
     'Use\n\nSee the docs and x*y*z.'
@@ -51,10 +51,8 @@ def markdown_text(text: str) -> str:
     parts: list[str] = []
     position = 0
     for code in _CODE.finditer(text):
-        parts += [
-            _replaced(text[position : code.start()], _MARKDOWN),
-            code["inline"] or code["block"],
-        ]
+        prose = _replaced(text[position : code.start()], _MARKDOWN)
+        parts += [prose, code["inline"] or code["block"]]
         position = code.end()
     return _tidy("".join([*parts, _replaced(text[position:], _MARKDOWN)]))
 

@@ -1,6 +1,6 @@
-"""Text of strangers' documents, read in processes that are limited and can be killed.
+"""Text of untrusted documents, extracted in worker processes with limits.
 
-A document can make its parser hang or swell; it then costs one worker process, never the program.
+A document that makes its parser hang or use much memory ends one worker process, never the program.
 """
 
 from __future__ import annotations
@@ -25,9 +25,10 @@ if TYPE_CHECKING:
 
 MOST_WORKERS: Final = 4
 _JOIN_S: Final = 10.0
-_TOGETHER: Final = 8
-_HELD_S: Final = 0.1
-"""How many outcomes are given out at once while others wait, and about how long the first waits."""
+_BATCH: Final = 8
+"""Outcomes that are delivered at once while documents wait."""
+_BATCH_S: Final = 0.1
+"""About how long the first outcome of a batch waits."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,27 +40,26 @@ class _Job:
 
 
 class Extraction:
-    """Reads documents in up to `workers` processes (default: one per core, at most 4).
+    """A reader of documents with up to `workers` processes (default: one per core, at most 4).
 
-    They start with the first document, are replaced when one dies, and end with `close`, with this
-    object or with the program. Any number of event loops and threads may share one `Extraction`.
+    They start with the first document and end with `close`, with this object or with the program.
+    One that dies is replaced. Any number of event loops and threads may share one `Extraction`.
     """
 
     def __init__(self, *, workers: int | None = None, limits: ProcessLimits | None = None) -> None:
         self._size = workers or min(MOST_WORKERS, _cores())
         self._limits = limits or ProcessLimits()
-        self._crew: _Crew | None = None
+        self._pool: _WorkerPool | None = None
         self._at_end: weakref.finalize[[], Extraction] | None = None
         self._lock = threading.Lock()
 
     async def extract(self, body: bytes, *, name: str, charset: str | None = None) -> Extracted:
-        """Return title and text of a document; the suffix of `name` tells kinds of text apart.
+        """Return title and text of a document; the suffix of `name` decides between kinds of text.
 
-        Raises FetchError with the reason `empty`, `extraction_failed` or `extraction_killed`; a
-        retry helps only if the error says so.
+        Raises FetchError with the reason `empty`, `extraction_failed` or `extraction_killed`.
         """
         job = _Job(body, name, charset, Future())
-        self._current_crew().submit(job)
+        self._current_pool().submit(job)
         return await asyncio.wrap_future(job.future)
 
     def close(self) -> None:
@@ -68,26 +68,26 @@ class Extraction:
         The next document starts new ones.
         """
         with self._lock:
-            crew, self._crew = self._crew, None
+            pool, self._pool = self._pool, None
             if self._at_end is not None:
                 self._at_end.detach()
-        if crew is not None:
-            crew.close()
+        if pool is not None:
+            pool.close()
 
     async def aclose(self) -> None:
-        """Do the same without blocking the loop."""
+        """End the processes without blocking the loop."""
         await asyncio.to_thread(self.close)
 
-    def _current_crew(self) -> _Crew:
+    def _current_pool(self) -> _WorkerPool:
         with self._lock:
-            if self._crew is None or self._crew.pid != os.getpid():  # a fork has no threads
-                self._crew = _Crew(self._size, self._limits)
-                self._at_end = weakref.finalize(self, self._crew.close)
-            return self._crew
+            if self._pool is None or self._pool.pid != os.getpid():  # a fork has no threads
+                self._pool = _WorkerPool(self._size, self._limits)
+                self._at_end = weakref.finalize(self, self._pool.close)
+            return self._pool
 
 
-class _Crew:
-    """Threads that wait for jobs, each with a process of its own."""
+class _WorkerPool:
+    """Threads that take jobs from one queue; each thread has its own process."""
 
     def __init__(self, size: int, limits: ProcessLimits) -> None:
         self.pid = os.getpid()
@@ -107,12 +107,12 @@ class _Crew:
             if self._closed:
                 raise stopped_error()
             if self._open >= len(self._threads) < self._size:
-                self._hire()
+                self._add_worker()
             self._open += 1
             self._jobs.put(job)
 
     def close(self) -> None:
-        if self.pid != os.getpid():  # threads and processes are the parent's
+        if self.pid != os.getpid():  # threads and processes belong to the parent
             return
         with self._lock:
             self._closed = True
@@ -129,7 +129,7 @@ class _Crew:
                 thread.join(_JOIN_S)
         self._watch.stop()
 
-    def _hire(self) -> None:
+    def _add_worker(self) -> None:
         worker = ExtractionProcess(self._limits, self._watch)
         thread = threading.Thread(
             target=self._serve, args=(worker,), name="extraction", daemon=True
@@ -139,10 +139,10 @@ class _Crew:
         self._threads.append(thread)
 
     def _serve(self, worker: ExtractionProcess) -> None:
-        done = _Done()
+        done = _Batch()
         while (job := self._jobs.get()) is not None:
             if job.future.set_running_or_notify_cancel():
-                with self._watch.over(done.settle, _HELD_S):
+                with self._watch.over(done.settle, _BATCH_S):
                     done.add(job.future, _outcome(worker, job))
             with self._lock:
                 self._open -= 1
@@ -153,12 +153,8 @@ class _Crew:
         worker.stop()
 
 
-class _Done:
-    """Outcomes that are given out a few at a time.
-
-    While more documents wait, waking the event loop for each would cost it and the process more
-    than its work: what both need has left the processor's caches.
-    """
+class _Batch:
+    """Outcomes that are delivered together: to wake the event loop for each one is expensive."""
 
     def __init__(self) -> None:
         self._outcomes: deque[tuple[Future[Extracted], Extracted | BaseException]] = deque()
@@ -166,7 +162,7 @@ class _Done:
 
     @property
     def is_due(self) -> bool:
-        return len(self._outcomes) >= _TOGETHER or time.monotonic() - self._since >= _HELD_S
+        return len(self._outcomes) >= _BATCH or time.monotonic() - self._since >= _BATCH_S
 
     def add(self, future: Future[Extracted], outcome: Extracted | BaseException) -> None:
         if not self._outcomes:
@@ -174,7 +170,7 @@ class _Done:
         self._outcomes.append((future, outcome))
 
     def settle(self) -> None:
-        with suppress(IndexError):  # nothing is left; two threads may settle at once
+        with suppress(IndexError):  # the batch is empty; two threads may settle it at once
             while True:
                 _settle(*self._outcomes.popleft())
 
@@ -182,7 +178,7 @@ class _Done:
 def _outcome(worker: ExtractionProcess, job: _Job) -> Extracted | BaseException:
     try:
         return worker.read(job.body, job.name, job.charset)
-    except BaseException as error:  # noqa: BLE001 - belongs to whoever asked
+    except BaseException as error:  # noqa: BLE001 - the caller of `extract` gets it
         return error
 
 

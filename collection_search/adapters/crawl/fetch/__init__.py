@@ -1,1 +1,1 @@
-"""The only way to addresses that came from the web: judged, polite, bounded."""
+"""The safe fetch of web pages: with checked addresses, throttles and limits."""

@@ -1,9 +1,8 @@
-"""Which IP addresses may be connected to: refuses those that a host name resolves to.
+"""Connections to permitted IP addresses only.
 
-`url_rules` has refused the URL before, as it is written. Here every name is resolved once, each IP
-address is judged, and the connection goes to one that is allowed. A socket to any other address is
-refused, those written into the URL included, and the peer is checked again before the first byte
-is sent.
+`url_rules` has checked the URL before. Here every name is resolved once, each IP address is
+checked, and only a permitted one is connected to, also when the URL itself names an IP address.
+The peer is checked again before the first byte is sent.
 """
 
 from __future__ import annotations
@@ -12,7 +11,8 @@ import asyncio
 import socket
 from concurrent.futures import ThreadPoolExecutor
 from contextvars import ContextVar
-from functools import lru_cache
+from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
 import aiohttp
@@ -24,44 +24,41 @@ if TYPE_CHECKING:
     from aiohttp import ClientRequest, ClientTimeout
     from aiohttp.client_proto import ResponseHandler
     from aiohttp.tracing import Trace
-    from yarl import URL
 
     from ...per_loop import Sockets
     from .url_rules import UrlRules
 
 KEEP_ALIVE_S: Final = 4.0
-"""Less than most servers keep an unused connection, so that none is used as it is being closed."""
+"""Less than on most servers, so that no connection is used while its server closes it."""
 _MAX_ANSWERS: Final = 6
-_LOOKUPS_AT_ONCE: Final = 16
+_LOOKUPS: Final = ThreadPoolExecutor(16, thread_name_prefix="name-lookup")
 
 
+@dataclass(slots=True)
 class _Dial:
-    """The host and port that a connection is made for, and why it was refused."""
+    """The host and port of a new connection, and the error if it was refused."""
 
-    __slots__ = ("host", "is_proxy", "port", "refusal")
-
-    def __init__(self, url: URL, *, is_proxy: bool) -> None:
-        self.host = (url.raw_host or "").removesuffix(".")
-        self.port = url.port or 0
-        self.is_proxy = is_proxy
-        self.refusal: FetchError | None = None
+    host: str
+    port: int
+    is_proxy: bool
+    refusal: FetchError | None = None
 
 
 _dial: ContextVar[_Dial | None] = ContextVar("collection_search_dial", default=None)
 
 
 class JudgedConnector(aiohttp.TCPConnector):
-    """Connects to what the gate allows.
+    """A connector that connects only to addresses that the gate allows.
 
-    A refusal comes out of the request as FetchError (`blocked_address`). With an egress proxy it
-    is the proxy that is dialled, and the proxy that judges where the names lead.
+    For others the request raises FetchError (`blocked_address`). With an egress proxy it connects
+    to the proxy, and the proxy decides which addresses are allowed.
     """
 
     def __init__(self, gate: UrlRules, resolver: AbstractResolver, sockets: Sockets) -> None:
         self._dial_gate = gate
         self._dial_sockets = sockets
         super().__init__(
-            limit=0,  # hosts have their turns
+            limit=0,  # the throttles of the hosts limit connections
             use_dns_cache=False,
             resolver=_JudgedResolver(gate, resolver),
             socket_factory=self._judged_socket,
@@ -74,7 +71,9 @@ class JudgedConnector(aiohttp.TCPConnector):
         traces: list[Trace],
         timeout: ClientTimeout,  # noqa: ASYNC109
     ) -> ResponseHandler:
-        dial = _Dial(req.proxy or req.url, is_proxy=req.proxy is not None)
+        url = req.proxy or req.url
+        host = (url.raw_host or "").removesuffix(".")
+        dial = _Dial(host, url.port or 0, is_proxy=req.proxy is not None)
         token = _dial.set(dial)
         try:
             made = await super()._create_connection(req, traces, timeout)
@@ -90,7 +89,7 @@ class JudgedConnector(aiohttp.TCPConnector):
     def _judged_socket(self, address: aiohttp.AddrInfoType) -> socket.socket:
         dial = _dial.get()
         if dial is None:
-            raise OSError("a connection was asked for outside of a judged dial")
+            raise OSError("a connection outside of a checked request")
         number, port = address[4][:2]
         if port != dial.port or not _may_dial(self._dial_gate, dial, str(number)):
             dial.refusal = _refused(dial.host)
@@ -107,19 +106,18 @@ class JudgedConnector(aiohttp.TCPConnector):
         made.close()
         if peer:
             raise _refused(dial.host)
-        raise FetchError(f"{dial.host} hung up at once", reason="connect_failed")
+        raise FetchError(f"{dial.host} closed the connection at once", reason="connect_failed")
 
 
 class SystemResolver(AbstractResolver):
-    """The system's name service, asked in threads of its own: a slow one holds up nothing else."""
+    """The system's name service, called in separate threads: it may be slow."""
 
     async def resolve(
         self, host: str, port: int = 0, family: socket.AddressFamily = socket.AF_UNSPEC
     ) -> list[ResolveResult]:
         """Return the addresses in the system's order. Raises OSError for an unknown name."""
-        found = await asyncio.get_running_loop().run_in_executor(
-            _lookups(), _looked_up, host, port, family
-        )
+        lookup = partial(socket.getaddrinfo, host, port, family, socket.SOCK_STREAM)
+        found = await asyncio.get_running_loop().run_in_executor(_LOOKUPS, lookup)
         return [
             ResolveResult(
                 hostname=host,
@@ -137,7 +135,7 @@ class SystemResolver(AbstractResolver):
 
 
 class _JudgedResolver(AbstractResolver):
-    """Gives all answers of a resolver, or none: one that may not be dialled spoils the name."""
+    """A resolver that refuses a name if one of its addresses is not allowed."""
 
     def __init__(self, gate: UrlRules, inner: AbstractResolver) -> None:
         self._gate = gate
@@ -148,7 +146,7 @@ class _JudgedResolver(AbstractResolver):
     ) -> list[ResolveResult]:
         dial = _dial.get()
         if dial is None:
-            raise OSError("a name was asked for outside of a judged dial")
+            raise OSError("a name lookup outside of a checked request")
         try:
             answers = await self._inner.resolve(host, port, family)
         except OSError as error:
@@ -172,16 +170,5 @@ def _may_dial(gate: UrlRules, dial: _Dial, address: str) -> bool:
 
 
 def _refused(host: str) -> FetchError:
-    return FetchError(
-        f"{host} leads to an address that is not on the public web",
-        reason="blocked_address",
-    )
-
-
-@lru_cache(maxsize=1)
-def _lookups() -> ThreadPoolExecutor:
-    return ThreadPoolExecutor(_LOOKUPS_AT_ONCE, thread_name_prefix="name-lookup")
-
-
-def _looked_up(host: str, port: int, family: socket.AddressFamily) -> list[Any]:
-    return socket.getaddrinfo(host, port, family=family, type=socket.SOCK_STREAM)
+    text = f"{host} has an address that is not on the public web"
+    return FetchError(text, reason="blocked_address")

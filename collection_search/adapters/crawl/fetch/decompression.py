@@ -1,4 +1,4 @@
-"""The bytes of an answer without their content encoding, in bounded pieces."""
+"""Decompression of response bodies in pieces of limited size."""
 
 from __future__ import annotations
 
@@ -13,22 +13,18 @@ if TYPE_CHECKING:
 Encoding = Literal["identity", "gzip", "deflate"]
 
 ACCEPTED: Final = "gzip, deflate"
-"""What a request offers."""
+"""The value of Accept-Encoding in requests."""
 PIECE_BYTES: Final = 1 << 16
 _RATIO_FREE_BYTES: Final = 1_000_000
 _MAX_MEMBERS: Final = 2_000
 _GZIP_MAGIC: Final = b"\x1f\x8b"
-_ENCODINGS: Final[dict[str, Encoding]] = {
-    "gzip": "gzip",
-    "x-gzip": "gzip",
-    "deflate": "deflate",
-}
+_ENCODINGS: Final[dict[str, Encoding]] = {"gzip": "gzip", "x-gzip": "gzip", "deflate": "deflate"}
 
 
 def encoding_of(headers: Iterable[str]) -> Encoding:
-    """Return the one content encoding that the headers name.
+    """Return the content encoding that the headers name.
 
-    Raises FetchError (`bad_encoding`) for several, and for one that was not offered.
+    Raises FetchError (`bad_encoding`) for several encodings, and for one that was not offered.
 
     >>> encoding_of([]), encoding_of(["GZIP"]), encoding_of(["identity"])
     ('identity', 'gzip', 'identity')
@@ -45,10 +41,9 @@ def encoding_of(headers: Iterable[str]) -> Encoding:
 
 
 class Decoder:
-    """Unpacks one body piece by piece; no piece is larger than `PIECE_BYTES`.
+    """A decoder of one body; no piece of its output is larger than `PIECE_BYTES`.
 
-    Once more than 1 MB came out, the ratio of unpacked to received bytes may not exceed
-    `max_ratio`.
+    After 1 MB of output the ratio of unpacked to received bytes may not exceed `max_ratio`.
     """
 
     def __init__(self, encoding: Encoding, *, max_ratio: float) -> None:
@@ -61,7 +56,7 @@ class Decoder:
         self._produced = 0
 
     def feed(self, raw: bytes) -> Iterator[bytes]:
-        """Give what the bytes unpack to, lazily: stop taking and nothing more is unpacked.
+        """Yield the unpacked bytes; nothing is unpacked before the caller takes it.
 
         Raises FetchError (`bad_encoding`, `ratio_exceeded`); a retry fails again.
         """
@@ -85,7 +80,7 @@ class Decoder:
             self._produced += len(piece)
             self._check_ratio()
             raw, more = left, bool(left) or (len(piece) == PIECE_BYTES and not unpacker.eof)
-            yield piece  # empty pieces too: whoever takes them can pause
+            yield piece  # empty pieces too, so that the caller can pause
 
     def finish(self) -> None:
         """Raise FetchError (`bad_encoding`) when the packed body ended too early."""
@@ -96,14 +91,12 @@ class Decoder:
         self._members += 1
         if self._members > _MAX_MEMBERS:
             raise _damaged(f"the packed answer has more than {_MAX_MEMBERS} parts")
-        if self._packed == "gzip":
-            self._unpacker = zlib.decompressobj(16 + zlib.MAX_WBITS)
-        else:
-            self._unpacker = zlib.decompressobj(_deflate_window(raw))
+        window = 16 + zlib.MAX_WBITS if self._packed == "gzip" else _deflate_window(raw)
+        self._unpacker = zlib.decompressobj(window)
         return self._unpacker
 
     def _is_member(self, raw: bytes) -> bool:
-        """Tell whether another gzip member follows; else what is left is no part of the body."""
+        """Return whether another gzip member follows; if not, the rest is not part of the body."""
         if self._packed == "gzip" and raw == _GZIP_MAGIC[:1]:
             self._rest = raw  # its second byte may come with the next bytes
         return self._packed == "gzip" and raw.startswith(_GZIP_MAGIC)
@@ -111,16 +104,14 @@ class Decoder:
     def _check_ratio(self) -> None:
         allowed = max(_RATIO_FREE_BYTES, self._consumed * self._max_ratio)
         if self._produced > allowed:
-            raise FetchError(
-                f"the answer unpacks to more than {self._max_ratio:g} times its size",
-                reason="ratio_exceeded",
-            )
+            text = f"the answer unpacks to more than {self._max_ratio:g} times its size"
+            raise FetchError(text, reason="ratio_exceeded")
 
 
 def _deflate_window(raw: bytes) -> int:
-    """Return the window for zlib's format, or for the bare one that some servers send.
+    """Return the window size for zlib's format, or for raw deflate data, which some servers send.
 
-    A first piece of one byte is judged by that byte alone.
+    A first piece of one byte is decided by that byte alone.
     """
     method_is_deflate = raw[0] & 0x0F == zlib.DEFLATED and raw[0] >> 4 < 8  # noqa: PLR2004
     has_checksum = len(raw) < 2 or int.from_bytes(raw[:2], "big") % 31 == 0  # noqa: PLR2004

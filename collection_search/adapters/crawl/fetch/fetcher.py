@@ -1,8 +1,7 @@
-"""The one way to addresses that came from the web: judged, polite, bounded.
+"""The safe fetch: the only way to addresses that came from the web.
 
-Every hop of a redirect passes the same gate, the same robots.txt and the same turns as the first
-address. Nothing identifies the caller: no cookies, no credentials, no variables of the
-environment. What goes wrong is a FetchError with a typed reason.
+Every redirect passes the same URL rules, robots.txt and throttle as the first address. Requests
+carry no cookies and no credentials, and ignore proxy variables of the environment.
 """
 
 from __future__ import annotations
@@ -27,7 +26,7 @@ from .transfer import Admitted, TransferLimits
 from .url_rules import UrlRules
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable
+    from collections.abc import Awaitable, Callable, Collection
 
     from aiohttp.abc import AbstractResolver
     from multidict import CIMultiDictProxy
@@ -40,12 +39,12 @@ if TYPE_CHECKING:
 __all__ = ["PAGES", "FetchPolicy", "SafeFetcher"]
 
 PAGES: Final[frozenset[PageKind]] = frozenset({"html", "pdf", "markdown", "rst", "text", "xml"})
-"""What `fetch` accepts unless told otherwise."""
+"""What `fetch` accepts by default."""
 _ROBOTS_SHARE: Final = 0.5
 
 
 class _Home(NamedTuple):
-    """What belongs to one event loop."""
+    """The objects that belong to one event loop."""
 
     session: PoliteSession
     robots: RobotsCache
@@ -56,10 +55,10 @@ class _Home(NamedTuple):
 
 
 class SafeFetcher:
-    """Fetches pages of the web. One serves any number of calls at once, on several loops.
+    """A fetcher of web pages for any number of calls at once, on several event loops.
 
-    Connections, turns and robots.txt are kept per event loop and end with it. `resolver` answers
-    name lookups in place of the system; `clock` and `sleep` drive the waiting for turns.
+    Connections, throttles and robots.txt belong to one event loop and end with it. `resolver`
+    replaces the system's name lookup; the throttles use `clock` and `sleep`.
     """
 
     def __init__(
@@ -98,11 +97,10 @@ class SafeFetcher:
     ) -> FetchedPage | NotModified:
         """Return the page, or NotModified when `validators` still fit.
 
-        `source` is the address of the page or file that led to it, where nobody asked for it: of
-        the operator's named addresses it may lead only to its own host's.
+        `source` is the page or file that contains the address, if the caller did not choose it: of
+        the operator's named addresses it may lead only to those of its own host.
 
-        Raises FetchError: `reason` says why, `retryable` and `retry_in_s` whether and when another
-        attempt may help.
+        Raises FetchError with reason, `retryable` and `retry_in_s`.
         """
         target = self._gate.target(url, source=self._gate.target(source) if source else None)
         home = await self._homes.get()
@@ -110,39 +108,25 @@ class SafeFetcher:
         left_s = self.policy.deadline_s
         for hops in range(self.policy.max_redirects + 1):
             verdict, took_s = await self._permission(home, target)
+            left_s -= took_s
             admit = partial(self._admitted, target, accept)
             received, spent_s = await home.session.ask(
-                target,
-                admit=admit,
-                limits=self._limits,
-                left_s=left_s - took_s,
-                headers=headers,
+                target, admit=admit, limits=self._limits, left_s=left_s, headers=headers
             )
-            left_s -= took_s + spent_s
+            left_s -= spent_s
             if received.status in MOVED and "Location" in received.headers:
                 target = self._gate.redirect(target, received.headers["Location"])
                 continue
             if received.status == NOT_MODIFIED and validators and headers:
                 new = validators_in(received.headers) or validators
                 return NotModified(url, target.url, new, self._clock.time())
-            return build_page(
-                url,
-                target,
-                received,
-                fetched_at=self._clock.time(),
-                hops=hops,
-                robots=verdict,
-            )
-        raise FetchError(
-            f"{target.host} redirects more than {self.policy.max_redirects} times",
-            reason="too_many_redirects",
-        )
+            now = self._clock.time()
+            return build_page(url, target, received, fetched_at=now, hops=hops, robots=verdict)
+        text = f"{target.host} redirects more than {self.policy.max_redirects} times"
+        raise FetchError(text, reason="too_many_redirects")
 
     async def sitemaps(self, url: str) -> list[str]:
-        """Return the addresses of sitemaps that the robots.txt of the URL's site names.
-
-        They are as the site wrote them. Raises FetchError.
-        """
+        """Return the sitemaps that the site's robots.txt names, unchecked. Raises FetchError."""
         home = await self._homes.get()
         rules, _ = await home.robots.rules(self._gate.target(url).origin)
         return rules.sitemaps
@@ -155,46 +139,32 @@ class SafeFetcher:
         policy, gate = self.policy, self._gate
         connector = JudgedConnector(gate, self._resolver, sockets)
         session = PoliteSession(policy, connector, clock=self._clock, sleep=self._sleep)
-        loader = RobotsLoader(
-            session,
-            gate,
-            agent=self._agent,
-            limits=self._limits,
-            deadline_s=policy.deadline_s * _ROBOTS_SHARE,
-        )
+        deadline_s = policy.deadline_s * _ROBOTS_SHARE
+        loader = RobotsLoader(session, gate, self._agent, self._limits, deadline_s)
         return _Home(session, RobotsCache(loader.load, self._clock.monotonic))
 
     async def _permission(self, home: _Home, target: Target) -> tuple[RobotsVerdict, float]:
-        """Return what robots.txt says, and the seconds that its transfer took of the deadline."""
+        """Return the verdict of robots.txt, and the seconds that its transfer took."""
         policy = self.policy
         if not policy.robots or target.host in self._ignored:
             return "ignored", 0.0
         rules, took_s = await home.robots.rules(target.origin)
-        if rules.is_large:
-            allowed = await asyncio.to_thread(rules.allows, target.url)
-        else:
-            allowed = rules.allows(target.url)
-        if not allowed:
-            raise FetchError(
-                f"the robots.txt of {target.host} does not allow this page",
-                reason="robots_disallowed",
-            )
+        allows = partial(rules.allows, target.url)
+        if not (await asyncio.to_thread(allows) if rules.is_large else allows()):
+            text = f"the robots.txt of {target.host} does not allow this page"
+            raise FetchError(text, reason="robots_disallowed")
         home.session.keep_delay(target, rules.crawl_delay_s)
         return rules.verdict, took_s
 
     def _admitted(
-        self,
-        target: Target,
-        accept: frozenset[PageKind],
-        head: bytes,
-        headers: CIMultiDictProxy[str],
+        self, target: Target, accept: Collection[str], head: bytes, headers: CIMultiDictProxy[str]
     ) -> Admitted:
         declared = media_type(headers.get("Content-Type", ""))
         kind = sniff_page(head, declared, target.url.partition("?")[0])
         if kind is None or kind not in accept:
             raise FetchError(
                 f"{target.host} sent {kind or 'binary data'} (declared: {declared[:80]!r}), "
-                "which is not read here",
+                "which is not accepted here",
                 reason="unsupported_type",
             )
         policy = self.policy

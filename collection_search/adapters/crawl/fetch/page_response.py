@@ -1,4 +1,4 @@
-"""What an answer means: a page, its validators, when to come again, or why there is none."""
+"""The meaning of an answer: a page with its validators, or the error."""
 
 from __future__ import annotations
 
@@ -45,20 +45,20 @@ def build_page(
     hops: int,
     robots: RobotsVerdict,
 ) -> FetchedPage:
-    """Return the page that the answer holds. Raises FetchError when it holds none."""
+    """Return the page of the answer. Raises FetchError when there is none."""
     status, headers = received.status, received.headers
     if status != OK:
-        raise _status_error(target.host, status)
+        raise status_error(target.host, status)
     if received.kind is None:
-        raise FetchError(f"{target.host} answered with nothing", reason="empty", status=status)
-    said = headers.get("Content-Type", "")
+        raise FetchError(f"{target.host} sent an empty answer", reason="empty", status=status)
+    declared = headers.get("Content-Type", "")
     return FetchedPage(
         url=url,
         final_url=target.url,
         status=status,
-        content_type=media_type(said),
+        content_type=media_type(declared),
         kind=received.kind,
-        charset=None if received.kind in {"pdf", "gzip"} else charset_in(said),
+        charset=None if received.kind in {"pdf", "gzip"} else charset_in(declared),
         body=received.body,
         fetched_at=fetched_at,
         validators=validators_in(headers),
@@ -77,7 +77,7 @@ def media_type(content_type: str) -> str:
 
 
 def validators_in(headers: Mapping[str, str]) -> Validators:
-    """Return the validators of an answer; those that could not be sent back are left out."""
+    """Return the validators of an answer, without those that are no valid header values."""
     etag, last_modified = headers.get("ETag"), headers.get("Last-Modified")
     if etag is None and last_modified is None:
         return _NO_VALIDATORS
@@ -85,7 +85,7 @@ def validators_in(headers: Mapping[str, str]) -> Validators:
 
 
 def conditions(validators: Validators | None) -> dict[str, str]:
-    """Return the headers that ask for changes only."""
+    """Return the headers of a conditional request."""
     if validators is None:
         return {}
     pairs = (("If-None-Match", validators.etag), ("If-Modified-Since", validators.last_modified))
@@ -93,16 +93,17 @@ def conditions(validators: Validators | None) -> dict[str, str]:
 
 
 def throttle_error(host: str, status: int, wait_s: float) -> FetchError:
-    """Return the error for a site that is asked too much."""
+    """Return the error for a 429 or 503."""
     return FetchError(
-        f"{host} is asked too much (HTTP status {status}); come again in {wait_s:.0f} s",
+        f"{host} throttles requests (HTTP status {status}): retry in {wait_s:.0f} s",
         reason="rate_limited",
         retry_in_s=wait_s,
         status=status,
     )
 
 
-def _status_error(host: str, status: int) -> FetchError:
+def status_error(host: str, status: int) -> FetchError:
+    """Return the error for any other status than 200."""
     return FetchError(
         f"{host} answered with HTTP status {status}",
         reason=_STATUS_REASONS.get(status, "http_error"),

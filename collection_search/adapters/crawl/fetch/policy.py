@@ -10,7 +10,7 @@ from .url_rules import WEB_PORTS
 
 
 class Clock(Protocol):
-    """Where the time comes from; the module `time` is one."""
+    """A source of the time, such as the module `time`."""
 
     def monotonic(self) -> float:
         """Return seconds that only grow."""
@@ -26,11 +26,11 @@ class FetchPolicy:
     """Limits, and delays per host; times in seconds, sizes in bytes."""
 
     deadline_s: float = 30.0
-    """For one address: robots.txt, all hops and retries; not the wait for the host's throttle."""
+    """For one address with robots.txt, redirects and retries, without waits for the throttle."""
     connect_timeout_s: float = 10.0
     """Name lookup, all addresses of the name and the TLS handshake together."""
     min_rate: float = 1_000.0
-    """Received bytes per second that a body brings on average, from `rate_grace_s` on."""
+    """Received bytes per second of a body on average, checked after `rate_grace_s`."""
     rate_grace_s: float = 5.0
     max_html_bytes: int = 10_000_000
     """Of a decoded body that is no PDF."""
@@ -41,18 +41,18 @@ class FetchPolicy:
     ports: frozenset[int] = WEB_PORTS
     robots: bool = True
     ignore_robots_hosts: frozenset[str] = frozenset()
-    """Hosts whose robots.txt the operator may ignore; their pages say so."""
+    """Hosts whose robots.txt the operator may ignore; their pages are marked `ignored`."""
     per_host_connections: int = 2
     min_delay_s: float = 1.0
     """Between the starts of two requests to a host."""
     max_delay_s: float = 30.0
-    """The longest Crawl-delay or back-off that is kept."""
+    """The longest Crawl-delay or back-off that is used."""
     max_wait_s: float = 60.0
     """For the host's throttle."""
     max_retry_after_s: float = 10.0
-    """How long a Retry-After is waited for inside of the call, in all."""
+    """The longest total wait for Retry-After within one call."""
     allowed_addresses: frozenset[str] = frozenset()
-    """Single addresses beside the public web, as `host:port`, such as `wiki.intra:443`."""
+    """Permitted addresses outside the public web, as `host:port`, such as `wiki.intra:443`."""
     user_agent: str = USER_AGENT
     egress_proxy: str | None = field(default=None, repr=False)
-    """The http(s) address of a proxy that all pages come through; it judges where names lead."""
+    """The http(s) address of a proxy for all pages; it decides which addresses are allowed."""

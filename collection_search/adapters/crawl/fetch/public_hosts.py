@@ -1,4 +1,4 @@
-"""Which hosts belong to the public web: a pure judgement of names and numbers."""
+"""Which host names and IP addresses belong to the public web, decided by their text alone."""
 
 from __future__ import annotations
 
@@ -30,8 +30,8 @@ _V6_SPECIAL: Final = tuple(
         "2002::/16",  # 6to4
     )
 )  # fmt: skip
-"""All forms that carry an IPv4 address lie here or outside of 2000::/3: mapped, compatible, SIIT,
-NAT64, 6to4, Teredo. They are refused whatever they carry."""
+"""All forms that contain an IPv4 address are here or outside of 2000::/3: mapped, compatible, SIIT,
+NAT64, 6to4, Teredo. They are always refused."""
 
 _SPECIAL_USE: Final = frozenset({
     "alt", "arpa", "example", "internal", "invalid", "local", "localhost", "onion", "test",
@@ -43,17 +43,17 @@ _NAME = re.compile(r"[a-z0-9_-]{1,63}(?:\.[a-z0-9_-]{1,63})*")
 
 
 class Host(NamedTuple):
-    """A host as it is dialled: a name without its final dot, or a number without brackets."""
+    """A host to connect to: a name without its final dot, or an IP address without brackets."""
 
     name: str
     refused: FetchReason | None = None
-    """Why it is not asked, unless the operator named it."""
+    """The reason for refusing it, unless the operator named it."""
     why: str = ""
 
 
 @lru_cache(maxsize=1 << 12)
 def is_public(address: str) -> bool:
-    """Tell whether the IP address belongs to the public web, by the IANA registries.
+    """Return whether the IP address belongs to the public web, by the IANA registries.
 
     >>> is_public("93.184.215.14"), is_public("127.0.0.1"), is_public("::ffff:93.184.215.14")
     (True, False, False)
@@ -61,20 +61,17 @@ def is_public(address: str) -> bool:
     try:
         if ":" in address:
             v6 = IPv6Address(address)
-            return (
-                v6.scope_id is None
-                and v6 in _V6_GLOBAL
-                and not any(v6 in special for special in _V6_SPECIAL)
-            )
+            special = any(v6 in network for network in _V6_SPECIAL)
+            return v6.scope_id is None and v6 in _V6_GLOBAL and not special
         v4 = IPv4Address(address)
     except AddressValueError:
         return False
-    return not any(v4 in special for special in _V4_SPECIAL)
+    return not any(v4 in network for network in _V4_SPECIAL)
 
 
 @lru_cache(maxsize=1 << 12)
 def judge_host(text: str) -> Host:
-    """Return the host of a URL as it is dialled, or why it is not.
+    """Return the host of a URL, with the reason if it is refused.
 
     >>> judge_host("EXAMPLE.com."), judge_host("0x7f.1").refused, judge_host("printer").refused
     (Host(name='example.com', refused=None, why=''), 'blocked_host', 'blocked_host')
@@ -82,7 +79,7 @@ def judge_host(text: str) -> Host:
     if text.startswith("["):
         return _v6_host(text[1:-1])
     if "%" in text:
-        text = unquote(text)  # bytes that are no text leave a character that no name holds
+        text = unquote(text)  # invalid UTF-8 becomes a character that no name contains
     name = text.lower() if text.isascii() else _a_labels(text)
     name = name.removesuffix(".")
     if len(name) > _MAX_NAME or not _NAME.fullmatch(name):

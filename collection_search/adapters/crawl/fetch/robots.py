@@ -1,4 +1,4 @@
-"""What a site's robots.txt allows (RFC 9309), remembered for a day at most."""
+"""The rules of robots.txt files (RFC 9309), cached for a day at most."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ if TYPE_CHECKING:
     from ....contracts.page import RobotsVerdict
 
 ROBOTS_BYTES: Final = 500 * 1024
-"""What lies behind is not read."""
+"""The rest of a longer file is not read."""
 _KEEP_S: Final = 24 * 3600.0
 _KEEP_BRIEFLY_S: Final = 60.0
 _KEEP_SITES: Final = 5_000
 _KEEP_CHARS: Final = 1_000_000
-"""Of the rules of all sites; parsed they take about 40 times as much."""
+"""Of the rules of all sites; parsed they take about 40 times as much memory."""
 _SMALL_CHARS: Final = 16_384
 
 _TOKEN = re.compile(r"[A-Za-z_-]*")
@@ -34,47 +34,42 @@ _LINE_END = re.compile(r"\r\n|\r|\n")
 
 
 class RobotsRules:
-    """What one robots.txt says to us."""
+    """The rules of one robots.txt for our user agent."""
 
     def __init__(
         self, text: str = "", agent: str = "", *, verdict: RobotsVerdict = "allowed"
     ) -> None:
         self.verdict: RobotsVerdict = verdict
-        """What a page that may be fetched is marked with."""
+        """The verdict for pages that may be fetched."""
         self.took_s = 0.0
-        """How long the transfer took."""
+        """Duration of the transfer."""
         self.is_brief = False
-        """True when they are to be asked for again soon: the site did not tell them."""
+        """True when they expire soon, since the site answered 429."""
         self._agent = agent
-        self._parsed: Protego | None = None
         self.size = len(text)
-        """Characters of what speaks to us."""
-        if text:
-            self._parsed = Protego.parse(text)
-        self.crawl_delay_s = self._crawl_delay_s()
+        """Characters of the groups that apply to us."""
+        self._parsed = Protego.parse(text) if text else None
+        delay = self._parsed.crawl_delay(agent) if self._parsed else None
+        self.crawl_delay_s = delay if delay and math.isfinite(delay) and delay > 0 else 0.0
         """Seconds between two requests that the site asks for, or 0."""
 
     @property
     def is_large(self) -> bool:
-        """True when they are to be asked outside of the event loop."""
+        """True when `allows` may take long and should be called outside of the event loop."""
         return self.size > _SMALL_CHARS
 
     def allows(self, url: str) -> bool:
-        """Tell whether the URL may be fetched."""
+        """Return whether the URL may be fetched."""
         return self._parsed is None or self._parsed.can_fetch(url, self._agent)
-
-    def _crawl_delay_s(self) -> float:
-        delay = self._parsed.crawl_delay(self._agent) if self._parsed else None
-        return delay if delay is not None and math.isfinite(delay) and delay > 0 else 0.0
 
     @property
     def sitemaps(self) -> list[str]:
-        """Addresses as the file names them, not judged."""
+        """The addresses in the file, unchecked."""
         return list(self._parsed.sitemaps) if self._parsed else []
 
 
 def product_token(user_agent: str) -> str:
-    """Return the name that groups of a robots.txt are matched with, in lower case.
+    """Return the name that is compared with the groups of a robots.txt, in lower case.
 
     >>> product_token("collection-search/0.1 (+https://example.com)")
     'collection-search'
@@ -84,7 +79,7 @@ def product_token(user_agent: str) -> str:
 
 
 async def aparse_robots(body: bytes, agent: str) -> RobotsRules:
-    """Return `parse_robots` the body without holding up the event loop."""
+    """Return the rules like `parse_robots`, without blocking the event loop."""
     if len(body) <= _SMALL_CHARS:
         return parse_robots(body, agent)
     return await asyncio.to_thread(parse_robots, body, agent)
@@ -96,23 +91,18 @@ def parse_robots(body: bytes, agent: str) -> RobotsRules:
     >>> parse_robots(b"\xef\xbb\xbfUser-agent: Us/1.0\nDisallow: /x", "us").allows("http://a.org/x")
     False
     """
-    return RobotsRules(_ours(_text(body), agent), agent)
+    is_utf16 = body.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE))
+    text = body.decode("utf-16" if is_utf16 else "utf-8-sig", "replace")
+    return RobotsRules(_our_groups(text, agent), agent)
 
 
-def _text(body: bytes) -> str:
-    for mark, codec in ((codecs.BOM_UTF16_LE, "utf-16"), (codecs.BOM_UTF16_BE, "utf-16")):
-        if body.startswith(mark):
-            return body.decode(codec, "replace")
-    return body.decode("utf-8-sig", "replace")
+def _our_groups(text: str, agent: str) -> str:
+    """Return the groups for us or for everybody, with agent names reduced to the token.
 
-
-def _ours(text: str, agent: str) -> str:
-    """Return the groups that speak to us or to everybody, their agents cut to the bare token.
-
-    A name that merely begins like ours is another's, which the parser sees otherwise; and large
-    files speak mostly to others.
+    The parser would also match names that only begin like ours. Large files have mostly groups for
+    other agents.
     """
-    kept: list[str] = []
+    lines: list[str] = []
     in_agents = is_ours = False
     for line in _LINE_END.split(text):
         named = _AGENT_LINE.match(line)
@@ -122,22 +112,22 @@ def _ours(text: str, agent: str) -> str:
             is_ours = (in_agents and is_ours) or token in {agent, "*"}
             in_agents = True
             if token in {agent, "*"}:
-                kept.append(f"user-agent: {token}")
+                lines.append(f"user-agent: {token}")
             continue
-        said = line.partition("#")[0].strip()
-        if not said:
+        rule = line.partition("#")[0].strip()
+        if not rule:
             continue
-        field = _FIELD.match(said)
+        field = _FIELD.match(rule)
         is_sitemap = field is not None and field[1].strip().lower().startswith(("sitemap", "site-"))
         in_agents = in_agents and is_sitemap
         if is_ours or is_sitemap:
-            kept.append(said)
-    return "\n".join(kept)
+            lines.append(rule)
+    return "\n".join(lines)
 
 
 @dataclass(slots=True)
 class _Load:
-    """A load that runs, and how many wait for it."""
+    """A running load, and the number of calls that wait for it."""
 
     task: asyncio.Task[RobotsRules | FetchError]
     waiting: int = 0
@@ -149,9 +139,9 @@ class _Known(NamedTuple):
 
 
 class RobotsCache:
-    """The rules of the sites that were asked; each robots.txt is loaded once at a time.
+    """A cache of the rules of sites; simultaneous calls for a site share one load.
 
-    `load(origin)` fetches and parses one, or raises FetchError for a site that is unreachable.
+    `load(origin)` returns the rules, or raises FetchError for a site that cannot be reached.
     """
 
     def __init__(
@@ -164,9 +154,9 @@ class RobotsCache:
         self._loading: dict[str, _Load] = {}
 
     async def rules(self, origin: str) -> tuple[RobotsRules, float]:
-        """Return the site's rules, and the seconds that this call waited for their transfer.
+        """Return the site's rules, and the seconds of their transfer, 0 if they were cached.
 
-        Raises the FetchError of the load, for a minute without asking again.
+        Raises the FetchError of the load, which is cached for a minute.
         """
         known = self._known.get(origin)
         if known is not None and known.until > self._monotonic():
@@ -181,22 +171,18 @@ class RobotsCache:
         finally:
             loading.waiting -= 1
             if not loading.waiting and not loading.task.done():
-                self._drop(origin, loading)
+                loading.task.cancel()
+                if self._loading.get(origin) is loading:  # a later call starts another load
+                    del self._loading[origin]
         return rules, rules.took_s
 
     async def aclose(self) -> None:
-        """End the loads that run."""
-        running = dict(self._loading)
-        for origin, loading in running.items():
-            self._drop(origin, loading)
-        tasks = (loading.task for loading in running.values())
+        """Cancel the running loads."""
+        tasks = [loading.task for loading in self._loading.values()]
+        self._loading.clear()
+        for task in tasks:
+            task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
-
-    def _drop(self, origin: str, loading: _Load) -> None:
-        """End a load at once for those who come: they begin another."""
-        loading.task.cancel()
-        if self._loading.get(origin) is loading:
-            del self._loading[origin]
 
     async def _load_of(self, origin: str) -> RobotsRules | FetchError:
         try:
@@ -225,7 +211,7 @@ class RobotsCache:
 def _result(outcome: RobotsRules | FetchError) -> RobotsRules:
     if isinstance(outcome, RobotsRules):
         return outcome
-    raise FetchError(  # a new one: an error that is raised twice collects tracebacks
+    raise FetchError(  # a new error: one that is raised twice collects tracebacks
         str(outcome),
         reason=outcome.reason,
         retryable=outcome.retryable,

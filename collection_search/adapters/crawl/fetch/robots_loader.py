@@ -1,13 +1,13 @@
-"""How a robots.txt is fetched, and what it means when it cannot be had (RFC 9309)."""
+"""Loading of a robots.txt file, and the verdict when that fails (RFC 9309)."""
 
 from __future__ import annotations
 
 import sys
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
 from ....errors import FetchError
-from .page_response import MOVED, OK
+from .page_response import MOVED, OK, status_error
 from .robots import ROBOTS_BYTES, RobotsRules, aparse_robots
 from .transfer import Admitted
 
@@ -23,31 +23,24 @@ MAX_ROBOTS_HOPS: Final = 5
 OWN_CONNECTION: Final[frozenset[FetchReason]] = frozenset(
     {"blocked_address", "connect_failed", "connect_timeout", "dns_failed", "tls_failed"}
 )
-"""Failures of a robots.txt that the page of the same origin meets too."""
+"""Failures that the pages of the same origin would have too."""
 _TOO_MANY: Final = 429
 _SERVER_ERROR: Final = 500
 
 
+@dataclass(frozen=True, slots=True)
 class RobotsLoader:
-    """Loads robots.txt files with the connections of one event loop, `deadline_s` for each."""
+    """A loader of robots.txt files with the connections of one event loop."""
 
-    def __init__(
-        self,
-        session: PoliteSession,
-        gate: UrlRules,
-        *,
-        agent: str,
-        limits: TransferLimits,
-        deadline_s: float,
-    ) -> None:
-        self._session = session
-        self._gate = gate
-        self._agent = agent
-        self._limits = replace(limits, max_bytes=sys.maxsize)  # they are cut
-        self._deadline_s = deadline_s
+    session: PoliteSession
+    gate: UrlRules
+    agent: str
+    limits: TransferLimits
+    deadline_s: float
+    """For one file."""
 
     async def load(self, origin: str) -> RobotsRules:
-        """Return the rules of a site. Raises FetchError where its pages are not to be fetched."""
+        """Return the rules of a site. Raises FetchError if its pages must not be fetched."""
         try:
             return await self._robots_of(origin)
         except FetchError as error:
@@ -56,16 +49,17 @@ class RobotsLoader:
             raise _closed(error) from error
 
     async def _robots_of(self, origin: str) -> RobotsRules:
-        target = self._gate.target(f"{origin}/robots.txt")
-        left_s = self._deadline_s
+        target = self.gate.target(f"{origin}/robots.txt")
+        limits = replace(self.limits, max_bytes=sys.maxsize)  # a longer file is cut
+        left_s = self.deadline_s
         rules = RobotsRules(verdict="absent")
         for hops in range(MAX_ROBOTS_HOPS + 1):
             try:
-                received, spent_s = await self._session.ask(
-                    target, admit=_as_robots, limits=self._limits, left_s=left_s
+                received, spent_s = await self.session.ask(
+                    target, admit=_as_robots, limits=limits, left_s=left_s
                 )
             except FetchError as error:
-                if error.status == _TOO_MANY:  # a 4xx: there are no rules, for the moment
+                if error.status == _TOO_MANY:  # like any 4xx: there are no rules, for a minute
                     rules.is_brief = True
                     break
                 if hops and error.reason in OWN_CONNECTION:  # another site's connection
@@ -76,21 +70,17 @@ class RobotsLoader:
                 rules = await self._rules_in(received, target)
                 break
             try:
-                target = self._gate.redirect(target, received.headers["Location"])
+                target = self.gate.redirect(target, received.headers["Location"])
             except FetchError as error:
                 raise _closed(error) from error
-        rules.took_s = self._deadline_s - left_s
+        rules.took_s = self.deadline_s - left_s
         return rules
 
     async def _rules_in(self, received: Received, target: Target) -> RobotsRules:
         if received.status == OK:
-            return await aparse_robots(received.body, self._agent)
+            return await aparse_robots(received.body, self.agent)
         if received.status >= _SERVER_ERROR:
-            raise FetchError(
-                f"{target.host} answered with HTTP status {received.status}",
-                reason="robots_unreachable",
-                status=received.status,
-            )
+            raise status_error(target.host, received.status)
         return RobotsRules(verdict="absent")
 
 
@@ -100,7 +90,7 @@ def _as_robots(_head: bytes, _headers: CIMultiDictProxy[str]) -> Admitted:
 
 def _closed(error: FetchError) -> FetchError:
     return FetchError(
-        f"the robots.txt cannot be had, so nothing is fetched: {error}",
+        f"the robots.txt cannot be read, so nothing is fetched: {error}",
         reason="robots_unreachable",
         retry_in_s=error.retry_in_s,
         status=error.status,

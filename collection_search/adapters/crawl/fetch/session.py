@@ -1,4 +1,4 @@
-"""The requests of one event loop: each waits for its host's throttle, and a 429 is obeyed."""
+"""The requests of one event loop, with throttle and retries."""
 
 from __future__ import annotations
 
@@ -24,11 +24,14 @@ if TYPE_CHECKING:
 
 _MAX_ATTEMPTS: Final = 3
 _NO_HEADERS: Final[Mapping[str, str]] = MappingProxyType({})
-_ACCEPT: Final = "text/html,application/xhtml+xml,application/pdf,text/*;q=0.9,*/*;q=0.1"
+_HEADERS: Final = {
+    "Accept": "text/html,application/xhtml+xml,application/pdf,text/*;q=0.9,*/*;q=0.1",
+    "Accept-Encoding": ACCEPTED,
+}
 
 
 class PoliteSession:
-    """The connections of one event loop, and the throttles of the hosts that it asks."""
+    """The connections of one event loop, and the throttles of its hosts."""
 
     def __init__(
         self,
@@ -43,11 +46,7 @@ class PoliteSession:
         self._session = aiohttp.ClientSession(
             connector=connector,
             cookie_jar=aiohttp.DummyCookieJar(),
-            headers={
-                "User-Agent": policy.user_agent,
-                "Accept": _ACCEPT,
-                "Accept-Encoding": ACCEPTED,
-            },
+            headers={**_HEADERS, "User-Agent": policy.user_agent},
             auto_decompress=False,
             trust_env=False,
         )
@@ -63,9 +62,9 @@ class PoliteSession:
         left_s: float,
         headers: Mapping[str, str] = _NO_HEADERS,
     ) -> tuple[Received, float]:
-        """Return the answer and the seconds of its transfers; a short Retry-After is obeyed.
+        """Return the answer and the seconds of its transfers. Raises FetchError.
 
-        Raises FetchError.
+        After a 429 or 503 with a short Retry-After the request is sent again.
         """
         throttle = self._throttles.of(target.site)
         spent_s = waited_s = 0.0
@@ -88,11 +87,8 @@ class PoliteSession:
             if received.status not in THROTTLED:
                 throttle.speed_up()
                 return received, spent_s
-            asked_s = retry_after_s(
-                received.headers.get("Retry-After"),
-                now=self._clock.time(),
-                longest_s=MAX_RETRY_AFTER_S,
-            )
+            header, now = received.headers.get("Retry-After"), self._clock.time()
+            asked_s = retry_after_s(header, now=now, longest_s=MAX_RETRY_AFTER_S)
             wait_s = throttle.slow_down(asked_s)
             waited_s += wait_s
             is_long = asked_s is None or waited_s > self._policy.max_retry_after_s
@@ -101,7 +97,7 @@ class PoliteSession:
         raise AssertionError  # the last attempt returns or raises
 
     def keep_delay(self, target: Target, seconds: float) -> None:
-        """Keep the delay that the site of the address asks for."""
+        """Use the delay that the site of the address asks for."""
         self._throttles.of(target.site).set_crawl_delay(seconds)
 
     async def aclose(self) -> None:

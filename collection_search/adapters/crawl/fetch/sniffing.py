@@ -1,4 +1,4 @@
-"""What the answer of a web server is, by its first bytes; what its header says comes second."""
+"""The kind of an answer, by its first bytes and then by its header."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from ....contracts.page import PageKind
 
 HEAD_BYTES: Final = 1024
-"""How much of a body tells what it is."""
+"""The part of a body that decides its kind."""
 
 _UNREADABLE_TYPES: Final = frozenset({
     "application/ecmascript", "application/javascript", "application/x-javascript", "text/css",
@@ -35,14 +35,14 @@ _HTML_PART = re.compile(
 )
 _XML = re.compile(rb"(?:\xef\xbb\xbf)?\s*+<(?:\?xml\b|(?:urlset|sitemapindex|rss|feed)\b)")
 _PLAIN_HTML = re.compile(rb"\s*+<(?:!doctype\s+)?html\b", re.IGNORECASE)
-"""What most pages begin with."""
+"""The beginning of most pages."""
 _GZIP: Final = b"\x1f\x8b\x08"
 _CONTROL = re.compile(rb"[\x00-\x08\x0e-\x1a\x1c-\x1f]")
 _CHARSET = re.compile(r"""charset\s*=\s*["']?\s*([\w:.-]{1,40})""", re.IGNORECASE | re.ASCII)
 
 
 def sniff_page(head: bytes, declared: str = "", path: str = "") -> PageKind | None:
-    r"""Return what the first bytes of an answer are, or None for what holds no text to read.
+    r"""Return the kind of an answer by its first bytes, or None when it has no readable text.
 
     `declared` is the content type without parameters, `path` that of the URL: they decide only
     between kinds that the bytes allow.
@@ -59,7 +59,7 @@ def sniff_page(head: bytes, declared: str = "", path: str = "") -> PageKind | No
         kind = sniff(head)
     except ExtractionError:
         return None
-    if kind in {"html", "pdf"}:  # a page may speak of PDF's mark
+    if kind in {"html", "pdf"}:  # a page may contain the mark of PDF as text
         return "html" if kind == "html" or _begins_as_html(head, declared) else "pdf"
     head = to_utf8(head)
     if _CONTROL.search(head.replace(b"\x1b", b"")) or declared in _UNREADABLE_TYPES:
@@ -86,11 +86,11 @@ def _begins_as_html(head: bytes, declared: str) -> bool:
 
 
 def _textual(head: bytes, declared: str, by_name: PageKind) -> PageKind:
-    said = _DECLARED.get(declared)
-    if said == "html":
+    known = _DECLARED.get(declared)
+    if known == "html":
         return "html"
-    if said == "xml" or _XML.match(head):
+    if known == "xml" or _XML.match(head):
         return "xml"
     if _HTML_PART.match(head) and declared in {"", "application/octet-stream"}:
         return "html"
-    return said or ("text" if by_name == "html" and declared else by_name)
+    return known or ("text" if by_name == "html" and declared else by_name)

@@ -1,4 +1,4 @@
-"""One request to one judged address, and its answer within limits of time and size."""
+"""One request to one checked address, with limits of time and size for its answer."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import io
 import math
 import os
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias
 
@@ -16,6 +16,7 @@ from yarl import URL
 
 from ....errors import FetchError
 from .decompression import Decoder, encoding_of
+from .page_response import OK
 from .sniffing import HEAD_BYTES
 
 if TYPE_CHECKING:
@@ -27,15 +28,14 @@ if TYPE_CHECKING:
     from ....errors import FetchReason
     from .url_rules import Target
 
-_OK: Final = 200
 _JOINED_BYTES: Final = 1_000_000
 _PAUSE_AFTER_PIECES: Final = 8
-"""Half a MB is unpacked and hashed between two breaths of the event loop."""
+"""Half a MB is unpacked before other tasks of the event loop run."""
 
 
 @dataclass(frozen=True, slots=True)
 class TransferLimits:
-    """What one transfer may cost."""
+    """The limits of one transfer."""
 
     connect_timeout_s: float
     min_rate: float
@@ -47,16 +47,16 @@ class TransferLimits:
 
 
 class Admitted(NamedTuple):
-    """What a body is by its first bytes, and how many of it are read."""
+    """The kind of a body by its first bytes, and its limit of size."""
 
     kind: PageKind | None
     max_bytes: int
     is_cut: bool = False
-    """What lies behind is left, else too much is an error."""
+    """A longer body is cut; otherwise it is an error."""
 
 
 class Received(NamedTuple):
-    """An answer; only one with status 200 has its body read."""
+    """An answer; the body is read only when the status is 200."""
 
     status: int
     headers: CIMultiDictProxy[str]
@@ -65,7 +65,7 @@ class Received(NamedTuple):
 
 
 Admit: TypeAlias = "Callable[[bytes, CIMultiDictProxy[str]], Admitted]"
-"""Judges a body by its first bytes and headers; raises FetchError for what is not read."""
+"""Decides on a body by its first bytes and headers. Raises FetchError for one to refuse."""
 
 
 async def exchange(
@@ -78,22 +78,22 @@ async def exchange(
     deadline_s: float,
     proxy: str | None = None,
 ) -> Received:
-    """Return the answer of the one address, redirects not followed.
+    """Return the answer of the address, without following redirects.
 
-    `admit` sees the first bytes of the decoded body. Raises FetchError.
+    `admit` gets the first bytes of the decoded body. Raises FetchError.
     """
     if deadline_s <= 0:
         raise _too_late(target.host)
     url = URL(target.url, encoded=True)
     if url.raw_host != target.host or url.port != target.port:
-        raise FetchError("the URL can be read in two ways", reason="bad_url")
+        raise FetchError("the URL is ambiguous", reason="bad_url")
     until = time.monotonic() + deadline_s
     timeout = _timeout(deadline_s, limits.connect_timeout_s)
     try:
         async with session.get(
             url, headers=headers, allow_redirects=False, timeout=timeout, proxy=proxy
         ) as answer:
-            if answer.status != _OK:
+            if answer.status != OK:
                 answer.release()
                 return Received(answer.status, answer.headers)
             return await _Body(answer, target.host, limits, until, admit).read()
@@ -108,60 +108,53 @@ def _timeout(total_s: float, connect_s: float) -> aiohttp.ClientTimeout:
     return aiohttp.ClientTimeout(total=total_s, connect=connect_s, ceil_threshold=math.inf)
 
 
+@dataclass(slots=True, eq=False)
 class _Body:
-    """Reads, unpacks and limits the body of one answer."""
+    """The body of one answer while it is read, unpacked and limited."""
 
-    def __init__(
-        self,
-        answer: aiohttp.ClientResponse,
-        host: str,
-        limits: TransferLimits,
-        until: float,
-        admit: Admit,
-    ) -> None:
-        self._answer = answer
-        self._host = host
-        self._limits = limits
-        self._until = until
-        self._admit = admit
-        self._parts: list[bytes] = []
-        self._large = io.BytesIO()
-        self._size = 0
-        self._received = 0
-        self._started = time.monotonic()
-        self._admitted: Admitted | None = None
-        self._is_full = False
+    answer: aiohttp.ClientResponse
+    host: str
+    limits: TransferLimits
+    until: float
+    admit: Admit
+    parts: list[bytes] = field(default_factory=list)
+    large: io.BytesIO = field(default_factory=io.BytesIO)
+    size: int = 0
+    received: int = 0
+    started: float = field(default_factory=time.monotonic)
+    admitted: Admitted | None = None
+    is_full: bool = False
 
     async def read(self) -> Received:
-        answer = self._answer
+        answer = self.answer
         codings = answer.headers.getall("Content-Encoding", ())
         encoding = encoding_of(codings) if codings else "identity"
         if encoding == "identity":
-            self._check_size(answer.content_length or 0, self._limits.max_bytes)
+            self._check_size(answer.content_length or 0, self.limits.max_bytes)
             await self._read_plain()
         else:
-            await self._read_packed(Decoder(encoding, max_ratio=self._limits.max_ratio))
-        body, known = self._whole(), self._admitted
-        if known is None and body:  # less than what usually tells
-            known = self._admit(body, answer.headers)
+            await self._read_packed(Decoder(encoding, max_ratio=self.limits.max_ratio))
+        body, known = self._whole(), self.admitted
+        if known is None and body:  # shorter than the part that usually decides
+            known = self.admit(body, answer.headers)
         kind = known.kind if known else None
         return Received(answer.status, answer.headers, body, kind)
 
     async def _read_plain(self) -> None:
-        content = self._answer.content
+        content = self.answer.content
         while raw := await content.readany():
             self._check_time(len(raw))
             self._take(raw)
-            if self._is_full:
+            if self.is_full:
                 return
 
     async def _read_packed(self, decoder: Decoder) -> None:
-        content, pieces = self._answer.content, 0
+        content, pieces = self.answer.content, 0
         while raw := await content.readany():
             self._check_time(len(raw))
             for piece in decoder.feed(raw):
                 self._take(piece)
-                if self._is_full:
+                if self.is_full:
                     return
                 pieces += 1
                 if pieces % _PAUSE_AFTER_PIECES == 0:
@@ -170,45 +163,42 @@ class _Body:
         decoder.finish()
 
     def _take(self, piece: bytes) -> None:
-        size = self._size + len(piece)
-        known = self._admitted
+        size = self.size + len(piece)
+        known = self.admitted
         if known is None and size >= HEAD_BYTES:
-            head = b"".join((*self._parts, piece[:HEAD_BYTES]))[:HEAD_BYTES]
-            known = self._admitted = self._admit(head, self._answer.headers)
+            head = b"".join((*self.parts, piece[:HEAD_BYTES]))[:HEAD_BYTES]
+            known = self.admitted = self.admit(head, self.answer.headers)
         if known is not None and size > known.max_bytes:
             if not known.is_cut:
                 self._check_size(size, known.max_bytes)
-            piece = piece[: known.max_bytes - self._size]
-            self._is_full = True
-        self._parts.append(piece)
-        self._size = size
+            piece = piece[: known.max_bytes - self.size]
+            self.is_full = True
+        self.parts.append(piece)
+        self.size = size
         if size > _JOINED_BYTES:
-            self._large.writelines(self._parts)
-            self._parts.clear()
+            self.large.writelines(self.parts)
+            self.parts.clear()
 
     def _whole(self) -> bytes:
-        if self._size > _JOINED_BYTES:
-            return self._large.getvalue()  # its own memory, where a join would copy it all at once
-        return self._parts[0] if len(self._parts) == 1 else b"".join(self._parts)
+        if self.size > _JOINED_BYTES:
+            return self.large.getvalue()  # a join would copy it all at once
+        return self.parts[0] if len(self.parts) == 1 else b"".join(self.parts)
 
     def _check_size(self, size: int, limit: int) -> None:
         if size > limit:
-            raise FetchError(
-                f"the answer of {self._host} is larger than {limit / 1e6:g} MB", reason="too_large"
-            )
+            text = f"the answer of {self.host} is larger than {limit / 1e6:g} MB"
+            raise FetchError(text, reason="too_large")
 
     def _check_time(self, received: int) -> None:
-        self._received += received
+        self.received += received
         now = time.monotonic()
-        if now > self._until:
-            raise _too_late(self._host)
-        passed = now - self._started
-        limits = self._limits
-        if passed > limits.grace_s and self._received < limits.min_rate * passed:
-            raise FetchError(
-                f"{self._host} sends less than {limits.min_rate:g} bytes per second",
-                reason="too_slow",
-            )
+        if now > self.until:
+            raise _too_late(self.host)
+        passed = now - self.started
+        limits = self.limits
+        if passed > limits.grace_s and self.received < limits.min_rate * passed:
+            text = f"{self.host} sends less than {limits.min_rate:g} bytes per second"
+            raise FetchError(text, reason="too_slow")
 
 
 def _too_late(host: str) -> FetchError:
@@ -222,11 +212,11 @@ _FAILURES: Final[tuple[tuple[type[BaseException], FetchReason, str], ...]] = (
     (aiohttp.ClientSSLError, "tls_failed", "no encrypted connection to {} can be made"),
     (aiohttp.ClientConnectorDNSError, "dns_failed", "the name {} cannot be resolved"),
     (aiohttp.ClientProxyConnectionError, "connect_failed", "the egress proxy does not answer"),
-    (aiohttp.ClientHttpProxyError, "connect_failed", "the egress proxy refused the way to {}"),
+    (aiohttp.ClientHttpProxyError, "connect_failed", "the egress proxy refused to connect to {}"),
     (aiohttp.ClientConnectorError, "connect_failed", "{} cannot be connected to"),
-    (aiohttp.ClientPayloadError, "incomplete", "the answer of {} broke off"),
+    (aiohttp.ClientPayloadError, "incomplete", "the answer of {} is incomplete"),
     (aiohttp.ClientResponseError, "bad_response", "the answer of {} is no valid HTTP"),
-    (aiohttp.ClientConnectionError, "incomplete", "{} hung up without a whole answer"),
+    (aiohttp.ClientConnectionError, "incomplete", "{} closed the connection too early"),
     (aiohttp.ClientError, "bad_url", "no request to {} can be made"),
     (OSError, "connect_failed", "{} cannot be connected to"),
     (ValueError, "bad_url", "no request to {} can be made"),
@@ -236,8 +226,7 @@ _FAILURES: Final[tuple[tuple[type[BaseException], FetchReason, str], ...]] = (
 def _failure(error: Exception, host: str) -> FetchError:
     for kind, reason, text in _FAILURES:
         if isinstance(error, kind):
-            detail = _errno_text(error)
-            return FetchError(text.format(host) + detail, reason=reason)
+            return FetchError(text.format(host) + _errno_text(error), reason=reason)
     raise error
 
 

@@ -1,8 +1,7 @@
-"""Which URLs may be asked, judged as they are written: scheme, host and port. No name is resolved.
+"""Which URLs may be fetched, by scheme, host and port. No name is resolved here.
 
-A URL is refused twice. This module refuses the URL itself, such as `ftp://`, port 22 or
-`http://127.0.0.1/`, before anything is sent. `connector` refuses the IP address that a permitted
-host name resolves to, at the moment of the connection, also after a redirect.
+This module refuses a URL such as `ftp://`, port 22 or `http://127.0.0.1/` before anything is sent.
+At the time of the connection `connector` checks the IP addresses of the host name.
 """
 
 from __future__ import annotations
@@ -20,6 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from ....errors import FetchReason
+    from .public_hosts import Host
 
 WEB_PORTS: Final = frozenset({80, 443, 8080, 8443})
 MAX_URL_CHARS: Final = 8_000
@@ -43,7 +43,7 @@ _ANY_ORIGIN: Final = "http://a.example"
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """An address that may be asked, as it will be sent."""
+    """A permitted address, as it will be sent."""
 
     url: str
     """ASCII, without fragment, dot segments and default port."""
@@ -53,21 +53,20 @@ class Target:
 
     @property
     def origin(self) -> str:
-        """The scheme, host and port that a robots.txt speaks for."""
+        """The scheme, host and port that a robots.txt applies to."""
         return f"{self.scheme}://{_bracketed(self.host)}:{self.port}"
 
     @property
     def site(self) -> str:
-        """Whose turn is taken: the host, with its port unless that is the scheme's own."""
+        """The key of the throttle: the host, with a port other than 80 and 443."""
         return self.host if self.port in {80, 443} else f"{_bracketed(self.host)}:{self.port}"
 
 
 class UrlRules:
-    """What may be asked: the public web on its ports, and what the operator named.
+    """The rules for URLs: the public web on its ports, and addresses that the operator named.
 
     `entries` are single addresses as `host:port`, such as `wiki.intra:443` or `127.0.0.1:8123`.
-    They count when they are asked for, not when another host's page leads to them. Raises
-    ConfigError for one that is neither.
+    Pages of other hosts may not lead to them. Raises ConfigError for an invalid entry.
     """
 
     def __init__(self, *, ports: Iterable[int] = WEB_PORTS, entries: Iterable[str] = ()) -> None:
@@ -75,7 +74,7 @@ class UrlRules:
         self._entries = frozenset(_entry(text) for text in entries)
 
     def target(self, url: str, *, source: Target | None = None) -> Target:
-        """Return the URL as it may be asked; `source` is the page that led to it.
+        """Return the URL as it will be sent; `source` is the page that contains it.
 
         Raises FetchError with a reason of `bad_url`, `bad_scheme`, `credentials_in_url`,
         `blocked_host`, `blocked_address` or `blocked_port`; a retry fails again.
@@ -93,17 +92,7 @@ class UrlRules:
         host = judge_host(found["host"])
         if host.refused == "bad_url":
             raise _refusal("bad_url", host.why)
-        if self.is_named(host.name, port):
-            if source and not self._leads_on(source, host.name):
-                text = "is a named address, which pages of other hosts do not lead to"
-                raise _refusal("blocked_host", f"{host.name} {text}")
-        else:
-            if host.refused:
-                raise _refusal(host.refused, f"{host.name}: {host.why}")
-            if port not in self._ports:
-                raise _refusal(
-                    "blocked_port", f"port {port} of {host.name} is not one of the web's"
-                )
+        self._check(host, port, source)
         shown = _bracketed(host.name)
         if port != _DEFAULT_PORTS[scheme]:
             shown = f"{shown}:{port}"
@@ -112,38 +101,44 @@ class UrlRules:
             address = f"{address}?{_plain(query)}"
         return Target(address, scheme, host.name, port)
 
-    def redirect(self, source: Target, location: str) -> Target:
-        """Return where a redirect of `source` leads, judged like any other address.
+    def _check(self, host: Host, port: int, source: Target | None) -> None:
+        """Raise FetchError for an address that is neither public nor named for this source."""
+        if not self.is_named(host.name, port):
+            if host.refused:
+                raise _refusal(host.refused, f"{host.name}: {host.why}")
+            if port not in self._ports:
+                text = f"port {port} of {host.name} is not a permitted port"
+                raise _refusal("blocked_port", text)
+        elif source and not (source.host == host.name and self.is_named(host.name, source.port)):
+            text = "is a named address, which pages of other hosts may not lead to"
+            raise _refusal("blocked_host", f"{host.name} {text}")
 
-        Raises FetchError; `bad_redirect` when the header holds no usable address.
+    def redirect(self, source: Target, location: str) -> Target:
+        """Return the target of a redirect of `source`, checked like any other address.
+
+        Raises FetchError, with `bad_redirect` when the header has no usable address.
         """
         location = _RAW_BYTES.sub(_quoted_bytes, location.strip(" \t"))
+        invalid = _refusal("bad_redirect", f"{source.host} redirects to no valid address")
         if not location or _REFUSED_CHARS.search(location):
-            raise _refusal("bad_redirect", f"{source.host} redirects to no valid address")
+            raise invalid
         try:
-            return self.target(
-                location if _SCHEME.match(location) else urljoin(source.url, location),
-                source=source,
-            )
+            url = location if _SCHEME.match(location) else urljoin(source.url, location)
+            return self.target(url, source=source)
         except FetchError as error:
             if error.reason == "bad_url":
                 raise _refusal("bad_redirect", f"{source.host} redirects to: {error}") from error
             raise
         except ValueError as error:
-            text = f"{source.host} redirects to no valid address"
-            raise _refusal("bad_redirect", text) from error
+            raise invalid from error
 
     def is_named(self, host: str, port: int) -> bool:
-        """Tell whether the operator named this very host and port."""
+        """Return whether the operator named this host and port."""
         return (host, port) in self._entries
 
     def may_dial(self, host: str, port: int, address: str) -> bool:
-        """Tell whether a connection to `address` may be made for the URL's host and port."""
+        """Return whether the URL's host and port may be connected to at `address`."""
         return is_public(address) or self.is_named(host, port)
-
-    def _leads_on(self, source: Target, host: str) -> bool:
-        """Tell whether the page may lead to a named port of `host`: from one to another of it."""
-        return source.host == host and self.is_named(source.host, source.port)
 
 
 def _split(url: str) -> tuple[str, str, str, str | None]:
@@ -152,7 +147,7 @@ def _split(url: str) -> tuple[str, str, str, str | None]:
     if len(url) > MAX_URL_CHARS:
         raise _refusal("bad_url", f"the URL is longer than {MAX_URL_CHARS} characters")
     if _REFUSED_CHARS.search(url):
-        raise _refusal("bad_url", "the URL holds control characters or broken text")
+        raise _refusal("bad_url", "the URL contains control characters or broken text")
     found = _URL.fullmatch(url)
     if found is None:
         scheme = _SCHEME.match(url)
@@ -160,12 +155,12 @@ def _split(url: str) -> tuple[str, str, str, str | None]:
             raise _refusal("bad_scheme", f"{scheme[1][:20]}: is neither http nor https")
         raise _refusal("bad_url", "not an absolute http(s) URL with a host")
     if "@" in found["authority"]:
-        raise _refusal("credentials_in_url", "the URL holds a user name or password; remove it")
+        raise _refusal("credentials_in_url", "the URL contains a user name or password; remove it")
     return found["scheme"].lower(), found["authority"], found["path"], found["query"]
 
 
 def _path(path: str) -> str:
-    """Return the path without dot segments, so that robots.txt and the server read the same."""
+    """Return the path without dot segments, as robots.txt and the server will see it."""
     if not path or _PLAIN_PATH.fullmatch(path):
         return path or "/"
     try:

@@ -43,8 +43,8 @@ def extraction() -> Iterator[Extraction]:
 
 
 def processes(extraction: Extraction) -> list[int]:
-    assert extraction._crew is not None
-    running = [worker._process for worker in extraction._crew._workers]
+    assert extraction._pool is not None
+    running = [worker._process for worker in extraction._pool._workers]
     return [process.pid for process in running if process is not None]
 
 
@@ -92,7 +92,7 @@ async def test_what_cannot_be_read_says_why(
 
 async def test_nothing_starts_before_the_first_document_and_nothing_stays_after_close() -> None:
     extraction = Extraction(workers=2)
-    assert extraction._crew is None
+    assert extraction._pool is None
     await extraction.extract(PAGE, name="a.html")
     [pid] = processes(extraction)  # one document, one process
     await extraction.aclose()
@@ -107,7 +107,7 @@ async def test_a_document_over_the_time_is_killed_and_the_next_one_is_read() -> 
     assert (error.reason, error.retryable) == ("extraction_killed", False)
     assert "0.05 s" in str(error)
     assert processes(extraction) == []
-    extraction._crew._workers[0]._limits = ProcessLimits()  # type: ignore[union-attr]
+    extraction._pool._workers[0]._limits = ProcessLimits()  # type: ignore[union-attr]
     assert MARKER in (await extraction.extract(PAGE, name="a.html")).text
     extraction.close()
 
@@ -252,7 +252,7 @@ LONG = b'<html>' + b'<p>x' * 50_000
 async def main():
     extraction = Extraction(workers=1)
     await extraction.extract(PAGE, name="a.html")
-    print(extraction._crew._workers[0]._process.pid, flush=True)
+    print(extraction._pool._workers[0]._process.pid, flush=True)
     {then}
 
 asyncio.run(main())
