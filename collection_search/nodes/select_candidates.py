@@ -1,4 +1,4 @@
-"""Choose among the acquired pages; what is too thin or too much is dropped, with the reason."""
+"""Choose among the acquired pages; each dropped page has a reason."""
 
 from __future__ import annotations
 
@@ -13,10 +13,9 @@ if TYPE_CHECKING:
 
 @stage("k_select")
 async def select_candidates(state: IngestionState, _: StageRun) -> SelectUpdate:
-    """Return the pages that are kept, in order, and why the others are not.
+    """Return the chosen pages, in order, and why the others were dropped.
 
-    The length of a snippet counts for found pages without a text only: who preselects a page has
-    looked at it.
+    A short snippet drops only a found page without a text; a preselected page was already read.
     """
     kept: list[AcquiredPage] = []
     dropped: list[DroppedPage] = []
