@@ -59,12 +59,12 @@ def format_estimate(estimate: Estimate, limit_usd: float | None) -> Iterator[str
     without = ", ".join(estimate.unknown)
     missing = f", without what {without} takes (its price is not known)" if without else ""
     yield f"The run would cost {_range(estimate.low_usd, estimate.high_usd)}{missing}:"
-    told_of = [(part, f"{_span(part.low, part.high)} {part.unit}") for part in estimate.parts]
+    rows = [(part, f"{_span(part.low, part.high)} {part.unit}") for part in estimate.parts]
     tasks, names, units = (
         max(len(text) for text in column)
-        for column in zip(*((part.task, part.name, unit) for part, unit in told_of), strict=True)
+        for column in zip(*((part.task, part.name, unit) for part, unit in rows), strict=True)
     )
-    for part, unit in told_of:
+    for part, unit in rows:
         price = "price not known"
         if part.low_usd is not None and part.high_usd is not None:
             day = part.as_dict()["priced_on"]

@@ -60,7 +60,7 @@ async def arefresh(
     validate_arguments(collection=collection, ask=ask, timeout_s=timeout_s, on_progress=on_progress)
     context = context_for(context, tenant).model_copy(update={"asks_anew": True})
     store, scope = await context.storage(), TenantScope(context.tenant(), collection)
-    engine = await engine_for(context)  # one engine throughout, so that it knows hosts and models
+    engine = await engine_for(context)  # one engine throughout: it remembers hosts and models
     await offload(require_collection, store.collections, scope)
     before = await offload(store.collections.hashes, scope)
     dead = await offload(
@@ -73,12 +73,12 @@ async def arefresh(
     tickets = [(await offload(store.ledger.refetch, scope, url_keys=keys)).ticket_id]
     engine.start()
     asked: list[AskedAgain] = []
-    ranking = await _as_filled(store, scope, context) if ask else context
+    ranking = await _with_stored_embedder(store, scope, context) if ask else context
     for record in await offload(store.collections.questions, scope) if ask else ():
-        again, ticket = await _asked(record, _within(ranking, asked), collection)
+        again, ticket = await _ask_again(record, _with_remaining_limit(ranking, asked), collection)
         asked.append(again)
         tickets += [ticket] if ticket else []
-    rows = await offload(_settled, tickets, context, timeout_s, on_progress)
+    rows = await offload(_wait_for_all, tickets, context, timeout_s, on_progress)
     after = await offload(store.collections.hashes, scope)
     rows = {key: row for key, row in rows.items() if key in before or key not in given_up}
     return _report(collection, asked, rows, before, after, retired=retired)
@@ -101,7 +101,9 @@ def _fetched(store: Storage, scope: TenantScope, keys: Sequence[str]) -> list[st
     ]
 
 
-async def _as_filled(store: Storage, scope: TenantScope, context: SearchContext) -> SearchContext:
+async def _with_stored_embedder(
+    store: Storage, scope: TenantScope, context: SearchContext
+) -> SearchContext:
     """Return the context with the collection's own embedder, unless the context names one."""
     if context.embeddings is not None:
         return context
@@ -112,7 +114,7 @@ async def _as_filled(store: Storage, scope: TenantScope, context: SearchContext)
     return context.model_copy(update={"embeddings": embedder}) if embedder else context
 
 
-def _within(context: SearchContext, asked: Sequence[AskedAgain]) -> SearchContext:
+def _with_remaining_limit(context: SearchContext, asked: Sequence[AskedAgain]) -> SearchContext:
     """Return the context with the rest of its cost limit."""
     limit = context.cost_limit()
     if limit is None:
@@ -121,7 +123,7 @@ def _within(context: SearchContext, asked: Sequence[AskedAgain]) -> SearchContex
     return context.model_copy(update={"max_cost_usd": max(0.0, limit - spent)})
 
 
-async def _asked(
+async def _ask_again(
     record: QuestionRecord, context: SearchContext, collection: str
 ) -> tuple[AskedAgain, str | None]:
     """Ask a question as before; return how it ended and the ticket of its pages."""
@@ -169,7 +171,7 @@ async def _run(record: QuestionRecord, context: SearchContext, collection: str) 
     return (await CollectionSearchGraph(context).arun(question))[1]
 
 
-def _settled(
+def _wait_for_all(
     tickets: Sequence[str],
     context: SearchContext,
     timeout_s: float,
@@ -217,12 +219,12 @@ def _report(
         changed=urls(*(before.keys() & after.keys() - same)),
         unchanged=urls(*(same - failed.keys() - left)),
         gone=urls(*(before.keys() - after.keys())),
-        failed=_told(row for key, row in failed.items() if key in before),
-        unread=_told(row for key, row in failed.items() if key not in before),
+        failed=_failed_pages(row for key, row in failed.items() if key in before),
+        unread=_failed_pages(row for key, row in failed.items() if key not in before),
         left=urls(*left),
     )
 
 
-def _told(rows: Iterable[RowStatus]) -> list[FailedPage]:
+def _failed_pages(rows: Iterable[RowStatus]) -> list[FailedPage]:
     pages = (FailedPage(url=row.url, error=row.error or "") for row in rows)
     return sorted(pages, key=lambda page: page.url)

@@ -119,29 +119,29 @@ def _preselected(state: IngestionInput, run: StageRun) -> Iterable[AcquiredPage]
             title=one.title,
             snippet=one.snippet,
             content_ref=one.content_ref,
-            provenance=_believed(one.url, one.provenance, run.ids["run_id"]),
+            provenance=_trusted(one.url, one.provenance, run.ids["run_id"]),
         )
 
 
-def _believed(url: str, said: dict[str, Any], run_id: str) -> dict[str, Any]:
+def _trusted(url: str, stated: dict[str, Any], run_id: str) -> dict[str, Any]:
     """Return the caller's provenance, without `OWN_FACTS` unless a stage of this run is the caller.
 
     Such a stage is known by the run's id, which nobody outside knows before the run begins.
     """
-    size = len(json.dumps(said).encode())
+    size = len(json.dumps(stated).encode())
     if size > MAX_PROVENANCE_BYTES:
         raise InputError(
             f"The provenance of {url} has {size} bytes as JSON; {MAX_PROVENANCE_BYTES} are allowed."
         )
-    if said.get("run_id") == run_id:
-        return said
-    return {name: value for name, value in said.items() if name not in OWN_FACTS}
+    if stated.get("run_id") == run_id:
+        return stated
+    return {name: value for name, value in stated.items() if name not in OWN_FACTS}
 
 
 def _found(response: WebSearchResponse, query: str) -> Iterable[AcquiredPage]:
     provider = str(response.outcome.meta["provider"])
     for position, result in enumerate(response.results, start=1):
-        said = {
+        stated = {
             "query": query,
             "provider": provider,
             "source": result.source,
@@ -153,7 +153,7 @@ def _found(response: WebSearchResponse, query: str) -> Iterable[AcquiredPage]:
             url=result.url,
             title=result.title,
             snippet=result.snippet,
-            provenance={name: value for name, value in said.items() if value is not None},
+            provenance={name: value for name, value in stated.items() if value is not None},
         )
 
 

@@ -17,25 +17,25 @@ async def select_candidates(state: IngestionState, _: StageRun) -> SelectUpdate:
 
     A short snippet drops only a found page without a text; a preselected page was already read.
     """
-    kept: list[AcquiredPage] = []
+    chosen: list[AcquiredPage] = []
     dropped: list[DroppedPage] = []
     most = state["max_results"] if state["selection"] == "top_k" else len(state["candidates"])
     for page in state["candidates"]:
         if state["source"] == "search" and _is_thin(page, state["min_snippet_chars"]):
             dropped.append({"url": page["url"], "reason": "snippet_too_short"})
-        elif len(kept) >= most:
+        elif len(chosen) >= most:
             dropped.append({"url": page["url"], "reason": "beyond_max_results"})
         else:
-            kept.append(page)
+            chosen.append(page)
     reasons = Counter(page["reason"] for page in dropped)
     return {
-        "candidates": kept,
+        "candidates": chosen,
         "dropped": dropped,
-        "outcome": state["outcome"] or (None if kept else "no_candidates"),
+        "outcome": state["outcome"] or (None if chosen else "no_candidates"),
         "flags": [],
         "telemetry": {
             "selection": state["selection"],
-            "selected_count": len(kept),
+            "selected_count": len(chosen),
             "snippet_too_short_count": reasons["snippet_too_short"],
             "beyond_max_results_count": reasons["beyond_max_results"],
             "cost_usd": 0.0,

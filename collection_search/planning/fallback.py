@@ -127,7 +127,7 @@ def _different(texts: Iterable[str]) -> list[str]:
 
 
 def _cut(text: str, chars: int, words: int) -> str:
-    kept = text.split()[:words]
-    while len(kept) > 1 and len(" ".join(kept)) > chars:
-        kept.pop()
-    return " ".join(kept)[:chars]
+    left = text.split()[:words]
+    while len(left) > 1 and len(" ".join(left)) > chars:
+        left.pop()
+    return " ".join(left)[:chars]

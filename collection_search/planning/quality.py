@@ -39,7 +39,7 @@ QUALITY: Final[Mapping[QualityMode, SearchQuality]] = {
         options=SearchOptions(search_depth="deep"),
     ),
 }
-"""What each mode means; providers without a deep search say so in the outcome."""
+"""The settings of each mode; a provider without a deep search reports it in the outcome."""
 
 
 def rows_to_request(wanted: int, *, oversample_factor: int, page_size: int | None) -> int:
