@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from .shared.context_options import AsJson, Collection, Question, Tenant, search_context
+from .shared.context_options import AsJson, Collection, QuestionArgument, Tenant, search_context
 from .shared.error_output import ExitCode
 from .shared.terminal import Screen
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 def ask(
-    question: Question,
+    question: QuestionArgument,
     *,
     collection: Collection,
     k: Annotated[int, typer.Option("--k", min=1, max=100, help="How many passages at most.")] = 8,

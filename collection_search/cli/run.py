@@ -14,7 +14,7 @@ from .shared.context_options import (
     MaxCost,
     NoWait,
     Provider,
-    Question,
+    QuestionArgument,
     Tenant,
     search_context,
 )
@@ -22,7 +22,7 @@ from .shared.terminal import Screen
 
 
 def run(
-    question: Question,
+    question: QuestionArgument,
     *,
     collection: Collection,
     auto_ingest: Annotated[

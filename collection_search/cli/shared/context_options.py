@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 _LOGGER: Final = logging.getLogger(__name__)
 
-Question = Annotated[str, typer.Argument(metavar="QUESTION", help="What you want to know.")]
+QuestionArgument = Annotated[str, typer.Argument(metavar="QUESTION", help="What you want to know.")]
 Collection = Annotated[str, typer.Option("--collection", "-c", help="Name of the collection.")]
 Tenant = Annotated[
     str | None,
