@@ -13,184 +13,106 @@ from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from .context import SearchContext
-    from .contracts.collection import Passage
-    from .contracts.ingestion import Ticket, TicketStatus
-    from .contracts.inputs import GraphInput, IngestionInput
-    from .contracts.options import SearchOptions
-    from .contracts.refresh_report import RefreshReport
-    from .contracts.search import (
-        BusinessContext,
-        ScopeContext,
-        SearchResult,
-        ToolContext,
-        ToolOutcome,
-        WebSearchInput,
-        WebSearchResponse,
-    )
-    from .contracts.service import SearchRequest, SearchResponse, ServiceSearchResult
-    from .errors import (
-        CollectionSearchError,
-        ConfigError,
-        CostLimitReached,
-        ExtractionError,
-        FetchError,
-        IngestError,
-        InputError,
-        InvalidQueryError,
-        InvalidUrlError,
-        MissingExtraError,
-        ModelError,
-        QualityThresholdError,
-        SearchProviderAuthenticationFailed,
-        SearchProviderBadResponse,
-        SearchProviderError,
-        SearchProviderInvalidQuery,
-        SearchProviderQuotaExceeded,
-        SearchProviderTimeout,
-        SearchProviderUnavailable,
-        StoreError,
-        WebSearchError,
-    )
-    from .graphs.collection_search import CollectionSearchGraph, build_graph, graph
-    from .graphs.refresh import arefresh, refresh
-    from .graphs.universal_ingestion import UniversalIngestionGraph
-    from .runtime.gc import relieve_collector
-    from .settings import Settings
-    from .tools.ingest import aingest, ingest
-    from .tools.langchain.vector_store import CollectionVectorStore
-    from .tools.langchain_retriever import CollectionRetriever
-    from .tools.reembed import areembed, reembed
-    from .tools.retrieve import aretrieve, retrieve
-    from .tools.service import WebSearchService
-    from .tools.tickets import await_ticket, wait
-    from .tools.web_search import WebSearchWorker
+    from .context import SearchContext as SearchContext
+    from .contracts.collection import Passage as Passage
+    from .contracts.ingestion import Ticket as Ticket
+    from .contracts.ingestion import TicketStatus as TicketStatus
+    from .contracts.inputs import GraphInput as GraphInput
+    from .contracts.inputs import IngestionInput as IngestionInput
+    from .contracts.options import SearchOptions as SearchOptions
+    from .contracts.refresh_report import RefreshReport as RefreshReport
+    from .contracts.search import BusinessContext as BusinessContext
+    from .contracts.search import ScopeContext as ScopeContext
+    from .contracts.search import SearchResult as SearchResult
+    from .contracts.search import ToolContext as ToolContext
+    from .contracts.search import ToolOutcome as ToolOutcome
+    from .contracts.search import WebSearchInput as WebSearchInput
+    from .contracts.search import WebSearchResponse as WebSearchResponse
+    from .contracts.service import SearchRequest as SearchRequest
+    from .contracts.service import SearchResponse as SearchResponse
+    from .contracts.service import ServiceSearchResult as ServiceSearchResult
+    from .errors import CollectionSearchError as CollectionSearchError
+    from .errors import ConfigError as ConfigError
+    from .errors import CostLimitReached as CostLimitReached
+    from .errors import ExtractionError as ExtractionError
+    from .errors import FetchError as FetchError
+    from .errors import IngestError as IngestError
+    from .errors import InputError as InputError
+    from .errors import InvalidQueryError as InvalidQueryError
+    from .errors import InvalidUrlError as InvalidUrlError
+    from .errors import MissingExtraError as MissingExtraError
+    from .errors import ModelError as ModelError
+    from .errors import QualityThresholdError as QualityThresholdError
+    from .errors import SearchProviderAuthenticationFailed as SearchProviderAuthenticationFailed
+    from .errors import SearchProviderBadResponse as SearchProviderBadResponse
+    from .errors import SearchProviderError as SearchProviderError
+    from .errors import SearchProviderInvalidQuery as SearchProviderInvalidQuery
+    from .errors import SearchProviderQuotaExceeded as SearchProviderQuotaExceeded
+    from .errors import SearchProviderTimeout as SearchProviderTimeout
+    from .errors import SearchProviderUnavailable as SearchProviderUnavailable
+    from .errors import StoreError as StoreError
+    from .errors import WebSearchError as WebSearchError
+    from .graphs.collection_search import CollectionSearchGraph as CollectionSearchGraph
+    from .graphs.collection_search import build_graph as build_graph
+    from .graphs.collection_search import graph as graph
+    from .graphs.refresh import arefresh as arefresh
+    from .graphs.refresh import refresh as refresh
+    from .graphs.universal_ingestion import UniversalIngestionGraph as UniversalIngestionGraph
+    from .runtime.gc import relieve_collector as relieve_collector
+    from .settings import Settings as Settings
+    from .tools.ingest import aingest as aingest
+    from .tools.ingest import ingest as ingest
+    from .tools.langchain.vector_store import CollectionVectorStore as CollectionVectorStore
+    from .tools.langchain_retriever import CollectionRetriever as CollectionRetriever
+    from .tools.reembed import areembed as areembed
+    from .tools.reembed import reembed as reembed
+    from .tools.retrieve import aretrieve as aretrieve
+    from .tools.retrieve import retrieve as retrieve
+    from .tools.service import WebSearchService as WebSearchService
+    from .tools.tickets import await_ticket as await_ticket
+    from .tools.tickets import wait as wait
+    from .tools.web_search import WebSearchWorker as WebSearchWorker
 
 __version__ = "0.1.0"
 
-_HOME = {
-    "BusinessContext": "contracts.search",
-    "CollectionRetriever": "tools.langchain_retriever",
-    "CollectionSearchError": "errors",
-    "CollectionSearchGraph": "graphs.collection_search",
-    "CollectionVectorStore": "tools.langchain.vector_store",
-    "ConfigError": "errors",
-    "CostLimitReached": "errors",
-    "ExtractionError": "errors",
-    "FetchError": "errors",
-    "GraphInput": "contracts.inputs",
-    "IngestError": "errors",
-    "IngestionInput": "contracts.inputs",
-    "InputError": "errors",
-    "InvalidQueryError": "errors",
-    "InvalidUrlError": "errors",
-    "MissingExtraError": "errors",
-    "ModelError": "errors",
-    "Passage": "contracts.collection",
-    "QualityThresholdError": "errors",
-    "RefreshReport": "contracts.refresh_report",
-    "ScopeContext": "contracts.search",
-    "SearchContext": "context",
-    "SearchOptions": "contracts.options",
-    "SearchProviderAuthenticationFailed": "errors",
-    "SearchProviderBadResponse": "errors",
-    "SearchProviderError": "errors",
-    "SearchProviderInvalidQuery": "errors",
-    "SearchProviderQuotaExceeded": "errors",
-    "SearchProviderTimeout": "errors",
-    "SearchProviderUnavailable": "errors",
-    "SearchRequest": "contracts.service",
-    "SearchResponse": "contracts.service",
-    "SearchResult": "contracts.search",
-    "ServiceSearchResult": "contracts.service",
-    "Settings": "settings",
-    "StoreError": "errors",
-    "Ticket": "contracts.ingestion",
-    "TicketStatus": "contracts.ingestion",
-    "ToolContext": "contracts.search",
-    "ToolOutcome": "contracts.search",
-    "UniversalIngestionGraph": "graphs.universal_ingestion",
-    "WebSearchError": "errors",
-    "WebSearchInput": "contracts.search",
-    "WebSearchResponse": "contracts.search",
-    "WebSearchService": "tools.service",
-    "WebSearchWorker": "tools.web_search",
-    "aingest": "tools.ingest",
-    "areembed": "tools.reembed",
-    "arefresh": "graphs.refresh",
-    "aretrieve": "tools.retrieve",
-    "await_ticket": "tools.tickets",
-    "build_graph": "graphs.collection_search",
-    "graph": "graphs.collection_search",
-    "ingest": "tools.ingest",
-    "reembed": "tools.reembed",
-    "refresh": "graphs.refresh",
-    "relieve_collector": "runtime.gc",
-    "retrieve": "tools.retrieve",
-    "wait": "tools.tickets",
+_NAMES = {
+    "context": "SearchContext",
+    "contracts.collection": "Passage",
+    "contracts.ingestion": "Ticket TicketStatus",
+    "contracts.inputs": "GraphInput IngestionInput",
+    "contracts.options": "SearchOptions",
+    "contracts.refresh_report": "RefreshReport",
+    "contracts.search": (
+        "BusinessContext ScopeContext SearchResult ToolContext ToolOutcome WebSearchInput"
+        " WebSearchResponse"
+    ),
+    "contracts.service": "SearchRequest SearchResponse ServiceSearchResult",
+    "errors": (
+        "CollectionSearchError ConfigError CostLimitReached ExtractionError FetchError"
+        " IngestError InputError InvalidQueryError InvalidUrlError MissingExtraError ModelError"
+        " QualityThresholdError SearchProviderAuthenticationFailed SearchProviderBadResponse"
+        " SearchProviderError SearchProviderInvalidQuery SearchProviderQuotaExceeded"
+        " SearchProviderTimeout SearchProviderUnavailable StoreError WebSearchError"
+    ),
+    "graphs.collection_search": "CollectionSearchGraph build_graph graph",
+    "graphs.refresh": "arefresh refresh",
+    "graphs.universal_ingestion": "UniversalIngestionGraph",
+    "runtime.gc": "relieve_collector",
+    "settings": "Settings",
+    "tools.ingest": "aingest ingest",
+    "tools.langchain.vector_store": "CollectionVectorStore",
+    "tools.langchain_retriever": "CollectionRetriever",
+    "tools.reembed": "areembed reembed",
+    "tools.retrieve": "aretrieve retrieve",
+    "tools.service": "WebSearchService",
+    "tools.tickets": "await_ticket wait",
+    "tools.web_search": "WebSearchWorker",
 }
+"""The public names by the module that defines them."""
+_HOME = dict(sorted((name, module) for module, names in _NAMES.items() for name in names.split()))
 
-__all__ = [
-    "BusinessContext",
-    "CollectionRetriever",
-    "CollectionSearchError",
-    "CollectionSearchGraph",
-    "CollectionVectorStore",
-    "ConfigError",
-    "CostLimitReached",
-    "ExtractionError",
-    "FetchError",
-    "GraphInput",
-    "IngestError",
-    "IngestionInput",
-    "InputError",
-    "InvalidQueryError",
-    "InvalidUrlError",
-    "MissingExtraError",
-    "ModelError",
-    "Passage",
-    "QualityThresholdError",
-    "RefreshReport",
-    "ScopeContext",
-    "SearchContext",
-    "SearchOptions",
-    "SearchProviderAuthenticationFailed",
-    "SearchProviderBadResponse",
-    "SearchProviderError",
-    "SearchProviderInvalidQuery",
-    "SearchProviderQuotaExceeded",
-    "SearchProviderTimeout",
-    "SearchProviderUnavailable",
-    "SearchRequest",
-    "SearchResponse",
-    "SearchResult",
-    "ServiceSearchResult",
-    "Settings",
-    "StoreError",
-    "Ticket",
-    "TicketStatus",
-    "ToolContext",
-    "ToolOutcome",
-    "UniversalIngestionGraph",
-    "WebSearchError",
-    "WebSearchInput",
-    "WebSearchResponse",
-    "WebSearchService",
-    "WebSearchWorker",
-    "aingest",
-    "areembed",
-    "arefresh",
-    "aretrieve",
-    "await_ticket",
-    "build_graph",
-    "graph",
-    "ingest",
-    "reembed",
-    "refresh",
-    "relieve_collector",
-    "retrieve",
-    "wait",
-]
+if not TYPE_CHECKING:  # a type checker reads the imports above instead
+    __all__ = list(_HOME)
 
 
 def __getattr__(name: str) -> Any:
@@ -201,7 +123,7 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *__all__})
+    return sorted({*globals(), *_HOME})
 
 
 class _MovedModule(ModuleType):

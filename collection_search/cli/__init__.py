@@ -38,9 +38,9 @@ COMMANDS: Final = (
     "doctor",
 )
 _MODULES: Final = {"eval": "evaluate"}
-"""Those of another name than their sub-command."""
+"""Modules whose name differs from their sub-command."""
 
-# Newer versions of typer bring their own copy of click: the base class is the same under both.
+# Newer versions of typer contain a copy of click; this base class works with both.
 _UsageError = cast("type[Exception]", typer.BadParameter.__base__)
 
 
@@ -52,11 +52,11 @@ class Commands(typer.core.TyperGroup):
         return list(COMMANDS)
 
     def get_command(self, ctx: Any, cmd_name: str) -> Any:  # noqa: ARG002
-        """Return the sub-command, or None when there is none of that name."""
+        """Return the sub-command, or None for an unknown name."""
         return _command(cmd_name) if cmd_name in COMMANDS else None
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
-        """Return the sub-command with its arguments. Raises naming the nearest one."""
+        """Return the sub-command with its arguments. Raises an error that names the nearest one."""
         import difflib
 
         try:
@@ -84,7 +84,7 @@ def root(
     log: Annotated[
         bool, typer.Option("--verbose", "-v", help="Print what the libraries log as well.")
     ] = False,
-    version: Annotated[  # noqa: ARG001 - the callback has answered already
+    version: Annotated[  # noqa: ARG001 - its callback prints it
         bool,
         typer.Option("--version", is_eager=True, callback=_show_version, help="Print the version."),
     ] = False,
@@ -98,7 +98,7 @@ def main(argv: Sequence[str] | None = None) -> NoReturn:
     """Run the command and exit with its code."""
     arguments = list(sys.argv[1:] if argv is None else argv)
     for stream in (sys.stdout, sys.stderr):
-        if isinstance(stream, io.TextIOWrapper):  # not every terminal knows every character
+        if isinstance(stream, io.TextIOWrapper):  # a terminal may not support every character
             stream.reconfigure(errors="replace")
     with terminal_logging():
         sys.exit(_exit_code(arguments))
@@ -118,7 +118,7 @@ def _exit_code(arguments: list[str]) -> int:
 
 
 def _called(arguments: list[str]) -> int:
-    """Run the sub-command; parsing the root's options first would cost its help twice the time."""
+    """Run the sub-command directly; parsing the root's options first would double the time."""
     name, *rest = arguments
     is_direct = name in COMMANDS
     command = _command(name) if is_direct else typer.main.get_command(app)
@@ -132,5 +132,10 @@ def _called(arguments: list[str]) -> int:
 
 
 def _command(name: str) -> Any:
-    module = importlib.import_module(f".{_MODULES.get(name, name)}", __name__)
-    return typer.main.get_command(module.app)
+    """Return the group `app` of the sub-command's module, else its function of the same name."""
+    name = _MODULES.get(name, name)
+    module = importlib.import_module(f".{name}", __name__)
+    if (group := getattr(module, "app", None)) is None:
+        group = typer.Typer(add_completion=False, rich_markup_mode=None)
+        group.command()(getattr(module, name))
+    return typer.main.get_command(group)

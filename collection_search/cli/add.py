@@ -1,15 +1,14 @@
-"""`collection-search ingest add`: pages that somebody names, into a collection."""
+"""`collection-search ingest add`: ingest pages by their URLs."""
 
 from __future__ import annotations
 
 import asyncio
-from collections import Counter
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Annotated, Any, Final
+from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
 
-from .shared.context_options import AsJson, Tenant, search_context
+from .shared.context_options import AsJson, NoWait, Tenant, search_context
 from .shared.error_output import ExitCode, Interrupted
 from .shared.preparation import flush_on_exit
 from .shared.signals import catch_sigterm
@@ -17,20 +16,20 @@ from .shared.terminal import Screen
 from .shared.ticket_progress import wait_with_bar
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterator
 
     from ..context import SearchContext
-    from ..contracts.ingestion import RowStatus, TicketStatus
+    from ..contracts.ingestion import TicketStatus
 
 WAIT_S: Final = 3600.0
 
-_TOLD: Final = ("url", "title", "state", "change", "error")
-
-Urls = Annotated[list[str] | None, typer.Argument(metavar="URL...", help="Pages to ingest.")]
+_PAGE_FIELDS: Final = {"url", "title", "state", "change", "error"}
 
 
 def add(
-    urls: Urls = None,
+    urls: Annotated[
+        list[str] | None, typer.Argument(metavar="URL...", help="Pages to ingest.")
+    ] = None,
     *,
     collection: Annotated[
         str | None, typer.Option("--collection", "-c", help="Name of the collection.")
@@ -44,9 +43,7 @@ def add(
     session: Annotated[
         str | None, typer.Option(help="Ingest what was staged under this id instead.")
     ] = None,
-    no_wait: Annotated[
-        bool, typer.Option("--no-wait", help="Leave the ingestion to 'collection-search worker'.")
-    ] = False,
+    no_wait: NoWait = False,
     tenant: Tenant = None,
     as_json: AsJson = False,
 ) -> None:
@@ -65,12 +62,12 @@ def add(
             work=not no_wait,
         )
         status = wait_with_bar(ticket, context, screen, timeout_s=0.0 if no_wait else WAIT_S)
-    raise typer.Exit(_told(status, screen, waited=not no_wait))
+    raise typer.Exit(_print_status(status, screen, waited=not no_wait))
 
 
 @contextmanager
 def release_on_interrupt(context: SearchContext) -> Iterator[None]:
-    """Give back what is in hand when the command is interrupted, and send what was observed."""
+    """Release the claimed pages when the command is interrupted, and send the observations."""
     from ..tools.ingest import engine_for
 
     with flush_on_exit(context), catch_sigterm() as stop:
@@ -87,7 +84,7 @@ def release_on_interrupt(context: SearchContext) -> Iterator[None]:
 def _found(
     urls: list[str], depth: int, max_pages: int, context: SearchContext, screen: Screen
 ) -> list[str]:
-    """Return the pages of the sites, showing how many are found; nothing is accepted meanwhile."""
+    """Return the pages of the sites, with a progress bar; nothing is accepted meanwhile."""
     from ..tools.ingest import find_pages
 
     try:
@@ -106,19 +103,21 @@ def _found(
         ) from None
 
 
-def _told(status: TicketStatus, screen: Screen, *, waited: bool) -> ExitCode:
-    from .shared.run_summary import format_queued
+def _print_status(status: TicketStatus, screen: Screen, *, waited: bool) -> ExitCode:
+    from .shared.run_summary import count_changes, format_changes, format_queued
 
     left = status.left(fetch=True)
     if screen.as_json:
-        screen.json(_plain(status))
+        pages = [row.model_dump(include=_PAGE_FIELDS) for row in status.rows]
+        screen.json({**status.model_dump(exclude={"rows"}), "pages": pages})
     else:
-        parts = [f"{status.stored} of {status.count} pages stored{format_changes(status.rows)}"]
+        changes = format_changes(count_changes(status.rows))
+        parts = [f"{status.stored} of {status.count} pages stored{changes}"]
         parts += [f"{left} waiting for 'collection-search worker'"] if left else []
         parts += [f"{status.failed} failed"] if status.failed else []
         parts += [f"{status.retired} gone"] if status.retired else []
-        told = format_queued(left) if left and left == status.count else ", ".join(parts)
-        screen.line(f"Collection {status.collection}: {told}")
+        text = format_queued(left) if left and left == status.count else ", ".join(parts)
+        screen.line(f"Collection {status.collection}: {text}")
     for row in status.rows:
         if row.state == "dead":
             screen.warn(f"{row.url} was not ingested: {row.error}")
@@ -126,23 +125,3 @@ def _told(status: TicketStatus, screen: Screen, *, waited: bool) -> ExitCode:
             screen.warn(f"{row.url} was there before and is no more: {row.error}")
     is_partial = status.failed or status.retired or (waited and left)
     return ExitCode.INGESTION_FAILED if is_partial else ExitCode.DONE
-
-
-def format_changes(rows: Iterable[RowStatus]) -> str:
-    """Return what became of the stored pages, unless all are new.
-
-    >>> from collection_search.contracts.ingestion import RowStatus
-    >>> page = {"url": "https://a.example/", "title": "A", "state": "stored"}
-    >>> format_changes([RowStatus(**page, change=change) for change in ("new", "unchanged")])
-    ' (1 new, 1 unchanged)'
-    """
-    counts = Counter(row.change for row in rows if row.state == "stored")
-    told = [
-        f"{counts[change]} {change}" for change in ("new", "changed", "unchanged") if counts[change]
-    ]
-    return f" ({', '.join(told)})" if counts["changed"] + counts["unchanged"] else ""
-
-
-def _plain(status: TicketStatus) -> dict[str, Any]:
-    pages = [row.model_dump(include=set(_TOLD)) for row in status.rows]
-    return {**status.model_dump(exclude={"rows"}), "pages": pages}

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from .shared.context_options import AsJson, Collection, Tenant, search_context
+from .shared.context_options import AsJson, Collection, QuestionArgument, Tenant, search_context
 from .shared.error_output import ExitCode
 from .shared.terminal import Screen
 
@@ -16,12 +16,9 @@ if TYPE_CHECKING:
     from ..context import SearchContext
     from ..contracts.collection import Passage
 
-app = typer.Typer(add_completion=False, rich_markup_mode=None)
 
-
-@app.command()
 def ask(
-    question: Annotated[str, typer.Argument(metavar="QUESTION", help="What you want to know.")],
+    question: QuestionArgument,
     *,
     collection: Collection,
     k: Annotated[int, typer.Option("--k", min=1, max=100, help="How many passages at most.")] = 8,
@@ -47,11 +44,11 @@ def ask(
     for passage in passages if not as_json else ():
         _show(passage, screen)
     if not passages:
-        screen.fail(_why_nothing(context, collection, tenant))
+        screen.fail(_explain_empty(context, collection, tenant))
         raise typer.Exit(ExitCode.NOTHING_FOUND)
 
 
-def _why_nothing(context: SearchContext, collection: str, tenant: str | None) -> str:
+def _explain_empty(context: SearchContext, collection: str, tenant: str | None) -> str:
     from .shared.next_steps import shell_command
 
     store = asyncio.run(context.storage()).collections
@@ -65,8 +62,8 @@ def _why_nothing(context: SearchContext, collection: str, tenant: str | None) ->
         parts.append(f"{waits} to be fetched or ingested: 'collection-search worker' does it.")
     if info.failed:
         pages = "1 page" if info.failed == 1 else f"{info.failed} pages"
-        told = shell_command("ingest", "failed", collection=collection, tenant=tenant)
-        parts.append(f"{pages} could not be ingested: {told!r} says why.")
+        command = shell_command("ingest", "failed", collection=collection, tenant=tenant)
+        parts.append(f"{pages} could not be ingested: {command!r} says why.")
     if len(parts) == 1:
         parts.append("Ingest pages first, by 'run --auto-ingest' or 'ingest add'.")
     return " ".join(parts)

@@ -1,4 +1,4 @@
-"""`collection-search collections`: what a tenant has stored, and what can be done with it."""
+"""`collection-search collections`: the collections of a tenant."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def collections(context: typer.Context, *, tenant: Tenant = None, as_json: AsJso
     sub_commands = cast("typer.core.TyperGroup", context.command).commands
     context.default_map = {name: {"tenant": tenant} for name in sub_commands}
     if (chosen := context.invoked_subcommand) is None:
-        _list(tenant, as_json=as_json)
+        list_(tenant=tenant, as_json=as_json)
     elif as_json:
         raise InputError(f"--json stands after {chosen!r}, if that has it: see its --help.")
 
@@ -39,7 +39,16 @@ def collections(context: typer.Context, *, tenant: Tenant = None, as_json: AsJso
 @app.command("list")
 def list_(*, tenant: Tenant = None, as_json: AsJson = False) -> None:
     """List the collections, as the command alone does."""
-    _list(tenant, as_json=as_json)
+    store, owner = open_collections(search_context(tenant_id=tenant))
+    screen, infos = Screen(as_json=as_json), store.collections(owner)
+    if as_json:
+        screen.json({"tenant": owner, "collections": [info.model_dump() for info in infos]})
+    elif not infos:
+        screen.line(f"{owner} has no collections. Fill one with 'collection-search run'.")
+    else:
+        for line in format_collections(infos):
+            screen.line(line)
+        print_empty(infos, screen)
 
 
 app.command()(refresh)
@@ -65,7 +74,7 @@ def reembed(
     from ..tools.reembed import areembed
 
     context, screen = search_context(tenant_id=tenant, embeddings=embeddings), Screen()
-    _agreed(name, context, yes=yes, screen=screen)
+    _confirm_price(name, context, yes=yes, screen=screen)
     with screen.bar(f"Embedding {name}") as advance:
         done = asyncio.run(
             areembed(name, tenant=context.tenant(), context=context, on_progress=advance)
@@ -78,12 +87,12 @@ def reembed(
     _remind(context, embeddings, done.embedder, screen)
 
 
-def _agreed(name: str, context: SearchContext, *, yes: bool, screen: Screen) -> None:
-    """Tell the price of what is left to embed, judged by its first chunks, and ask."""
+def _confirm_price(name: str, context: SearchContext, *, yes: bool, screen: Screen) -> None:
+    """Ask before paying to embed the remaining chunks; the price is estimated from the first."""
     store, scope = find_collection(name, context)
     embedder = asyncio.run(context.embedder())
     if embedder is None:
-        _agreed_to_lose(store.embedder(scope), name, yes=yes)
+        _confirm_loss(store.embedder(scope), name, yes=yes)
         return
     first, left, _ = store.pending_vectors(scope, embedder.fingerprint)
     if first:
@@ -93,7 +102,7 @@ def _agreed(name: str, context: SearchContext, *, yes: bool, screen: Screen) -> 
         )
 
 
-def _agreed_to_lose(fingerprint: str | None, name: str, *, yes: bool) -> None:
+def _confirm_loss(fingerprint: str | None, name: str, *, yes: bool) -> None:
     """Ask before vectors are dropped: they may have cost money."""
     if fingerprint is None:
         raise InputError(f"{name!r} is searched by its words already: name an embedder.")
@@ -107,10 +116,10 @@ def _agreed_to_lose(fingerprint: str | None, name: str, *, yes: bool) -> None:
 def _remind(
     context: SearchContext, chosen: str | None, fingerprint: str | None, screen: Screen
 ) -> None:
-    """Say what questions or new pages need, where the settings name another embedder.
+    """Say which setting questions or new pages need, where the settings name another embedder.
 
-    Most are found again by what the collection remembers of them; one of another name is not, and
-    a run compares results by the embedder that the settings name.
+    Most embedders can be restored from the fingerprint that the collection stores. A run ranks
+    results with the embedder of the settings.
     """
     from ..settings.collection_embedder import restore_embedder
 
@@ -128,19 +137,6 @@ def _remind(
             f" 'collection-search run', give it --embeddings {chosen}: the setting says"
             f" {settings.embeddings}."
         )
-
-
-def _list(tenant: str | None, *, as_json: bool) -> None:
-    store, owner = open_collections(search_context(tenant_id=tenant))
-    screen, infos = Screen(as_json=as_json), store.collections(owner)
-    if as_json:
-        screen.json({"tenant": owner, "collections": [info.model_dump() for info in infos]})
-    elif not infos:
-        screen.line(f"{owner} has no collections. Fill one with 'collection-search run'.")
-    else:
-        for line in format_collections(infos):
-            screen.line(line)
-        print_empty(infos, screen)
 
 
 def format_collections(infos: list[CollectionInfo]) -> list[str]:

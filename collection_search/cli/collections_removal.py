@@ -1,4 +1,4 @@
-"""`collection-search collections delete`, `purge`, `delete-tenant`: what is kept no longer."""
+"""`collection-search collections delete`, `purge`, `delete-tenant`: removal of stored data."""
 
 from __future__ import annotations
 
@@ -39,14 +39,14 @@ def delete(
     """Delete a collection with everything that waits to go into it, or one page of it."""
     store, scope = find_collection(name, search_context(tenant_id=tenant))
     if document is None:
-        if _agreed(f"Deleting {name!r}", f"Delete {name!r}?", yes=yes):
+        if _confirm(f"Deleting {name!r}", f"Delete {name!r}?", yes=yes):
             documents = store.delete_collection(scope)
             Screen().line(f"Deleted {name!r} with {documents} documents.")
         return
     from ..text.urls import normalize_url, url_key
 
     url = normalize_url(document)
-    if _agreed(f"Deleting {url}", f"Delete {url} from {name!r}?", yes=yes):
+    if _confirm(f"Deleting {url}", f"Delete {url} from {name!r}?", yes=yes):
         waited = _unfinished(store, scope)
         if store.delete_document(scope, url_key(url)):
             Screen().line(f"Deleted {url} from {name!r}.")
@@ -78,7 +78,7 @@ def purge(
 
     age_s, context = parse_age(older_than), search_context(tenant_id=tenant)
     task = f"what {context.tenant()!r} has not used for {older_than}"
-    if _agreed(f"Deleting {task}", f"Delete {task}?", yes=yes):
+    if _confirm(f"Deleting {task}", f"Delete {task}?", yes=yes):
         screen = Screen()
         screen.line(format_deleted(removal.purge(context, age_s)))
         store, owner = open_collections(context)
@@ -91,7 +91,7 @@ def delete_tenant(*, yes: Yes = False, tenant: Tenant = None) -> None:
 
     context = search_context(tenant_id=tenant)
     owner = context.tenant()
-    if _agreed(f"Deleting tenant {owner!r}", f"Delete all that {owner!r} has?", yes=yes):
+    if _confirm(f"Deleting tenant {owner!r}", f"Delete all that {owner!r} has?", yes=yes):
         Screen().line(format_deleted(removal.delete_tenant(context)))
 
 
@@ -125,11 +125,11 @@ def format_deleted(deleted: Erased) -> str:
         "answers": deleted.answers,
         "entries of spending": deleted.spending,
     }
-    told = ", ".join(f"{count} {name}" for name, count in counts.items() if count)
-    return f"Deleted: {told}." if told else "Nothing was there to delete."
+    text = ", ".join(f"{count} {name}" for name, count in counts.items() if count)
+    return f"Deleted: {text}." if text else "Nothing was there to delete."
 
 
-def _agreed(task: str, question: str, *, yes: bool) -> bool:
+def _confirm(task: str, question: str, *, yes: bool) -> bool:
     if not yes and not sys.stdin.isatty():
         raise InputError(f"{task} cannot be undone: add --yes to do it.")
     return yes or typer.confirm(f"{question} This cannot be undone.")

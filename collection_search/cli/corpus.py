@@ -1,4 +1,4 @@
-"""`collection-search corpus`: the folders that the offline search covers beside Python's pages."""
+"""`collection-search corpus`: folders of the offline search, in addition to Python's pages."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ app = typer.Typer(add_completion=False, rich_markup_mode=None, invoke_without_co
 def corpus(context: typer.Context) -> None:
     """List the folders of the offline search; add or remove one."""
     if context.invoked_subcommand is None:
-        _list(_corpus(context), as_json=False)
+        list_(context)
 
 
 @app.command()
@@ -58,7 +58,15 @@ def add(
 @app.command("list")
 def list_(context: typer.Context, *, as_json: AsJson = False) -> None:
     """List the added folders."""
-    _list(_corpus(context), as_json=as_json)
+    screen, folders = Screen(as_json=as_json), _corpus(context).folders()
+    if as_json:
+        plain = [{**asdict(folder), "path": str(folder.path)} for folder in folders]
+        screen.json({"folders": plain})
+        return
+    if not folders:
+        screen.line("No folders were added. Add one with 'collection-search corpus add PATH'.")
+    for folder in folders:
+        screen.line(f"{folder.name}  {_pages(folder)}  {folder.path}  {folder.base_url}")
 
 
 @app.command()
@@ -74,20 +82,8 @@ def remove(
     screen.line(f"Removed {name!r} from the offline search.")
 
 
-def _list(documents: Corpus, *, as_json: bool) -> None:
-    screen, folders = Screen(as_json=as_json), documents.folders()
-    if as_json:
-        told = [{**asdict(folder), "path": str(folder.path)} for folder in folders]
-        screen.json({"folders": told})
-        return
-    if not folders:
-        screen.line("No folders were added. Add one with 'collection-search corpus add PATH'.")
-    for folder in folders:
-        screen.line(f"{folder.name}  {_pages(folder)}  {folder.path}  {folder.base_url}")
-
-
 def _corpus(context: typer.Context) -> Corpus:
-    """Return the corpus that the caller handed over, else the one of the settings."""
+    """Return the caller's corpus, else the one of the settings."""
     from ..adapters.corpus.corpus import Corpus
     from ..settings import Settings
 

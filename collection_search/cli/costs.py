@@ -1,9 +1,10 @@
-"""`collection-search costs`: what was spent, by day, run or name; and what a run would cost."""
+"""`collection-search costs`: the spending by day, run or name."""
 
 from __future__ import annotations
 
 import re
 import time
+from dataclasses import asdict
 from datetime import UTC, date, datetime
 from typing import TYPE_CHECKING, Annotated, Any, Final, Literal
 
@@ -19,12 +20,10 @@ if TYPE_CHECKING:
 
     from ..ports.usage import SpendTotal
 
-app = typer.Typer(add_completion=False, rich_markup_mode=None)
 
 _SECONDS: Final = {"h": 3_600, "d": 86_400, "w": 7 * 86_400}
 
 
-@app.command()
 def costs(
     *,
     since: Annotated[
@@ -46,19 +45,19 @@ def costs(
 
     spend_writer().flush()
     screen, context = Screen(as_json=as_json), search_context(tenant_id=tenant)
-    start, whose = parse_since(since, now=time.time()), context.tenant()
+    start, owner = parse_since(since, now=time.time()), context.tenant()
     ledger = make_adapter(context.using(), "usage", "sqlite")
     if run is None:
-        totals = ledger.totals(whose, since=start, by=by)
+        totals = ledger.totals(owner, since=start, by=by)
     else:
-        totals = [total for total in [ledger.run_total(whose, run)] if total.first_at is not None]
+        totals = [total for total in [ledger.run_total(owner, run)] if total.first_at is not None]
     if as_json:
-        screen.json(_told(totals, tenant=whose, since=start, by="run" if run else by, run=run))
+        screen.json(_as_json(totals, tenant=owner, since=start, by="run" if run else by, run=run))
         return
     for line in format_totals(totals, timed=by == "run" or run is not None):
         screen.line(line)
     if not totals:
-        screen.line(f"Nothing was spent by {whose}" + (f" in the run {run}." if run else "."))
+        screen.line(f"Nothing was spent by {owner}" + (f" in the run {run}." if run else "."))
 
 
 def parse_since(since: str, *, now: float) -> float:
@@ -119,23 +118,10 @@ def _calls(total: SpendTotal) -> str:
     return text + (f"; the price of {total.unpriced} is not known" if total.unpriced else "")
 
 
-def _told(totals: Sequence[SpendTotal], **facts: Any) -> dict[str, Any]:
+def _as_json(totals: Sequence[SpendTotal], **facts: Any) -> dict[str, Any]:
     return {
         **facts,
-        "totals": [
-            {
-                "group": one.group,
-                "first_at": one.first_at,
-                "kind": one.kind,
-                "requests": one.requests,
-                "cached_requests": one.cached_requests,
-                "input_tokens": one.input_tokens,
-                "output_tokens": one.output_tokens,
-                "cost_usd": float(one.cost_usd),
-                "unpriced": one.unpriced,
-            }
-            for one in totals
-        ],
+        "totals": [{**asdict(one), "cost_usd": float(one.cost_usd)} for one in totals],
         "cost_usd": float(sum(one.cost_usd for one in totals)),
         "cost_complete": not any(one.unpriced for one in totals),
     }

@@ -19,17 +19,9 @@ if TYPE_CHECKING:
     from ..tools.doctor.finding import Finding
 
 _STYLES: Final = {"ok": "green", "failed": "red", "unchecked": "yellow", "off": "dim"}
-_STATES: Final = {
-    "ok": "ok",
-    "failed": "FAILED",
-    "unchecked": "not checked",
-    "off": "not set up",
-}
-
-app = typer.Typer(add_completion=False, rich_markup_mode=None)
+_STATES: Final = {"ok": "ok", "failed": "FAILED", "unchecked": "not checked", "off": "not set up"}
 
 
-@app.command()
 def doctor(
     *,
     provider: Annotated[
@@ -66,22 +58,15 @@ def _show(found: Diagnosis, screen: Screen) -> None:
     screen.line(f"A run searches with {found.provider or 'nothing'} ({found.reason}).")
     if screen.width is None:
         for finding in found.findings:
-            _show_plain(finding, screen)
+            known = "; ".join([_STATES[finding.state], *finding.facts()])
+            screen.line(f"{finding.part} {finding.name}: {known}")
+            if finding.next_step:
+                screen.line(f"  next: {finding.next_step}")
     else:
         _show_table(found.findings)
     broken = [f"{one.part} {one.name}" for one in found.findings if one.state == "failed"]
     if broken:
         screen.fail(f"Does not work: {', '.join(broken)}.")
-
-
-def _show_plain(finding: Finding, screen: Screen) -> None:
-    screen.line(f"{finding.part} {finding.name}: {'; '.join(_known(finding))}")
-    if finding.next_step:
-        screen.line(f"  next: {finding.next_step}")
-
-
-def _known(finding: Finding) -> list[str]:
-    return [_STATES[finding.state], *finding.facts()]
 
 
 def _show_table(findings: Sequence[Finding]) -> None:

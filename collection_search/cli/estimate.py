@@ -1,4 +1,4 @@
-"""`collection-search run --estimate`: what the run would cost, told without calling anybody."""
+"""`collection-search run --estimate`: the cost of a run, estimated without any request."""
 
 from __future__ import annotations
 
@@ -17,32 +17,29 @@ if TYPE_CHECKING:
 
 def show_estimate(given: Mapping[str, Any], context: SearchContext, screen: Screen) -> None:
     """Print the estimate. Raises InputError, and ConfigError as the run would."""
-    from ..graphs.collection_search import validate_state
+    from ..contracts.inputs import GraphInput
+    from ..graphs.runnables import validate_input
     from ..tools.estimate import estimate_run
 
-    estimate = asyncio.run(estimate_run(validate_state(given), context))
+    estimate = asyncio.run(estimate_run(validate_input(GraphInput, given), context))
     limit = context.cost_limit()
     if screen.as_json:
-        screen.json({"estimate": estimate_as_json(estimate, limit)})
+        plain = {
+            "parts": [part.as_dict() for part in estimate.parts],
+            "low_usd": estimate.low_usd,
+            "high_usd": estimate.high_usd,
+            "unknown": estimate.unknown,
+            "known_from_before": list(estimate.known),
+            "max_cost_usd": limit,
+        }
+        screen.json({"estimate": plain})
         return
     for line in format_estimate(estimate, limit):
         screen.line(line)
 
 
-def estimate_as_json(estimate: Estimate, limit_usd: float | None) -> dict[str, Any]:
-    """Return the estimate as JSON has it."""
-    return {
-        "parts": [part.as_dict() for part in estimate.parts],
-        "low_usd": estimate.low_usd,
-        "high_usd": estimate.high_usd,
-        "unknown": estimate.unknown,
-        "known_from_before": list(estimate.known),
-        "max_cost_usd": limit_usd,
-    }
-
-
 def format_estimate(estimate: Estimate, limit_usd: float | None) -> Iterator[str]:
-    """Yield the estimate for people.
+    """Yield the estimate as lines of text.
 
     >>> from collection_search.tools.estimate import Estimate, CostPart
     >>> search = CostPart("search", "search", "tavily", "requests", 3, 5, 0.024, 0.04)
@@ -62,12 +59,12 @@ def format_estimate(estimate: Estimate, limit_usd: float | None) -> Iterator[str
     without = ", ".join(estimate.unknown)
     missing = f", without what {without} takes (its price is not known)" if without else ""
     yield f"The run would cost {_range(estimate.low_usd, estimate.high_usd)}{missing}:"
-    told_of = [(part, f"{_span(part.low, part.high)} {part.unit}") for part in estimate.parts]
+    rows = [(part, f"{_span(part.low, part.high)} {part.unit}") for part in estimate.parts]
     tasks, names, units = (
         max(len(text) for text in column)
-        for column in zip(*((part.task, part.name, unit) for part, unit in told_of), strict=True)
+        for column in zip(*((part.task, part.name, unit) for part, unit in rows), strict=True)
     )
-    for part, unit in told_of:
+    for part, unit in rows:
         price = "price not known"
         if part.low_usd is not None and part.high_usd is not None:
             day = part.as_dict()["priced_on"]

@@ -1,4 +1,4 @@
-"""`collection-search eval`: how well the ranking does on a labelled data set of yours."""
+"""`collection-search eval`: the quality of the ranking on a labelled data set."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from ..errors import InputError
-from .shared.context_options import AsJson, UnaskedPaid, search_context
+from .shared.context_options import AsJson, Embeddings, UnaskedPaid, search_context
 from .shared.preparation import confirm_cost
 from .shared.terminal import Screen
 
@@ -20,10 +20,7 @@ if TYPE_CHECKING:
     from ..tools.evaluation.evaluation import Model
     from ..tools.evaluation.pools import EvalCorpus
 
-app = typer.Typer(add_completion=False, rich_markup_mode=None)
 
-
-@app.command()
 def evaluate(
     *,
     dataset: Annotated[
@@ -36,9 +33,7 @@ def evaluate(
     split: Annotated[
         str | None, typer.Option(help="Judgements to use; by default test, else dev, else train.")
     ] = None,
-    embeddings: Annotated[
-        str | None, typer.Option(help="Embedder, as provider:model; lexical needs no model.")
-    ] = None,
+    embeddings: Embeddings = None,
     yes: UnaskedPaid = False,
     report: Annotated[
         Path | None, typer.Option(metavar="FILE", help="File that takes the tables as Markdown.")
@@ -73,7 +68,7 @@ def evaluate(
 
 
 def _indexed(dataset: Dataset, screen: Screen) -> EvalCorpus:
-    """Return the corpus, searched with an index that is thrown away again."""
+    """Return the corpus, searched with a temporary index."""
     from ..adapters.stores.sqlite import SQLiteStore
     from ..tools.evaluation.pools import index_corpus
 
@@ -109,17 +104,13 @@ def _judge(corpus: EvalCorpus, model: Model | None, screen: Screen, report: Path
     environment = Environment()
     text = format_findings(found, environment)
     if report is not None:
-        _write(report, text)
+        try:
+            report.write_text(text, encoding="utf-8")
+        except OSError as error:
+            raise InputError(f"--report {report} cannot be written ({error.strerror}).") from error
         screen.note(f"The report is in {report}.")
     if screen.as_json:
         screen.json({**asdict(found), "environment": asdict(environment)})
     else:
         for line in text.splitlines():
             screen.line(line)
-
-
-def _write(report: Path, text: str) -> None:
-    try:
-        report.write_text(text, encoding="utf-8")
-    except OSError as error:
-        raise InputError(f"--report {report} cannot be written ({error.strerror}).") from error

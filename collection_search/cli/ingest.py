@@ -1,4 +1,4 @@
-"""`collection-search ingest`: add pages; those that failed, and another chance for them."""
+"""`collection-search ingest`: add pages, list failed pages and retry them."""
 
 from __future__ import annotations
 
@@ -55,15 +55,15 @@ def retry_failed(*, collection: OneCollection = None, tenant: Tenant = None) -> 
     from ..contracts.collection import TenantScope
 
     ledger, owner = _ledger(search_context(tenant_id=tenant), collection)
-    whose = owner if collection is None else TenantScope(owner, collection)
-    pages, screen = ledger.retry_failed(whose), Screen()
+    scope = owner if collection is None else TenantScope(owner, collection)
+    pages, screen = ledger.retry_failed(scope), Screen()
     screen.line(f"Pages put back into the queue: {pages}.")
     if pages:
         screen.note("'collection-search worker --once' ingests them.")
 
 
 def _ledger(context: SearchContext, collection: str | None) -> tuple[Ledger, str]:
-    """Return the ledger and whose pages. Raises InputError for a collection that is not there."""
+    """Return the ledger and the tenant. Raises InputError for an unknown collection."""
     if collection is not None:
         find_collection(collection, context)
     return asyncio.run(context.storage()).ledger, context.tenant()

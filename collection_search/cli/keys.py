@@ -1,4 +1,4 @@
-"""`collection-search keys`: keys in the system's keyring; none of them is ever printed."""
+"""`collection-search keys`: keys in the system's keyring; no key is ever printed."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ app = typer.Typer(add_completion=False, rich_markup_mode=None, invoke_without_co
 def keys(context: typer.Context) -> None:
     """Keep keys in the system keyring; list where each comes from."""
     if context.invoked_subcommand is None:
-        _list(as_json=False)
+        list_()
 
 
 @app.command("set", context_settings={"allow_extra_args": True, "ignore_unknown_options": True})
@@ -55,7 +55,21 @@ def set_(context: typer.Context, provider: ProviderArgument) -> None:
 @app.command("list")
 def list_(*, as_json: AsJson = False) -> None:
     """List the keys by name, with where each comes from."""
-    _list(as_json=as_json)
+    from ..settings import Settings
+    from ..settings.key_sources import find_key, key_names
+
+    settings, screen = Settings.load(), Screen(as_json=as_json)
+    held = [key for name in key_names() if (key := find_key(settings, name))]
+    rows = list(_rows(settings, held))
+    if as_json:
+        screen.json({"keys": rows})
+        return
+    if not rows:
+        screen.line("There are no keys. Keep one with 'collection-search keys set PROVIDER'.")
+    for row, key in zip(rows, held, strict=True):
+        shown = row["problem"] or (f"ends in {row['ending']}" if row["ending"] else "")
+        source = f"environment ({key.variable})" if key.source == "environment" else key.source
+        screen.line("  ".join(filter(None, (row["name"], source, shown))))
 
 
 @app.command()
@@ -73,7 +87,7 @@ def remove(provider: ProviderArgument) -> None:
 
 
 def _known(provider: str) -> str:
-    """Return the name as it is kept. Raises InputError; the text given may be a key: not shown."""
+    """Return the normalized name. Raises InputError without the text, which may be a key."""
     from ..errors import InputError
     from ..settings.key_sources import key_names
 
@@ -87,7 +101,7 @@ def _known(provider: str) -> str:
 
 
 def _asked_for(name: str) -> str:
-    """Return the key that a person types, without echo, or that a pipe holds. Raises InputError."""
+    """Return the key, typed without echo or read from a pipe. Raises InputError."""
     from ..errors import InputError
 
     if sys.stdin.isatty():
@@ -106,33 +120,15 @@ def _asked_for(name: str) -> str:
 
 
 def _warn_of_others(settings: Settings, name: str, screen: Screen) -> None:
-    """Say where else the key is: that one is taken before the keyring's."""
+    """Warn of another source of the key, which is used before the keyring."""
     from ..settings.key_sources import find_key, given_key
 
     if given_key(settings, name) is not None and (held := find_key(settings, name)):
         screen.warn(f"{name} has a key from {held.where} too, which is taken before the keyring's.")
 
 
-def _list(*, as_json: bool) -> None:
-    from ..settings import Settings
-    from ..settings.key_sources import find_key, key_names
-
-    settings, screen = Settings.load(), Screen(as_json=as_json)
-    held = [key for name in key_names() if (key := find_key(settings, name))]
-    rows = list(_rows(settings, held))
-    if as_json:
-        screen.json({"keys": rows})
-        return
-    if not rows:
-        screen.line("There are no keys. Keep one with 'collection-search keys set PROVIDER'.")
-    for row, key in zip(rows, held, strict=True):
-        shown = row["problem"] or (f"ends in {row['ending']}" if row["ending"] else "")
-        source = f"environment ({key.variable})" if key.source == "environment" else key.source
-        screen.line("  ".join(filter(None, (row["name"], source, shown))))
-
-
 def _rows(settings: Settings, held: list[FoundKey]) -> Iterator[dict[str, Any]]:
-    """Give each key's name, source and last characters, or why the keyring does not give it."""
+    """Yield each key's name, source and last characters, or the keyring's problem with it."""
     from ..errors import ConfigError
     from ..settings.key_sources import ending, given_key
     from ..settings.keyring import read_key

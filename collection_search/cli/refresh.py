@@ -1,4 +1,4 @@
-"""`collection-search collections refresh`: what is new, what has changed, what is gone."""
+"""`collection-search collections refresh`: new, changed and vanished pages of a collection."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def refresh(
 
 
 def format_report(report: RefreshReport, *, limit: float | None = None) -> Iterator[str]:
-    """Yield the report for people.
+    """Yield the report as lines of text.
 
     >>> from collection_search.contracts.refresh_report import RefreshReport
     >>> for line in format_report(RefreshReport(collection="py", new=["https://a.org/"],
@@ -70,7 +70,8 @@ def format_report(report: RefreshReport, *, limit: float | None = None) -> Itera
     new      a
     returned b
     """
-    counts = [f"{len(getattr(report, kind))} {kind}" for kind in _KINDS]
+    kinds = ("new", "changed", "unchanged", "gone")
+    counts = [f"{len(getattr(report, kind))} {kind}" for kind in kinds]
     counts[0] += f" ({len(report.returned)} returned)" if report.returned else ""
     counts += [f"{len(report.failed)} failed"] if report.failed else []
     counts += [f"{len(report.unread)} found but not ingested"] if report.unread else []
@@ -83,9 +84,6 @@ def format_report(report: RefreshReport, *, limit: float | None = None) -> Itera
     if providers := sorted({asked.provider for asked in report.questions if asked.provider}):
         yield f"Searched: {', '.join(providers)}"
     yield from cost_line(report.cost_usd, limit=limit, is_complete=report.cost_complete, spared=[])
-
-
-_KINDS = ("new", "changed", "unchanged", "gone")
 
 
 def _code(report: RefreshReport) -> ExitCode:

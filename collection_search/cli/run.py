@@ -7,15 +7,22 @@ from typing import Annotated
 import typer
 
 from .shared.cassette_options import Record, Replay, open_cassette, report_cassette
-from .shared.context_options import AsJson, Collection, MaxCost, Provider, Tenant, search_context
+from .shared.context_options import (
+    AsJson,
+    Collection,
+    Embeddings,
+    MaxCost,
+    NoWait,
+    Provider,
+    QuestionArgument,
+    Tenant,
+    search_context,
+)
 from .shared.terminal import Screen
 
-app = typer.Typer(add_completion=False, rich_markup_mode=None)
 
-
-@app.command()
 def run(
-    question: Annotated[str, typer.Argument(metavar="QUESTION", help="What you want to know.")],
+    question: QuestionArgument,
     *,
     collection: Collection,
     auto_ingest: Annotated[
@@ -43,17 +50,13 @@ def run(
     model: Annotated[
         str | None, typer.Option(help="Chat model that plans the queries, as provider:model.")
     ] = None,
-    embeddings: Annotated[
-        str | None, typer.Option(help="Embedder, as provider:model; lexical needs no model.")
-    ] = None,
+    embeddings: Embeddings = None,
     profile: Annotated[
         str | None, typer.Option(help="Ranking profile: default (calibrated) or literal.")
     ] = None,
     tenant: Tenant = None,
     case: Annotated[str | None, typer.Option(help="Your own case or ticket number.")] = None,
-    no_wait: Annotated[
-        bool, typer.Option("--no-wait", help="Leave the ingestion to 'collection-search worker'.")
-    ] = False,
+    no_wait: NoWait = False,
     max_cost: MaxCost = None,
     estimate: Annotated[
         bool, typer.Option("--estimate", help="Tell what the run would cost, and end.")
@@ -102,7 +105,7 @@ def run(
 
 
 def _asked(question: str) -> str:
-    """Return the question as it is searched. Raises InputError for one without a word."""
+    """Return the normalized question. Raises InputError for one without a word."""
     from ..errors import InvalidQueryError
     from ..text.clean import normalize_query
 

@@ -1,4 +1,4 @@
-"""`collection-search search`: one query, one provider, the rows as they come back."""
+"""`collection-search search`: one query to one provider, its results unranked."""
 
 from __future__ import annotations
 
@@ -12,19 +12,7 @@ from .shared.context_options import AsJson, Provider, Tenant, search_context
 from .shared.error_output import ExitCode
 from .shared.preparation import flush_on_exit, prepare_provider
 from .shared.run_verdict import NOTHING_FOUND
-from .shared.search_options import (
-    Content,
-    Country,
-    Deep,
-    Exclude,
-    FreshnessOption,
-    Include,
-    LanguageOption,
-    Restrict,
-    Topic,
-    search_options,
-    show_applied,
-)
+from .shared.search_options import search_options, show_applied
 from .shared.terminal import Screen
 
 if TYPE_CHECKING:
@@ -34,10 +22,7 @@ if TYPE_CHECKING:
     from ..contracts.options import SearchOptions
     from ..contracts.search import WebSearchResponse
 
-app = typer.Typer(add_completion=False, rich_markup_mode=None)
 
-
-@app.command()
 def search(
     query: Annotated[str, typer.Argument(metavar="QUERY", help="What to search for.")],
     *,
@@ -45,15 +30,28 @@ def search(
     max_results: Annotated[
         int, typer.Option("--max-results", min=1, max=100, help="How many results at most.")
     ] = 10,
-    include: Include = None,
-    exclude: Exclude = None,
-    restrict: Restrict = False,
-    topic: Topic = None,
-    freshness: FreshnessOption = None,
-    language: LanguageOption = None,
-    country: Country = None,
-    deep: Deep = False,
-    content: Content = False,
+    include: Annotated[
+        list[str] | None,
+        typer.Option(metavar="DOMAIN", help="Domains to prefer; repeat, or use commas."),
+    ] = None,
+    exclude: Annotated[
+        list[str] | None,
+        typer.Option(metavar="DOMAIN", help="Domains to leave out, written likewise."),
+    ] = None,
+    restrict: Annotated[
+        bool, typer.Option("--restrict", help="Nothing but the --include domains.")
+    ] = False,
+    topic: Annotated[str | None, typer.Option(help="general or news.")] = None,
+    freshness: Annotated[
+        str | None,
+        typer.Option(help="day, week, month, year, or days such as 2026-01-01..2026-03-31."),
+    ] = None,
+    language: Annotated[str | None, typer.Option(help="Two letters, such as de.")] = None,
+    country: Annotated[str | None, typer.Option(help="Two letters, such as DE.")] = None,
+    deep: Annotated[bool, typer.Option("--deep", help="A deep search; it may cost more.")] = False,
+    content: Annotated[
+        bool, typer.Option("--content", help="The pages' texts, too, with --json.")
+    ] = False,
     tenant: Tenant = None,
     record: Record = None,
     replay: Replay = None,
@@ -93,8 +91,8 @@ def search(
     applied = response.outcome.meta.get("options", {})
     if as_json:
         replayed = {"replayed_from": str(cassette.path)} if cassette and cassette.replays else {}
-        told = {"applied": applied} if applied else {}
-        screen.json(_as_json(response, content=content) | told | replayed)
+        requested = {"applied": applied} if applied else {}
+        screen.json(_as_json(response, content=content) | requested | replayed)
     else:
         show_applied(applied, screen)
         _show(response, screen)
@@ -106,13 +104,13 @@ def search(
         "--language": language,
         "--country": country,
     }
-    raise typer.Exit(report_cassette(cassette, _judged(response, narrowing, screen), screen))
+    raise typer.Exit(report_cassette(cassette, _print_failure(response, narrowing, screen), screen))
 
 
 async def _search(
     query: str, context: SearchContext, max_results: int, options: SearchOptions
 ) -> tuple[WebSearchResponse, float | None]:
-    """Return how it ended, and what all its requests cost; None where that is not known."""
+    """Return the response and the cost of all its requests; None where that is not known."""
     from ..tools.search.route import build_route
     from ..tools.spending.account import Account
 
@@ -138,7 +136,7 @@ def _cost(response: WebSearchResponse, cost: float | None, context: SearchContex
 
 
 def _as_json(response: WebSearchResponse, *, content: bool) -> dict[str, Any]:
-    """Return the response as plain values; the pages' texts are there if they were asked for."""
+    """Return the response as plain values, with the pages' texts where `content` asks for them."""
     plain: dict[str, Any] = response.model_dump(mode="json")
     if content:
         for row, result in zip(plain["results"], response.results, strict=True):
@@ -153,7 +151,7 @@ def _show(response: WebSearchResponse, screen: Screen) -> None:
         screen.line(f"     {result.snippet}", style="dim")
 
 
-def _judged(
+def _print_failure(
     response: WebSearchResponse, narrowing: Mapping[str, object], screen: Screen
 ) -> ExitCode:
     if response.outcome.decision == "error":

@@ -1,11 +1,10 @@
-"""`collection-search worker`: ingests what waits in the ledger, here or on any machine with it."""
+"""`collection-search worker`: ingests the pages that wait in the ledger."""
 
 from __future__ import annotations
 
 import asyncio
 import signal
 import threading
-from contextlib import contextmanager
 from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
@@ -15,15 +14,13 @@ from ..runtime.gc import relieve_collector
 from .shared.context_options import search_context
 from .shared.error_output import Interrupted
 from .shared.preparation import flush_on_exit
+from .shared.signals import handle_signals
 from .shared.terminal import Screen
 from .shared.worker_progress import Progress
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from ..tools.ingest import IngestionEngine
 
-app = typer.Typer(add_completion=False, rich_markup_mode=None)
 
 STOPPED: Final = "Stopped. What is left waits in the ledger for the next worker."
 LOOK_S: Final = 0.5
@@ -32,7 +29,6 @@ IDLE_S: Final = 1.0
 """How often an idle worker looks for work."""
 
 
-@app.command()
 def worker(
     *,
     once: Annotated[
@@ -51,7 +47,8 @@ def worker(
     engine = asyncio.run(engine_for(context))
     engine.equip(on_page_done=progress.on_page_done)
     relieve_collector()
-    with flush_on_exit(context), _stop_signals() as stop:
+    stop = _Stop()
+    with flush_on_exit(context), handle_signals(stop, signal.SIGINT, signal.SIGTERM):
         screen.note("Ingesting what waits in the ledger. Ctrl-C ends it and loses nothing.")
         _work(engine, stop, progress, once=once)
         engine.stop()
@@ -66,7 +63,7 @@ def worker(
 
 
 class _Stop(threading.Event):
-    """Set by a signal; an operator's SIGTERM is the ordinary end of a worker."""
+    """An event that a signal sets instead of interrupting a write."""
 
     by: int | None = None
 
@@ -82,16 +79,3 @@ def _work(engine: IngestionEngine, stop: _Stop, progress: Progress, *, once: boo
             if once:
                 return
             stop.wait(IDLE_S)
-
-
-@contextmanager
-def _stop_signals() -> Iterator[_Stop]:
-    """Yield an event that SIGINT and SIGTERM set, so that they interrupt no write."""
-    stop = _Stop()
-    signals = (signal.SIGINT, signal.SIGTERM)
-    before = [signal.signal(one, stop) for one in signals]
-    try:
-        yield stop
-    finally:
-        for one, handler in zip(signals, before, strict=True):
-            signal.signal(one, handler)

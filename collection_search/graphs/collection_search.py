@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Literal
-
-from langgraph.graph import END, START, StateGraph
+from typing import TYPE_CHECKING, Any
 
 from ..context import SearchContext
 from ..contracts.inputs import GraphInput
@@ -15,7 +13,7 @@ from ..nodes.generate_strategy import generate_strategy
 from ..nodes.parallel_web_search import parallel_web_search
 from ..runtime.concurrency import run_blocking
 from ..tools.public_arguments import validate_arguments
-from .runnables import NodeRunnable, RouteRunnable, skip_callbacks, validate_input
+from .runnables import compile_stages, has_no_outcome, validate_input
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Mapping, Sequence
@@ -31,35 +29,22 @@ def build_graph(**compile_options: Any) -> CompiledStateGraph[Any, Any, Any, Any
 
     It runs by `invoke`, `ainvoke`, `stream` and `astream`, alone or as a node of another graph.
     """
-    graph = StateGraph(
-        CollectionSearchState,
-        context_schema=SearchContext,
-        input_schema=GraphInput,
-        output_schema=CollectionSearchOutput,
+    return compile_stages(
+        NAME,
+        {
+            "k_generate_strategy": generate_strategy,
+            "k_parallel_web_search": parallel_web_search,
+            "k_embedding_rank": embedding_rank,
+            "k_auto_ingest": auto_ingest,
+        },
+        {"k_embedding_rank": has_no_outcome, "k_auto_ingest": _is_ingestion_asked},
+        schemas=(CollectionSearchState, GraphInput, CollectionSearchOutput),
+        **compile_options,
     )
-    # Typed with the input model, or LangGraph would neither validate nor fill in the defaults.
-    graph.add_node("k_generate_strategy", NodeRunnable(generate_strategy), input_schema=GraphInput)
-    graph.add_node("k_parallel_web_search", NodeRunnable(parallel_web_search))
-    graph.add_node("k_embedding_rank", NodeRunnable(embedding_rank))
-    graph.add_node("k_auto_ingest", NodeRunnable(auto_ingest))
-    graph.add_edge(START, "k_generate_strategy")
-    graph.add_edge("k_generate_strategy", "k_parallel_web_search")
-    graph.add_conditional_edges(
-        "k_parallel_web_search", RouteRunnable(_after_search), ["k_embedding_rank", END]
-    )
-    graph.add_conditional_edges(
-        "k_embedding_rank", RouteRunnable(_after_rank), ["k_auto_ingest", END]
-    )
-    graph.add_edge("k_auto_ingest", END)
-    return skip_callbacks(graph.compile(name=NAME, **compile_options))
 
 
-def _after_search(state: CollectionSearchState) -> Literal["k_embedding_rank", "__end__"]:
-    return "__end__" if state["outcome"] else "k_embedding_rank"
-
-
-def _after_rank(state: CollectionSearchState) -> Literal["k_auto_ingest", "__end__"]:
-    return "k_auto_ingest" if state["auto_ingest"] else "__end__"
+def _is_ingestion_asked(state: CollectionSearchState) -> bool:
+    return state["auto_ingest"]
 
 
 graph = build_graph()
@@ -92,7 +77,7 @@ class CollectionSearchGraph:
         self, state: Mapping[str, Any], *, stream_mode: Sequence[StreamMode]
     ) -> AsyncIterator[Any]:
         """Yield `(mode, chunk)` pairs of one run; `values` chunks hold the whole state."""
-        given = validate_state(state).model_dump()
+        given = validate_input(GraphInput, state).model_dump()
         async for item in self.graph.astream(
             given,
             context=self.context,
@@ -100,15 +85,6 @@ class CollectionSearchGraph:
             output_keys=list(CollectionSearchState.__annotations__),
         ):
             yield item
-
-
-def validate_state(state: Mapping[str, Any]) -> GraphInput:
-    """Return the graph's input. Raises InputError naming each wrong or unknown field.
-
-    >>> validate_state({"question": " Why? ", "collection_scope": "py", "purpose": "docs"}).question
-    'Why?'
-    """
-    return validate_input(GraphInput, state)
 
 
 def output_of(state: Mapping[str, Any]) -> CollectionSearchOutput:

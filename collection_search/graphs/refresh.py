@@ -1,4 +1,4 @@
-"""A living collection: its questions are asked again, and its pages looked at again."""
+"""Refresh of a collection: its questions are asked again, and its pages are fetched again."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from ..ports import Storage
 
 _AT_ONCE: Final = 50
-"""Documents that are looked at together."""
+"""Documents that are read at once."""
 _ALL_LETTERS: Final = 1_000_000
 
 
@@ -43,37 +43,42 @@ async def arefresh(
 ) -> RefreshReport:
     """Return what is new, changed, unchanged, gone and failed since the collection was filled.
 
-    Its questions are asked again, unless `ask` is False, and what they find is ingested as it was
-    then; every stored page that was fetched is looked at again, by a conditional request where its
-    site knows such; pages that vanished leave the collection, are asked for once more after 7 days
-    and then ever more seldom, at last every 180 days, and come back as `returned`; pages that were
-    given up before they were stored are left alone. The context's ceiling of cost is for all
-    questions together; they are ranked with the embedder that filled the collection, unless the
-    context names another. `on_progress` gets how many pages are done, of how many, in a thread of
-    its own. `tenant` is by default the context's, else the settings'. `refresh` blocks, inside a
-    running event loop too; `arefresh` is its coroutine.
+    Its questions are asked again, unless `ask` is False, and what they find is ingested again.
+    Every stored page that was fetched is requested again, conditionally where its site allows it.
+    A page that vanished leaves the collection. It is requested again after 7 days, then less and
+    less often, at last every 180 days; if it comes back, it is listed as `returned`. A page whose
+    ingestion failed for good before it was stored is not tried again.
 
-    Raises InputError for a collection that is not there, ConfigError, StoreError. A question or
-    a page that fails is in the report.
+    The context's cost limit is for all questions together. Results are ranked with the embedder
+    that filled the collection, unless the context names another. `on_progress` is called in
+    another thread with the number of pages that are done and of all pages. `tenant` is by default
+    the context's, else the settings'. `refresh` blocks; `arefresh` is its coroutine.
+
+    Raises InputError for an unknown collection, ConfigError, StoreError. A question or a page that
+    fails is in the report.
     """
     validate_arguments(collection=collection, ask=ask, timeout_s=timeout_s, on_progress=on_progress)
     context = context_for(context, tenant).model_copy(update={"asks_anew": True})
     store, scope = await context.storage(), TenantScope(context.tenant(), collection)
-    engine = await engine_for(context)  # held, so that hosts and models are known throughout
-    before = await offload(_hashes, store, scope)
-    given_up = await offload(_given_up, store, scope)
+    engine = await engine_for(context)  # one engine throughout: it remembers hosts and models
+    await offload(require_collection, store.collections, scope)
+    before = await offload(store.collections.hashes, scope)
+    dead = await offload(
+        store.ledger.dead_letters, scope.tenant_id, collection=collection, limit=_ALL_LETTERS
+    )
+    given_up = {letter.url_key for letter in dead}
     retired = await offload(store.ledger.retired, scope)
     keys = await offload(_fetched, store, scope, list(before))
     keys += await offload(store.ledger.retired, scope, due=True)
     tickets = [(await offload(store.ledger.refetch, scope, url_keys=keys)).ticket_id]
     engine.start()
     asked: list[AskedAgain] = []
-    ranking = await _as_filled(store, scope, context) if ask else context
+    ranking = await _with_stored_embedder(store, scope, context) if ask else context
     for record in await offload(store.collections.questions, scope) if ask else ():
-        again, ticket = await _asked(record, _within(ranking, asked), collection)
+        again, ticket = await _ask_again(record, _with_remaining_limit(ranking, asked), collection)
         asked.append(again)
         tickets += [ticket] if ticket else []
-    rows = await offload(_settled, tickets, context, timeout_s, on_progress)
+    rows = await offload(_wait_for_all, tickets, context, timeout_s, on_progress)
     after = await offload(store.collections.hashes, scope)
     rows = {key: row for key, row in rows.items() if key in before or key not in given_up}
     return _report(collection, asked, rows, before, after, retired=retired)
@@ -83,33 +88,23 @@ refresh = blocking(arefresh, "refresh")
 """`arefresh` for code without an event loop."""
 
 
-def _hashes(store: Storage, scope: TenantScope) -> dict[str, str]:
-    require_collection(store.collections, scope)
-    return store.collections.hashes(scope)
-
-
-def _given_up(store: Storage, scope: TenantScope) -> set[str]:
-    letters = store.ledger.dead_letters(
-        scope.tenant_id, collection=scope.collection, limit=_ALL_LETTERS
-    )
-    return {letter.url_key for letter in letters}
-
-
 def _fetched(store: Storage, scope: TenantScope, keys: Sequence[str]) -> list[str]:
-    """Return the stored pages that were fetched, here or where they were exported.
+    """Return the stored pages that were fetched, by this ledger or before an export.
 
-    A text that a provider delivered comes again with its question: fetching could only lose it.
+    A text that a provider delivered comes again with its question; fetching could only lose it.
     """
     return [
         stored.document.url_key
         for start in range(0, len(keys), _AT_ONCE)
         for stored in store.collections.get(scope, keys[start : start + _AT_ONCE])
-        if "page_kind" in stored.document.provenance  # an export holds no times
+        if "page_kind" in stored.document.provenance  # an export has no fetch times
     ]
 
 
-async def _as_filled(store: Storage, scope: TenantScope, context: SearchContext) -> SearchContext:
-    """Return the context with the embedder that the collection remembers, if it names none."""
+async def _with_stored_embedder(
+    store: Storage, scope: TenantScope, context: SearchContext
+) -> SearchContext:
+    """Return the context with the collection's own embedder, unless the context names one."""
     if context.embeddings is not None:
         return context
     filled = await offload(store.collections.embedder, scope)
@@ -119,8 +114,8 @@ async def _as_filled(store: Storage, scope: TenantScope, context: SearchContext)
     return context.model_copy(update={"embeddings": embedder}) if embedder else context
 
 
-def _within(context: SearchContext, asked: Sequence[AskedAgain]) -> SearchContext:
-    """Return the context with what is left of its ceiling."""
+def _with_remaining_limit(context: SearchContext, asked: Sequence[AskedAgain]) -> SearchContext:
+    """Return the context with the rest of its cost limit."""
     limit = context.cost_limit()
     if limit is None:
         return context
@@ -128,10 +123,10 @@ def _within(context: SearchContext, asked: Sequence[AskedAgain]) -> SearchContex
     return context.model_copy(update={"max_cost_usd": max(0.0, limit - spent)})
 
 
-async def _asked(
+async def _ask_again(
     record: QuestionRecord, context: SearchContext, collection: str
 ) -> tuple[AskedAgain, str | None]:
-    """Ask a question as it was asked before; return how it ended, and the ticket of its pages."""
+    """Ask a question as before; return how it ended and the ticket of its pages."""
     if context.provider is None and record.provider is not None:
         context = context.model_copy(update={"provider": record.provider})
     try:
@@ -176,7 +171,7 @@ async def _run(record: QuestionRecord, context: SearchContext, collection: str) 
     return (await CollectionSearchGraph(context).arun(question))[1]
 
 
-def _settled(
+def _wait_for_all(
     tickets: Sequence[str],
     context: SearchContext,
     timeout_s: float,
@@ -224,12 +219,12 @@ def _report(
         changed=urls(*(before.keys() & after.keys() - same)),
         unchanged=urls(*(same - failed.keys() - left)),
         gone=urls(*(before.keys() - after.keys())),
-        failed=_told(row for key, row in failed.items() if key in before),
-        unread=_told(row for key, row in failed.items() if key not in before),
+        failed=_failed_pages(row for key, row in failed.items() if key in before),
+        unread=_failed_pages(row for key, row in failed.items() if key not in before),
         left=urls(*left),
     )
 
 
-def _told(rows: Iterable[RowStatus]) -> list[FailedPage]:
+def _failed_pages(rows: Iterable[RowStatus]) -> list[FailedPage]:
     pages = (FailedPage(url=row.url, error=row.error or "") for row in rows)
     return sorted(pages, key=lambda page: page.url)

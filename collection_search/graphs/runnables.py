@@ -1,8 +1,8 @@
-"""Nodes and edges in a form that `invoke` and `ainvoke` can both run, at little cost.
+"""A graph of stages whose nodes and edges both `invoke` and `ainvoke` run at little cost.
 
-LangChain's RunnableLambda reads signatures on every call, LangGraph runs a plain function of an
-edge in a thread, and tells callbacks of every step of a node even where there are none: together
-these are several milliseconds a question.
+LangChain's RunnableLambda reads signatures on every call. LangGraph runs a plain function of an
+edge in a thread, and prepares callbacks for every step of a node even where there are none.
+Together these cost several milliseconds a question.
 """
 
 from __future__ import annotations
@@ -11,9 +11,11 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from langchain_core.runnables import Runnable
 from langchain_core.runnables.config import var_child_runnable_config
+from langgraph.graph import END, START, StateGraph
 from langgraph.runtime import get_runtime
 from pydantic import BaseModel, ValidationError
 
+from ..context import SearchContext
 from ..errors import InputError
 from ..runtime.concurrency import run_blocking
 from ..text.problems import describe_problems
@@ -28,7 +30,7 @@ InputT = TypeVar("InputT", bound=BaseModel)
 
 
 class NodeRunnable(Runnable[Any, Any]):
-    """An async node; its synchronous face runs on the background loop and waits."""
+    """An async node; `invoke` runs it on the background loop and waits."""
 
     def __init__(self, node: Callable[[Any, Any], Awaitable[Any]]) -> None:
         self.name = node.__name__
@@ -44,25 +46,26 @@ class NodeRunnable(Runnable[Any, Any]):
 
 
 class RouteRunnable(Runnable[Any, str]):
-    """A pure function of the state that names the next node."""
+    """An edge to the following node where a condition on the state is true, else to the end."""
 
-    def __init__(self, choose: Callable[[Any], str]) -> None:
-        self.name = choose.__name__
-        self._choose = choose
+    def __init__(self, condition: Callable[[Any], object], following: str) -> None:
+        self.name = condition.__name__
+        self._condition = condition
+        self._following = following
 
     def invoke(self, input: Any, config: RunnableConfig | None = None, **_: Any) -> str:  # noqa: A002, ARG002
         """Return the next node's name."""
-        return self._choose(input)
+        return self._following if self._condition(input) else END
 
     async def ainvoke(self, input: Any, config: RunnableConfig | None = None, **_: Any) -> str:  # noqa: A002, ARG002
-        """Return the next node's name."""
-        return self._choose(input)
+        """Return the next node's name, without a thread."""
+        return self.invoke(input)
 
 
 class UntracedRunnable(Runnable[Any, Any]):
     """A node with its writers, run one after the other in the node's own task.
 
-    Whoever listens to callbacks (a tracer, `astream_events`) gets LangGraph's own sequence.
+    Where callbacks are registered (a tracer, `astream_events`), LangGraph's own sequence runs.
     """
 
     def __init__(self, observed: Runnable[Any, Any], steps: Sequence[Runnable[Any, Any]]) -> None:
@@ -75,8 +78,8 @@ class UntracedRunnable(Runnable[Any, Any]):
         return self._observed.invoke(input, config, **kwargs)
 
     async def ainvoke(self, input: Any, config: RunnableConfig | None = None, **kwargs: Any) -> Any:  # noqa: A002
-        """Run the steps; the config stands where LangGraph's and LangChain's calls look for it."""
-        if config is None or kwargs or _listened(config):
+        """Run the steps, with the config where calls of LangGraph and LangChain look for it."""
+        if config is None or kwargs or _has_callbacks(config):
             return await self._observed.ainvoke(input, config, **kwargs)
         token = var_child_runnable_config.set(config)
         try:
@@ -88,25 +91,54 @@ class UntracedRunnable(Runnable[Any, Any]):
         return value
 
     def stream(self, *args: Any, **kwargs: Any) -> Iterator[Any]:
-        """Stream LangGraph's sequence, as is done for those who listen."""
+        """Stream LangGraph's sequence."""
         return self._observed.stream(*args, **kwargs)
 
     def astream(self, *args: Any, **kwargs: Any) -> AsyncIterator[Any]:
-        """Stream LangGraph's sequence, as is done for those who listen."""
+        """Stream LangGraph's sequence."""
         return self._observed.astream(*args, **kwargs)
 
 
-def skip_callbacks(
-    graph: CompiledStateGraph[Any, Any, Any, Any],
+def compile_stages(
+    name: str,
+    stages: Mapping[str, Callable[[Any, Any], Awaitable[Any]]],
+    conditions: Mapping[str, Callable[[Any], object]],
+    *,
+    schemas: tuple[type[Any], type[BaseModel], type[Any]],
+    **compile_options: Any,
 ) -> CompiledStateGraph[Any, Any, Any, Any]:
-    """Return the graph, whose nodes run without reports to callbacks where nobody listens."""
-    for node in graph.nodes.values():
-        if node.node is not None and (steps := getattr(node.node, "steps", None)):
-            node.node = UntracedRunnable(node.node, steps)
-    return graph
+    """Return the graph of the stages, one after the other; `schemas` are state, input, output.
+
+    The graph ends before a stage whose condition is false.
+    """
+    state, given, output = schemas
+    graph = StateGraph(
+        state, context_schema=SearchContext, input_schema=given, output_schema=output
+    )
+    before = START
+    for stage, node in stages.items():
+        # Typed with the input model, or LangGraph would neither validate nor fill in the defaults.
+        schema = given if before == START else state
+        graph.add_node(stage, NodeRunnable(node), input_schema=schema)
+        if condition := conditions.get(stage):
+            graph.add_conditional_edges(before, RouteRunnable(condition, stage), [stage, END])
+        else:
+            graph.add_edge(before, stage)
+        before = stage
+    graph.add_edge(before, END)
+    compiled = graph.compile(name=name, **compile_options)
+    for part in compiled.nodes.values():
+        if part.node is not None and (steps := getattr(part.node, "steps", None)):
+            part.node = UntracedRunnable(part.node, steps)
+    return compiled
 
 
-def _listened(config: RunnableConfig) -> bool:
+def has_no_outcome(state: Mapping[str, Any]) -> bool:
+    """Return whether the run goes on: no stage has ended it."""
+    return not state["outcome"]
+
+
+def _has_callbacks(config: RunnableConfig) -> bool:
     callbacks = config.get("callbacks")
     return bool(getattr(callbacks, "handlers", callbacks))
 

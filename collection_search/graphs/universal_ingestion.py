@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Literal
-
-from langgraph.graph import END, START, StateGraph
+from typing import TYPE_CHECKING, Any
 
 from ..context import SearchContext
 from ..contracts.ingestion import Ticket
@@ -17,50 +15,37 @@ from ..nodes.select_candidates import select_candidates
 from ..nodes.stage_candidates import stage_candidates
 from ..runtime.concurrency import run_blocking
 from ..tools.public_arguments import validate_arguments
-from .runnables import NodeRunnable, RouteRunnable, skip_callbacks, validate_input
+from .runnables import compile_stages, has_no_outcome, validate_input
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from langgraph.graph.state import CompiledStateGraph
 
-    from ..contracts.ingestion import IngestionItem, IngestionRequest
+    from ..contracts.ingestion import IngestionRequest
 
 NAME = "universal_ingestion"
 
 
 def build_graph(**compile_options: Any) -> CompiledStateGraph[Any, Any, Any, Any]:
     """Return the compiled graph; `compile_options` (checkpointer, cache ...) go to `compile`."""
-    graph = StateGraph(
-        IngestionState,
-        context_schema=SearchContext,
-        input_schema=IngestionInput,
-        output_schema=IngestionOutput,
+    return compile_stages(
+        NAME,
+        {
+            "k_acquire": acquire,
+            "k_select": select_candidates,
+            "k_stage": stage_candidates,
+            "k_ingest": ingest_candidates,
+        },
+        {"k_stage": has_no_outcome, "k_ingest": has_no_outcome},
+        schemas=(IngestionState, IngestionInput, IngestionOutput),
+        **compile_options,
     )
-    # Typed with the input model, or LangGraph would neither validate nor fill in the defaults.
-    graph.add_node("k_acquire", NodeRunnable(acquire), input_schema=IngestionInput)
-    graph.add_node("k_select", NodeRunnable(select_candidates))
-    graph.add_node("k_stage", NodeRunnable(stage_candidates))
-    graph.add_node("k_ingest", NodeRunnable(ingest_candidates))
-    graph.add_edge(START, "k_acquire")
-    graph.add_edge("k_acquire", "k_select")
-    graph.add_conditional_edges("k_select", RouteRunnable(_after_select), ["k_stage", END])
-    graph.add_conditional_edges("k_stage", RouteRunnable(_after_stage), ["k_ingest", END])
-    graph.add_edge("k_ingest", END)
-    return skip_callbacks(graph.compile(name=NAME, **compile_options))
-
-
-def _after_select(state: IngestionState) -> Literal["k_stage", "__end__"]:
-    return "__end__" if state["outcome"] else "k_stage"
-
-
-def _after_stage(state: IngestionState) -> Literal["k_ingest", "__end__"]:
-    return "__end__" if state["outcome"] else "k_ingest"
 
 
 graph = build_graph()
 _delegated = build_graph(checkpointer=False)
-"""As a part of another graph's node: that node begins anew, so steps in between need no memory."""
+"""For a node of another graph: that node is repeated as a whole, so no step is checkpointed."""
 
 
 class UniversalIngestionGraph:
@@ -78,9 +63,9 @@ class UniversalIngestionGraph:
     def run(self, state: Mapping[str, Any]) -> IngestionOutput:
         """Return the graph's output.
 
-        Raises InputError naming each wrong field or a session that is not there, ConfigError,
-        StoreError. A failing provider is an outcome; an ingestion that could not be started is the
-        flag `ingestion_failed`: the pages stay staged.
+        Raises InputError naming each wrong field or an unknown session, ConfigError, StoreError.
+        A failing provider is an outcome. An ingestion that could not be started is the flag
+        `ingestion_failed`: the pages stay staged.
         """
         return run_blocking(self.arun(state))
 
@@ -111,7 +96,15 @@ class GraphTrigger:
             "mode": "acquire_and_ingest",
             "selection": "all",
             "collection_scope": request.scope.collection,
-            "preselected_results": [_preselected(item) for item in request.items],
+            "preselected_results": [
+                {
+                    "url": item.url,
+                    "title": item.title,
+                    "content_ref": item.content_ref,
+                    "provenance": dict(item.provenance),
+                }
+                for item in request.items
+            ],
         }
         try:
             output = await UniversalIngestionGraph(context, _delegated).arun(given)
@@ -127,12 +120,3 @@ class GraphTrigger:
             collection=receipt["collection"],
             count=receipt["count"],
         )
-
-
-def _preselected(item: IngestionItem) -> dict[str, Any]:
-    return {
-        "url": item.url,
-        "title": item.title,
-        "content_ref": item.content_ref,
-        "provenance": dict(item.provenance),
-    }

@@ -1,1 +1,1 @@
-"""The stages of the graphs: one stage, one file. No stage knows another."""
+"""The stages of the graphs, one per file; no stage imports another."""

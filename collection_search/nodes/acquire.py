@@ -13,23 +13,17 @@ from ..text.urls import url_key
 from ..tools.search.route import build_route
 from .searches import search_report
 from .stage import StageRun, stage
-from .staging import stage_texts
+from .staging import distinct, stage_texts
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from ..contracts.ingestion_state import (
-        AcquiredPage,
-        AcquireUpdate,
-        IngestionFlag,
-        IngestionOutcome,
-    )
+    from ..contracts.ingestion_state import AcquiredPage, AcquireUpdate
     from ..contracts.inputs import IngestionInput
     from ..contracts.search import WebSearchResponse
-    from ..contracts.state import SearchReport
 
 MAX_PROVENANCE_BYTES: Final = 16_384
-"""Of one page, as JSON."""
+"""Largest provenance of one page, as JSON."""
 OWN_FACTS: Final = frozenset(
     {
         "approved_by",
@@ -43,27 +37,28 @@ OWN_FACTS: Final = frozenset(
         "ticket_id",
     }
 )
-"""What this run says itself of a page: who approved it, for whom, and in which run."""
+"""Facts that only the run itself may state: who approved a page, for whom, and in which run."""
 
 
 @stage("k_acquire")
 async def acquire(state: IngestionInput, run: StageRun) -> AcquireUpdate:
     """Return the validated input and the distinct pages, best first.
 
-    Raises InputError for a session that this tenant does not have, or for too long a provenance.
+    Raises InputError for an unknown session of this tenant, or for too large a provenance.
     """
     if state.session_id is not None:
         return await _from_session(state, run)
     if state.source == "preselected":
-        return _update(state, _distinct(_preselected(state, run)))
+        return _update(state, distinct(_preselected(state, run)))
     return await _from_search(state, run)
 
 
 async def _from_session(state: IngestionInput, run: StageRun) -> AcquireUpdate:
     store, tenant = await run.context.storage(), run.context.tenant()
     staged = await offload(require_session, store.staging, tenant, str(state.session_id))
-    pages: list[AcquiredPage] = [_page(**candidate) for candidate in staged.candidates]
-    return _update(state, pages, session_id=staged.session_id)
+    update = _update(state, [_page(**candidate) for candidate in staged.candidates])
+    update["session_id"] = staged.session_id
+    return update
 
 
 async def _from_search(state: IngestionInput, run: StageRun) -> AcquireUpdate:
@@ -75,39 +70,25 @@ async def _from_search(state: IngestionInput, run: StageRun) -> AcquireUpdate:
     answers = [(query, response)]
     report = search_report(answers, reason=route.reason, result_count=len(response.results))
     run.emit({"type": "query_finished", "node": run.name, "report": report["queries"][0]})
-    pages = _distinct(_found(response, query))
-    flags: list[IngestionFlag] = []
-    if not await stage_texts(pages, [response], run):
-        flags.append("staging_failed")
-    outcome: IngestionOutcome | None = None if pages else "no_candidates"
+    pages = distinct(_found(response, query))
+    is_staged = await stage_texts(pages, [response], run)
+    update = _update(state, pages)
+    update["search"] = report
+    update["outcome"] = None if pages else "no_candidates"
+    update["flags"] = [] if is_staged else ["staging_failed"]
+    update["telemetry"] |= {
+        "query": redact_query(query, run.context.using().capture_query),
+        "provider": report["provider"],
+        "request_count": response.outcome.meta["request_count"],
+        "cost_usd": run.account.total_search_cost([response]),
+    }
     if report["errors"]:
-        outcome = "search_failed"
+        update["outcome"] = "search_failed"
         run.span.fail(report["errors"][0]["kind"], report["errors"][0]["message"])
-    return _update(
-        state,
-        pages,
-        search=report,
-        outcome=outcome,
-        flags=flags,
-        facts={
-            "query": redact_query(query, run.context.using().capture_query),
-            "provider": report["provider"],
-            "request_count": response.outcome.meta["request_count"],
-            "cost_usd": run.account.total_search_cost([response]),
-        },
-    )
+    return update
 
 
-def _update(
-    state: IngestionInput,
-    pages: list[AcquiredPage],
-    *,
-    search: SearchReport | None = None,
-    session_id: str | None = None,
-    outcome: IngestionOutcome | None = None,
-    flags: Iterable[IngestionFlag] = (),
-    facts: dict[str, Any] | None = None,
-) -> AcquireUpdate:
+def _update(state: IngestionInput, pages: list[AcquiredPage]) -> AcquireUpdate:
     return {
         "source": state.source,
         "mode": state.mode,
@@ -116,18 +97,17 @@ def _update(
         "max_results": state.max_results,
         "min_snippet_chars": state.min_snippet_chars,
         "selection": state.selection or ("top_k" if state.source == "search" else "all"),
-        "search": search,
+        "search": None,
         "candidates": pages,
         "dropped": [],
-        "session_id": session_id,
+        "session_id": None,
         "ingestion": None,
-        "outcome": outcome,
-        "flags": list(flags),
+        "outcome": None,
+        "flags": [],
         "telemetry": {
             "source": state.source or "session",
             "result_count": len(pages),
             "cost_usd": 0.0,
-            **(facts or {}),
         },
     }
 
@@ -139,30 +119,29 @@ def _preselected(state: IngestionInput, run: StageRun) -> Iterable[AcquiredPage]
             title=one.title,
             snippet=one.snippet,
             content_ref=one.content_ref,
-            provenance=_believed(one.url, one.provenance, run.ids["run_id"]),
+            provenance=_trusted(one.url, one.provenance, run.ids["run_id"]),
         )
 
 
-def _believed(url: str, said: dict[str, Any], run_id: str) -> dict[str, Any]:
-    """Return what is taken over of a caller's provenance.
+def _trusted(url: str, stated: dict[str, Any], run_id: str) -> dict[str, Any]:
+    """Return the caller's provenance, without `OWN_FACTS` unless a stage of this run is the caller.
 
-    Who approved a page is believed of the stage of this very run that hands it over: a caller
-    from outside cannot know the run's id before it begins.
+    Such a stage is known by the run's id, which nobody outside knows before the run begins.
     """
-    size = len(json.dumps(said).encode())
+    size = len(json.dumps(stated).encode())
     if size > MAX_PROVENANCE_BYTES:
         raise InputError(
             f"The provenance of {url} has {size} bytes as JSON; {MAX_PROVENANCE_BYTES} are allowed."
         )
-    if said.get("run_id") == run_id:
-        return said
-    return {name: value for name, value in said.items() if name not in OWN_FACTS}
+    if stated.get("run_id") == run_id:
+        return stated
+    return {name: value for name, value in stated.items() if name not in OWN_FACTS}
 
 
 def _found(response: WebSearchResponse, query: str) -> Iterable[AcquiredPage]:
     provider = str(response.outcome.meta["provider"])
     for position, result in enumerate(response.results, start=1):
-        said = {
+        stated = {
             "query": query,
             "provider": provider,
             "source": result.source,
@@ -174,7 +153,7 @@ def _found(response: WebSearchResponse, query: str) -> Iterable[AcquiredPage]:
             url=result.url,
             title=result.title,
             snippet=result.snippet,
-            provenance={name: value for name, value in said.items() if value is not None},
+            provenance={name: value for name, value in stated.items() if value is not None},
         )
 
 
@@ -195,10 +174,3 @@ def _page(
         "content_ref": content_ref,
         "provenance": provenance,
     }
-
-
-def _distinct(pages: Iterable[AcquiredPage]) -> list[AcquiredPage]:
-    found: dict[str, AcquiredPage] = {}
-    for page in pages:
-        found.setdefault(page["url_key"], page)
-    return list(found.values())

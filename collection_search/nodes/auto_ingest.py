@@ -1,4 +1,4 @@
-"""Hand the best results over for ingestion, by score and without a person."""
+"""Ingest the best results by their score, without asking a person."""
 
 from __future__ import annotations
 
@@ -17,7 +17,6 @@ from .stage import StageRun, stage
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from ..contracts.ingestion import Ticket
     from ..contracts.state import (
         Candidate,
         CollectionSearchState,
@@ -48,7 +47,17 @@ async def auto_ingest(state: CollectionSearchState, run: StageRun) -> IngestUpda
     except Exception as error:  # noqa: BLE001 - a host's trigger may raise anything
         return _failed(state, run, "auto_ingest_trigger_failed", error)
     await record_question(run.context, request.scope, _record(state, request))
-    return _started(request, ticket, threshold)
+    return {
+        "ingestion": build_receipt(request, ticket, threshold=threshold),
+        "outcome": "auto_ingest_triggered",
+        "flags": [],
+        "telemetry": {
+            "count": ticket.count,
+            "threshold": threshold,
+            "ticket": ticket.ticket_id,
+            "cost_usd": 0.0,
+        },
+    }
 
 
 def _record(state: CollectionSearchState, request: IngestionRequest) -> QuestionRecord:
@@ -101,16 +110,6 @@ def _item(candidate: Candidate, result: RankedResult, provenance: dict[str, Any]
     )
 
 
-def _started(request: IngestionRequest, ticket: Ticket, threshold: float) -> IngestUpdate:
-    receipt = build_receipt(request, ticket, threshold=threshold)
-    return {
-        "ingestion": receipt,
-        "outcome": "auto_ingest_triggered",
-        "flags": [],
-        "telemetry": _facts(count=ticket.count, threshold=threshold, ticket=ticket.ticket_id),
-    }
-
-
 def _failed(
     state: CollectionSearchState, run: StageRun, outcome: Outcome, error: Exception
 ) -> IngestUpdate:
@@ -125,9 +124,5 @@ def _failed(
         "ingestion": build_failed_receipt(state["collection_scope"], error, run),
         "outcome": outcome,
         "flags": [],
-        "telemetry": _facts(count=0, error=message),
+        "telemetry": {"count": 0, "error": message, "cost_usd": 0.0},
     }
-
-
-def _facts(**facts: Any) -> dict[str, Any]:
-    return {**facts, "cost_usd": 0.0}

@@ -1,4 +1,4 @@
-"""Order the candidates by similarity and heuristics, at a fraction of a model re-ranker's price."""
+"""Order the candidates by similarity and heuristics."""
 
 from __future__ import annotations
 
@@ -32,38 +32,38 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 INLINE: Final = 64
-"""Up to so many pages, below 0.1 ms each, are judged on the event loop: a thread costs more."""
+"""Up to this many pages, below 0.1 ms each, are scored on the event loop: a thread costs more."""
 HEAD_START_S: Final = 0.001
-"""The model's request leaves before the words are compared, which then costs no time."""
+"""The embedder's request leaves first; the words are compared while it runs."""
 
 
 @dataclass(frozen=True, slots=True)
 class Texts:
-    """The question and the candidates' texts, with what is known of them."""
+    """The question and the candidates' texts, with the vectors that are cached."""
 
     all: list[str]
     keys: Mapping[str, str] = field(default_factory=dict)
-    """What each vector is remembered by; none where vectors are not."""
+    """The cache key of each text; empty where vectors are not cached."""
     known: dict[str, Vectors] = field(default_factory=dict)
-    """`(1, d)` of each text that was embedded before."""
+    """The vector, `(1, d)`, of each text that was embedded before."""
 
     @property
     def new(self) -> list[str]:
-        """Those to embed, each once."""
+        """The texts to embed, each once."""
         return [text for text in dict.fromkeys(self.all) if text not in self.known]
 
 
 @dataclass(frozen=True, slots=True)
 class MeasuredSimilarity:
-    """How near the candidates lie to the question, and what it took to know."""
+    """The candidates' similarities to the question, and what they cost."""
 
     similarities: list[float] | None = None
-    """One cosine per candidate, NaN where there is none; None: judge by the words alone."""
+    """One cosine per candidate, NaN where there is none; None: compare the words alone."""
     calibration: Calibration | None = None
     input_tokens: int | None = 0
     cost_usd: float | None = 0.0
     known: int = 0
-    """Texts whose place was known before."""
+    """Texts whose vectors were cached."""
     error: str | None = None
     """Why there are no similarities."""
 
@@ -142,7 +142,7 @@ async def _known(texts: list[str], embedder: Embedder | None, run: StageRun) -> 
 
 
 async def _measured(texts: Texts, embedder: Embedder | None, run: StageRun) -> MeasuredSimilarity:
-    """Embed what is new in one request, and meanwhile the anchors at first use."""
+    """Embed the new texts in one request, and at first use the anchors meanwhile."""
     if embedder is None:
         return MeasuredSimilarity()
     new = texts.new
@@ -168,11 +168,11 @@ async def _measured(texts: Texts, embedder: Embedder | None, run: StageRun) -> M
 
 
 async def _compared(texts: Texts, embedder: Embedder, run: StageRun) -> MeasuredSimilarity:
-    """Return how near the texts lie to the first one; with the cause where nobody knows."""
+    """Return the similarities of the texts to the first one, or the cause of a failure."""
     is_free = not texts.new
     try:
         embedded = await _embedded(texts, embedder, run)
-        similarities = _cosines(embedded.vectors)
+        similarities = [float(value) for value in embedded.vectors[1:] @ embedded.vectors[0]]
     except Exception as error:
         logger.warning("embedding failed, similarities count as 0", exc_info=redact_error(error))
         cause = error_message(error)
@@ -188,7 +188,7 @@ async def _compared(texts: Texts, embedder: Embedder, run: StageRun) -> Measured
 
 
 async def _embedded(texts: Texts, embedder: Embedder, run: StageRun) -> Embedded:
-    """Return the vectors of all texts, with what the new ones consumed."""
+    """Return the vectors of all texts, with the tokens of the new ones."""
     new, known = texts.new, texts.known
     if not new:
         return Embedded(np.concatenate([known[text] for text in texts.all]), input_tokens=0)
@@ -205,10 +205,6 @@ async def _embedded(texts: Texts, embedder: Embedder, run: StageRun) -> Embedded
         return embedded
     rows = {text: vectors[n : n + 1] for n, text in enumerate(new)} | known
     return replace(embedded, vectors=np.concatenate([rows[text] for text in texts.all]))
-
-
-def _cosines(vectors: Vectors) -> list[float]:
-    return [float(value) for value in vectors[1:] @ vectors[0]]
 
 
 def _result(candidate: Candidate, scored: Scored) -> RankedResult:

@@ -1,4 +1,4 @@
-"""Plan the queries: by the configured model, else by deterministic variants."""
+"""Plan the queries with the configured model, else as deterministic variants."""
 
 from __future__ import annotations
 
@@ -26,13 +26,11 @@ logger = logging.getLogger(__name__)
 async def generate_strategy(state: GraphInput, run: StageRun) -> StrategyUpdate:
     """Return the validated input and three to five queries.
 
-    A model that fails, or is too dear for the run's ceiling, costs the run nothing but the flag
-    `strategy_fallback`.
+    A model that fails, or exceeds the run's cost limit, only sets the flag `strategy_fallback`.
     """
     wanted = QUALITY[state.quality_mode].min_queries
     strategy, facts = await _strategy(state, run, wanted)
     flags: list[Flag] = ["strategy_fallback"] if strategy["fallback"] else []
-    question = redact_query(state.question, run.context.using().capture_query)
     return {
         **state.model_dump(),  # type: ignore[typeddict-item]
         "strategy": strategy,
@@ -43,7 +41,7 @@ async def generate_strategy(state: GraphInput, run: StageRun) -> StrategyUpdate:
         "outcome": None,
         "flags": flags,
         "telemetry": {
-            "question": question,
+            "question": redact_query(state.question, run.context.using().capture_query),
             "query_count": len(strategy["queries"]),
             "fallback": strategy["fallback"],
             **facts,
@@ -73,7 +71,7 @@ async def _strategy(
 
 
 async def _planned(state: GraphInput, run: StageRun, model: QueryModel) -> QueryPlan:
-    """Return the model's plan, if the run may still pay for it."""
+    """Return the model's plan. Raises CostLimitReached where the run may not pay for it."""
     asked = strategy_messages(state.question, purpose=state.purpose, count=MAX_QUERIES)
     tokens = tokens_in(text for _, text in asked)
     reserved = chat_cost(model.model_name, tokens, plan_tokens(model.model_name)[1])

@@ -1,4 +1,4 @@
-"""Hand staged pages over for ingestion."""
+"""Start the ingestion of staged pages."""
 
 from __future__ import annotations
 
@@ -16,7 +16,6 @@ from .receipts import build_failed_receipt, build_receipt, run_provenance
 from .stage import StageRun, stage
 
 if TYPE_CHECKING:
-    from ..contracts.ingestion import Ticket
     from ..contracts.ingestion_state import IngestionState, StartUpdate
 
 logger = logging.getLogger(__name__)
@@ -40,7 +39,13 @@ async def ingest_candidates(state: IngestionState, run: StageRun) -> StartUpdate
             url_keys=[page["url_key"] for page in state["candidates"]],
         )
         await record_question(run.context, request.scope, record)
-    return _started(request, ticket)
+    return {
+        "session_id": None,
+        "ingestion": build_receipt(request, ticket),
+        "outcome": "ingestion_started",
+        "flags": [],
+        "telemetry": {"count": ticket.count, "ticket": ticket.ticket_id, "cost_usd": 0.0},
+    }
 
 
 def _request(state: IngestionState, run: StageRun) -> IngestionRequest:
@@ -59,28 +64,17 @@ def _request(state: IngestionState, run: StageRun) -> IngestionRequest:
         question=question if isinstance(question, str) else None,
         run_id=run.ids["run_id"],
         trace_id=run.ids["trace_id"],
-        known="keep" if run.context.asks_anew else "renew",  # a refresh looks at them itself
+        known="keep" if run.context.asks_anew else "renew",  # a refresh fetches them itself
     )
 
 
 async def _close_session(state: IngestionState, run: StageRun) -> None:
-    """Forget what the ledger has now; a session that stays does no harm."""
+    """Delete the session, whose pages the ledger has now; one that stays does no harm."""
     try:
         store = await run.context.storage()
         await offload(store.staging.close_session, run.context.tenant(), str(state["session_id"]))
     except CollectionSearchError as error:
         logger.warning("a staged session could not be closed", exc_info=redact_error(error))
-
-
-def _started(request: IngestionRequest, ticket: Ticket) -> StartUpdate:
-    receipt = build_receipt(request, ticket)
-    return {
-        "session_id": None,
-        "ingestion": receipt,
-        "outcome": "ingestion_started",
-        "flags": [],
-        "telemetry": {"count": ticket.count, "ticket": ticket.ticket_id, "cost_usd": 0.0},
-    }
 
 
 def _failed(state: IngestionState, run: StageRun, error: Exception) -> StartUpdate:

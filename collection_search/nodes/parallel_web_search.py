@@ -1,4 +1,4 @@
-"""Run every query at once and merge the pages that they found."""
+"""Search with all queries at once and merge the pages that they found."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from ..text.urls import url_key
 from ..tools.search.route import SearchRoute, build_route
 from .searches import query_report, search_report
 from .stage import StageRun, stage
-from .staging import stage_texts
+from .staging import distinct, stage_texts
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Sequence
 
     from ..contracts.options import SearchOptions
     from ..contracts.search import SearchResult, WebSearchResponse
@@ -34,8 +34,8 @@ if TYPE_CHECKING:
 async def parallel_web_search(state: CollectionSearchState, run: StageRun) -> SearchUpdate:
     """Return the distinct pages of all queries, best places first, and how each query ended.
 
-    A failed query never ends the run while another one succeeded: `partial_search`. Neither does
-    the ceiling of the run's cost, unless nothing was found without the queries that it stopped.
+    A failed query does not end the run while another one succeeded: `partial_search`. The run's
+    cost limit does not either, unless nothing was found without the queries that it stopped.
     """
     queries = state["strategy"]["queries"]
     route, options = await _route(state, run), QUALITY[state["quality_mode"]].options
@@ -75,23 +75,14 @@ async def parallel_web_search(state: CollectionSearchState, run: StageRun) -> Se
 
 
 def merge_candidates(answers: Sequence[tuple[str, WebSearchResponse]]) -> list[Candidate]:
-    """Return one candidate per distinct page: all first places, then all second ones, and so on."""
-    found: dict[str, Candidate] = {}
-    for position, query, result, provider in _by_position(answers):
-        found.setdefault(
-            url_key(result.url), _candidate(result, query=query, position=position, by=provider)
-        )
-    return list(found.values())
-
-
-def _by_position(
-    answers: Sequence[tuple[str, WebSearchResponse]],
-) -> Iterator[tuple[int, str, SearchResult, str]]:
+    """Return one candidate per distinct page: all first places, then all second ones ..."""
     rows = zip_longest(*(response.results for _, response in answers))
-    for position, row in enumerate(rows, start=1):
-        for (query, response), result in zip(answers, row, strict=True):
-            if result is not None:
-                yield position, query, result, response.outcome.meta["provider"]
+    return distinct(
+        _candidate(result, query=query, position=position, by=response.outcome.meta["provider"])
+        for position, row in enumerate(rows, start=1)
+        for (query, response), result in zip(answers, row, strict=True)
+        if result is not None
+    )
 
 
 def _candidate(result: SearchResult, *, query: str, position: int, by: str) -> Candidate:
@@ -125,9 +116,9 @@ async def _route(state: CollectionSearchState, run: StageRun) -> SearchRoute:
 async def _search(
     route: SearchRoute, query: str, options: SearchOptions, run: StageRun, *, waits: bool
 ) -> WebSearchResponse:
-    """Return how the query ended; with `waits` the first request leaves before it is prepared.
+    """Return the response; with `waits` the first query's request is sent before this is prepared.
 
-    Otherwise all would leave when the last one is ready, and all answers come at one moment.
+    Otherwise all requests would be sent when the last one is ready, and be answered together.
     """
     if waits:
         await asyncio.sleep(0)

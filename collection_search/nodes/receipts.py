@@ -1,4 +1,4 @@
-"""What the stages that start an ingestion have in common: provenance, receipt and refusal."""
+"""Provenance and receipts for the stages that start an ingestion."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 def run_provenance(run: StageRun, *, approved_by: str) -> dict[str, Any]:
-    """Return what the run itself says of each page that it hands over."""
+    """Return the facts of the run that go into each page's provenance."""
     case = {"case_id": run.context.case_id} if run.context.case_id else {}
     return {"approved_by": approved_by, "workflow_id": run.context.workflow_id, **run.ids, **case}
 
@@ -33,7 +33,7 @@ def build_receipt(
 
 
 def build_failed_receipt(collection: str, error: Exception, run: StageRun) -> IngestionReceipt:
-    """Return the receipt of one that could not be started; the stage's observation fails."""
+    """Return the receipt of an ingestion that did not start; mark the observation as failed."""
     kind, message = type(error).__name__, error_message(error)
     run.span.fail(kind, message)
     return {

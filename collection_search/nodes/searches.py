@@ -1,4 +1,4 @@
-"""What the stages that search have in common: how searches are told in the state."""
+"""Reports of searches in the state of a graph."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Choose among the acquired pages; what is too thin or too much is dropped, with the reason."""
+"""Choose among the acquired pages; each dropped page has a reason."""
 
 from __future__ import annotations
 
@@ -13,30 +13,29 @@ if TYPE_CHECKING:
 
 @stage("k_select")
 async def select_candidates(state: IngestionState, _: StageRun) -> SelectUpdate:
-    """Return the pages that are kept, in order, and why the others are not.
+    """Return the chosen pages, in order, and why the others were dropped.
 
-    The length of a snippet counts for found pages without a text only: who preselects a page has
-    looked at it.
+    A short snippet drops only a found page without a text; a preselected page was already read.
     """
-    kept: list[AcquiredPage] = []
+    chosen: list[AcquiredPage] = []
     dropped: list[DroppedPage] = []
     most = state["max_results"] if state["selection"] == "top_k" else len(state["candidates"])
     for page in state["candidates"]:
         if state["source"] == "search" and _is_thin(page, state["min_snippet_chars"]):
             dropped.append({"url": page["url"], "reason": "snippet_too_short"})
-        elif len(kept) >= most:
+        elif len(chosen) >= most:
             dropped.append({"url": page["url"], "reason": "beyond_max_results"})
         else:
-            kept.append(page)
+            chosen.append(page)
     reasons = Counter(page["reason"] for page in dropped)
     return {
-        "candidates": kept,
+        "candidates": chosen,
         "dropped": dropped,
-        "outcome": state["outcome"] or (None if kept else "no_candidates"),
+        "outcome": state["outcome"] or (None if chosen else "no_candidates"),
         "flags": [],
         "telemetry": {
             "selection": state["selection"],
-            "selected_count": len(kept),
+            "selected_count": len(chosen),
             "snippet_too_short_count": reasons["snippet_too_short"],
             "beyond_max_results_count": reasons["beyond_max_results"],
             "cost_usd": 0.0,

@@ -1,4 +1,4 @@
-"""What every stage has in common: one observation, one telemetry entry, one pair of events."""
+"""The frame of every stage: one observation, one telemetry entry, one pair of events."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ Update = Mapping[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class StageRun:
-    """What a stage's body is given besides the state."""
+    """What a stage's body gets besides the state."""
 
     name: str
     context: SearchContext
@@ -36,7 +36,7 @@ class StageRun:
     emit: Callable[[Any], None]
     """Writes to the custom stream."""
     account: Account
-    """What the stage may spend and has spent."""
+    """The stage's cost limit and its spending."""
 
 
 Body = Callable[[StateT, StageRun], Awaitable[Update]]
@@ -46,9 +46,9 @@ Node = Callable[[StateT, "Runtime[Any]"], Awaitable[dict[str, Any]]]
 def stage(name: str, *, kind: SpanKind = "span") -> Callable[[Body[StateT]], Node[StateT]]:
     """Return a decorator that makes a stage's body a graph node `(state, runtime) -> update`.
 
-    The body returns its own keys; its `telemetry` are the stage's facts (JSON-plain), its `flags`
-    are added to those of the run. The same facts go to the observation, to the run's telemetry
-    and to the custom stream. What it spent is written down, also when it raises.
+    The body returns its own keys. Its `telemetry` (JSON-plain) goes to the observation, to the
+    run's telemetry and to the custom stream; its `flags` are added to the run's. Its spending is
+    recorded even when it raises.
     """
 
     def decorate(body: Body[StateT]) -> Node[StateT]:
@@ -56,7 +56,8 @@ def stage(name: str, *, kind: SpanKind = "span") -> Callable[[Body[StateT]], Nod
         async def node(state: StateT, runtime: Runtime[Any]) -> dict[str, Any]:
             context = SearchContext.of(runtime)
             before = state if isinstance(state, Mapping) else {}
-            ids = before.get("ids") or context.ids(_host_run_id(runtime))
+            host_run_id = getattr(runtime.execution_info, "run_id", None)
+            ids = before.get("ids") or context.ids(host_run_id)
             sink = await context.sink()
             emit = runtime.stream_writer
             account = Account(context, ids, _spent(before))
@@ -111,13 +112,13 @@ def add_entry(before: Telemetry | None, trace_id: str, facts: Mapping[str, Any])
 
 
 def _spent(before: Mapping[str, Any]) -> float:
-    """Return what the run cost until now, as far as it is known."""
+    """Return the known cost of the run until now."""
     telemetry = before.get("telemetry")
     return telemetry["cost_usd"] if telemetry else 0.0
 
 
 def _limits(budget: RunBudget) -> dict[str, Any]:
-    """Return what the ceiling of the run's cost did, where there is one."""
+    """Return the facts about the run's cost limit, where there is one."""
     if budget.limit_usd is None:
         return {}
     return {
@@ -125,10 +126,6 @@ def _limits(budget: RunBudget) -> dict[str, Any]:
         "cost_limit_reached": budget.is_reached,
         "cost_limit_blind": budget.has_unknown,
     }
-
-
-def _host_run_id(runtime: Runtime[Any]) -> str | None:
-    return getattr(runtime.execution_info, "run_id", None)
 
 
 def _ms_since(started: float) -> float:

@@ -1,4 +1,4 @@
-"""Write the chosen pages down, so that they can be ingested now or later."""
+"""Stage the chosen pages, to be ingested now or later."""
 
 from __future__ import annotations
 
@@ -19,15 +19,9 @@ async def stage_candidates(state: IngestionState, run: StageRun) -> StageUpdate:
     if session_id is None:
         store = await run.context.storage()
         scope = TenantScope(run.context.tenant(), state["collection_scope"])
-        facts = {
-            "source": state["source"],
-            "mode": state["mode"],
-            "query": state["query"],
-            **run.ids,
-        }
-        session_id = await offload(
-            store.staging.open_session, scope, list(state["candidates"]), facts
-        )
+        pages = list(state["candidates"])
+        facts = {key: state[key] for key in ("source", "mode", "query")} | run.ids
+        session_id = await offload(store.staging.open_session, scope, pages, facts)
     outcome: IngestionOutcome | None = "acquired" if state["mode"] == "acquire_only" else None
     return {
         "session_id": session_id,

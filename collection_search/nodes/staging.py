@@ -1,9 +1,9 @@
-"""What the stages that search have in common: the texts that came with the results."""
+"""Pages in the stages that search: distinct ones, and the texts that came with them."""
 
 from __future__ import annotations
 
 import logging
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 from ..runtime.concurrency import offload
 from ..text.redaction import redact_error
@@ -11,14 +11,24 @@ from ..text.urls import url_key
 from ..tools.ingestion.storage_rights import storing_providers
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
     from ..contracts.ingestion_state import AcquiredPage
     from ..contracts.search import WebSearchResponse
     from ..contracts.state import Candidate
     from .stage import StageRun
 
+PageT = TypeVar("PageT", "Candidate", "AcquiredPage")
+
 logger = logging.getLogger(__name__)
+
+
+def distinct(pages: Iterable[PageT]) -> list[PageT]:
+    """Return the first page of each URL, in order."""
+    found: dict[str, PageT] = {}
+    for page in pages:
+        found.setdefault(page["url_key"], page)
+    return list(found.values())
 
 
 async def stage_texts(

@@ -29,14 +29,14 @@ _FORMS: Final = {
     "en": ("documentation", "guide", "examples", "reference", "tutorial"),
     "de": ("Dokumentation", "Anleitung", "Beispiele", "Referenz", "Einführung"),
 }
-"""Kinds of pages that are worth keeping, by language of the question."""
+"""Kinds of pages that are worth finding, by language of the question."""
 
 _SAYS_NOTHING: Final = frozenset({
     "answer", "ask", "collection", "collections", "default", "demo", "general", "ingest",
     "ingestion", "none", "purpose", "query", "question", "research", "run", "search", "test",
     "testing", "web",
 })  # fmt: skip
-"""Words of a purpose that name the machinery, not the subject."""
+"""Words of a purpose that say nothing about the subject."""
 
 _EDGES: Final = " \t\n\"'`,;!?…„“”‚‘’«»"  # noqa: RUF001 - typographic quotation marks
 _ENGINE_COMMANDS = re.compile(
@@ -67,7 +67,7 @@ def complete_queries(
 ) -> list[str]:
     """Return `minimum` to `maximum` (at most 5) queries: the usable proposals, then our own.
 
-    What is no text, no query or a repetition is dropped, and so are commands to a search engine.
+    Proposals that are no text, no query or a repetition are dropped, and commands to an engine.
 
     >>> complete_queries(["!g asyncio  cancel", "Asyncio cancel", 7], "asyncio", purpose="search")
     ['asyncio cancel', 'asyncio', 'asyncio documentation']
@@ -109,13 +109,13 @@ def _telling(words: Iterable[str], language: Language) -> list[str]:
 
 
 def _joined(key: str, addition: str) -> str:
-    """Return both, the key cut so that the addition stays whole."""
+    """Return both texts as one query, with the key shortened where it is too long."""
     room = MAX_CHARS - len(addition) - 1
     return f"{_cut(key, room, MAX_WORDS - len(addition.split()))} {addition}"
 
 
 def _different(texts: Iterable[str]) -> list[str]:
-    """Return the valid ones as queries, each once, whatever its case."""
+    """Return the valid texts as queries, each once regardless of case."""
     queries: dict[str, str] = {}
     for text in texts:
         try:
@@ -127,7 +127,7 @@ def _different(texts: Iterable[str]) -> list[str]:
 
 
 def _cut(text: str, chars: int, words: int) -> str:
-    kept = text.split()[:words]
-    while len(kept) > 1 and len(" ".join(kept)) > chars:
-        kept.pop()
-    return " ".join(kept)[:chars]
+    left = text.split()[:words]
+    while len(left) > 1 and len(" ".join(left)) > chars:
+        left.pop()
+    return " ".join(left)[:chars]

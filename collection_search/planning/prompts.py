@@ -1,7 +1,7 @@
-"""What the planning model is told, and the form that it must answer in.
+"""The prompt of the planning model, and the schema of its answer.
 
-The prompt holds the question and its purpose, nothing that was found on the web. Both travel as
-one JSON object, so that no quotation mark or tag in them can end the data and begin a command.
+The prompt contains the question and its purpose, and no text from the web. Both are one JSON
+object, so that no quotation mark or tag in them can end the data and begin a command.
 """
 
 from __future__ import annotations

@@ -1,7 +1,4 @@
-"""What a quality mode means for a search: how many queries, how deep, and for how many results.
-
-The run and its estimate both read it here.
-"""
+"""The quality modes of a search: how many queries, how deep, and for how many results."""
 
 from __future__ import annotations
 
@@ -18,7 +15,7 @@ if TYPE_CHECKING:
 
 MIN_QUERIES: Final = 3
 MAX_QUERIES: Final = 5
-"""Queries of one run, whatever its mode; so many are asked of a model."""
+"""Most queries of a run in any mode; a model is asked for this many."""
 MIN_RESULTS_PER_QUERY: Final = 10
 
 
@@ -27,11 +24,11 @@ class SearchQuality:
     """How thoroughly a question is searched."""
 
     min_queries: int
-    """Fewer proposals of a model are filled up."""
+    """A plan with fewer queries is completed."""
     oversample_factor: int
-    """Rows that are requested for each result that is wanted."""
+    """Rows to request for each wanted result."""
     options: SearchOptions = NO_OPTIONS
-    """What is asked of the provider besides the query."""
+    """Options of the request."""
 
 
 QUALITY: Final[Mapping[QualityMode, SearchQuality]] = {
@@ -42,7 +39,7 @@ QUALITY: Final[Mapping[QualityMode, SearchQuality]] = {
         options=SearchOptions(search_depth="deep"),
     ),
 }
-"""What each mode means; providers without a deep search say so in the outcome."""
+"""The settings of each mode; a provider without a deep search reports it in the outcome."""
 
 
 def rows_to_request(wanted: int, *, oversample_factor: int, page_size: int | None) -> int:
@@ -58,7 +55,7 @@ def rows_to_request(wanted: int, *, oversample_factor: int, page_size: int | Non
 
 
 def results_per_query(max_candidates: int, queries: int) -> int:
-    """Return how many results each of so many queries asks for.
+    """Return how many results to request for each query.
 
     >>> results_per_query(20, 3), results_per_query(5, 5)
     (14, 10)

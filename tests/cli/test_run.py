@@ -9,7 +9,7 @@ import pytest
 import typer.main
 from support.scripted_world import QUESTION
 
-from collection_search.cli import run as run_module
+from collection_search.cli import app
 from collection_search.contracts.inputs import GraphInput
 from collection_search.contracts.state import (
     CollectionSearchOutput,
@@ -96,7 +96,7 @@ def test_json_is_the_graphs_output_and_nothing_else(run: Invoke) -> None:
 
 def test_the_options_say_what_the_graph_allows() -> None:
     """Bounds and defaults of the options are those of the graph's input."""
-    options = {one.name: one for one in typer.main.get_command(run_module.app).params}
+    options = {one.name: one for one in typer.main.get_command(app).get_command(None, "run").params}
     for option, name in OPTIONS.items():
         field = GraphInput.model_fields[name]
         bounds = {type(bound).__name__: bound for bound in field.metadata}

@@ -1,4 +1,4 @@
-"""The options of a command that records or replays, and what it says about it."""
+"""The options of a command that records or replays, and its notes about the cassette."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ Replay = Annotated[
 
 
 def open_cassette(record: Path | None, replay: Path | None) -> Cassette | None:
-    """Return the cassette that the options ask for. Raises InputError for a file of no use."""
+    """Return the cassette of the options, if any. Raises InputError for an unusable file."""
     if record is None and replay is None:
         return None
     if record is not None and replay is not None:
@@ -36,7 +36,7 @@ def open_cassette(record: Path | None, replay: Path | None) -> Cassette | None:
 
 
 def report_cassette(cassette: Cassette | None, code: ExitCode, screen: Screen) -> ExitCode:
-    """Say what became of the cassette; a question that it does not hold is a wrong input."""
+    """Print the cassette's use and return the exit code; an unrecorded question is wrong input."""
     if cassette is None:
         return code
     if not cassette.replays:

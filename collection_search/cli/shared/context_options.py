@@ -1,4 +1,4 @@
-"""Options that several sub-commands share, and the context that they describe."""
+"""Arguments and options that several sub-commands share, and the context that they describe."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
 _LOGGER: Final = logging.getLogger(__name__)
 
+QuestionArgument = Annotated[str, typer.Argument(metavar="QUESTION", help="What you want to know.")]
 Collection = Annotated[str, typer.Option("--collection", "-c", help="Name of the collection.")]
 Tenant = Annotated[
     str | None,
@@ -23,6 +24,12 @@ Tenant = Annotated[
 Provider = Annotated[
     str | None,
     typer.Option("--provider", help="Search provider; auto takes the first usable one."),
+]
+Embeddings = Annotated[
+    str | None, typer.Option(help="Embedder, as provider:model; lexical needs no model.")
+]
+NoWait = Annotated[
+    bool, typer.Option("--no-wait", help="Leave the ingestion to 'collection-search worker'.")
 ]
 MaxCost = Annotated[
     float | None,
@@ -39,14 +46,14 @@ _FLAGS: Final = {
     "ranking_profile": "--profile",
     "max_cost_usd": "--max-cost",
 }
-"""Where a flag is not called as the field is."""
+"""Flags whose name differs from the field's."""
 
 
 def search_context(**choices: Any) -> SearchContext:
-    """Return the context with the settings of this machine and what was chosen beside them.
+    """Return the context with the settings of this machine and the given choices.
 
-    Raises InputError for a choice that cannot be, ConfigError for wrong settings or a data folder
-    that cannot be written.
+    Raises InputError for an invalid choice, ConfigError for wrong settings or a data folder that
+    cannot be written.
     """
     from pydantic import ValidationError
 
@@ -55,14 +62,14 @@ def search_context(**choices: Any) -> SearchContext:
 
     settings = Settings.load()
     settings.prepared_home()
-    _warn_of_half_a_tracing(settings)
+    _warn_of_missing_tracing_key(settings)
     try:
         return SearchContext(settings=settings, **choices)
     except ValidationError as error:
         raise refuse_option(error, _FLAGS) from error
 
 
-def _warn_of_half_a_tracing(settings: Settings) -> None:
+def _warn_of_missing_tracing_key(settings: Settings) -> None:
     has_secret = bool(settings.langfuse_secret_key) or "langfuse" in settings.stored_keys
     if bool(settings.langfuse_public_key) != has_secret and settings.langfuse_tracing:
         missing = "LANGFUSE_PUBLIC_KEY" if has_secret else "LANGFUSE_SECRET_KEY"

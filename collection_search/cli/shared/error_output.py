@@ -1,4 +1,4 @@
-"""The one place that says how an error is told: one sentence, one exit code, one JSON object."""
+"""The output of an error: one sentence, one exit code, one JSON object."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 class ExitCode(IntEnum):
-    """How a command ended."""
+    """The exit code of a command."""
 
     DONE = 0
     WRONG_INPUT = 2
@@ -50,20 +50,20 @@ class UsageError(CollectionSearchError):
 def refuse_option(
     error: ValidationError, flags: Mapping[str, str], problems: Mapping[str, str] | None = None
 ) -> InputError:
-    """Return the refusal of the first wrong option, by its flag and as it was typed.
+    """Return the error of the first wrong option, with its flag and the given value.
 
-    `flags` and `problems` are by field, for flags of another name and for clearer sentences.
+    `flags` are the fields whose flag has another name, `problems` clearer sentences by field.
     """
     from ...text.problems import list_problems
 
     problem = list_problems(error, with_input=True)[0]
     name = str(problem["loc"][0])
-    flag, says = flags.get(name, f"--{name}"), (problems or {}).get(name, problem["msg"])
-    return InputError(f"{flag} {problem['input']!r} cannot be used: {says}.")
+    flag, message = flags.get(name, f"--{name}"), (problems or {}).get(name, problem["msg"])
+    return InputError(f"{flag} {problem['input']!r} cannot be used: {message}.")
 
 
 class Interrupted(CollectionSearchError):  # noqa: N818 - an end, not a mistake
-    """Ctrl-C; `outcome` is the run's where it had one already."""
+    """Ctrl-C or SIGTERM; `outcome` is the run's where it had one already."""
 
     def __init__(self, message: str = "Interrupted.", outcome: str | None = None) -> None:
         super().__init__(message)
@@ -77,16 +77,16 @@ _CODES: Final[dict[type[CollectionSearchError], ExitCode]] = {
     QualityThresholdError: ExitCode.NOTHING_FOUND,
     Interrupted: ExitCode.INTERRUPTED,
 }
-_DEFAULT: Final = ExitCode.WRONG_INPUT
 
 
 def exit_code(error: CollectionSearchError) -> ExitCode:
-    """Return the code of an error; what is not listed is something to put right: 2.
+    """Return the code of an error; an error that is not listed is wrong input: 2.
 
     >>> exit_code(ModelError("no answer")), exit_code(CollectionSearchError("no such folder"))
     (<ExitCode.PROVIDER_FAILED: 4>, <ExitCode.WRONG_INPUT: 2>)
     """
-    return next((code for kind, code in _CODES.items() if isinstance(error, kind)), _DEFAULT)
+    codes = (code for kind, code in _CODES.items() if isinstance(error, kind))
+    return next(codes, ExitCode.WRONG_INPUT)
 
 
 def print_error(error: CollectionSearchError, *, as_json: bool) -> ExitCode:

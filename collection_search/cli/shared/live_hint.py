@@ -1,4 +1,4 @@
-"""From a run offline to one that searches the web: which settings, and what is installed."""
+"""Advice after an offline run: the settings that make it search the web."""
 
 from __future__ import annotations
 
@@ -11,16 +11,13 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
 _NOT_LIVE: Final = {"offline", "langchain"}
-"""Adapters that no name in the settings makes live: the default, and the wrapper of objects."""
+"""Adapters that are not live by a setting: the default, and the wrapper of objects."""
 _PACKAGES: Final = {"ddgs": "ddgs", "local": "fastembed"}
-"""What the extras of these names install."""
+"""The package that the extra of each adapter installs."""
 
 
 def suggest_live_settings(output: Mapping[str, Any]) -> Iterator[str]:
-    """Yield the settings that replace what a run did without a provider or a model.
-
-    Who searches the web knows the way.
-    """
+    """Yield the settings that replace the run's offline parts; nothing after a web search."""
     if output["search"]["provider"] != "offline":
         return
     embedder = output["telemetry"]["nodes"].get("k_embedding_rank", {}).get("embedder")
@@ -36,7 +33,7 @@ def suggest_live_settings(output: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _available(group: registry.Group) -> str:
-    """Return which adapters can be used as things are, and which want an extra first."""
+    """Return which adapters are installed, and which need an extra."""
     known = [one for one in registry.names(group) if one not in _NOT_LIVE]
     wanting = [one for one in known if one in _PACKAGES and find_spec(_PACKAGES[one]) is None]
     installed = ", ".join(one for one in known if one not in wanting) or "none"

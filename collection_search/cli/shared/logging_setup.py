@@ -1,4 +1,4 @@
-"""What libraries log: nothing by default, our own warnings as one line, everything on demand."""
+"""Log records on the terminal: by default only this package's warnings, as one line each."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ _REPORTED: Final = (
     "collection_search.nodes.",
     "collection_search.adapters.search.http.adapter",
 )
-"""What these warn of is in the run's output, which the command prints."""
+"""Their warnings are in the run's output, which the command prints."""
 
 
 @contextmanager
 def terminal_logging() -> Iterator[None]:
-    """Send log records to stderr while the command runs; the host's own set-up returns after."""
+    """Send log records to stderr while the command runs, and restore the set-up afterwards."""
     root, handler = logging.getLogger(), _Terminal()
     level = root.level
     root.addHandler(handler)

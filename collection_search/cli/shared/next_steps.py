@@ -1,4 +1,4 @@
-"""The commands that make sense after a run, ready to be copied."""
+"""The next commands after a run, ready to be copied."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ def next_steps(
     tenant: str | None,
     chosen: Mapping[str, str | None],
 ) -> Iterator[str]:
-    """Yield the commands that make sense now, ready to be copied; with the `chosen` options."""
+    """Yield the next commands, with the `chosen` options."""
     question, receipt = output["question"], output["ingestion"]
     where = {"collection": collection, "tenant": tenant}
     if output["outcome"] == "search_completed":
@@ -30,7 +30,7 @@ def next_steps(
 
 
 def _is_searchable(status: Mapping[str, Any] | None) -> bool:
-    """Tell whether a page was stored, or may still be."""
+    """Return whether a page was stored, or may still be."""
     return _is_waiting(status) or bool(status and status["stored"])
 
 

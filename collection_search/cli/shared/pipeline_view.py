@@ -9,22 +9,16 @@ from .terminal import printable
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
-    from types import TracebackType
 
     from .terminal import Screen
 
-LABELS: Final = {
-    "k_generate_strategy": "Strategy Generation",
-    "k_parallel_web_search": "Web Search",
-    "k_embedding_rank": "Embedding Rank",
-    "k_auto_ingest": "Auto-Ingest",
+_NODES: Final = {
+    "k_generate_strategy": ("Strategy Generation", "query_count", "query", "queries"),
+    "k_parallel_web_search": ("Web Search", "result_count", "page", "pages"),
+    "k_embedding_rank": ("Embedding Rank", "top_k_count", "ranked", "ranked"),
+    "k_auto_ingest": ("Auto-Ingest", "count", "accepted", "accepted"),
 }
-_COUNTS: Final = {
-    "k_generate_strategy": ("query_count", "query", "queries"),
-    "k_parallel_web_search": ("result_count", "page", "pages"),
-    "k_embedding_rank": ("top_k_count", "ranked", "ranked"),
-    "k_auto_ingest": ("count", "accepted", "accepted"),
-}
+"""Each node's label, the fact that counts its results, and their name in singular and plural."""
 
 
 class Pipeline:
@@ -38,19 +32,14 @@ class Pipeline:
         self._working("Starting")
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         if self._status:
             self._status.stop()
 
     def show(self, event: Mapping[str, Any]) -> None:
         """Draw one event."""
         if event["type"] == "node_started":
-            self._working(_label(event["node"]))
+            self._working(_NODES.get(event["node"], (event["node"],))[0])
         elif event["type"] == "query_finished":
             report = event["report"]
             self._working(f"Web Search: {report['result_count']} for {report['query']}")
@@ -64,7 +53,7 @@ class Pipeline:
 
 
 def node_line(facts: Mapping[str, Any]) -> str:
-    """Return how a node ended, what it took and what it cost.
+    """Return how a node ended, its time and its cost.
 
     >>> node_line({"node_name": "k_embedding_rank", "latency_ms": 1900, "cost_usd": 0.0004})
     '✅ Embedding Rank → ⏱️ 1.9s, $0.0004'
@@ -74,12 +63,11 @@ def node_line(facts: Mapping[str, Any]) -> str:
     """
     troubled = facts.get("error") or facts.get("failed_query_count")
     mark = "⚠️" if troubled else "✅"
-    label = _label(facts["node_name"])
-    return f"{mark} {label} → ⏱️ {_time(facts['latency_ms'])}{_cost(facts)}{_count(facts)}"
-
-
-def _label(node: str) -> str:
-    return LABELS.get(node, node)
+    node = facts["node_name"]
+    label, key, one, many = _NODES.get(node, (node, "", "", ""))
+    count = facts.get(key)
+    counted = "" if count is None else f" · {count} {one if count == 1 else many}"
+    return f"{mark} {label} → ⏱️ {_time(facts['latency_ms'])}{_cost(facts)}{counted}"
 
 
 def _time(latency_ms: float) -> str:
@@ -91,9 +79,3 @@ def _cost(facts: Mapping[str, Any]) -> str:
     if cost is None:
         return ", price unknown"
     return f", ${Decimal(f'{cost:.4g}'):f}" if cost else ""
-
-
-def _count(facts: Mapping[str, Any]) -> str:
-    key, one, many = _COUNTS.get(facts["node_name"], ("", "", ""))
-    count = facts.get(key)
-    return "" if count is None else f" · {count} {one if count == 1 else many}"

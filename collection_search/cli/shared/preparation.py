@@ -1,4 +1,4 @@
-"""What commands do before and after their work: index offline, agree on a price, send spans."""
+"""Steps before and after a command's work: index offline, confirm a price, send spans."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ FLUSH_TIMEOUT_S: Final = 2
 
 @contextmanager
 def flush_on_exit(context: SearchContext) -> Iterator[None]:
-    """Send the observations that are still waiting when the work is over, however it ended."""
-    # An export in flight would otherwise hold up the end of the process for its own 5 s.
+    """Send the remaining observations when the work ends or fails."""
+    # An export in flight would otherwise delay the end of the process for its own 5 s.
     os.environ.setdefault("LANGFUSE_TIMEOUT", str(FLUSH_TIMEOUT_S))
     try:
         yield
@@ -33,33 +33,29 @@ def flush_on_exit(context: SearchContext) -> Iterator[None]:
 
 
 def prepare_provider(context: SearchContext, screen: Screen) -> SearchProvider:
-    """Return the search provider; the offline one builds its index first, with a progress bar.
+    """Return the search provider; the offline one first builds its index, with a progress bar.
 
-    In the main thread, where Ctrl-C ends it at once: an index is built whole or not at all.
+    This runs in the main thread, where Ctrl-C ends it at once; a partial index is discarded.
     """
     from ...ports.description import describe
+    from ...settings.provider_choice import refuse_unknown_choices
 
-    provider = asyncio.run(_provider(context))
+    settings = context.using()
+    asyncio.run(refuse_unknown_choices(settings, "default_provider", "fallback_provider"))
+    provider = asyncio.run(context.search_provider())
     if (prepared := describe(provider.adapter).preparation) is not None:
         with screen.bar("Indexing the documentation on this machine") as advance:
             prepared.prepare(advance)
     return provider
 
 
-async def _provider(context: SearchContext) -> SearchProvider:
-    from ...settings.provider_choice import refuse_unknown_choices
-
-    await refuse_unknown_choices(context.using(), "default_provider", "fallback_provider")
-    return await context.search_provider()
-
-
 def confirm_cost(
     fingerprint: str, *, texts: str, chars: int, yes: bool, screen: Screen, instead: str = ""
 ) -> None:
-    """Say what embedding the texts will cost and ask, unless it is free.
+    """Ask before embedding the texts costs money; return at once where it is free.
 
-    `texts` says how many there are and of what, `chars` their characters in all, `instead`
-    another way than `--yes`. Raises InputError where nobody can be asked, and typer.Abort.
+    `texts` describes their number and kind, `chars` is their length in total, `instead` names an
+    alternative to `--yes`. Raises InputError without a terminal, and typer.Abort.
     """
     from ...contracts.prices import CHARS_PER_TOKEN, embedding_cost
 

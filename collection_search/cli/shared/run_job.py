@@ -1,9 +1,8 @@
-"""One run of the graph on the command line: shown while it goes, told when it is done."""
+"""One run of the graph on the command line: its progress and its summary."""
 
 from __future__ import annotations
 
 import asyncio
-from collections import Counter
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
@@ -13,7 +12,14 @@ from .live_hint import suggest_live_settings
 from .next_steps import next_steps
 from .pipeline_view import Pipeline
 from .preparation import flush_on_exit, prepare_provider
-from .run_summary import HEADER, format_ingestion, format_search, format_warnings, score_rows
+from .run_summary import (
+    HEADER,
+    count_changes,
+    format_ingestion,
+    format_search,
+    format_warnings,
+    score_rows,
+)
 from .run_verdict import exit_verdict
 from .signals import catch_sigterm
 from .ticket_progress import wait_with_bar
@@ -22,6 +28,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
     from ...context import SearchContext
+    from ...ports import Storage
     from .error_output import ExitCode
     from .terminal import Screen
 
@@ -30,7 +37,7 @@ WAIT_S: Final = 600.0
 
 @dataclass
 class Job:
-    """A question, who asks it, and where the answer goes."""
+    """A question with its context, and the screen for the answer."""
 
     given: Mapping[str, Any]
     """The graph's input."""
@@ -39,12 +46,12 @@ class Job:
     waits: bool = True
     """False: the ingestion is left to a worker."""
     output: dict[str, Any] = field(default_factory=dict)
-    """The graph's output, from the moment it is there; `ingestion` gains a `status`."""
-    store: Any = None
-    """Staging, ledger and collections, once they are open."""
+    """The graph's output once the run has ended; `ingestion` gains a `status`."""
+    store: Storage | None = None
+    """Set once it is open."""
 
     def run(self) -> None:
-        """Run the graph and wait for what it ingests. Raises Interrupted when told to end."""
+        """Run the graph and wait for its ingestion. Raises Interrupted after Ctrl-C or SIGTERM."""
         with flush_on_exit(self.context), catch_sigterm() as stop:
             try:
                 self._prepare()
@@ -54,7 +61,7 @@ class Job:
                 raise self._interrupted(stop.within_s) from None
 
     def print_summary(self) -> ExitCode:
-        """Print what the run found and return the exit code."""
+        """Print the results and return the exit code."""
         if self.screen.as_json:
             self.screen.json(self.output)
         else:
@@ -69,15 +76,12 @@ class Job:
         return code
 
     def _prepare(self) -> None:
-        """Build every part of the run, so that whatever is wrong is told before it starts."""
-        self.store = asyncio.run(self._parts())
+        """Build every part of the run, so that its errors come before the run starts."""
+        asyncio.run(self.context.query_model())
+        asyncio.run(self.context.embedder())
+        self.store = asyncio.run(self.context.storage())
         prepare_provider(self.context, self.screen)
         self.context.ingests = self.waits
-
-    async def _parts(self) -> Any:
-        await self.context.query_model()
-        await self.context.embedder()
-        return await self.context.storage()
 
     async def _searched(self) -> dict[str, Any]:
         """Return the graph's output, and show its nodes while they run."""
@@ -92,15 +96,15 @@ class Job:
                 else:
                     final = chunk
         output: dict[str, Any] = dict(output_of(final))
-        if self.context.cassette and self.context.cassette.missing:  # nobody was asked for it
+        if self.context.cassette and self.context.cassette.missing:  # nothing was sent
             nothing = {"cost_usd": 0.0, "cost_complete": True}
             output["telemetry"] = {**output["telemetry"], **nothing}
         return output
 
     def _ingested(self) -> None:
-        """Add the ticket's status, after waiting for it to settle if that is wanted.
+        """Add the ticket's status, after waiting for the ingestion where that is wanted.
 
-        A failure on the way is told beside the outcome, which stands: the pages were accepted.
+        A failure while waiting does not change the outcome: the pages were accepted.
         """
         receipt = self.output["ingestion"]
         if not receipt or not receipt["ticket"]:
@@ -117,15 +121,13 @@ class Job:
             self.output["ingestion"] = {**receipt, "status": None, "error": cause}
             return
         counts = status.model_dump(include={"stored", "failed", "pending", "to_fetch", "retired"})
-        changes = Counter(row.change for row in status.rows if row.state == "stored")
-        counts |= {change: changes[change] for change in ("new", "changed", "unchanged")}
-        self.output["ingestion"] = {**receipt, "status": counts}
+        self.output["ingestion"] = {**receipt, "status": counts | count_changes(status.rows)}
         for row in status.rows:
             if row.state == "dead":
                 self.screen.warn(f"{row.url} was not ingested: {row.error}")
 
     def _interrupted(self, within_s: float) -> Interrupted:
-        """Give back what the workers hold, and return what to say."""
+        """Release the claimed pages and return the error to raise."""
         from ...tools.ingest import engine_of
 
         if self.store is not None:

@@ -1,7 +1,8 @@
-"""A run's output as lines for people: what was searched, what it cost, the scores, warnings."""
+"""A run's output as text: what was searched, what it cost, the scores, warnings."""
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import TYPE_CHECKING, Any, Final
 
 from ...contracts.prices import format_usd
@@ -9,7 +10,9 @@ from ...errors import CostLimitReached
 from .run_verdict import WORKER, embedder_failure, was_too_dear
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+    from ...contracts.ingestion import RowStatus
 
 _TOO_DEAR: Final = CostLimitReached.__name__
 HEADER: Final = "  #  score  similarity  heuristics  title"
@@ -19,11 +22,12 @@ _ANSWERS: Final = {
     "k_parallel_web_search": ("search", "searches"),
     "k_embedding_rank": ("text", "texts"),
 }
-"""What each node may know from before."""
+"""What each node may find in the cache."""
+_CHANGES: Final = ("new", "changed", "unchanged")
 
 
 def format_search(output: Mapping[str, Any]) -> Iterator[str]:
-    """Yield where was searched and why there, for what, and how the results were compared."""
+    """Yield the provider and why it was chosen, the queries, and how the results were compared."""
     search, strategy = output["search"], output["strategy"]
     yield f"Searched: {search['provider']} ({search['provider_reason']})"
     yield from (f"Note: {notice}" for notice in search.get("notices", ()))
@@ -41,7 +45,7 @@ def format_search(output: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _cost(telemetry: Mapping[str, Any]) -> Iterator[str]:
-    """Yield what the run cost and what it was spared."""
+    """Yield the run's cost and how much came from the cache."""
     cost, limit = telemetry.get("cost_usd", 0.0), telemetry.get("cost_limit_usd")
     spared = [
         f"{count} {one if count == 1 else many}"
@@ -55,7 +59,7 @@ def _cost(telemetry: Mapping[str, Any]) -> Iterator[str]:
 def cost_line(
     cost: float, *, limit: float | None, is_complete: bool, spared: Sequence[str]
 ) -> Iterator[str]:
-    """Yield what was paid and what was `spared`; nothing where all of it was free.
+    """Yield the cost and what the cache `spared`; nothing where all of it was free.
 
     >>> next(cost_line(0.016, limit=0.05, is_complete=True, spared=["1 search"]))
     'Cost: $0.016 of $0.05 at most (1 search known from before)'
@@ -96,26 +100,26 @@ def score_rows(
 
 
 def format_ingestion(output: Mapping[str, Any]) -> Iterator[str]:
-    """Yield what became of the pages that were accepted."""
+    """Yield the state of the accepted pages."""
     receipt = output["ingestion"] or {}
     if status := receipt.get("status"):
         parts = (
-            f"{status['stored']} of {receipt['count']} pages stored{_changes(status)}",
+            f"{status['stored']} of {receipt['count']} pages stored{format_changes(status)}",
             _part(status["pending"], f"waiting for {WORKER}"),
             _part(status["to_fetch"], f"to be fetched by {WORKER}"),
             _part(status["failed"], "failed"),
             _part(status.get("retired", 0), "gone"),
         )
         is_queued = status["pending"] + status["to_fetch"] == receipt["count"]
-        told = format_queued(receipt["count"]) if is_queued else ", ".join(filter(None, parts))
-        yield f"Collection {receipt['collection']}: {told}"
+        text = format_queued(receipt["count"]) if is_queued else ", ".join(filter(None, parts))
+        yield f"Collection {receipt['collection']}: {text}"
     asked = output.get("auto_ingest_min_score")
     if (used := receipt.get("threshold")) is not None and asked is not None and used < asked:
         yield f"Fewer than three results reach {asked:g}: those from {used:g} on were taken."
 
 
 def format_queued(count: int) -> str:
-    """Return what becomes of pages with which nobody has begun.
+    """Return the sentence about pages that no worker has claimed.
 
     >>> format_queued(6)
     "6 pages are queued; 'collection-search worker' ingests them"
@@ -125,7 +129,7 @@ def format_queued(count: int) -> str:
 
 
 def format_warnings(output: Mapping[str, Any]) -> Iterator[str]:
-    """Yield what went less than well without ending the run."""
+    """Yield the problems that did not end the run."""
     flags, strategy = output["flags"], output["strategy"]
     if strategy["error"]:
         ended = "was not asked" if was_too_dear(output, "k_generate_strategy") else "failed"
@@ -139,13 +143,12 @@ def format_warnings(output: Mapping[str, Any]) -> Iterator[str]:
         yield _degraded(output)
     if "staging_failed" in flags:
         yield "the pages' texts could not be kept: they cannot be ingested from this run"
-
     if uncounted := _uncounted(output):
         yield f"the ceiling does not count what {uncounted} takes: the price is not known"
 
 
 def _uncounted(output: Mapping[str, Any]) -> str:
-    """Return the names whose price the ceiling did not know."""
+    """Return the models and providers whose price is unknown to the cost limit."""
     nodes = output.get("telemetry", {}).get("nodes", {}).values()
     blind = [facts for facts in nodes if facts.get("cost_limit_blind")]
     names = (facts.get("model") or facts.get("provider") or facts["embedder"] for facts in blind)
@@ -153,7 +156,7 @@ def _uncounted(output: Mapping[str, Any]) -> str:
 
 
 def _degraded(output: Mapping[str, Any]) -> str:
-    """Return what stood in for the embedding model's similarities, and why."""
+    """Return what replaced the embedding model's similarities, and why."""
     facts = output["telemetry"]["nodes"]["k_embedding_rank"]
     if was_too_dear(output, "k_embedding_rank"):
         return f"{facts['embedder']} was not asked, so words were compared: {facts['error']}"
@@ -167,11 +170,20 @@ def _degraded(output: Mapping[str, Any]) -> str:
     return f"{facts['embedder']} could not embed every page: similarity counts as 0 for some"
 
 
-def _changes(status: Mapping[str, Any]) -> str:
-    """Return what became of the stored pages, unless all are new."""
-    counts = {change: status.get(change, 0) for change in ("new", "changed", "unchanged")}
-    told = ", ".join(f"{count} {change}" for change, count in counts.items() if count)
-    return f" ({told})" if counts["changed"] + counts["unchanged"] else ""
+def count_changes(rows: Iterable[RowStatus]) -> dict[str, int]:
+    """Return how many of the stored pages are new, changed and unchanged."""
+    counts = Counter(row.change for row in rows if row.state == "stored")
+    return {change: counts[change] for change in _CHANGES}
+
+
+def format_changes(status: Mapping[str, int]) -> str:
+    """Return the counts of the stored pages, or nothing where all are new.
+
+    >>> format_changes({"new": 1, "unchanged": 1, "failed": 2})
+    ' (1 new, 1 unchanged)'
+    """
+    text = ", ".join(f"{status[change]} {change}" for change in _CHANGES if status.get(change))
+    return f" ({text})" if status.get("changed") or status.get("unchanged") else ""
 
 
 def _part(count: int, what: str) -> str:

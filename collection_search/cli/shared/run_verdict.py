@@ -1,4 +1,4 @@
-"""The exit code of a run, and the sentence that says why it did not reach its aim."""
+"""The exit code of a run, and the sentence that says why it failed."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ WORKER: Final = "'collection-search worker'"
 def exit_verdict(
     output: Mapping[str, Any], *, waited: bool, fetches: bool = True
 ) -> tuple[ExitCode, str | None]:
-    """Return the exit code, and one sentence where the run did not reach its aim.
+    """Return the exit code, and one sentence where the run failed.
 
-    Pages that are still pending are a failure only where their ingestion was `waited` for, and
-    those to be fetched only where this process `fetches`.
+    Pending pages are a failure only where the command `waited` for their ingestion, pages to be
+    fetched only where this process `fetches`.
     """
     cause = _cause(output)
     match output["outcome"]:
@@ -56,7 +56,7 @@ def _ingestion_verdict(
 
 
 def embedder_failure(output: Mapping[str, Any]) -> str:
-    """Return why no page gets a full score, and what to do; blank unless the embedder failed."""
+    """Return why no page gets a full score, and what to do; empty unless the embedder failed."""
     if "embedding_degraded" not in output["flags"] or was_too_dear(output, "k_embedding_rank"):
         return ""
     facts = output["telemetry"]["nodes"]["k_embedding_rank"]
@@ -69,12 +69,12 @@ def embedder_failure(output: Mapping[str, Any]) -> str:
 
 
 def was_too_dear(output: Mapping[str, Any], node: str) -> bool:
-    """Return whether the node left a call out because of the ceiling of the run's cost."""
+    """Return whether the node skipped a call because of the run's cost limit."""
     nodes = output.get("telemetry", {}).get("nodes", {})
     return bool(nodes.get(node, {}).get("cost_limit_reached"))
 
 
 def _cause(output: Mapping[str, Any]) -> str:
-    """Return why the search or the ingestion failed, in the words of what failed."""
+    """Return the message of the failed search or ingestion."""
     failures = [*output["search"]["errors"], (output["ingestion"] or {}).get("error")]
     return next((failure["message"] for failure in failures if failure), "")

@@ -1,10 +1,8 @@
-"""The options of a search on the command line, and what is told of them afterwards."""
+"""The options of a search on the command line, and the report about them."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, Any, Final
-
-import typer
+from typing import TYPE_CHECKING, Any, Final
 
 from .error_output import refuse_option
 
@@ -14,27 +12,6 @@ if TYPE_CHECKING:
     from ...contracts.options import SearchOptions
     from .terminal import Screen
 
-Include = Annotated[
-    list[str] | None,
-    typer.Option("--include", metavar="DOMAIN", help="Domains to prefer; repeat, or use commas."),
-]
-Exclude = Annotated[
-    list[str] | None,
-    typer.Option("--exclude", metavar="DOMAIN", help="Domains to leave out, written likewise."),
-]
-Restrict = Annotated[bool, typer.Option("--restrict", help="Nothing but the --include domains.")]
-Topic = Annotated[str | None, typer.Option("--topic", help="general or news.")]
-FreshnessOption = Annotated[
-    str | None,
-    typer.Option(
-        "--freshness", help="day, week, month, year, or days such as 2026-01-01..2026-03-31."
-    ),
-]
-LanguageOption = Annotated[str | None, typer.Option("--language", help="Two letters, such as de.")]
-Country = Annotated[str | None, typer.Option("--country", help="Two letters, such as DE.")]
-Deep = Annotated[bool, typer.Option("--deep", help="A deep search; it may cost more.")]
-Content = Annotated[bool, typer.Option("--content", help="The pages' texts, too, with --json.")]
-
 _FLAGS: Final = {
     "includeDomains": "--include",
     "excludeDomains": "--exclude",
@@ -42,7 +19,7 @@ _FLAGS: Final = {
     "includeContent": "--content",
     "searchDepth": "--deep",
 }
-"""Where a flag is not called as the option is."""
+"""Flags whose name differs from the option's."""
 
 _PROBLEMS: Final = {
     "country": "give two letters, such as DE",
@@ -59,7 +36,7 @@ def search_options(
     content: bool,
     **others: str | None,
 ) -> SearchOptions:
-    """Return what is wished. Raises InputError naming the flag that cannot be used."""
+    """Return the search options. Raises InputError naming the flag that cannot be used."""
     from pydantic import ValidationError
 
     from ...contracts.options import NO_OPTIONS, SearchOptions
@@ -84,7 +61,7 @@ def search_options(
 
 
 def show_applied(applied: Mapping[str, Any], screen: Screen) -> None:
-    """Say of each option what was asked for and what became of it."""
+    """Print each requested option and how it was applied."""
     for name, one in applied.items():
         requested = one["requested"]
         shown = ", ".join(requested) if isinstance(requested, list) else str(requested).lower()
@@ -92,7 +69,7 @@ def show_applied(applied: Mapping[str, Any], screen: Screen) -> None:
 
 
 def _domains(given: list[str] | None) -> list[str]:
-    """Return the domains of repeated flags, each of which may hold several.
+    """Return the domains of repeated flags, each with one or more domains.
 
     >>> _domains(["a.org, b.org", "c.org"]), _domains(None)
     (['a.org', 'b.org', 'c.org'], [])

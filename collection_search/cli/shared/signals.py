@@ -1,4 +1,4 @@
-"""SIGTERM as the end of a command that waits: like Ctrl-C, with more time for what is in hand."""
+"""SIGTERM ends a waiting command as Ctrl-C does, with a longer shutdown grace."""
 
 from __future__ import annotations
 
@@ -6,38 +6,46 @@ import signal
 import threading
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
 STOP_S: Final = 2.0
-"""How long Ctrl-C leaves the documents in hand to be finished."""
+"""Shutdown grace of Ctrl-C, for the documents that are being ingested."""
 TERMINATION_S: Final = 20.0
-"""The same for SIGTERM, which nobody waits for at a terminal."""
+"""The same for SIGTERM."""
 
 
 @dataclass
 class Stop:
-    """How long the documents in hand may take once the command was told to end."""
+    """The shutdown grace, which depends on the signal."""
 
     within_s: float = STOP_S
 
 
 @contextmanager
 def catch_sigterm() -> Iterator[Stop]:
-    """Raise KeyboardInterrupt at SIGTERM, too."""
+    """Raise KeyboardInterrupt on SIGTERM, too."""
     stop = Stop()
     if threading.current_thread() is not threading.main_thread():
-        yield stop  # signals are the main thread's
+        yield stop  # only the main thread may set signal handlers
         return
 
     def end(_number: int, _frame: object) -> None:
         stop.within_s = TERMINATION_S
         raise KeyboardInterrupt
 
-    before = signal.signal(signal.SIGTERM, end)
-    try:
+    with handle_signals(end, signal.SIGTERM):
         yield stop
+
+
+@contextmanager
+def handle_signals(handler: Callable[[int, Any], None], *signals: signal.Signals) -> Iterator[None]:
+    """Let the handler take the signals, and restore the former handlers afterwards."""
+    before = {one: signal.signal(one, handler) for one in signals}
+    try:
+        yield
     finally:
-        signal.signal(signal.SIGTERM, before)
+        for one, former in before.items():
+            signal.signal(one, former)

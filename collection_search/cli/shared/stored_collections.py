@@ -1,4 +1,4 @@
-"""Where a command finds what a tenant has stored."""
+"""Access to a tenant's collections."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ Yes = Annotated[bool, typer.Option("--yes", help="Do not ask.")]
 
 
 def open_collections(context: SearchContext) -> tuple[CollectionStore, str]:
-    """Return the collections and whose they are."""
+    """Return the collection store and the tenant."""
     return asyncio.run(context.storage()).collections, context.tenant()
 
 
 def find_collection(name: str, context: SearchContext) -> tuple[CollectionStore, TenantScope]:
-    """Return where a collection is. Raises InputError when the tenant has none of that name."""
+    """Return the store and scope of a collection. Raises InputError for an unknown one."""
     from ...contracts.collection import TenantScope
     from ...ports.collections import require_collection
 
@@ -36,7 +36,7 @@ def find_collection(name: str, context: SearchContext) -> tuple[CollectionStore,
 
 
 def print_empty(infos: Iterable[CollectionInfo], screen: Screen) -> None:
-    """Say which collections hold no page and wait for none: they stay, with their embedder."""
+    """Name the collections without any stored or waiting page."""
     empty = [one for one in infos if not (one.documents or one.waiting or one.failed)]
     if empty:
         screen.note(

@@ -1,4 +1,4 @@
-"""Where a command writes: results to stdout, everything else to stderr."""
+"""The output of a command: results to stdout, everything else to stderr."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class Screen:
 
     @property
     def width(self) -> int | None:
-        """Columns of the terminal; None where lines may be as long as they like."""
+        """Columns of the terminal; None where lines may have any length."""
         return self._out.width if self._out.is_terminal else None
 
     def line(self, text: str = "", *, style: str | None = None) -> None:
@@ -44,25 +44,25 @@ class Screen:
         self._out.print(printable(text), style=style)
 
     def json(self, value: object) -> None:
-        """Print the result as JSON, in ASCII: no encoding can spoil it."""
+        """Print the result as JSON, in ASCII, which is valid in every encoding."""
         print(json.dumps(value))
 
     def note(self, text: str) -> None:
-        """Print one line beside the result; JSON readers get it on a terminal only."""
+        """Print one line to stderr; with `as_json` on a terminal only."""
         if self.err.is_terminal or not self.as_json:
             self.err.print(printable(text))
 
     def warn(self, text: str) -> None:
-        """Print what went less than well."""
+        """Print a problem that did not end the command."""
         self.err.print(f"warning: {printable(text)}", style="yellow")
 
     def fail(self, text: str) -> None:
-        """Print why the command did not reach its aim."""
+        """Print why the command failed."""
         self.err.print(f"collection-search: {printable(text)}", style="red")
 
     @contextmanager
     def bar(self, label: str) -> Iterator[Callable[[int, int], None]]:
-        """Show a progress bar, or one line where none can move; yield what sets (done, total)."""
+        """Show a progress bar, or one line without a terminal; yield the setter (done, total)."""
         if not self.is_live:
             announce = functools.cache(lambda: self.note(f"{label} ..."))
             yield lambda _done, _total: announce()
@@ -76,7 +76,7 @@ class Screen:
 
 
 def printable(text: str) -> str:
-    r"""Return the text without line ends and without what could steer a terminal.
+    r"""Return the text without line ends and terminal control characters.
 
     >>> printable("a\x1b[31m page\nof yours")
     'a[31m page of yours'

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 def wait_with_bar(
     ticket: Ticket | str, context: SearchContext, screen: Screen, *, timeout_s: float
 ) -> TicketStatus:
-    """Return the ticket's status once its pages are ingested, or as it is after the timeout.
+    """Return the ticket's status once its pages are ingested, or after the timeout.
 
     With a timeout of 0 nothing is ingested by this process. Raises InputError, StoreError.
     """

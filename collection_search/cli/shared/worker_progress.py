@@ -1,4 +1,4 @@
-"""What a worker did with the pages that it took, counted while it works."""
+"""Counts of the pages that a worker ingested."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ _OUTCOMES: Final = ("new", "changed", "unchanged", "gone", "failed")
 
 
 class Progress:
-    """Counts pages since the last sum was printed; names each that failed at once."""
+    """Counts of pages since the last printed sum; each failed page is printed at once."""
 
     def __init__(self, screen: Screen) -> None:
         self._screen = screen
         self._lock = threading.Lock()
         self._counts: Counter[str] = Counter()
         self.failed = 0
-        """Pages that were given up since the beginning."""
+        """Pages that failed since the beginning."""
         self.first_failure = ""
         """The first of them, with its cause."""
 
@@ -38,7 +38,7 @@ class Progress:
             self._screen.warn(f"{collection}: {url} was not ingested: {page.error}")
 
     def print_sum(self) -> None:
-        """Print the sum since the last one; nothing where nothing was done."""
+        """Print the counts since the last sum, if there are any."""
         with self._lock:
             counts, self._counts = self._counts, Counter()
         if counts:
