@@ -189,9 +189,8 @@ def _embeddings(
     high = (len(given.question) + queries * rows * long) // CHARS_PER_TOKEN
     yield _embedding("rank", fingerprint, low, high)
     if given.auto_ingest:
-        yield _embedding(
-            "ingest", fingerprint, 0, given.auto_ingest_top_k * PAGE_CHARS // CHARS_PER_TOKEN
-        )
+        most = given.auto_ingest_top_k * PAGE_CHARS // CHARS_PER_TOKEN
+        yield _embedding("ingest", fingerprint, 0, most)
 
 
 def _embedding(task: str, fingerprint: str, low: int, high: int) -> CostPart:

@@ -223,10 +223,7 @@ def staged_items(
 
 
 async def engine_for(context: SearchContext) -> IngestionEngine:
-    """Return the process's engine with everything that the context has.
-
-    Raises ConfigError, StoreError.
-    """
+    """Return the process's engine for the context. Raises ConfigError, StoreError."""
     return (await LedgerTrigger.of(context)).engine()
 
 

@@ -82,7 +82,7 @@ async def _opened(
     store, usage = await context.storage(), await context.usage()
     if usage is None:
         raise StoreError(
-            "Where answers and spending are kept cannot be opened, so nothing was deleted."
+            "The store of answers and spending cannot be opened, so nothing was deleted."
             " The log says why."
         )
     return store, usage, context.tenant()

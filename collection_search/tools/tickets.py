@@ -39,11 +39,7 @@ def wait(
 
     `on_progress` is called in the caller's thread and may call other blocking functions.
     """
-    watch = run_blocking(
-        _watch(
-            ticket, timeout_s, tenant=tenant, context=context, work=work, on_progress=on_progress
-        )
-    )
+    watch = run_blocking(_watch(ticket, timeout_s, tenant, context, on_progress, work=work))
     while (pause_s := watch.report(watch.look())) is not None:
         time.sleep(pause_s)
     return watch.status
@@ -66,9 +62,7 @@ async def await_ticket(
 
     Raises InputError for an unknown ticket or one of another tenant, ConfigError, StoreError.
     """
-    watch = await _watch(
-        ticket, timeout_s, tenant=tenant, context=context, work=work, on_progress=on_progress
-    )
+    watch = await _watch(ticket, timeout_s, tenant, context, on_progress, work=work)
     # Another process may be the one that works, so there is no event to wait for.
     while (pause_s := watch.report(await offload(watch.look))) is not None:  # noqa: ASYNC110
         await asyncio.sleep(pause_s)
@@ -78,11 +72,11 @@ async def await_ticket(
 async def _watch(
     ticket: Any,
     timeout_s: float,
-    *,
     tenant: str | None,
     context: SearchContext | None,
-    work: bool,
     on_progress: OnStatus | None,
+    *,
+    work: bool,
 ) -> _Watch:
     validate_arguments(timeout_s=timeout_s, tenant=tenant, work=work, on_progress=on_progress)
     if isinstance(ticket, Ticket):

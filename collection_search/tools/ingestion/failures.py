@@ -95,5 +95,4 @@ def cause_of(error: Exception) -> str:
     if isinstance(error, FetchError):
         way_out = _ALLOWED if error.reason in {"blocked_address", "blocked_host"} else ""
         return redact(f"{error.reason}: {error}{way_out}")
-    said = str(error) if isinstance(error, CollectionSearchError) else repr(error)
-    return redact(said)
+    return redact(str(error) if isinstance(error, CollectionSearchError) else repr(error))

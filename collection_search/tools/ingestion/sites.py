@@ -59,9 +59,8 @@ async def collect_pages(
     for start in starts.values():
         if len(found) >= max_pages:
             break
-        known = len(found)
 
-        def tell(count: int, known: int = known) -> None:
+        def tell(count: int, known: int = len(found)) -> None:
             if on_found is not None:
                 on_found(min(known + count, max_pages))
 

@@ -83,9 +83,12 @@ class SearchCache:
             # The function holds `waiting`, which lives until it is stored.
             self.cache_answers(KIND, lambda: {key: lambda: _storable(waiting.answer)})
             return
-        put = partial(self.store.put, self.tenant_id, KIND, key)
-        payload = partial(_in_json, answer)
-        call_or_warn(partial(put, payload), "An answer cannot be written down.")
+
+        def payload() -> bytes:
+            return json.dumps(_storable(answer)).encode()
+
+        put = partial(self.store.put, self.tenant_id, KIND, key, payload)
+        call_or_warn(put, "An answer cannot be written down.")
 
     def _place(self, key: str) -> tuple[int, str, str]:
         return id(self.store), self.tenant_id, key
@@ -106,10 +109,6 @@ _UNWRITTEN: Final[WeakValueDictionary[tuple[int, str, str], _Unwritten]] = WeakV
 _PUT: Final[OrderedDict[tuple[int, str, str], None]] = OrderedDict()
 """The latest answers: a lookup that came too early is repeated."""
 _MAX_NOTED: Final = 1_000
-
-
-def _in_json(answer: SearchAdapterResponse) -> bytes:
-    return json.dumps(_storable(answer)).encode()
 
 
 def _storable(answer: SearchAdapterResponse) -> dict[str, Any]:

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Iterable, Mapping
-from operator import attrgetter
 from typing import Any, Final, NamedTuple
 
 from pydantic import ValidationError
 
-from ...contracts.search import ProviderSearchResult, SearchResult
+from ...contracts.search import SearchResult
 from ...errors import InvalidUrlError
 from ...text.clean import clean_snippet, excerpt, to_unicode
 from ...text.urls import is_pdf, normalize_url, url_key
@@ -37,7 +36,6 @@ class _Row(NamedTuple):
 
 
 _LOGGED: Final = _Row._fields[: _Row._fields.index("content")]
-_attributes: Final = attrgetter(*_Row._fields)
 
 
 def valid_results(
@@ -75,8 +73,6 @@ def deduplicate(results: Iterable[SearchResult]) -> list[SearchResult]:
 
 
 def _read(row: Any) -> _Row:
-    if isinstance(row, ProviderSearchResult):
-        return _Row._make(_attributes(row))
     if isinstance(row, Mapping):
         return _Row._make([row.get(name) for name in _Row._fields])
     return _Row._make([getattr(row, name, None) for name in _Row._fields])

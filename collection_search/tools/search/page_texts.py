@@ -57,10 +57,7 @@ async def fetch_texts(
     *,
     timeout_s: float,
 ) -> tuple[list[SearchResult], list[str]]:
-    """Return the results with the texts of their pages, and a notice about those without one.
-
-    Only pages without a text are fetched, the first `MAX_PAGES` of them, all at once.
-    """
+    """Return the results with texts, fetched for the first `MAX_PAGES` without one, and notices."""
     missing = [n for n, result in enumerate(results) if not result.content][:MAX_PAGES]
     if not missing:
         return list(results), []

@@ -78,16 +78,14 @@ class WebSearchWorker:
         described = describe(adapter)
         self._page_size = described.info.page_size
         self._deadline_s = validate_seconds("deadline_s", deadline_s)
-        self._timer = timer or time.monotonic
-        self._provider = described.info.name
         self._rules = AttemptRules(
-            provider=self._provider,
+            provider=described.info.name,
             schedule=RetrySchedule(
                 max_attempts=validate_count("max_attempts", max_attempts, most=100),
                 backoff_factor=validate_seconds("backoff_factor", backoff_factor, least=0.0),
                 jitter=full_jitter if sleep is None and asleep is None else None,
             ),
-            timer=self._timer,
+            timer=timer or time.monotonic,
             timeout_s=validate_seconds("timeout_s", timeout_s),
             retry_timeout_s=validate_seconds("retry_timeout_s", retry_timeout_s),
             guard=guard,
@@ -154,8 +152,8 @@ class WebSearchWorker:
         caller: Caller,
         sink: SpanSink,
     ) -> WebSearchResponse:
-        options, started = wanted(options), self._timer()
-        report = SearchFacts(context, self._provider, to_unicode(str(query)))
+        options, started = wanted(options), self._rules.timer()
+        report = SearchFacts(context, self._rules.provider, to_unicode(str(query)))
         with sink.span("tool.web_search", kind="tool", trace=_trace(context)) as span:
             try:
                 asked = self._asked(query, options)
@@ -168,7 +166,7 @@ class WebSearchWorker:
             except Exception as error:
                 self._logger.exception("web search worker failed", exc_info=redact_error(error))
                 report.failure = Failure.of(error)
-            report.latency_ms = round((self._timer() - started) * 1000)
+            report.latency_ms = round((self._rules.timer() - started) * 1000)
             span.set(report.attributes())
             if report.failure:
                 span.fail(report.failure.kind, report.failure.message)
@@ -183,7 +181,7 @@ class WebSearchWorker:
         report.notices.extend(str(notice) for notice in answer.notices)
         report.raw_result_count = len(answer.raw_results or answer.results)
         rows = islice(answer.results, max(MAX_ROWS, asked.count))
-        results = valid_results(rows, provider=self._provider, dropped=self._log_dropped)
+        results = valid_results(rows, provider=self._rules.provider, dropped=self._log_dropped)
         report.normalized_result_count = len(results)
         results = deduplicate(results)
         if asked.options is not NO_OPTIONS:
@@ -192,7 +190,7 @@ class WebSearchWorker:
             )
             results = filter_results(results, asked.options, today=self._today())
         report.results = results[: asked.options.max_results or self._max_results]
-        if self._reader is not None and (left_s := ends_at - self._timer()) > 0:
+        if self._reader is not None and (left_s := ends_at - self._rules.timer()) > 0:
             await add_texts(report, asked.options, self._reader, caller, timeout_s=left_s)
 
     async def _answer(
@@ -217,7 +215,7 @@ class WebSearchWorker:
         try:
             answer = await caller.share(cache.tenant_id, cache.key(asked), found)
         except (CostLimitReached, OutOfTimeError):
-            if is_new or self._timer() >= ends_at:
+            if is_new or self._rules.timer() >= ends_at:
                 raise
             # The limit, or the time, was that of another run that shared the call.
             return await self._answer(asked, report, caller, ends_at=ends_at)

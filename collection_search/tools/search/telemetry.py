@@ -45,15 +45,9 @@ class Failure:
         kind = type(error).__name__
         message = error_message(error)
         if isinstance(error, SearchProviderError):
-            return cls(
-                RATIONALES.get(error.code, RATIONALES["unknown"]),
-                kind,
-                error.code,
-                message,
-                error.retryable,
-                whole_number(error.retry_in_ms),
-                whole_number(error.http_status),
-            )
+            rationale = RATIONALES.get(error.code, RATIONALES["unknown"])
+            numbers = whole_number(error.retry_in_ms), whole_number(error.http_status)
+            return cls(rationale, kind, error.code, message, error.retryable, *numbers)
         if isinstance(error, CostLimitReached):
             return cls("cost_limit_reached", kind, "quotaExceeded", message)
         if isinstance(error, InvalidQueryError):
