@@ -19,7 +19,7 @@ COMMAND: Final = re.compile(
     r"^[ \t]*(?:→|->)[ \t]*search[ \t]+[\"“„](?P<query>[^\"“”„\n]*)[\"“”](?P<rest>[^\n]*)$",
     re.MULTILINE | re.IGNORECASE,
 )
-"""A line of its own; typographic quotation marks are taken as well."""
+"""A command on its own line; typographic quotation marks are accepted."""
 
 _OPTIONS: Final = {
     "depth": "search_depth",
@@ -32,7 +32,7 @@ _LISTS: Final = {"include", "exclude"}
 
 
 def parse_arrow(line: str) -> SearchRequest:
-    """Return the request of one command. Raises InputError, which says what can be written.
+    """Return the request of one command. Raises InputError, which describes the syntax.
 
     >>> request = parse_arrow('→ search "react native" include:reactnative.dev,expo.dev max:3')
     >>> request.query, request.options.asked()
@@ -45,9 +45,7 @@ def parse_arrow(line: str) -> SearchRequest:
 
 
 def arrow_requests(text: str) -> list[SearchRequest]:
-    r"""Return the requests of all commands in a text, in order; the rest of it is not looked at.
-
-    Raises InputError for a command with a wrong option.
+    r"""Return the requests of all commands in a text. Raises InputError for a wrong option.
 
     >>> [one.query for one in arrow_requests('Let me look.\n→ search "asyncio"\nThen we see.')]
     ['asyncio']
@@ -56,7 +54,7 @@ def arrow_requests(text: str) -> list[SearchRequest]:
 
 
 async def answer_arrow(service: WebSearchService, line: str) -> str:
-    """Return the reply to one command as text; what went wrong is told in it, not raised."""
+    """Return the reply to one command as text, an error message included."""
     try:
         request = parse_arrow(line)
         response = await service.asearch(request)
@@ -68,13 +66,13 @@ async def answer_arrow(service: WebSearchService, line: str) -> str:
 def _request(match: re.Match[str]) -> SearchRequest:
     options: dict[str, Any] = {}
     for word in match["rest"].split():
-        name, colon, value = word.partition(":")
-        if name.lower() not in _OPTIONS or not colon or not value:
+        name, _, value = word.partition(":")
+        name = name.lower()
+        if name not in _OPTIONS or not value:
             raise InputError(
                 f"{word!r} is no option of a search. There are depth:basic or depth:deep,"
                 " topic:general or topic:news, max:1 to max:10, include:domains, exclude:domains."
             )
-        name = name.lower()
         options[_OPTIONS[name]] = value.split(",") if name in _LISTS else value
     try:
         return SearchRequest.model_validate({"query": match["query"], "options": options})

@@ -1,8 +1,8 @@
-"""What a run would cost, told before it: by characters and list prices, without calling anybody."""
+"""Estimates the cost of a run from characters and list prices, without any call."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Any, Final
 
 from ..contracts.prices import (
@@ -35,16 +35,16 @@ if TYPE_CHECKING:
     from ..ports import QueryModel
 
 CANDIDATE_CHARS: Final = (200, 900)
-"""Title and snippet of one page, from and to."""
+"""Minimum and maximum length of a page's title and snippet."""
 PAGE_CHARS: Final = 40_000
-"""Text of a long page."""
+"""Length of a long page's text."""
 _LONG_TOKEN: Final = 5
 """Characters of a token in easy text."""
 
 
 @dataclass(frozen=True, slots=True)
 class CostPart:
-    """One thing that the run would pay for, from `low` to `high`."""
+    """A part of the run's cost, from `low` to `high`."""
 
     kind: PriceKind
     task: str
@@ -58,26 +58,18 @@ class CostPart:
 
     def as_dict(self) -> dict[str, Any]:
         """Return the part as JSON has it, with the day of its price."""
-        day = price_date(self.kind, self.name)
-        return {
-            "task": self.task,
-            "name": self.name,
-            "unit": self.unit,
-            "low": self.low,
-            "high": self.high,
-            "low_usd": self.low_usd,
-            "high_usd": self.high_usd,
-            "priced_on": day.isoformat() if day else None,
-        }
+        facts = asdict(self)
+        day = price_date(facts.pop("kind"), self.name)
+        return facts | {"priced_on": day.isoformat() if day else None}
 
 
 @dataclass(frozen=True, slots=True)
 class Estimate:
-    """What a run would cost; what is computed on this machine is no part of it."""
+    """The cost of a run, without anything that is computed on this machine."""
 
     parts: Sequence[CostPart]
     known: Sequence[str] = ()
-    """What would have to be paid for if its answer were not known from before."""
+    """Parts that cost nothing, since their answers are cached."""
 
     @property
     def low_usd(self) -> float:
@@ -96,7 +88,7 @@ class Estimate:
 
 
 async def estimate_run(given: GraphInput, context: SearchContext) -> Estimate:
-    """Return what a run with this input would cost. Raises ConfigError as the run would."""
+    """Return the cost of a run with this input. Raises ConfigError as the run would."""
     model = await context.query_model()
     (provider, *fallbacks), _ = await context.search_providers()
     embedder = await context.embedder()
@@ -116,7 +108,7 @@ async def estimate_run(given: GraphInput, context: SearchContext) -> Estimate:
         known += [f"{spared} of {most} searches"] if spared else []
     if spared < most:
         parts.append(_share(search, (most - spared) / most))
-        for each in fallbacks:  # asked for as many as all queries, should the first provider fail
+        for each in fallbacks:  # may get all queries, if the first provider fails
             part = _share(_searches(given, each.adapter, least, most), (most - spared) / most)
             parts.append(replace(part, task="fallback", low=0, low_usd=part.low_usd and 0.0))
     if embedder is not None:
@@ -138,7 +130,7 @@ async def _cached_queries(
 
 
 async def _cached_searches(queries: list[str], given: GraphInput, context: SearchContext) -> int:
-    """Return how many of the queries the first provider has answered before; nobody is asked."""
+    """Return how many of the queries the first provider's cache answers."""
     quality = QUALITY[given.quality_mode]
     route = await build_route(
         context,
@@ -151,16 +143,10 @@ async def _cached_searches(queries: list[str], given: GraphInput, context: Searc
 
 
 def _share(part: CostPart, share: float) -> CostPart:
-    """Return the part of a part that is left to be asked for."""
-    usd = [None if cost is None else cost * share for cost in (part.low_usd, part.high_usd)]
-    low_usd, high_usd = usd
-    return replace(
-        part,
-        low=part.low * share,
-        high=part.high * share,
-        low_usd=low_usd,
-        high_usd=high_usd,
-    )
+    """Return a share of the part."""
+    low_usd, high_usd = (usd and usd * share for usd in (part.low_usd, part.high_usd))
+    part = replace(part, low_usd=low_usd, high_usd=high_usd)
+    return replace(part, low=part.low * share, high=part.high * share)
 
 
 def _plan(given: GraphInput, model: str) -> CostPart:
@@ -181,7 +167,7 @@ def _searches(given: GraphInput, adapter: Any, least: int, most: int) -> CostPar
 
 
 def _units(given: GraphInput, adapter: Any, queries: int) -> tuple[float, float]:
-    """Return the units of the list price that so many queries cost, with one page and with all."""
+    """Return the price units of this number of queries, with one page and with all pages."""
     quality = QUALITY[given.quality_mode]
     wanted = results_per_query(given.max_candidates, queries)
     described = describe(adapter)
@@ -196,16 +182,15 @@ def _units(given: GraphInput, adapter: Any, queries: int) -> tuple[float, float]
 def _embeddings(
     given: GraphInput, fingerprint: str, queries: int, *, may_be_known: bool
 ) -> Iterator[CostPart]:
-    """Yield what is embedded; pages that a run has compared before `may_be_known`."""
+    """Yield the cost of embedding; the vectors of compared pages `may_be_known`."""
     rows = results_per_query(given.max_candidates, queries)
     short, long = CANDIDATE_CHARS
     low = 0 if may_be_known else (len(given.question) + rows * short) // _LONG_TOKEN
     high = (len(given.question) + queries * rows * long) // CHARS_PER_TOKEN
     yield _embedding("rank", fingerprint, low, high)
     if given.auto_ingest:
-        yield _embedding(
-            "ingest", fingerprint, 0, given.auto_ingest_top_k * PAGE_CHARS // CHARS_PER_TOKEN
-        )
+        most = given.auto_ingest_top_k * PAGE_CHARS // CHARS_PER_TOKEN
+        yield _embedding("ingest", fingerprint, 0, most)
 
 
 def _embedding(task: str, fingerprint: str, low: int, high: int) -> CostPart:

@@ -1,8 +1,8 @@
-"""Ingestion as its callers see it: started for some pages, receipted by a ticket."""
+"""The public functions of ingestion: start it for some pages, and get a ticket."""
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import KW_ONLY, dataclass, replace
 from typing import TYPE_CHECKING, Any, Final
 
 from ..context import SearchContext
@@ -37,36 +37,27 @@ __all__ = [
 ]
 
 MAX_PAGES: Final = 100
-"""Pages of one site, unless told otherwise."""
+"""Default limit of pages of one ingestion with a `depth`."""
 
 
+@dataclass(frozen=True)
 class LedgerTrigger:
-    """Writes the pages into the ledger and, unless told otherwise, wakes workers in this process.
+    """Writes the pages into the ledger and, with `wake`, starts workers in this process.
 
     Implements `collection_search.ports.IngestionTrigger`. A new collection is bound to the
     embedder; without one it is searched by its words alone. A provider's text that may not be
-    stored is left out, and its page fetched by who has a `reader`. What is embedded goes into the
-    books of the `payer`, by default those of the settings.
+    stored is left out, and its page is fetched by a worker with a `reader`. The cost of embedding
+    is recorded for the `payer`, by default for the settings.
     """
 
-    def __init__(
-        self,
-        store: Storage,
-        settings: Settings,
-        *,
-        embedder: Embedder | None = None,
-        reader: ReaderSource | None = None,
-        sink: SpanSink | None = None,
-        wake: bool = True,
-        payer: SearchContext | None = None,
-    ) -> None:
-        self._store = store
-        self._settings = settings
-        self._embedder = embedder
-        self._reader = reader
-        self._sink = sink
-        self._wake = wake
-        self._payer = payer
+    store: Storage
+    settings: Settings
+    _: KW_ONLY
+    embedder: Embedder | None = None
+    reader: ReaderSource | None = None
+    sink: SpanSink | None = None
+    wake: bool = True
+    payer: SearchContext | None = None
 
     @classmethod
     async def of(cls, context: SearchContext, *, wake: bool = True) -> LedgerTrigger:
@@ -90,27 +81,31 @@ class LedgerTrigger:
         """Return the durable receipt. Raises `IngestError`; nothing was accepted then."""
         request = replace(request, items=apply_storage_rights(request.items))
         try:
-            if self._reader is not None and any(not item.content_ref for item in request.items):
-                await self._reader()  # a wrong setting of fetching is told before pages wait
+            if self.reader is not None and any(not item.content_ref for item in request.items):
+                await self.reader()  # raises for a wrong setting before pages are accepted
             return await offload(self._accept, request)
         except CollectionSearchError as error:
             raise IngestError(f"The ingestion could not be started. {error}") from error
 
-    def _accept(self, request: IngestionRequest) -> Ticket:
-        engine = engine_of(
-            self._store,
-            self._settings,
-            self._embedder,
-            reader=self._reader,
-            sink=self._sink,
-            payer=self._payer,
+    def engine(self) -> IngestionEngine:
+        """Return the process's engine with everything that the trigger has."""
+        return engine_of(
+            self.store,
+            self.settings,
+            self.embedder,
+            reader=self.reader,
+            sink=self.sink,
+            payer=self.payer,
         )
-        if self._embedder is not None:
-            self._store.collections.bind_embedder(request.scope, self._embedder.fingerprint)
-        if not self._wake:
-            return self._store.ledger.enqueue(request)
+
+    def _accept(self, request: IngestionRequest) -> Ticket:
+        engine = self.engine()
+        if self.embedder is not None:
+            self.store.collections.bind_embedder(request.scope, self.embedder.fingerprint)
+        if not self.wake:
+            return self.store.ledger.enqueue(request)
         engine.embedder_of(request.scope)
-        ticket = self._store.ledger.enqueue(request)
+        ticket = self.store.ledger.enqueue(request)
         engine.start()
         return ticket
 
@@ -126,17 +121,16 @@ async def aingest(
     context: SearchContext | None = None,
     work: bool = True,
 ) -> Ticket:
-    """Return the receipt of a started ingestion of these pages: `wait` for it.
+    """Return the ticket of a started ingestion of these pages; `wait` waits for it.
 
-    Pages that are stored as they were fetched are looked at again, by a conditional request where
-    their site knows such: each row of the ticket's status says what changed.
-    With a `depth`, pages of the same sites follow, over that many links, up to `max_pages` in
-    all. `session` ingests what the graph `universal_ingestion` staged, into its own collection
-    unless another one is named. Workers of this process do the work; with `work=False` others
-    have to. `tenant` is by default the context's, else the settings'. `ingest` blocks, inside a
-    running event loop too; `aingest` is its coroutine.
+    Stored pages are fetched again, by a conditional request where the site supports it: each row
+    of the ticket's status says what changed. With a `depth`, linked pages of the same sites follow,
+    up to `max_pages` in all. `session` ingests the pages that the graph `universal_ingestion`
+    staged, by default into the session's collection. With `work=False` workers of other processes
+    do the work. `tenant` is by default the context's, else the settings'. `ingest` blocks, inside
+    a running event loop too; `aingest` is its coroutine.
 
-    Raises InputError for a URL, a name or a session that cannot be, IngestError, ConfigError.
+    Raises InputError for a wrong URL, name or session, IngestError, ConfigError.
     """
     validate_arguments(session=session, depth=depth, max_pages=max_pages, work=work)
     context = context_for(context, tenant)
@@ -151,7 +145,7 @@ async def aingest(
         raise InputError("Give the URLs to ingest, or the session that staged them.")
     scope = TenantScope(context.tenant(), collection)
     if addresses and context.fetches():
-        await context.page_reader()  # a wrong setting of fetching is told before pages wait
+        await context.page_reader()  # raises for a wrong setting before pages are accepted
     if depth:
         addresses = await _site_pages(context, addresses, depth, max_pages, None)
     ids = context.ids()
@@ -181,7 +175,7 @@ async def afind_pages(
     context: SearchContext | None = None,
     on_found: Callable[[int], None] | None = None,
 ) -> list[str]:
-    """Return the pages that `ingest` takes with this `depth`, in normal form; nothing is accepted.
+    """Return the pages that `ingest` would ingest with this `depth`, as normalized URLs.
 
     `on_found` gets how many are known so far. `find_pages` blocks, `afind_pages` is its coroutine.
     Raises InputError, ConfigError.
@@ -209,7 +203,7 @@ async def _site_pages(
 ) -> dict[str, str]:
     reader = await context.page_reader()
     wanted = collect_pages(reader, starts, depth=depth, max_pages=max_pages, on_found=on_found)
-    return await offload(run_blocking, wanted)  # where hosts have their turns
+    return await offload(run_blocking, wanted)  # on the loop that throttles hosts
 
 
 def staged_items(
@@ -229,18 +223,8 @@ def staged_items(
 
 
 async def engine_for(context: SearchContext) -> IngestionEngine:
-    """Return the process's engine with everything that the context has, at rest or at work.
-
-    Raises ConfigError, StoreError.
-    """
-    return engine_of(
-        await context.storage(),
-        context.using(),
-        await context.embedder(),
-        reader=context.page_reader if context.fetches() else None,
-        sink=await context.sink(),
-        payer=context,
-    )
+    """Return the process's engine for the context. Raises ConfigError, StoreError."""
+    return (await LedgerTrigger.of(context)).engine()
 
 
 async def _session(context: SearchContext, session_id: str) -> StagedSession:

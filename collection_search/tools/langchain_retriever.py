@@ -9,14 +9,11 @@ from langchain_core.retrievers import BaseRetriever
 from pydantic import ConfigDict, Field
 
 from ..context import SearchContext  # noqa: TC001 - pydantic reads the annotations
-from ..runtime.concurrency import run_blocking
+from ..runtime.concurrency import blocking
 from .retrieve import aretrieve
 
 if TYPE_CHECKING:
-    from langchain_core.callbacks import (
-        AsyncCallbackManagerForRetrieverRun,
-        CallbackManagerForRetrieverRun,
-    )
+    from langchain_core.callbacks import AsyncCallbackManagerForRetrieverRun
 
     from ..contracts.collection import Passage
 
@@ -48,16 +45,7 @@ class CollectionRetriever(BaseRetriever):
         )
         return [_document(passage) for passage in passages]
 
-    def _get_relevant_documents(
-        self,
-        query: str,
-        *,
-        run_manager: CallbackManagerForRetrieverRun,  # noqa: ARG002 - the signature is given
-        k: int | None = None,
-    ) -> list[Document]:
-        return run_blocking(
-            self._aget_relevant_documents(query, run_manager=None, k=k)  # type: ignore[arg-type]
-        )
+    _get_relevant_documents = blocking(_aget_relevant_documents, "_get_relevant_documents")  # type: ignore[arg-type]
 
 
 def _document(passage: Passage) -> Document:

@@ -1,4 +1,4 @@
-"""Web search as a tool of a model's own tool use: its definition, and what a call of it gives."""
+"""Web search as a tool that a model calls: its definition, and the result of a call."""
 
 from __future__ import annotations
 
@@ -44,10 +44,9 @@ def provider_tool() -> dict[str, Any]:
 async def answer_tool(
     service: WebSearchService, arguments: Mapping[str, Any], *, deep: bool = False
 ) -> str:
-    """Return the results of one call as text; what went wrong is told in it, not raised.
+    """Return the results of one call, or an error message, as text.
 
-    `arguments` are as the model wrote them: a number may come as `3.0`. With `deep`, the search is
-    a deep one, and its results come with their content.
+    `arguments` are the model's own: a number may be `3.0`. A `deep` search returns content as well.
     """
     given = {name: arguments[name] for name in ("max_results",) if name in arguments}
     given |= {"search_depth": "deep"} if deep else {}

@@ -1,4 +1,4 @@
-"""What callers of the public functions give: the types of arguments, and whose tenant counts."""
+"""Validates the arguments of the public functions, and their tenant."""
 
 from __future__ import annotations
 
@@ -58,11 +58,11 @@ _EXPECTED: Final[Mapping[str, tuple[_Check, str]]] = {
     "timeout_s": _SECONDS,
     "work": _FLAG,
 }
-"""What each argument has to be; a name means the same in every public function."""
+"""The type of each argument; a name means the same in every public function."""
 
 
 def validate_arguments(**given: Any) -> None:
-    """Raise InputError for the first argument of a wrong type, named as the public functions do.
+    """Raise InputError for the first argument of a wrong type.
 
     >>> validate_arguments(k=8, tenant=None)
     >>> validate_arguments(k="8")
@@ -77,7 +77,7 @@ def validate_arguments(**given: Any) -> None:
 
 
 def validate_texts(name: str, given: Any) -> list[str]:
-    """Return the texts as a list. Raises InputError for one text, and for what is no text.
+    """Return the texts as a list. Raises InputError for a single text or a wrong type.
 
     >>> validate_texts("ids", ("a", "b"))
     ['a', 'b']
@@ -96,10 +96,7 @@ def _kind(value: Any) -> str:
 
 
 def context_for(context: SearchContext | None, tenant: str | None) -> SearchContext:
-    """Return the context of a call for the tenant, or for the context's own, or the settings'.
-
-    Raises InputError for a tenant that is not the one which the context names.
-    """
+    """Return the context of a call for the tenant. Raises InputError for two different tenants."""
     validate_arguments(context=context, tenant=tenant)
     context = context or SearchContext()
     if tenant is None:

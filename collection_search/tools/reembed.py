@@ -1,8 +1,8 @@
-"""Another embedder for a collection: all of its chunks embedded anew, without a gap."""
+"""Changes a collection's embedder: embeds all of its chunks again while it stays searchable."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
@@ -36,7 +36,7 @@ class Reembedded:
     embedder: str | None
     """Fingerprint; None: searched by its words alone."""
     chunks: int
-    """Chunks that were embedded by this call; what an interrupted one had done is not repeated."""
+    """Chunks that this call embedded; those of an interrupted call are not repeated."""
     input_tokens: int | None
     """None when the embedder does not say."""
     cost_usd: float | None
@@ -50,13 +50,13 @@ async def areembed(
     context: SearchContext | None = None,
     on_progress: Callable[[int, int], None] | None = None,
 ) -> Reembedded:
-    """Embed the whole collection anew with the context's embedder, then search it by that.
+    """Embed the whole collection again with the context's embedder, then bind it to that.
 
-    Until the last chunk is embedded the old vectors are in use, and they stay when it ends early:
-    the next call goes on where it stopped. What is ingested meanwhile is included. Without a model
-    (`lexical`) the vectors are dropped. `on_progress` gets chunks done and in all. `tenant` is by
-    default the context's, else the settings'. `reembed` blocks, inside a running event loop too;
-    `areembed` is its coroutine.
+    The old vectors are in use until the last chunk is embedded. After an interruption the next
+    call continues. Pages that are ingested meanwhile are included. Without a model (`lexical`) the
+    vectors are dropped. `on_progress` gets chunks done and in all. `tenant` is by default the
+    context's, else the settings'. `reembed` blocks, inside a running event loop too; `areembed` is
+    its coroutine.
 
     Raises InputError for an unknown collection, ConfigError, StoreError, and ModelError, after
     which a retry may help.
@@ -66,7 +66,9 @@ async def areembed(
     scope = TenantScope(context.tenant(), collection)
     store, embedder = await context.storage(), await context.embedder()
     await offload(require_collection, store.collections, scope)
-    engine = engine_of(store, context.using())  # held: the change puts its pages back
+    engine = engine_of(
+        store, context.using()
+    )  # referenced, so that it lives while its pages return
     engine.add_embedder(embedder, context)
     account = account_of(context, scope, context.run_id)
     return await _Change(store.collections, scope, on_progress, account).to(embedder)
@@ -76,23 +78,17 @@ reembed = blocking(areembed, "reembed")
 """`areembed` for code without an event loop."""
 
 
+@dataclass(slots=True)
 class _Change:
-    """One change of embedder under way."""
+    """A change of embedder in progress."""
 
-    def __init__(
-        self,
-        collections: CollectionStore,
-        scope: TenantScope,
-        on_progress: Callable[[int, int], None] | None,
-        account: Account,
-    ) -> None:
-        self._collections = collections
-        self._scope = scope
-        self._on_progress = on_progress
-        self._account = account
-        self._chunks = 0
-        self._tokens: list[int | None] = []
-        self._dimension: int | None = None
+    collections: CollectionStore
+    scope: TenantScope
+    on_progress: Callable[[int, int], None] | None
+    account: Account
+    chunks: int = 0
+    tokens: list[int | None] = field(default_factory=list)
+    dimension: int | None = None
 
     async def to(self, embedder: Embedder | None) -> Reembedded:
         name = None if embedder is None else embedder.fingerprint
@@ -100,39 +96,37 @@ class _Change:
         while not is_changed:  # pages may be ingested before the change is made
             if embedder is not None:
                 await self._prepare(embedder)
-            is_changed = await offload(self._collections.change_embedder, self._scope, name)
-        tokens = None if None in self._tokens else sum(filter(None, self._tokens))
+            is_changed = await offload(self.collections.change_embedder, self.scope, name)
+        tokens = None if None in self.tokens else sum(filter(None, self.tokens))
         cost = 0.0 if name is None else embedding_cost(name, tokens)
-        return Reembedded(name, self._chunks, tokens, cost)
+        return Reembedded(name, self.chunks, tokens, cost)
 
     async def _prepare(self, embedder: Embedder) -> None:
-        """Embed until every chunk has a vector prepared."""
-        collections, scope, name = self._collections, self._scope, embedder.fingerprint
+        """Embed until every chunk has a new vector."""
+        name, pending = embedder.fingerprint, self.collections.pending_vectors
         while True:
-            chunks, left, total = await offload(
-                collections.pending_vectors, scope, name, limit=BATCH
-            )
-            if self._on_progress is not None:
-                self._on_progress(total - left, total)
+            chunks, left, total = await offload(pending, self.scope, name, limit=BATCH)
+            if self.on_progress is not None:
+                self.on_progress(total - left, total)
             if not chunks:
                 return
             vectors = await self._embedded(embedder, chunks)
-            await offload(collections.prepare_vectors, scope, name, chunks, vectors)
-            self._chunks += len(chunks)
+            await offload(self.collections.prepare_vectors, self.scope, name, chunks, vectors)
+            self.chunks += len(chunks)
 
     async def _embedded(self, embedder: Embedder, chunks: Sequence[PendingChunk]) -> Vectors:
         try:
             texts = [chunk.text for chunk in chunks]
-            answer = await embed_texts(embedder, texts, account=self._account)
+            answer = await embed_texts(embedder, texts, account=self.account)
         except ModelError as error:
             raise ModelError(f"{str(error).rstrip('.')}. {_KEPT}") from error
-        self._tokens.append(answer.input_tokens)
+        self.tokens.append(answer.input_tokens)
         vectors = answer.vectors
-        expected = len(chunks), self._dimension or vectors.shape[-1]
+        expected = len(chunks), self.dimension or vectors.shape[-1]
         if vectors.shape != expected or not np.isfinite(vectors).all():
             raise ModelError(
                 f"{embedder.fingerprint} gave vectors of the shape {vectors.shape} for"
                 f" {len(chunks)} texts, or some that hold no numbers. {_KEPT}"
             )
-        self._dimension = vectors.shape[1]
+        self.dimension = vectors.shape[1]
         return vectors

@@ -1,4 +1,4 @@
-"""What is deleted of a tenant wherever it is kept: collections, answers, spending."""
+"""Deletion of a tenant's data: collections, answers, spending."""
 
 from __future__ import annotations
 
@@ -17,24 +17,30 @@ if TYPE_CHECKING:
 
 
 class Erased(Deleted):
-    """What a deletion took away, of both stores."""
+    """The counts of deleted data in both stores."""
 
     answers: int = 0
-    """Answers of providers and models, kept so that they need not be paid twice."""
+    """Cached answers of providers and models."""
     spending: int = 0
-    """Entries of what was spent."""
+    """Entries of spending."""
 
 
 async def adelete_tenant(context: SearchContext, *, tenant: str | None = None) -> Erased:
-    """Delete everything that is kept for the tenant; the other tenants' stays.
+    """Delete everything that is stored for the tenant.
 
     `tenant` is by default the context's, else the settings'. `delete_tenant` blocks,
     `adelete_tenant` is its coroutine. Raises InputError for a tenant that is not the context's,
-    ConfigError, StoreError: what was not deleted then is by the next call.
+    ConfigError, and StoreError, after which another call deletes the rest.
     """
-    context = _whose(context, tenant)
-    store, usage = await _stores(context)
-    return await offload(_delete_tenant, store, usage, context.tenant())
+    store, usage, name = await _opened(context, tenant)
+
+    def delete() -> Erased:
+        spend_writer().flush()  # the spending of an ended run may not be written yet
+        answers, spending = usage.delete_tenant(name), usage.forget_tenant(name)
+        deleted = store.collections.delete_tenant(name)
+        return Erased(**deleted.model_dump(), answers=answers, spending=spending)
+
+    return await offload(delete)
 
 
 delete_tenant = blocking(adelete_tenant, "delete_tenant")
@@ -46,45 +52,37 @@ async def apurge(
 ) -> Erased:
     """Delete what the tenant has not used for that long, answers included.
 
-    What was spent stays in the books, which hold amounts and names of providers alone, until they
-    are as old as the settings say. `tenant` is by default the context's, else the settings'.
-    `purge` blocks, `apurge` is its coroutine. Raises InputError for a tenant that is not the
-    context's, ConfigError, StoreError.
+    Entries of spending, which hold amounts and names of providers alone, stay as long as the
+    settings say. `tenant` is by default the context's, else the settings'. `purge` blocks,
+    `apurge` is its coroutine. Raises InputError for a tenant that is not the context's,
+    ConfigError, StoreError.
     """
     validate_arguments(older_than_s=older_than_s)
-    context = _whose(context, tenant)
-    store, usage = await _stores(context)
-    return await offload(_purge, store, usage, context.tenant(), older_than_s)
+    store, usage, name = await _opened(context, tenant)
+
+    def delete() -> Erased:
+        answers = usage.prune(older_than_s, tenant_id=name)
+        deleted = store.collections.purge(name, older_than_s)
+        return Erased(**deleted.model_dump(), answers=answers)
+
+    return await offload(delete)
 
 
 purge = blocking(apurge, "purge")
 """`apurge` for code without an event loop."""
 
 
-def _whose(context: SearchContext | None, tenant: str | None) -> SearchContext:
-    if context is None:  # nothing is deleted by default
+async def _opened(
+    context: SearchContext | None, tenant: str | None
+) -> tuple[Storage, UsageStore, str]:
+    """Return both stores and the tenant's name; nothing is deleted without a context."""
+    if context is None:
         raise InputError("Give the context of the tenant whose data is to be deleted.")
-    return context_for(context, tenant)
-
-
-async def _stores(context: SearchContext) -> tuple[Storage, UsageStore]:
+    context = context_for(context, tenant)
     store, usage = await context.storage(), await context.usage()
     if usage is None:
         raise StoreError(
-            "Where answers and spending are kept cannot be opened, so nothing was deleted."
+            "The store of answers and spending cannot be opened, so nothing was deleted."
             " The log says why."
         )
-    return store, usage
-
-
-def _delete_tenant(store: Storage, usage: UsageStore, tenant: str) -> Erased:
-    spend_writer().flush()  # a run that is over may have spending on its way
-    answers, spending = usage.delete_tenant(tenant), usage.forget_tenant(tenant)
-    deleted = store.collections.delete_tenant(tenant)
-    return Erased(**deleted.model_dump(), answers=answers, spending=spending)
-
-
-def _purge(store: Storage, usage: UsageStore, tenant: str, older_than_s: float) -> Erased:
-    answers = usage.prune(older_than_s, tenant_id=tenant)
-    deleted = store.collections.purge(tenant, older_than_s)
-    return Erased(**deleted.model_dump(), answers=answers)
+    return store, usage, context.tenant()

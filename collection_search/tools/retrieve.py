@@ -1,4 +1,4 @@
-"""Answers from a collection: passages that can be cited, with where they come from."""
+"""Retrieves passages of a collection for citation, with their sources."""
 
 from __future__ import annotations
 
@@ -26,11 +26,11 @@ if TYPE_CHECKING:
 MAX_K: Final = 100
 MAX_QUESTION_CHARS: Final = 2000
 POOL: Final = 40
-"""Chunks that the store offers for the closer look, at least."""
+"""Minimum number of chunks that are read from the store and ranked."""
 _MORE: Final = (1, 4, 16)
-"""How many times as many are asked for, where the same texts are stored again and again."""
+"""Factors of the number of chunks, tried in turn while too many have the same text."""
 MAX_PER_DOCUMENT: Final = 3
-"""Passages of one document, as long as others have something to say."""
+"""Passages of one document, as long as there are passages of others."""
 
 
 async def aretrieve(
@@ -43,15 +43,15 @@ async def aretrieve(
 ) -> list[Passage]:
     """Return at most `k` (1 to 100) passages of the collection, best first.
 
-    They are scored as search results are, 0-100, in the context's ranking profile. A text that is
-    stored under several addresses comes once. `provenance` says where in the document the passage
-    stands (`start`, `end`, in characters), the hash of the document's text and how the document
-    was found. `tenant` is by default the context's, else the settings'. `retrieve` blocks, inside
-    a running event loop too; `aretrieve` is its coroutine.
+    The score is 0-100, as of search results, in the context's ranking profile. A text with several
+    addresses comes once. `provenance` has the passage's place in the document (`start`, `end`, in
+    characters), the hash of the document's text and how the document was found. `tenant` is by
+    default the context's, else the settings'. `retrieve` blocks, inside a running event loop too;
+    `aretrieve` is its coroutine.
 
-    Raises InputError for a question without words or over 2000 characters and for
-    an unknown collection, ConfigError when the collection needs another embedder, StoreError, and
-    ModelError, after which a retry may help.
+    Raises InputError for a question without words or over 2000 characters and for an unknown
+    collection, ConfigError when the collection needs another embedder, StoreError, and ModelError,
+    after which a retry may help.
     """
     validate_arguments(question=question, collection=collection, k=k)
     context = context_for(context, tenant)
@@ -87,7 +87,7 @@ retrieve = blocking(aretrieve, "retrieve")
 def _found(
     collections: CollectionStore, scope: TenantScope, query: str, vector: Vectors | None, k: int
 ) -> list[StoredChunk]:
-    """Return chunks for `k` passages, each text once: as the store finds it best."""
+    """Return the store's best chunks for `k` passages, each text once."""
     first: dict[tuple[str, str], StoredChunk] = {}
     for limit in (max(POOL, 5 * k) * more for more in _MORE):
         found = collections.search(scope, query, vector=vector, limit=limit)
@@ -112,7 +112,10 @@ def _passages(
         PageText(title=one.document.title, snippet=one.chunk.text, url=one.document.url)
         for one in found
     ]
-    cosines = _cosines(found, vector)
+    cosines = None
+    if vector is not None:
+        own = (one.chunk.vector for one in found)
+        cosines = [0.0 if each is None else float(each @ vector[0]) for each in own]
     scored = rank(
         query,
         pages,
@@ -129,14 +132,8 @@ def _passages(
     ]
 
 
-def _cosines(found: Sequence[StoredChunk], vector: Vectors | None) -> list[float] | None:
-    if vector is None:
-        return None
-    return [0.0 if (own := one.chunk.vector) is None else float(own @ vector[0]) for one in found]
-
-
 def _varied(documents: Sequence[str], k: int) -> list[int]:
-    """Return the places of the `k` best, in order, with few of one document while others are left.
+    """Return the positions of the `k` best in order, with few of one document if possible.
 
     >>> _varied(["a", "a", "a", "a", "b"], k=4)
     [0, 1, 2, 4]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-import uuid
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
@@ -11,18 +10,12 @@ from typing import TYPE_CHECKING, Any, Final
 from pydantic import SecretStr, ValidationError
 
 from ..context import SearchContext
-from ..contracts.search import (
-    BusinessContext,
-    ScopeContext,
-    ToolContext,
-    WebSearchInput,
-    WebSearchResponse,
-)
+from ..contracts.search import WebSearchInput, WebSearchResponse
 from ..contracts.service import Attempt, SearchRequest, SearchResponse, ServiceSearchResult
 from ..errors import ConfigError, SearchProviderError, StoreError, WebSearchError
 from ..ports.description import describe
 from ..ports.http_client import validate_http_client
-from ..runtime.concurrency import offload, run_blocking
+from ..runtime.concurrency import blocking, offload, run_blocking
 from ..settings import ProviderAccess, Settings
 from ..settings.adapter_factory import adapter_of, class_of
 from ..settings.keyring import variable_of
@@ -30,34 +23,32 @@ from ..settings.provider_choice import SERVICE_ORDER, choose_provider, refuse_un
 from ..text.clean import normalize_query
 from ..text.problems import describe_problems
 from .public_arguments import context_for, validate_arguments
-from .search.route import SearchRoute, build_route
+from .search.route import SearchRoute, attempt_of, build_route
 from .spending.account import Account
 
 if TYPE_CHECKING:
     from httpx import AsyncClient
 
     from ..contracts.options import SearchOptions
-    from ..contracts.search import SearchResult
-    from ..contracts.state import RunIds
     from ..errors import ErrorCode
     from ..ports import PageReader
 
 _KEY_ORDER: Final = replace(SERVICE_ORDER, configured=(), last="tavily")
-"""Whose the credentials are that are given without a name: the settings' provider, or Tavily."""
+"""Credentials without a provider's name are for the settings' provider, else for Tavily."""
 
 Credentials = str | SecretStr | Mapping[str, str] | None
-"""A key, or key and address by the names of `ProviderAccess`; None: those of the settings."""
+"""A key, or fields of `ProviderAccess` by name; None: the credentials of the settings."""
 
 
 class WebSearchService:
     """Searches the web with one provider; safe to share between threads and event loops.
 
     Content that the provider does not deliver is fetched, by `reader` where one is given. Without
-    `initialize` it uses what environment, settings file and keyring hold: the setting `provider`,
-    else `default_provider`, else the first provider that has its key, Tavily before the others,
-    else the documentation on this machine. The fallback provider is asked only when the settings
-    switch it on (`use_fallback`) and its own key is set. `http_client` makes the calls to
-    providers in place of the product's own session.
+    `initialize` it uses environment, settings file and keyring: the setting `provider`, else
+    `default_provider`, else the first provider with a key (Tavily before the others), else the
+    documentation on this machine. The fallback provider is asked only when the settings switch it
+    on (`use_fallback`) and its own key is set. `http_client` makes the calls to providers in place
+    of the package's own session.
     """
 
     def __init__(
@@ -75,19 +66,15 @@ class WebSearchService:
         self._reader = reader
         self._http_client = validate_http_client(http_client)
 
-    def initialize(self, credentials: Credentials = None, provider: str | None = None) -> bool:
-        """Return False for credentials that cannot be used, else use the provider from now on.
-
-        Their form is checked, and at the provider itself where that is free; one that cannot be
-        reached has not refused them. After False all is as before. Raises ConfigError for a
-        provider that there is not. Blocks.
-        """
-        return run_blocking(self.ainitialize(credentials, provider))
-
     async def ainitialize(
         self, credentials: Credentials = None, provider: str | None = None
     ) -> bool:
-        """Return the same as `initialize`."""
+        """Return False for credentials that cannot be used, else use the provider from now on.
+
+        Their form is checked, and the provider itself is asked where that is free; a provider that
+        cannot be reached has not refused them. False changes nothing. Raises ConfigError for an
+        unknown provider. `initialize` blocks, `ainitialize` is its coroutine.
+        """
         validate_arguments(provider=provider)
         order = SERVICE_ORDER if credentials is None else _KEY_ORDER
         name, _ = await choose_provider(self._settings, provider, order=order)
@@ -102,17 +89,18 @@ class WebSearchService:
         self._settings, self._named = settings, name
         return True
 
+    initialize = blocking(ainitialize, "initialize")
+
     def get_provider(self) -> str:
         """Return the name of the provider that is asked first. Blocks where a key is looked up."""
         choice = choose_provider(self._settings, self._named, order=SERVICE_ORDER)
         return run_blocking(choice).name
 
-    def search(self, request: SearchRequest | Mapping[str, Any] | str) -> SearchResponse:
-        """Return the same as `asearch`. Blocks, inside a running event loop too."""
-        return run_blocking(self.asearch(request))
-
     async def asearch(self, request: SearchRequest | Mapping[str, Any] | str) -> SearchResponse:
-        """Return what was found, best first. Raises WebSearchError; retries are over then."""
+        """Return what was found, best first. Raises WebSearchError after all retries.
+
+        `search` blocks, inside a running event loop too; `asearch` is its coroutine.
+        """
         started = time.monotonic()
         asked = validate_request(request)
         options = self._completed(asked.options)
@@ -120,13 +108,14 @@ class WebSearchService:
         provider, _ = await choose_provider(settings, self._named, order=SERVICE_ORDER)
         context = SearchContext(
             tenant_id=self._tenant,
+            workflow_id="web_search_service",
             provider=provider,
             settings=settings,
             reader=self._reader,
             http_client=self._http_client,
         )
-        call = _call(self._tenant)
-        account = Account(context, _ids(call))
+        ids = context.ids()
+        account = Account(context, ids)
         try:
             route = await self._route(context, options, account)
         except ConfigError as error:
@@ -136,6 +125,7 @@ class WebSearchService:
         except StoreError as error:
             raise WebSearchError(f"The quota cannot be counted. {error}") from error
         try:
+            call = context.tool_context(ids)
             response = await route.arun(query=asked.query, context=call, options=options)
             account.total_search_cost([response])
         finally:
@@ -143,6 +133,8 @@ class WebSearchService:
         if response.outcome.decision == "error":
             raise _error(response)
         return _response(response, normalize_query(asked.query), options, started)
+
+    search = blocking(asearch, "search")
 
     async def _route(
         self, context: SearchContext, options: SearchOptions, account: Account
@@ -157,7 +149,7 @@ class WebSearchService:
         )
 
     def _completed(self, options: SearchOptions) -> SearchOptions:
-        """Return the options with the usual values of the settings where nothing is said."""
+        """Return the options with the defaults of the settings."""
         usual: dict[str, Any] = {
             "max_results": self._settings.default_max_results,
             "search_depth": self._settings.default_search_depth,
@@ -183,10 +175,7 @@ def _with(settings: Settings, provider: str, credentials: Credentials) -> Settin
 
 
 async def _is_accepted(adapter: object, *, timeout_s: float) -> bool:
-    """Return whether the provider takes the key, as far as asking costs nothing.
-
-    One that cannot be reached has not refused it.
-    """
+    """Return False if the provider refuses the key in a check that is free."""
     checked = describe(adapter).health_check
     if checked is None:
         return True
@@ -198,7 +187,7 @@ async def _is_accepted(adapter: object, *, timeout_s: float) -> bool:
 
 
 def validate_request(request: SearchRequest | Mapping[str, Any] | str) -> SearchRequest:
-    """Return the request in its form. Raises WebSearchError, as for a query without words."""
+    """Return the validated request. Raises WebSearchError, as for a query without words."""
     try:
         given = {"query": request} if isinstance(request, str) else request
         asked = SearchRequest.model_validate(given)
@@ -208,25 +197,6 @@ def validate_request(request: SearchRequest | Mapping[str, Any] | str) -> Search
             f"The search request cannot be used. {describe_problems(error)}", code="invalidQuery"
         ) from error
     return asked
-
-
-def _call(tenant: str) -> ToolContext:
-    run = f"run-{uuid.uuid4().hex}"
-    return ToolContext(
-        scope=ScopeContext(
-            tenant_id=tenant, trace_id=run, invocation_id=str(uuid.uuid4()), run_id=run
-        ),
-        business=BusinessContext(workflow_id="web_search_service"),
-    )
-
-
-def _ids(call: ToolContext) -> RunIds:
-    scope = call.scope
-    return {
-        "run_id": scope.run_id or "",
-        "trace_id": scope.trace_id,
-        "invocation_id": scope.invocation_id,
-    }
 
 
 def _error(response: WebSearchResponse) -> WebSearchError:
@@ -243,31 +213,19 @@ def _error(response: WebSearchResponse) -> WebSearchError:
 def _response(
     response: WebSearchResponse, query: str, options: SearchOptions, started: float
 ) -> SearchResponse:
-    meta = response.outcome.meta
-    own = {
-        "provider": meta["provider"],
-        "rationale": response.outcome.rationale,
-        "latency_ms": meta["latency_ms"],
-        "cost_usd": meta["cost_usd"],
-    }
+    meta, shown = response.outcome.meta, set(ServiceSearchResult.model_fields)
+    if not options.include_content:
+        shown.remove("content")
+    rows = [{name: getattr(result, name) for name in shown} for result in response.results]
     return SearchResponse(
-        results=[_result(result, options) for result in response.results],
+        results=[ServiceSearchResult(**row) for row in rows],
         query=query,
         response_time_ms=round((time.monotonic() - started) * 1000),
         provider=meta["provider"],
-        routing=[Attempt.model_validate(each) for each in meta.get("routing", [own])],
+        routing=[
+            Attempt.model_validate(each) for each in meta.get("routing", [attempt_of(response)])
+        ],
         applied={name: told["applied"] for name, told in meta.get("options", {}).items()},
         notices=meta["notices"],
         cached=meta.get("cached", False),
-    )
-
-
-def _result(result: SearchResult, options: SearchOptions) -> ServiceSearchResult:
-    return ServiceSearchResult(
-        title=result.title,
-        url=result.url,
-        snippet=result.snippet,
-        content=result.content if options.include_content else None,
-        published_date=result.published_date,
-        score=result.score,
     )

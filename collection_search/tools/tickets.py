@@ -1,4 +1,4 @@
-"""Waiting for the ticket of an ingestion."""
+"""Functions that wait for the ticket of an ingestion."""
 
 from __future__ import annotations
 
@@ -39,11 +39,7 @@ def wait(
 
     `on_progress` is called in the caller's thread and may call other blocking functions.
     """
-    watch = run_blocking(
-        _watch(
-            ticket, timeout_s, tenant=tenant, context=context, work=work, on_progress=on_progress
-        )
-    )
+    watch = run_blocking(_watch(ticket, timeout_s, tenant, context, on_progress, work=work))
     while (pause_s := watch.report(watch.look())) is not None:
         time.sleep(pause_s)
     return watch.status
@@ -58,18 +54,15 @@ async def await_ticket(
     work: bool = True,
     on_progress: OnStatus | None = None,
 ) -> TicketStatus:
-    """Return where the ticket stands once nothing of it is left to do, or after `timeout_s`.
+    """Return the ticket's status when all of its pages are done, or after `timeout_s`.
 
-    A ticket given by its id alone, as in the graph's output, is that of the `tenant`: by default
-    the context's, else the settings'. Workers of this process do the work meanwhile; with
-    `work=False` others have to. `on_progress` gets every new status. `wait` is the blocking form.
+    A ticket id alone, as in the graph's output, belongs to the `tenant`: by default the context's,
+    else the settings'. With `work=False` workers of other processes do the work. `on_progress`
+    gets every new status. `wait` is the blocking form.
 
-    Raises InputError for a ticket that is not in this database or another tenant's, ConfigError,
-    StoreError.
+    Raises InputError for an unknown ticket or one of another tenant, ConfigError, StoreError.
     """
-    watch = await _watch(
-        ticket, timeout_s, tenant=tenant, context=context, work=work, on_progress=on_progress
-    )
+    watch = await _watch(ticket, timeout_s, tenant, context, on_progress, work=work)
     # Another process may be the one that works, so there is no event to wait for.
     while (pause_s := watch.report(await offload(watch.look))) is not None:  # noqa: ASYNC110
         await asyncio.sleep(pause_s)
@@ -79,11 +72,11 @@ async def await_ticket(
 async def _watch(
     ticket: Any,
     timeout_s: float,
-    *,
     tenant: str | None,
     context: SearchContext | None,
-    work: bool,
     on_progress: OnStatus | None,
+    *,
+    work: bool,
 ) -> _Watch:
     validate_arguments(timeout_s=timeout_s, tenant=tenant, work=work, on_progress=on_progress)
     if isinstance(ticket, Ticket):
@@ -112,7 +105,7 @@ async def _watch(
 
 @dataclass(slots=True)
 class _Watch:
-    """One ticket that is looked at again and again."""
+    """A ticket whose status is read repeatedly."""
 
     store: Storage
     engine: IngestionEngine
@@ -127,7 +120,7 @@ class _Watch:
     _took_s: float = 0.0
 
     def look(self) -> TicketStatus:
-        """Return where the ticket stands. Blocks. Raises InputError, StoreError."""
+        """Return the ticket's status. Blocks. Raises InputError, StoreError."""
         began = time.monotonic()
         status = self.store.ledger.status(self.tenant_id, self.ticket_id)
         if status is None:
@@ -139,7 +132,7 @@ class _Watch:
         return status
 
     def report(self, status: TicketStatus) -> float | None:
-        """Tell what is new; return the pause before the next look, None when it was the last."""
+        """Report a new status; return the pause before the next look, None after the last one."""
         if status != self._known and self.on_progress is not None:
             self.on_progress(status)
         self.status = self._known = status
@@ -147,4 +140,4 @@ class _Watch:
             return None
         if self.works and self.engine.failure is not None:
             raise self.engine.failure
-        return max(POLL_S, 10 * self._took_s)  # a large ticket takes its time
+        return max(POLL_S, 10 * self._took_s)  # reading a large ticket is slow

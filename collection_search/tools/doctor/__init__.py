@@ -1,1 +1,1 @@
-"""Whether every part works, and what to do where it does not."""
+"""Checks whether every part works, and suggests the next step."""

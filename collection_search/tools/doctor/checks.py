@@ -1,13 +1,13 @@
-"""The doctor's look at model, embedder, store and tracing."""
+"""Checks of model, embedder, store and tracing."""
 
 from __future__ import annotations
 
 import os
 from dataclasses import replace
 from http import HTTPStatus
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
-from ...contracts.prices import chat_cost, embedding_cost, price_date
+from ...contracts.prices import chat_cost, embedding_cost
 from ...errors import ModelError
 from ...ports.description import health_check_of
 from ...runtime.concurrency import offload
@@ -29,7 +29,7 @@ _TRACING_KEYS: Final = "Set LANGFUSE_PUBLIC_KEY and LANGFUSE_SECRET_KEY."
 
 
 async def check_model(settings: Settings, *, limit_s: float) -> Finding:
-    """Return what is known of the model that plans queries."""
+    """Return the state of the model that plans queries."""
     if settings.model is None:
         return Finding(
             "model",
@@ -40,11 +40,8 @@ async def check_model(settings: Settings, *, limit_s: float) -> Finding:
     reading, writing = (
         chat_cost(settings.model, *counts) for counts in ((_MILLION, 0), (0, _MILLION))
     )
-    price = None
-    if reading is not None:
-        seen = price_date("chat", settings.model)
-        per = "per million tokens read and written"
-        price = ListPrice(reading, per, seen.isoformat() if seen else None, writing)
+    per = "per million tokens read and written"
+    price = ListPrice.of("chat", settings.model, reading, per, writing)
     causes = [_where(settings, "model"), *_key_of(settings, settings.model, ("openai",))]
     finding = Finding("model", settings.model, configured_by=", ".join(causes), price=price)
     check = _examined(settings, finding, "models", limit_s)
@@ -52,12 +49,10 @@ async def check_model(settings: Settings, *, limit_s: float) -> Finding:
 
 
 async def check_embedder(settings: Settings, *, limit_s: float) -> Finding:
-    """Return what is known of the embedder."""
+    """Return the state of the embedder."""
     name = settings.embeddings
-    cost, seen = embedding_cost(name, _MILLION), price_date("embedding", name)
-    price = None
-    if cost is not None:
-        price = ListPrice(cost, "per million tokens", seen.isoformat() if seen else None)
+    cost = embedding_cost(name, _MILLION)
+    price = ListPrice.of("embedding", name, cost, "per million tokens")
     if name == "lexical":
         detail = "similarity by words, computed in this process"
         return Finding(
@@ -71,21 +66,19 @@ async def check_embedder(settings: Settings, *, limit_s: float) -> Finding:
 
 
 async def check_store(settings: Settings, *, tenant: str, limit_s: float) -> Finding:
-    """Return whether the database can be opened, and what the tenant has in it."""
+    """Return whether the database can be opened, and the number of the tenant's collections."""
     finding = Finding("store", "sqlite", configured_by=_where(settings, "home"))
     return await run_check(finding, _opened(settings, finding, tenant), limit_s=limit_s)
 
 
 async def check_tracing(settings: Settings, *, limit_s: float) -> Finding:
     """Return whether Langfuse takes both keys."""
-    held = find_key(settings, "langfuse")
-    public = settings.langfuse_public_key
-    finding = Finding("tracing", "langfuse")
+    key, finding = find_key(settings, "langfuse"), Finding("tracing", "langfuse")
     if not settings.langfuse_tracing:
         return replace(finding, detail="switched off", next_step=f"Set {PREFIX}LANGFUSE_TRACING.")
-    if not held and not public:
+    if not key and not settings.langfuse_public_key:
         return replace(finding, next_step=_TRACING_KEYS)
-    finding = replace(finding, configured_by=held.where if held else "LANGFUSE_PUBLIC_KEY")
+    finding = replace(finding, configured_by=key.where if key else "LANGFUSE_PUBLIC_KEY")
     if not is_traced(settings):
         return failed_finding(
             finding, "one of its two keys is missing", _TRACING_KEYS, key="missing"
@@ -94,7 +87,7 @@ async def check_tracing(settings: Settings, *, limit_s: float) -> Finding:
 
 
 async def _examined(settings: Settings, finding: Finding, group: Group, limit_s: float) -> Finding:
-    """Return what the adapter itself tells; one that can tell nothing without pay says so."""
+    """Return the result of the adapter's own free check, or that it has none."""
     adapter = await adapter_of(settings, group, finding.name)
     if (checked := health_check_of(adapter)) is None:
         if finding.name.startswith("local:"):
@@ -117,7 +110,7 @@ async def _examined(settings: Settings, finding: Finding, group: Group, limit_s:
 
 
 def _refused(finding: Finding, error: ModelError) -> Finding:
-    """Return what the failure of a model's endpoint tells."""
+    """Return the finding of a failed call of a model's endpoint."""
     cause = error.__cause__
     if getattr(cause, "status_code", None) in _REFUSED:
         step = "Set the right key, or run: collection-search keys set openai"
@@ -130,10 +123,8 @@ def _refused(finding: Finding, error: ModelError) -> Finding:
 async def _opened(settings: Settings, finding: Finding, tenant: str) -> Finding:
     await offload(settings.prepared_home)
     store = await adapter_of(settings, "stores", "sqlite")
-    collections = await offload(store.collections.collections, tenant)
-    count = len(collections)
-    kept = "1 collection" if count == 1 else f"{count} collections"
-    detail = f"{settings.collections_path}, {kept} of {tenant}"
+    count = len(await offload(store.collections.collections, tenant))
+    detail = f"{settings.collections_path}, {count} collection{'s' * (count != 1)} of {tenant}"
     return replace(finding, state="ok", reachable=True, detail=detail)
 
 
@@ -144,7 +135,7 @@ async def _traced(settings: Settings, finding: Finding, limit_s: float) -> Findi
 
 
 def _where(settings: Settings, field: str) -> str:
-    """Return what sets a field that is no key."""
+    """Return the source of a setting other than a key."""
     variable = f"{PREFIX}{field.upper()}"
     if os.environ.get(variable):
         return variable
@@ -152,8 +143,7 @@ def _where(settings: Settings, field: str) -> str:
 
 
 def _key_of(settings: Settings, name: str, holders: tuple[str, ...]) -> list[str]:
-    """Return where the key of an OpenAI-compatible endpoint comes from, if there is one."""
+    """Return the source of the key of an OpenAI-compatible endpoint, if there is one."""
     if not name.startswith("openai:"):
         return []
-    held: Any = next(filter(None, (find_key(settings, one) for one in holders)), None)
-    return [held.where] if held else []
+    return [key.where for one in holders if (key := find_key(settings, one))][:1]

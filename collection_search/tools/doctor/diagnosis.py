@@ -1,6 +1,6 @@
-"""Whether every part works: search providers, model, embedder, store, tracing.
+"""Checks every part: search providers, model, embedder, store, tracing.
 
-Nothing is spent unless that is asked for, and what is not configured is never contacted.
+Paid calls are made on request only, and what is not configured is never contacted.
 """
 
 from __future__ import annotations
@@ -24,16 +24,16 @@ if TYPE_CHECKING:
     from .finding import Finding
 
 LIMIT_S: Final = 5.0
-"""How long each part has to answer."""
+"""Time limit of each check."""
 
 
 @dataclass(frozen=True, slots=True)
 class Diagnosis:
-    """What is known of every part."""
+    """The state of every part."""
 
     findings: Sequence[Finding]
     provider: str
-    """What a run would search with; blank where that cannot be said."""
+    """The provider of a run; blank where it is not known."""
     reason: str
 
     @property
@@ -49,11 +49,11 @@ async def diagnose(
     spend: bool = False,
     limit_s: float = LIMIT_S,
 ) -> Diagnosis:
-    """Return what is known of every part, or of one search provider alone.
+    """Return the state of every part, or of one search provider alone.
 
-    All parts are looked at at once, and what goes wrong with one stays with it. With `spend`, a
-    provider about whose key no free call tells makes one search for one result. Raises InputError
-    for a provider that nobody knows, ConfigError for settings that cannot be read.
+    All checks run at the same time, and a failure of one does not affect the others. With `spend`,
+    a provider without a free check of its key makes one search for one result. Raises InputError
+    for an unknown provider, ConfigError for settings that cannot be read.
     """
     settings = context.using()
     names = [provider] if provider else _providers(settings)
@@ -79,18 +79,18 @@ async def diagnose(
 
 
 def _providers(settings: Settings) -> list[str]:
-    """Return the known providers, and what the settings name beside them, such as wikipedia:de."""
+    """Return the known providers, and others in the settings, such as wikipedia:de."""
     known = registry.names("search")
     named = {settings.provider, settings.default_provider} - {"auto", None, *known}
     return [*known, *sorted(filter(None, named))]
 
 
 async def _chosen(settings: Settings, limit_s: float) -> tuple[str, str]:
-    """Return the provider that a run would take, and why."""
+    """Return the provider of a run, and the reason."""
     try:
         async with asyncio.timeout(limit_s):
             return await choose_provider(settings)
     except TimeoutError:
         return "", f"the choice took longer than {limit_s:g} s"
-    except Exception as error:  # noqa: BLE001 - the adapter of default_provider may be anybody's
+    except Exception as error:  # noqa: BLE001 - the adapter may be a third party's
         return "", f"the default_provider {settings.default_provider} fails: {type(error).__name__}"

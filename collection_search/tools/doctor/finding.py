@@ -1,18 +1,21 @@
-"""The doctor's data: what was found out about one part, as facts and as JSON."""
+"""The result of a check of one part, as facts and as JSON."""
 
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Any, Final, Literal
 
+from ...contracts.prices import price_date
+
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from ...contracts.health import StorageRights
+    from ...contracts.prices import PriceKind
 
 Component = Literal["search", "model", "embedder", "store", "tracing"]
 State = Literal["ok", "failed", "unchecked", "off"]
-"""`unchecked`: only what is paid for would tell. `off`: not configured, and not contacted."""
+"""`unchecked`: only a paid call would tell. `off`: not configured, and not contacted."""
 KeyState = Literal["valid", "refused", "not checked", "not needed", "missing"]
 
 _STORAGE: Final[Mapping[StorageRights, str]] = {
@@ -30,7 +33,22 @@ class ListPrice:
     per: str
     seen: str | None
     output_usd: float | None = None
-    """Of what a model writes, where that has a price of its own."""
+    """Price of a model's output, where it differs."""
+
+    @classmethod
+    def of(
+        cls,
+        kind: PriceKind,
+        name: str,
+        usd: float | None,
+        per: str,
+        output_usd: float | None = None,
+    ) -> ListPrice | None:
+        """Return the price with its date, None where it is not known."""
+        if usd is None:
+            return None
+        seen = price_date(kind, name)
+        return cls(usd, per, seen.isoformat() if seen else None, output_usd)
 
     def __str__(self) -> str:
         if not self.usd and not self.output_usd:
@@ -41,20 +59,20 @@ class ListPrice:
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """One part. None stands for what is not known or does not apply."""
+    """The state of one part. None: not known, or does not apply."""
 
     part: Component
     name: str
     state: State = "off"
     configured_by: str | None = None
-    """What configures it: variables, the settings, the keyring."""
+    """Its configuration: variables, the settings, the keyring."""
     reachable: bool | None = None
     key: KeyState | None = None
     quota_left: int | None = None
     quota_unit: str = "searches"
     price: ListPrice | None = None
     ends_on: str | None = None
-    """ISO day from which the vendor no longer offers it."""
+    """ISO date of the end of the vendor's offer."""
     storage_rights: StorageRights | None = None
     detail: str = ""
     next_step: str = ""
@@ -66,7 +84,7 @@ class Finding:
         return asdict(self)
 
     def facts(self) -> list[str]:
-        """Return what is known, each in a few words, in a fixed order."""
+        """Return the known facts as short texts in a fixed order."""
         return list(filter(None, self._facts()))
 
     def _facts(self) -> Iterator[str | None]:

@@ -1,4 +1,4 @@
-"""One check of the doctor is run: it may take its time limit and never ends the others."""
+"""Runs one check, within its time limit and with its errors caught."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def mark_no_extra(finding: Finding, error: MissingExtraError) -> Finding:
 async def run_check(
     finding: Finding, check: Coroutine[Any, Any, Finding], *, limit_s: float
 ) -> Finding:
-    """Return what the check finds; of one that fails or hangs, `finding` with the cause."""
+    """Return the result of the check; for one that fails or hangs, `finding` with the cause."""
     try:
         async with asyncio.timeout(limit_s):
             return await check

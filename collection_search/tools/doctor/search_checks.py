@@ -1,4 +1,4 @@
-"""The doctor's look at search providers."""
+"""Checks of search providers."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Final
 from anyio import to_thread
 
 from ...contracts.options import utc_today
-from ...contracts.prices import price_date, search_cost
+from ...contracts.prices import search_cost
 from ...errors import (
     ConfigError,
     CostLimitReached,
@@ -54,7 +54,7 @@ _UNREACHED: Final = {"serviceUnavailable", "timeout"}
 async def check_provider(
     settings: Settings, name: str, *, asked: bool, spender: SearchProbe | None, limit_s: float
 ) -> Finding:
-    """Return what is known of a provider; it is contacted if it is configured or asked for."""
+    """Return the state of a provider; it is contacted if it is configured or asked for."""
     finding = Finding("search", name)
     vendor_name = name.partition(":")[0]
     try:
@@ -64,7 +64,7 @@ async def check_provider(
     info = read_info(vendor)
     finding = replace(
         finding,
-        price=_price(vendor_name),
+        price=ListPrice.of("search", vendor_name, search_cost(vendor_name, 1), "a search"),
         ends_on=info.ends_on.isoformat() if info.ends_on else None,
         storage_rights=info.storage_rights or "unknown",
     )
@@ -77,26 +77,19 @@ async def check_provider(
     return await run_check(
         finding,
         look or _examined(settings, finding, vendor, spender=spender, limit_s=limit_s),
-        limit_s=all_s + 1.0,  # what a call takes is the call's own to tell
+        limit_s=all_s + 1.0,  # the call has its own time limit
     )
 
 
-def _price(name: str) -> ListPrice | None:
-    usd, seen = search_cost(name, 1), price_date("search", name)
-    if usd is None:
-        return None
-    return ListPrice(usd, "a search", seen.isoformat() if seen else None)
-
-
 def _causes(settings: Settings, name: str, info: ProviderInfo) -> Iterator[str]:
-    """Give what configures a provider; an address alone does where no key is needed."""
+    """Yield the configuration of a provider; an address is enough where no key is needed."""
     if name in (settings.provider, settings.default_provider):
         yield "its name in the settings"
     if name == "offline":
         yield "default"
     key, access = find_key(settings, name), settings.providers.get(name)
     is_half = name == "google" and not (access and access.search_engine_id)
-    if key and not is_half:  # many have a key of Google's for other purposes
+    if key and not is_half:  # the key may be for another service of Google
         yield key.where
     if access and access.base_url and not info.needs_key:
         variable = _address_variable(info, name)
@@ -104,7 +97,7 @@ def _causes(settings: Settings, name: str, info: ProviderInfo) -> Iterator[str]:
 
 
 def _off(finding: Finding, vendor: Any) -> Finding:
-    """Return what to do to use a provider that is not configured."""
+    """Return the finding of a provider that is not configured, with the next step."""
     name, info = finding.name, read_info(vendor)
     key = info.key_variable
     if registry.builder_of(vendor) is None:
@@ -121,10 +114,8 @@ def _off(finding: Finding, vendor: Any) -> Finding:
 
 
 async def _unused(settings: Settings, finding: Finding, info: ProviderInfo) -> Finding:
-    """Return the finding of a provider that is not configured, with the extra that it needs first.
-
-    Only ours without a key are made for that: they contact nobody then.
-    """
+    """Return the finding with the extra that the provider needs, if it is not installed."""
+    # Only built-in adapters without a key are made: they contact nobody.
     if info.key_variable or finding.name not in registry.BUILTIN["search"]:
         return finding
     with suppress(ConfigError):
@@ -136,7 +127,7 @@ async def _unused(settings: Settings, finding: Finding, info: ProviderInfo) -> F
 
 
 async def _offline(settings: Settings, finding: Finding) -> Finding:
-    """Return whether this Python can search offline, and whether its index is there."""
+    """Return whether this Python can search offline, and whether its index exists."""
     detail = "its index is built" if settings.corpus_path.exists() else "its first use indexes"
     try:
         with closing(sqlite3.connect(":memory:")) as memory:
@@ -168,12 +159,12 @@ async def _examined(
         return failed_finding(finding, str(error), _off(finding, vendor).next_step, key="missing")
     described = describe(adapter)
     finding = replace(finding, state="unchecked", key=_key_state(described.info, is_valid=None))
-    found = await _told(finding, adapter, described, spender=spender, limit_s=limit_s)
+    found = await _asked(finding, adapter, described, spender=spender, limit_s=limit_s)
     found = _with_misspelt(found, adapter)
     return await _with_own_quota(settings, found, adapter)
 
 
-async def _told(
+async def _asked(
     finding: Finding,
     adapter: SearchAdapter,
     described: SearchDescription,
@@ -181,7 +172,7 @@ async def _told(
     spender: SearchProbe | None,
     limit_s: float,
 ) -> Finding:
-    """Return what a free call tells, or the paid one."""
+    """Return the result of a free call, or of the paid one."""
     info, checked = described.info, described.health_check
     try:
         if checked is not None:
@@ -198,7 +189,7 @@ async def _told(
 
 
 async def _with_own_quota(settings: Settings, finding: Finding, adapter: Any) -> Finding:
-    """Return the finding with the quota of the settings where less is left of that."""
+    """Return the finding with the quota of the settings if that is the lower one."""
     access = access_of(settings, adapter)
     if access.quota is None:
         return finding
@@ -213,7 +204,7 @@ async def _with_own_quota(settings: Settings, finding: Finding, adapter: Any) ->
 
 
 def _key_state(info: ProviderInfo, *, is_valid: bool | None) -> KeyState | None:
-    """Return how it is about the key; a third party's adapter may say nothing of one."""
+    """Return the state of the key, None for a third party's adapter without that information."""
     if not info.key_variable:
         return None if info.key_variable is None else "not needed"
     if is_valid:
@@ -237,7 +228,7 @@ def _with_health(finding: Finding, health: Health, info: ProviderInfo) -> Findin
 
 
 def _searched(finding: Finding, response: WebSearchResponse, info: ProviderInfo) -> Finding:
-    """Return what one search told."""
+    """Return the finding after one search."""
     meta = response.outcome.meta
     if response.outcome.decision == "error":
         error = meta.get("error") or {}
@@ -272,12 +263,12 @@ def _refused(finding: Finding, code: ErrorCode, message: str, info: ProviderInfo
 
 
 def _with_end(finding: Finding, info: ProviderInfo) -> Finding:
-    """Say what a person should do about an API that ends."""
+    """Return the finding with the next step for an API that ends."""
     return replace(finding, next_step=info.sunset(utc_today()) or finding.next_step)
 
 
 def _with_misspelt(finding: Finding, adapter: object) -> Finding:
-    """Say which members of a third party's adapter nobody looks for."""
+    """Return the finding with the misspelt members of a third party's adapter."""
     if not (names := find_misspelt(adapter)):
         return finding
     said = ", ".join(f"{name} (did you mean {meant}?)" for name, meant in names.items())

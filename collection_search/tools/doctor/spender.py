@@ -1,4 +1,4 @@
-"""Single searches that the doctor makes where only a paid one would tell."""
+"""Paid searches of the doctor, for providers without a free check."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ if TYPE_CHECKING:
     from ...ports import BaseSearchAdapter
 
 QUERY: Final = "python"
-"""What is searched for where a search is paid for."""
+"""The query of a paid search."""
 
 
 class SearchProbe:
-    """Makes single searches for one result, within the provider's limits and the run's ceiling."""
+    """Makes single searches for one result, within the provider's limits and the budget."""
 
     def __init__(self, context: SearchContext) -> None:
         self._context = context
@@ -27,7 +27,7 @@ class SearchProbe:
         self.limit_s = context.using().search_timeout_s
 
     async def search(self, adapter: BaseSearchAdapter) -> WebSearchResponse:
-        """Return the outcome, a failure included; what it cost is written down."""
+        """Return the outcome, a failure included, and record its cost."""
         worker = WebSearchWorker(
             adapter,
             max_results=1,

@@ -1,1 +1,1 @@
-"""How well the ranking does on labelled data."""
+"""Evaluation of the ranking on labelled data."""

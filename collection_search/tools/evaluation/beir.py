@@ -7,6 +7,7 @@ A folder holds `corpus.jsonl` (`_id`, `title`, `text`), `queries.jsonl` (`_id`, 
 from __future__ import annotations
 
 import json
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 SPLITS: Final = ("test", "dev", "train")
-"""Judgements that are looked for, in this order."""
+"""Names of the judgements, in order of preference."""
 MAX_GRADE: Final = 100
 _LAYOUT: Final = "A data set in BEIR layout holds corpus.jsonl, queries.jsonl and qrels/test.tsv."
 _JUDGEMENT: Final = 3
@@ -34,7 +35,7 @@ class Entry:
     title: str
     text: str
     url: str
-    """Its address where the data set gives one, else empty."""
+    """Its address, or empty."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,8 +85,8 @@ def load_dataset(
 ) -> Dataset:
     """Return the data set with at most `limit` of its questions, drawn by the seed.
 
-    Without `split` the first of test, dev and train that is there. Raises InputError naming the
-    file, and the line, that cannot be used.
+    The default split is the first of test, dev and train that exists. Raises InputError that names
+    file and line.
     """
     if not folder.is_dir():
         raise InputError(f"There is no folder {folder}. {_LAYOUT}")
@@ -128,7 +129,9 @@ def _grades(path: Path) -> dict[str, dict[str, int]]:
                 " separated by tabs."
             )
         question, page, score = fields
-        grade = _grade(score)
+        grade = None
+        with suppress(ValueError):
+            grade = int(score)
         if grade is None and number == 1:
             continue
         if grade is None or grade > MAX_GRADE:
@@ -140,15 +143,8 @@ def _grades(path: Path) -> dict[str, dict[str, int]]:
     return grades
 
 
-def _grade(score: str) -> int | None:
-    try:
-        return int(score)
-    except ValueError:
-        return None
-
-
 def _rows(path: Path) -> Iterator[tuple[str, dict[str, Any], str]]:
-    """Yield place (file and line), object and id of each line; no id comes twice."""
+    """Yield place (file and line), object and id of each line. Raises for a duplicate id."""
     seen: set[str] = set()
     for number, line in _lines(path):
         place = f"{path}:{number}"
@@ -173,19 +169,16 @@ def _text(place: str, row: Mapping[str, Any]) -> str:
 
 def _lines(path: Path) -> Iterator[tuple[int, str]]:
     """Yield the lines that are not empty, numbered from 1."""
+    place = str(path)
     try:
         with path.open("rb") as file:
             for number, raw in enumerate(file, start=1):
+                place = f"{path}:{number}"
                 if raw.strip():
-                    yield number, _decoded(path, number, raw)
+                    yield number, raw.decode().removeprefix("\ufeff")
+    except UnicodeDecodeError as error:
+        raise InputError(f"{place}: not in UTF-8 ({error.reason}).") from error
     except FileNotFoundError as error:
         raise InputError(f"There is no file {path}. {_LAYOUT}") from error
     except OSError as error:
         raise InputError(f"{path} cannot be read ({error.strerror}).") from error
-
-
-def _decoded(path: Path, number: int, raw: bytes) -> str:
-    try:
-        return raw.decode().removeprefix("\ufeff")
-    except UnicodeDecodeError as error:
-        raise InputError(f"{path}:{number}: not in UTF-8 ({error.reason}).") from error

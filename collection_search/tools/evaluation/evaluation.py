@@ -1,4 +1,4 @@
-"""Judges the ranking on the pools of a labelled data set, against its rivals."""
+"""Evaluates the ranking on the pools of a labelled data set, against other methods."""
 
 from __future__ import annotations
 
@@ -40,12 +40,12 @@ RIVALS: Final = {
     "lexical, default": ("lexical, literal", "BM25", "search order"),
     "dense, default": ("dense, literal", "BM25", "search order", "lexical, default"),
 }
-"""The differences that are told."""
+"""Reported differences, by method."""
 
 
 @dataclass(frozen=True)
 class Model:
-    """An embedder, with what it placed and how its similarities are to be read."""
+    """An embedder with its vectors and the calibration of its similarities."""
 
     name: str
     space: Space
@@ -53,7 +53,7 @@ class Model:
     cost_usd: float | None = None
     """None when the price is not known."""
     problem: str | None = None
-    """Why its scale is not known; words are compared then, as in a run."""
+    """Cause of a missing calibration; then words are compared, as in a run."""
 
 
 @dataclass(frozen=True)
@@ -68,7 +68,7 @@ class Contender:
 
 @dataclass(frozen=True)
 class Figures:
-    """How one contender fared. Means over the questions, 0 to 1, higher is better."""
+    """The figures of one method: means over the questions, 0 to 1, higher is better."""
 
     method: str
     ndcg_at_10: Interval
@@ -88,7 +88,7 @@ class Figures:
 
 @dataclass(frozen=True)
 class Difference:
-    """How much better one contender is than another, question by question."""
+    """The paired difference between two methods over the questions."""
 
     method: str
     rival: str
@@ -97,7 +97,7 @@ class Difference:
 
 @dataclass(frozen=True)
 class Evaluation:
-    """What is known of a data set's ranking."""
+    """The results of an evaluation."""
 
     dataset: str
     split: str
@@ -129,9 +129,9 @@ class Evaluation:
 async def measure_embedder(
     corpus: EvalCorpus, embedder: Embedder, *, folder: Path, progress: EvalProgress | None = None
 ) -> Model:
-    """Return what the embedder makes of the corpus, calibrated as in a run. Raises ModelError.
+    """Return the corpus as the embedder represents it, calibrated as in a run. Raises ModelError.
 
-    `folder`: the settings' data folder, which keeps the embedder's scale. `progress` counts texts.
+    `folder`: the settings' data folder with the embedder's scale. `progress` counts texts.
     """
     space, problem = await embed_corpus(corpus, embedder, progress), None
     try:
@@ -230,7 +230,7 @@ class _Judged:
         """Rank every pool; those off topic where scores can be compared with thresholds."""
 
         def scored(pool: Pool) -> tuple[Array, float]:
-            forget_pools()  # so that every method pays for what it reads
+            forget_pools()  # so that the time of every method includes reading
             start = time.process_time()
             scores = contender.method(pool)
             taken = time.process_time() - start

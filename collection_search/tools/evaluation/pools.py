@@ -1,4 +1,4 @@
-"""Pools of a labelled data set: for each question the pages that a search over its corpus finds."""
+"""Pools of a labelled data set: the pages that a search over its corpus finds per question."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from .beir import Dataset
 
     EvalProgress: TypeAlias = Callable[[int, int], None]
-    """Called with what is done and the whole."""
+    """Called with the count so far and the total."""
 
 POOL_SIZE: Final = 40
 SNIPPET_CHARS: Final = 240
@@ -38,7 +38,7 @@ _SCOPE: Final = TenantScope("evaluation", "pages")
 
 @dataclass(frozen=True)
 class EvalCorpus:
-    """The pages of a data set, and which of them share words with each question."""
+    """The pages of a data set, and the results of full-text search for each question."""
 
     dataset: Dataset
     pages: Mapping[str, PageText]
@@ -54,10 +54,7 @@ class EvalCorpus:
 
     @cached_property
     def to_embed(self) -> list[str]:
-        """The ids of the pages that a model has to place: all, or of a large corpus a part.
-
-        That is what words found, what is relevant, and as many others as there is room for.
-        """
+        """Ids of the pages to embed: all, or the found, the relevant and some more."""
         ids = list(self.pages)
         if len(ids) <= MAX_EMBEDDED:
             return ids
@@ -70,7 +67,7 @@ class EvalCorpus:
 
     @cached_property
     def texts(self) -> list[str]:
-        """What a model has to embed: the questions, then the pages."""
+        """Texts to embed: the questions, then the pages."""
         pages = (self.pages[each] for each in self.to_embed)
         return [
             *(question.text for question in self.dataset.questions),
@@ -80,7 +77,7 @@ class EvalCorpus:
 
 @dataclass(frozen=True)
 class Space:
-    """Questions and pages as a model placed them."""
+    """The vectors of questions and pages."""
 
     questions: Vectors
     pages: Vectors
@@ -136,10 +133,7 @@ def index_corpus(
 async def embed_corpus(
     corpus: EvalCorpus, embedder: Embedder, progress: EvalProgress | None = None
 ) -> Space:
-    """Return questions and pages as the embedder places them. Raises ModelError.
-
-    `progress` counts the texts.
-    """
+    """Return the vectors of questions and pages. Raises ModelError. `progress` counts texts."""
     texts, parts, tokens = corpus.texts, [], []
     for start in range(0, len(texts), BATCH):
         batch = texts[start : start + BATCH]
@@ -167,8 +161,8 @@ def build_pools(corpus: EvalCorpus, space: Space | None = None) -> tuple[list[Po
     """Return each question's own pool, and off-topic ones.
 
     A pool has up to 40 pages, shuffled: by words, with a model alternating with the nearest ones.
-    Off topic is another question's pool with the question's relevant pages taken out; each
-    question meets three, and none where it is the only one.
+    An off-topic pool is another question's without the question's relevant pages; each question
+    has three, a single question none.
     """
     n = len(corpus.dataset.questions)
     lists = [_alternating(corpus.by_words[i], space.nearest(i) if space else ()) for i in range(n)]
@@ -203,6 +197,6 @@ def _pool(corpus: EvalCorpus, space: Space | None, asked: int, found: Sequence[s
 
 
 def _alternating(*lists: Iterable[str]) -> list[str]:
-    """Return what the lists hold, each page once, one from each in turn, cut to a pool's size."""
+    """Return the pages of the lists in turn, each once, cut to a pool's size."""
     in_turn = chain.from_iterable(zip_longest(*lists))
     return list(dict.fromkeys(each for each in in_turn if each is not None))[:POOL_SIZE]

@@ -1,4 +1,4 @@
-"""What an evaluation found, as Markdown, with the environment that it ran in."""
+"""The report of an evaluation as Markdown, with its environment."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ if TYPE_CHECKING:
     from .evaluation import Evaluation, Figures
 
 PACKAGES: Final = ("collection-search", "numpy", "PyStemmer")
-"""What a ranking's figures may depend on."""
+"""Packages that may influence the figures."""
 
 
 @dataclass(frozen=True)
 class Environment:
-    """Where and when figures were measured: by default here and now."""
+    """The environment of an evaluation: by default the current one."""
 
     date: str = field(default_factory=lambda: datetime.now(UTC).date().isoformat())
     python: str = field(default_factory=platform.python_version)
@@ -63,6 +63,7 @@ def format_findings(found: Evaluation, environment: Environment) -> str:
     differences = (
         (f"{each.method} - {each.rival}", each.ndcg_at_10.text()) for each in found.differences
     )
+    gates = [each for each in found.methods if (each.served, each.let_through) != (None, None)]
     parts = (
         f"# Ranking of {found.dataset}",
         environment.line(),
@@ -70,13 +71,13 @@ def format_findings(found: Evaluation, environment: Environment) -> str:
         f"## Ranking\n\n{format_table(_METHODS, map(_method, found.methods))}",
         _NOTES,
         f"## Paired differences in nDCG@10\n\n{format_table(('methods', 'nDCG@10'), differences)}",
-        f"## Thresholds\n\n{format_table(_GATES, map(_gate, filter(_is_gate, found.methods)))}",
+        f"## Thresholds\n\n{format_table(_GATES, map(_gate, gates))}",
     )
     return "\n\n".join(parts) + "\n"
 
 
 def _facts(found: Evaluation) -> Iterator[str]:
-    """Yield what the figures were measured on."""
+    """Yield the facts about the data set."""
     yield (
         f"{found.pages} pages; {found.questions} of the {found.questions_in_split} questions"
         f" of the split {found.split}"
@@ -103,7 +104,7 @@ def _facts(found: Evaluation) -> Iterator[str]:
 
 
 def _cost(found: Evaluation) -> str:
-    """Return what embedding cost, altogether and for one rank."""
+    """Return the cost of embedding, in total and for one rank."""
     if found.cost_usd is None:
         return "; the price is not known"
     each = found.cost_usd / found.embedded_texts * (POOL_SIZE + 1)
@@ -123,10 +124,6 @@ def _method(figures: Figures) -> Sequence[str]:
 
 def _gate(figures: Figures) -> Sequence[str]:
     return figures.method, _text(figures.served), _text(figures.let_through)
-
-
-def _is_gate(figures: Figures) -> bool:
-    return not (figures.served is None and figures.let_through is None)
 
 
 def _text(interval: Interval | None) -> str:

@@ -1,1 +1,1 @@
-"""Workers that turn ledger rows into searchable documents."""
+"""The parts of ingestion: engine, leases, failures, embedders."""

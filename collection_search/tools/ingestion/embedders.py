@@ -1,4 +1,4 @@
-"""Which embedder a collection needs, whether this process has it, and who pays for it."""
+"""The embedder of a collection, and the account that pays for it."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 class Embedders:
-    """The models that an engine has, by fingerprint."""
+    """The embedders of an engine, by fingerprint."""
 
     def __init__(self, collections: CollectionStore, settings: Settings) -> None:
         self._collections = collections
@@ -29,13 +29,10 @@ class Embedders:
         self._known: dict[str, Embedder] = {}
         self._payer = SearchContext(settings=settings)
         self._payers: dict[str, SearchContext] = {}
-        """By fingerprint: a model that is replayed costs nothing, others go on costing."""
+        """By fingerprint: a replayed model costs nothing, others do."""
 
     def add(self, embedder: Embedder | None, payer: SearchContext | None = None) -> None:
-        """Make a model available to the collections that it filled.
-
-        `payer` knows the books of what it embeds; by default they are those of the settings.
-        """
+        """Add an embedder for the collections that it filled; `payer` records its cost."""
         if embedder is not None:
             self._known[embedder.fingerprint] = embedder
         if embedder is not None and payer is not None:
@@ -44,13 +41,13 @@ class Embedders:
             self._payer = payer
 
     def account(self, embedder: Embedder, claim: Claim) -> Account:
-        """Return the account of the page's tenant, in the name of the run that chose the page."""
+        """Return the account of the page's tenant, for the run that selected the page."""
         payer = self._payers.get(embedder.fingerprint, self._payer)
         run_id = claim.provenance.get("run_id")
         return account_of(payer, claim.scope, str(run_id) if run_id else None)
 
     def of(self, scope: TenantScope) -> Embedder | None:
-        """Return the collection's embedder, None when words suffice. Raises ConfigError."""
+        """Return the collection's embedder, None for a lexical one. Raises ConfigError."""
         fingerprint = self._collections.embedder(scope)
         if fingerprint is None:
             return None
@@ -68,16 +65,18 @@ class Embedders:
 async def embedder_for(
     context: SearchContext, store: Storage, scope: TenantScope
 ) -> Embedder | None:
-    """Return the embedder that filled the collection, None where words suffice.
+    """Return the embedder that filled the collection, None for a lexical one.
 
-    Raises ConfigError when the settings lead to another one.
+    Raises ConfigError when the settings name another one.
     """
     fingerprint = await offload(store.collections.embedder, scope)
     if fingerprint is None:
         return None
     embedder = await context.embedder()
     given = {} if embedder is None else {embedder.fingerprint: embedder}
-    settings = context.using() if context.embeddings is None else None  # a caller's choice stands
+    settings = (
+        context.using() if context.embeddings is None else None
+    )  # the caller's object has priority
     return await offload(
         collection_embedder,
         scope,
@@ -89,7 +88,7 @@ async def embedder_for(
 
 
 def account_of(context: SearchContext, scope: TenantScope, run_id: str | None) -> Account:
-    """Return the account of what is embedded for the tenant; without a run, under a new id."""
+    """Return the account for embedding for the tenant; without a run it has a new id."""
     payer = context.model_copy(update={"tenant_id": scope.tenant_id, "run_id": run_id})
     return Account(payer, payer.ids())
 
@@ -97,7 +96,7 @@ def account_of(context: SearchContext, scope: TenantScope, run_id: str | None) -
 async def vectors_of(
     embedder: Embedder, texts: Sequence[str], *, account: Account | None = None
 ) -> Vectors:
-    """Return one vector per text, `(n, d)`. Raises ModelError, also for what holds no numbers."""
+    """Return one vector per text, `(n, d)`. Raises ModelError, also for values without numbers."""
     vectors = (await embed_texts(embedder, texts, account=account)).vectors
     if len(vectors) != len(texts) or not await compute(_are_numbers, vectors):
         raise ModelError(
@@ -111,9 +110,9 @@ async def vectors_of(
 async def embed_texts(
     embedder: Embedder, texts: Sequence[str], *, account: Account | None
 ) -> Embedded:
-    """Return or raise what the embedder does, with its cost in the account's books.
+    """Return or raise the embedder's result, and record its cost in the account.
 
-    A call that failed may be on the bill: its cost is not known, unless the error says otherwise.
+    The cost of a failed call is not known, unless the error says that it is not billed.
     """
     tokens: int | None = None
     try:

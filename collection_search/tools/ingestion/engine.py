@@ -1,4 +1,4 @@
-"""In-process workers that turn ledger rows into searchable documents."""
+"""The ingestion engine: workers of this process that ingest the rows of the ledger."""
 
 from __future__ import annotations
 
@@ -44,22 +44,21 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 IDLE_S: Final = 0.25
-"""How often an engine without work looks at the ledger."""
+"""Interval between two looks at the ledger without work."""
 BUSY_S: Final = 0.05
-"""How often it looks while all rows are of hosts that other processes ask."""
+"""The same while other processes work on the hosts of all rows."""
 STAGED_FOR_S: Final = 86_400.0
-"""How long a text that nothing needs stays staged."""
+"""Lifetime of a staged text that nothing needs."""
 SHUTDOWN_GRACE_S: Final = 5.0
-"""How long work that was cancelled may take to end."""
+"""Time for cancelled work to end."""
 
 
 class IngestionEngine:
     """Claims pages, fetches those without a text, and chunks, embeds and stores them.
 
-    At most `fetch_at_once` pages are in hand, and `ingest_workers` of them past fetching. A row is
-    taken only when there is room for it, so nothing queues up in memory, and the engine rests when
-    the ledger has nothing left. A process may end at any time, and the next one continues.
-    Without a `reader` pages that have to be fetched are left to others.
+    At most `fetch_at_once` pages are in progress, and `ingest_workers` of them after fetching. A
+    row is claimed only when there is room for it, so there is no queue in memory. A process may end
+    at any time; the next one continues. Without a `reader` it leaves pages to fetch to others.
     """
 
     def __init__(
@@ -85,11 +84,11 @@ class IngestionEngine:
         self._on_page_done: PageListener | None = None
         self._wakes = 0
         self.failure: Exception | None = None
-        """Why the work stopped since the last start; its pages stay in the ledger."""
+        """The error that stopped the work since the last start; its pages stay in the ledger."""
         self.add_embedder(embedder)
 
     def add_embedder(self, embedder: Embedder | None, payer: SearchContext | None = None) -> None:
-        """Make a model available to the collections that it filled; `payer` has its books."""
+        """Add an embedder for the collections that it filled; `payer` records its cost."""
         self._embedders.add(embedder, payer)
 
     def equip(
@@ -99,10 +98,10 @@ class IngestionEngine:
         sink: SpanSink | None = None,
         on_page_done: PageListener | None = None,
     ) -> None:
-        """Take another reader of pages, sink or listener, where one is given.
+        """Replace the reader of pages, the sink or the listener, where one is given.
 
-        The listener is called for each page that was stored, retired or given up here, from the
-        engine's threads: it must be quick and may not raise.
+        The engine's threads call the listener for each page that was stored, retired or failed: it
+        must be quick and may not raise.
         """
         self._source = reader or self._source
         self._sink = sink or self._sink
@@ -110,17 +109,17 @@ class IngestionEngine:
 
     @property
     def fetches(self) -> bool:
-        """Tell whether this engine gets pages from the web."""
+        """Return whether this engine fetches pages."""
         return self._source is not None
 
     def embedder_of(self, scope: TenantScope) -> Embedder | None:
-        """Return the collection's embedder, None when words suffice. Raises ConfigError."""
+        """Return the collection's embedder, None for a lexical one. Raises ConfigError."""
         return self._embedders.of(scope)
 
     def start(self) -> None:
-        """See that the work goes on; it ends by itself when everything is done.
+        """Start the work, or continue it; it ends when everything is done.
 
-        Work that is being stopped is not resumed: other work begins when it has ended.
+        New work begins after work that is being stopped.
         """
         with self._lock:
             self.failure = None
@@ -136,9 +135,9 @@ class IngestionEngine:
                 self._tasks.wake()
 
     def drain(self, *, timeout_s: float | None = None) -> bool:
-        """Work until the ledger has nothing left; False when the time was too short.
+        """Work until no page is left, and return False when the time was too short.
 
-        Pages that other processes work on are waited for: they may come back. Raises StoreError.
+        This includes pages that other processes work on. Raises StoreError.
         """
         self.start()
         deadline = None if timeout_s is None else time.monotonic() + timeout_s
@@ -152,7 +151,7 @@ class IngestionEngine:
         return True
 
     def stop(self, *, timeout_s: float = 25.0) -> None:
-        """Take no further rows, finish those in hand, and give back what is not done in time."""
+        """Claim no further rows, finish the current ones, and release those not done in time."""
         with self._lock:
             thread, tasks, leases = self._thread, self._tasks, self._leases
         leases.close()
@@ -168,7 +167,7 @@ class IngestionEngine:
         return Leases(self._store.ledger, lease_s=self._settings.ingest_lease_s)
 
     def _run(self, leases: Leases, before: threading.Thread | None) -> None:
-        """Work on the background loop, where hosts keep their turns from one start to the next."""
+        """Work on the background loop, which throttles hosts across starts."""
         if before is not None:
             before.join()
         with suppress(CancelledError):
@@ -180,18 +179,18 @@ class IngestionEngine:
         try:
             await offload(self._store.staging.prune, STAGED_FOR_S)
             await self._dispatch(tasks)
-        except Exception as error:  # noqa: BLE001 - who waits for the work gets it
+        except Exception as error:  # noqa: BLE001 - `drain` and `wait` raise it
             logger.warning("the ingestion stopped: %s", cause_of(error))
             self.failure = error
         finally:
             heartbeat.cancel()
-            await offload(leases.close)  # from here on a start begins other work
+            await offload(leases.close)  # a later start begins new work
             unfinished = leases.all()
             await tasks.cancel_pages()
             await offload(leases.release, unfinished)
 
     async def _dispatch(self, tasks: PageTaskGroup) -> None:
-        """Hand out rows as long as there are any; end when nobody asked for more meanwhile."""
+        """Start the work on rows as long as there are any, or `start` is called meanwhile."""
         work = PageWork(self._store, self._settings, self._embedders, tasks.slots, self._report)
         most = self._settings.ingest_workers
         most = max(most, self._settings.fetch_at_once) if self.fetches else most
@@ -214,7 +213,7 @@ class IngestionEngine:
         await tasks.wait_until_done()
 
     def _rest(self) -> float | None:
-        """Return how long to wait for rows that may come back; None when there are none."""
+        """Return how long to wait for rows that are not ready; None when there are none."""
         ledger = self._store.ledger
         if ledger.sweep(is_gone=is_gone):
             return 0.0
@@ -222,7 +221,7 @@ class IngestionEngine:
         return None if pending_in_s is None else min(max(pending_in_s, BUSY_S), IDLE_S)
 
     def _leaves(self, leases: Leases, wakes: int) -> bool:
-        """End the work, unless somebody asked for it, or stopped it, since it looked."""
+        """Return whether the work ends; not after `start` or `stop` was called meanwhile."""
         with self._lock:
             if self._wakes != wakes or not leases.is_open:
                 return False
@@ -232,7 +231,7 @@ class IngestionEngine:
     async def _attempt(
         self, claim: Claim, work: PageWork, reader: PageReader | None, leases: Leases
     ) -> None:
-        """Ingest one page; whatever goes wrong becomes the row's cause."""
+        """Ingest one page; an error becomes the row's cause."""
         started = time.monotonic()
         try:
             with self._sink.span("ingest_document", trace=trace_of(claim)) as span:
@@ -295,6 +294,6 @@ def engine_of(
     return engine
 
 
-# An engine that nobody holds does no work: its thread holds it.
+# A working engine is referenced by its thread.
 _engines: weakref.WeakValueDictionary[int, IngestionEngine] = weakref.WeakValueDictionary()
 _engines_lock = threading.Lock()

@@ -1,4 +1,4 @@
-"""What follows from a page's failure: another attempt, a pause, a dead letter or its end."""
+"""The consequence of a page's failure: a retry, a pause, a dead letter or its removal."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from ...contracts.ingestion import Claim
 
 _PERMANENT: Final = (ConfigError, ExtractionError, IngestError)
-"""Failures that another attempt would only repeat."""
+"""Failures that a retry would repeat."""
 BACKOFF_S: Final = 1.0
 """First delay before another attempt; it doubles with every attempt."""
 MAX_BACKOFF_S: Final = 60.0
@@ -28,14 +28,14 @@ _ALLOWED: Final = (
     " wiki.intra:443."
 )
 VANISHED: Final = frozenset({"gone", "soft_404"})
-"""Reasons that say that a page is no more."""
+"""Reasons of a page that is gone."""
 MAX_POSTPONE_S: Final = 86_400.0
 _OUR_OWN: Final = frozenset({"host_busy", "dns_failed", "connect_failed", "connect_timeout"})
-"""Reasons that may be those of our own network: nobody has answered for the page."""
+"""Reasons that may be on our own side: the site did not answer."""
 _GONE: Final = 410
 _UNAVAILABLE: Final = 503
 _ADAPTIVE_S: Final = 30.0
-"""A longer wait was asked for by the site itself."""
+"""A longer wait was requested by the site itself."""
 
 
 def retry_delay_s(
@@ -48,11 +48,11 @@ def retry_delay_s(
 
 
 def has_vanished(claim: Claim, error: Exception) -> bool:
-    """Tell whether a page that was there before is no more.
+    """Return whether a page that existed before is gone.
 
-    A site that says 410 means it. A 404, and what looks like one, may be a slip: what is stored
-    goes only if the look before has ended so as well. A retired page that a refresh asks for once
-    more stays retired, whatever the site answers; our own failures are tried again, as of any page.
+    A 410 is final. A 404, or a page that looks like one, may be temporary: the stored page is
+    removed only after two in a row. A retired page stays retired whatever the site answers; a
+    failure on our own side is retried.
     """
     if is_revisit(claim) and _has_answered(error):
         return True
@@ -64,15 +64,12 @@ def has_vanished(claim: Claim, error: Exception) -> bool:
 
 
 def is_gone_for_good(error: Exception) -> bool:
-    """Tell whether the site says that the page will not come back: 410 (RFC 9110, 15.5.11)."""
+    """Return whether the site says that the page is gone for good: 410 (RFC 9110, 15.5.11)."""
     return isinstance(error, FetchError) and error.status == _GONE
 
 
 def postponed_s(error: Exception) -> float | None:
-    """Return how long to leave a site alone that wants it so; None for any other failure.
-
-    A 503 without a wish of the site's own is a failure of the page.
-    """
+    """Return the pause that the site asks for; None for any other failure, such as a plain 503."""
     if not isinstance(error, FetchError) or not error.retryable or error.retry_in_s is None:
         return None
     if error.status == _UNAVAILABLE and error.retry_in_s <= _ADAPTIVE_S:
@@ -81,7 +78,7 @@ def postponed_s(error: Exception) -> float | None:
 
 
 def _has_answered(error: Exception) -> bool:
-    """Tell whether the page itself is what failed, not our own turn, network, store or model."""
+    """Return whether the page itself failed, not our own throttle, network, store or model."""
     if isinstance(error, FetchError):
         return error.reason not in _OUR_OWN
     return isinstance(error, ExtractionError)
@@ -94,9 +91,8 @@ def _is_lasting(error: Exception) -> bool:
 
 
 def cause_of(error: Exception) -> str:
-    """Return what the ledger keeps of a failure, without secrets."""
+    """Return the cause for the ledger, with secrets redacted."""
     if isinstance(error, FetchError):
         way_out = _ALLOWED if error.reason in {"blocked_address", "blocked_host"} else ""
         return redact(f"{error.reason}: {error}{way_out}")
-    said = str(error) if isinstance(error, CollectionSearchError) else repr(error)
-    return redact(said)
+    return redact(str(error) if isinstance(error, CollectionSearchError) else repr(error))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 from collections import Counter
 from contextlib import suppress
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from ...errors import StoreError
 from ...ports.ledger import PER_HOST
@@ -21,8 +21,8 @@ if TYPE_CHECKING:
 class Leases:
     """Claimed rows until they are done or released; safe for threads.
 
-    Once closed it stays so: no row is claimed late, and the engine's next start has leases of its
-    own. A lease that cannot be renewed or released runs out, as if this process had died.
+    They cannot be opened again: the engine's next start has its own leases. A lease that cannot be
+    renewed or released expires.
     """
 
     def __init__(self, ledger: Ledger, *, lease_s: float) -> None:
@@ -34,24 +34,22 @@ class Leases:
         self._claims: dict[tuple[int, int], Claim] = {}
 
     def close(self) -> None:
-        """Claim no more; this waits for a row that is being claimed, so `all` has it."""
+        """Stop claiming; wait for a claim in progress, so that `all` includes it."""
         self.is_open = False
         with self._claiming:
             return
 
     def claim(self, *, fetch: bool) -> Claim | None:
-        """Claim a row, with `fetch` also one of a page to get. Raises StoreError."""
+        """Claim a row, with `fetch` also of a page to fetch. Raises StoreError."""
         with self._claiming:
             if not self.is_open:
                 return None
-            if fetch:
-                busy = self._busy_hosts()
-                claim = self._ledger.claim(
-                    this_process(), lease_s=self._lease_s, fetch=True, busy_hosts=busy
-                )
-            else:
-                claim = self._ledger.claim(this_process(), lease_s=self._lease_s)
-            if claim is not None:  # who lost the row may still be busy with it, hence the fence
+            # A ledger without pages to fetch need not know these arguments.
+            more: dict[str, Any] = (
+                {"fetch": True, "busy_hosts": self._busy_hosts()} if fetch else {}
+            )
+            claim = self._ledger.claim(this_process(), lease_s=self._lease_s, **more)
+            if claim is not None:  # the fence differs from that of an earlier claim of this row
                 self._claims[claim.row_id, claim.fence] = claim
             return claim
 
@@ -77,13 +75,13 @@ class Leases:
             self.forget(claim)
 
     def _busy_hosts(self) -> list[str]:
-        """Return the hosts whose turn more pages would only wait for."""
+        """Return the hosts with as many claimed pages as are fetched at a time."""
         counts = Counter(netloc(claim.url) for claim in self.all() if not claim.content_ref)
         return [host for host, count in counts.items() if count >= PER_HOST]
 
 
 def netloc(url: str) -> str:
-    """Return host and port of a URL in normal form, as the ledger tells hosts apart.
+    """Return host and port of a normalized URL, the ledger's key of a host.
 
     >>> netloc("http://a.example:8080?page=2")
     'a.example:8080'

@@ -1,4 +1,4 @@
-"""Who holds a row of the ledger: a process of some host, and whether it still lives."""
+"""The owner of a row of the ledger: a process of a host, and whether it has ended."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ _PROCESS: Final = uuid.uuid4().hex[:12]
 
 
 def this_process() -> str:
-    """Return the owner that this process writes into the rows that it takes."""
+    """Return the owner that this process writes into the rows that it claims."""
     return f"{socket.gethostname()}:{os.getpid()}:{_PROCESS}"
 
 
 def is_gone(owner: str) -> bool:
-    """Tell whether the owner of a row is provably dead: a process of this host that has ended.
+    """Return whether the owner is a process of this host that has certainly ended.
 
     >>> is_gone("another-host:1:abc"), is_gone(f"{socket.gethostname()}:{os.getpid()}:earlier")
     (False, True)
@@ -27,14 +27,9 @@ def is_gone(owner: str) -> bool:
         return False
     if int(pid) == os.getpid():  # a container's processes often get the same id again
         return token != _PROCESS
-    return os.name == "posix" and not _exists(int(pid))
-
-
-def _exists(pid: int) -> bool:
-    try:
-        os.kill(pid, 0)
-    except ProcessLookupError:
-        return False
-    except OSError:
-        return True
-    return True
+    if os.name == "posix":
+        try:
+            os.kill(int(pid), 0)
+        except OSError as error:
+            return isinstance(error, ProcessLookupError)
+    return False

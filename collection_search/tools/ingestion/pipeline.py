@@ -1,10 +1,10 @@
-"""One page on its way into a collection: from its text, or from the web."""
+"""Ingests one page into a collection, from a staged text or from the web."""
 
 from __future__ import annotations
 
 import hashlib
 import logging
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from ...contracts.collection import Chunk, Document
@@ -32,31 +32,24 @@ logger = logging.getLogger(__name__)
 _PIECE_CHARS: Final = 1 << 18
 
 
+@dataclass(frozen=True, slots=True)
 class PageWork:
-    """What is done with a claimed page; `slots` bounds how many are past fetching at once."""
+    """The work on a claimed page; `slots` bounds how many fetched pages are processed at once."""
 
-    def __init__(
-        self,
-        store: Storage,
-        settings: Settings,
-        embedders: Embedders,
-        slots: asyncio.Semaphore,
-        on_page_done: Callable[[PageDone], None] = lambda _: None,
-    ) -> None:
-        self._store = store
-        self._settings = settings
-        self._embedders = embedders
-        self._slots = slots
-        self._on_page_done = on_page_done
+    store: Storage
+    settings: Settings
+    embedders: Embedders
+    slots: asyncio.Semaphore
+    on_page_done: Callable[[PageDone], None] = lambda _: None
 
     async def ingest(self, claim: Claim, reader: PageReader | None) -> dict[str, Scalar]:
-        """Bring the page into its collection and return what was done, as facts of a span.
+        """Ingest the page and return attributes for the span; raise whatever failed.
 
-        A page without a staged text needs the `reader`. Raises whatever went wrong.
+        A page without a staged text needs the `reader`.
         """
         if claim.content_ref is None and reader is not None:
             return await self._fetched(claim, reader)
-        async with self._slots:
+        async with self.slots:
             said = await offload(self._staged, claim)
             return await self._finished(claim, said, claim.title, None)
 
@@ -70,12 +63,12 @@ class PageWork:
         facts = {"kind": page.kind, "chars": len(said.text), "status": page.status}
         if said.sha256 == claim.text_hash:
             return await self._unchanged(claim, _fetched(page)) | facts
-        async with self._slots:
+        async with self.slots:
             title = to_unicode(page.title) or claim.title or claim.url
             return await self._finished(claim, said, title, page) | facts
 
     async def _unchanged(self, claim: Claim, fetched: Fetched) -> dict[str, Scalar]:
-        is_ours = await offload(self._store.ledger.unchanged, claim, fetched)
+        is_ours = await offload(self.store.ledger.unchanged, claim, fetched)
         self._report(claim, "unchanged", is_ours=is_ours)
         return {"changed": False, "chunks": 0}
 
@@ -91,46 +84,46 @@ class PageWork:
         )
         chunks = await self._chunks(claim, said.text)
         fetched = None if page is None else _fetched(page)
-        finish = self._store.ledger.finish
+        finish = self.store.ledger.finish
         is_ours = await offload(finish, claim, document, chunks, fetched=fetched)
         self._report(claim, "new" if claim.text_hash is None else "changed", is_ours=is_ours)
         return {"changed": True, "chunks": len(chunks), "chars": len(said.text)}
 
     def _report(self, claim: Claim, outcome: PageOutcome, *, is_ours: bool) -> None:
         if is_ours:
-            self._on_page_done(PageDone(claim, outcome))
+            self.on_page_done(PageDone(claim, outcome))
         else:
             logger.info("another worker took over %s", claim.url)
 
     def _staged(self, claim: Claim) -> _Hashed:
         ref = claim.content_ref
-        text = self._store.staging.get(claim.scope.tenant_id, ref) if ref else None
+        text = self.store.staging.get(claim.scope.tenant_id, ref) if ref else None
         if text is None:
             raise IngestError("The page's text is no longer staged. Search for it again.")
         return _hashed(text)
 
     async def _chunks(self, claim: Claim, text: str) -> list[Chunk]:
-        size, overlap = self._settings.chunk_chars, self._settings.chunk_overlap_chars
+        size, overlap = self.settings.chunk_chars, self.settings.chunk_overlap_chars
         chunks = await compute(_cut, text, size, overlap)
         if not chunks:
             raise ExtractionError("The page holds no text.")
-        embedder = await offload(self._embedders.of, claim.scope)
+        embedder = await offload(self.embedders.of, claim.scope)
         if embedder is None:
             return chunks
-        account = self._embedders.account(embedder, claim)
+        account = self.embedders.account(embedder, claim)
         vectors = await vectors_of(embedder, [chunk.text for chunk in chunks], account=account)
         return await compute(_with_vectors, chunks, vectors)
 
 
 class _Hashed(NamedTuple):
-    """A text as it can be stored, and its SHA-256."""
+    """A text that can be stored, and its SHA-256."""
 
     text: str
     sha256: str
 
 
 def _hashed(text: str) -> _Hashed:
-    """Piece by piece: no call may keep the interpreter from the loop for long."""
+    """Return the text with its hash, computed in pieces so that the loop can run meanwhile."""
     pieces, digest = [], hashlib.sha256()
     for start in range(0, len(text), _PIECE_CHARS):
         piece = to_unicode(text[start : start + _PIECE_CHARS])
@@ -149,7 +142,7 @@ def _with_vectors(chunks: Sequence[Chunk], vectors: Vectors) -> list[Chunk]:
 
 
 def trace_of(claim: Claim) -> TraceRef | None:
-    """Return the trace of the run that chose the page; None when no run did."""
+    """Return the trace of the run that selected the page; None without a run."""
     provenance: Mapping[str, Any] = claim.provenance
     if not (trace_id := provenance.get("trace_id")):
         return None

@@ -1,4 +1,4 @@
-"""The questions that fill a collection, remembered so that they can be asked again."""
+"""Stores the questions that fill a collection, so that they can be asked again."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ logger = logging.getLogger(__name__)
 async def record_question(
     context: SearchContext, scope: TenantScope, record: QuestionRecord
 ) -> None:
-    """Keep the question with the collection; without it the pages are stored all the same.
+    """Store the question with the collection; a failure is logged only.
 
-    A host that ingests in its own way and gives no store keeps its questions itself.
+    A host with its own trigger and without a store does that itself.
     """
     if context.trigger is not None and context.store is None:
         return

@@ -1,4 +1,4 @@
-"""Addresses to ingest: each page once, and further pages of the same site where they are wanted."""
+"""Collects the addresses to ingest: each page once, and further pages of the same sites."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _MOST_TOLD: Final = 200
 
 
 def deduplicate_urls(urls: Iterable[str]) -> dict[str, str]:
-    """Return the pages in normal form by their key, in order. Raises InvalidUrlError.
+    """Return the normalized URLs by their key, in order. Raises InvalidUrlError.
 
     >>> list(deduplicate_urls(["https://a.example/x?utm_source=y", "https://a.example/x"]).values())
     ['https://a.example/x']
@@ -59,9 +59,8 @@ async def collect_pages(
     for start in starts.values():
         if len(found) >= max_pages:
             break
-        known = len(found)
 
-        def tell(count: int, known: int = known) -> None:
+        def tell(count: int, known: int = len(found)) -> None:
             if on_found is not None:
                 on_found(min(known + count, max_pages))
 

@@ -1,4 +1,4 @@
-"""Whether a text that a search provider delivered may be stored."""
+"""Storage rights: whether the text of a search provider may be stored."""
 
 from __future__ import annotations
 
@@ -18,10 +18,7 @@ if TYPE_CHECKING:
 
 @functools.cache
 def may_store(provider: str) -> bool:
-    """Tell whether the provider's terms allow it, as its adapter says.
-
-    An adapter that says nothing, such as a caller's own object, leaves it to the caller.
-    """
+    """Return whether the provider's terms allow it; True if its adapter says nothing."""
     try:
         adapter = registry.load_adapter("search", provider)
     except (ConfigError, ImportError):
@@ -30,12 +27,12 @@ def may_store(provider: str) -> bool:
 
 
 def storing_providers(names: Iterable[str]) -> set[str]:
-    """Return those of the providers whose texts may be stored; it may import their adapters."""
+    """Return the providers whose texts may be stored; may import their adapters."""
     return {name for name in names if may_store(name)}
 
 
 def apply_storage_rights(items: Iterable[IngestionItem]) -> list[IngestionItem]:
-    """Return the pages; one whose text may not be stored is to be fetched instead."""
+    """Return the pages without texts that may not be stored: these pages are fetched."""
     return [
         item
         if item.content_ref is None or may_store(str(item.provenance.get("provider", "")))

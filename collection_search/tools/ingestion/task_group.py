@@ -1,4 +1,4 @@
-"""The pages that an engine works on at once: one task each, waited for or cancelled together."""
+"""The task group of the pages that an engine works on at once."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 class PageTaskGroup:
-    """The tasks between a start of the engine and its rest, with their leases, on one loop."""
+    """The tasks of one start of the engine, with their leases, on one loop."""
 
     def __init__(self, workers: int, leases: Leases) -> None:
         self.leases = leases
@@ -24,14 +24,14 @@ class PageTaskGroup:
         self._woken = asyncio.Event()
 
     def discard_done(self) -> None:
-        """Forget the tasks that are done. Raises what went wrong with the ledger."""
+        """Remove the tasks that are done. Raises an error of the ledger."""
         self._woken.clear()
         for task in [task for task in self.running if task.done()]:
             self.running.remove(task)
             task.result()
 
     def has_room(self, limit: int) -> bool:
-        """Tell whether the work on another page may begin."""
+        """Return whether the work on another page may begin."""
         return len(self.running) < limit and not self.slots.locked()
 
     def start(self, work: Coroutine[Any, Any, None]) -> None:
@@ -39,7 +39,7 @@ class PageTaskGroup:
         self.running.add(asyncio.create_task(work))
 
     async def rest(self, seconds: float) -> None:
-        """Wait that long, or until a page is done or `wake` is called."""
+        """Wait for this time, or until a page is done or `wake` is called."""
         woken = asyncio.create_task(self._woken.wait())
         try:
             waiting = {woken, *self.running}

@@ -1,1 +1,1 @@
-"""A collection as LangChain knows it: a retriever, and a vector store."""
+"""A collection as LangChain's vector store."""

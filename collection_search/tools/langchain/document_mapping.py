@@ -1,4 +1,4 @@
-"""Documents of LangChain's and of a store, each as the other."""
+"""Conversion between LangChain's documents and those of a store."""
 
 from __future__ import annotations
 
@@ -20,29 +20,29 @@ if TYPE_CHECKING:
     from ...contracts.collection import Chunk
 
 METADATA: Final = "metadata"
-"""Where a document's provenance keeps what LangChain's caller said of it."""
+"""Key of the caller's metadata in a document's provenance."""
 PROVIDER: Final = "langchain"
-"""Who gave such a document, in its provenance."""
+"""Provider of such a document in its provenance."""
 TITLE_CHARS: Final = 120
 
 
 def build_document(key: str, text: str, metadata: Mapping[str, Any]) -> Document:
-    """Return the document that keeps a text. Raises InputError for metadata that is not JSON."""
+    """Return the document of a text. Raises InputError for metadata that is not JSON."""
     try:
-        kept = json.loads(json.dumps(dict(metadata)))
+        plain = json.loads(json.dumps(dict(metadata)))
     except (TypeError, ValueError) as error:
         raise InputError(f"The metadata of {key!r} is not JSON: {error}.") from error
     return Document(
-        url=_page_url(kept.get("source")) or f"{NO_PAGE}{key}",
+        url=_page_url(plain.get("source")) or f"{NO_PAGE}{key}",
         url_key=key,
-        title=str(kept.get("title") or excerpt(text, TITLE_CHARS)),
+        title=str(plain.get("title") or excerpt(text, TITLE_CHARS)),
         content_hash=hashlib.sha256(text.encode()).hexdigest(),
-        provenance={METADATA: kept, "provider": PROVIDER},
+        provenance={METADATA: plain, "provider": PROVIDER},
     )
 
 
 def to_langchain(document: Document, chunk: Chunk) -> LangChainDocument:
-    """Return the chunk as LangChain's caller knows it: a text of his as he gave it, or a page's."""
+    """Return the chunk as LangChain's document: a text as it was added, or a page's."""
     if METADATA in document.provenance and document.provenance.get("provider") == PROVIDER:
         metadata = dict(document.provenance[METADATA])
         return LangChainDocument(id=document.url_key, page_content=chunk.text, metadata=metadata)
@@ -61,7 +61,7 @@ def to_langchain(document: Document, chunk: Chunk) -> LangChainDocument:
 
 
 def url_key_of(document_id: str) -> str:
-    """Return the `url_key` of what has this id: a page's chunk has its number behind that.
+    """Return the `url_key` of a document's or chunk's id; a page's chunk has its number at the end.
 
     >>> url_key_of("a.org/x#7"), url_key_of("a text of mine")
     ('a.org/x', 'a text of mine')

@@ -10,7 +10,7 @@ from langchain_core.vectorstores import VectorStore
 
 from ...contracts.collection import Chunk, TenantScope
 from ...errors import InputError
-from ...runtime.concurrency import offload, run_blocking
+from ...runtime.concurrency import blocking, offload, run_blocking
 from ...text.clean import to_unicode
 from ..ingestion.embedders import account_of, embedder_for, vectors_of
 from ..public_arguments import context_for, validate_arguments, validate_texts
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from langchain_core.embeddings import Embeddings
 
     from ...context import SearchContext
-    from ...contracts.collection import Document, Filters, StoredChunk, Vectors
+    from ...contracts.collection import Filters, StoredChunk, Vectors
     from ...ports import Embedder, Storage
     from ..spending.account import Account
 
@@ -35,12 +35,12 @@ BATCH: Final = 64
 class CollectionVectorStore(VectorStore):
     """A tenant's collection; texts that are added become documents of one chunk each.
 
-    With `embedding`, any LangChain `Embeddings`, the collection is bound to it when it is empty;
-    without, the settings' embedder is used, or words alone. Pages that were ingested are found as
-    well: their ids are `url_key#chunk`. Filters are those of the store, see `FILTER_KEYS` of
-    `collection_search.contracts.collection`. `tenant` is by default the context's, else the
-    settings'. Raises ConfigError for another embedder than the one
-    that filled the collection, InputError for metadata that is not JSON, StoreError, ModelError.
+    An empty collection is bound to `embedding`, any LangChain `Embeddings`; the default is the
+    settings' embedder, or words alone. Pages that were ingested are found as well: their ids are
+    `url_key#chunk`. Filters: see `FILTER_KEYS` of `collection_search.contracts.collection`.
+    `tenant` is by default the context's, else the settings'. Each asynchronous method has a
+    blocking form. Raises ConfigError for another embedder than the one that filled the collection,
+    InputError for metadata that is not JSON, StoreError, ModelError.
     """
 
     def __init__(
@@ -73,7 +73,7 @@ class CollectionVectorStore(VectorStore):
         ids: list[str] | None = None,
         **kwargs: Any,  # noqa: ARG002 - the signature is given
     ) -> list[str]:
-        """Store the texts and return their ids; an id that is known is replaced."""
+        """Store the texts and return their ids; the text of a known id is replaced."""
         validate_arguments(metadatas=metadatas)
         said = [to_unicode(text) for text in validate_texts("texts", texts)]
         facts = metadatas or [{} for _ in said]
@@ -84,22 +84,19 @@ class CollectionVectorStore(VectorStore):
         documents = [build_document(*one) for one in zip(keys, said, facts, strict=True)]
         store, embedder = await self._ports(binds=True)
         vectors = await _vectors(said, embedder, self._account())
-        await offload(_put, store, self._scope, documents, said, vectors)
+
+        def put() -> None:
+            for document, text, vector in zip(documents, said, vectors, strict=True):
+                chunk = Chunk(0, text, 0, len(text), vector)
+                store.collections.replace_document(self._scope, document, [chunk])
+
+        await offload(put)
         return keys
 
-    def add_texts(
-        self,
-        texts: Iterable[str],
-        metadatas: list[dict[str, Any]] | None = None,
-        *,
-        ids: list[str] | None = None,
-        **kwargs: Any,
-    ) -> list[str]:
-        """Return the same as `aadd_texts`. Blocks."""
-        return run_blocking(self.aadd_texts(texts, metadatas, ids=ids, **kwargs))
+    add_texts = blocking(aadd_texts, "add_texts")  # type: ignore[arg-type]  # `self` is narrower
 
     async def adelete(self, ids: list[str] | None = None, **kwargs: Any) -> bool:  # noqa: ARG002
-        """Delete these documents and return True; those that are not there do not matter."""
+        """Delete these documents and return True; unknown ids are ignored."""
         if ids is None:
             raise InputError("Give the ids of what is to be deleted.")
         keys = [url_key_of(key) for key in validate_texts("ids", ids)]
@@ -119,7 +116,7 @@ class CollectionVectorStore(VectorStore):
     # --- reading
 
     async def aget_by_ids(self, ids: Sequence[str], /) -> list[LangChainDocument]:
-        """Return the documents with these ids; those that are not there are left out."""
+        """Return the documents with these ids; unknown ids are left out."""
         keys = list(dict.fromkeys(map(url_key_of, validate_texts("ids", ids))))
         store = await self._context.storage()
         stored = await offload(store.collections.get, self._scope, keys)
@@ -144,7 +141,7 @@ class CollectionVectorStore(VectorStore):
     ) -> list[tuple[LangChainDocument, float]]:
         """Return at most `k` documents with their similarity, best first.
 
-        Words and vectors order them together. The score is the cosine (-1 to 1), in a collection
+        Words and vectors both decide the order. The score is the cosine (-1 to 1), in a collection
         without vectors BM25, which compares within one answer only.
         """
         validate_arguments(query=query, k=k)
@@ -217,7 +214,7 @@ class CollectionVectorStore(VectorStore):
     # --- inside
 
     async def _ports(self, *, binds: bool = False) -> tuple[Storage, Embedder | None]:
-        """Return the store and the collection's embedder; `binds` an empty collection to it."""
+        """Return the store and the collection's embedder; bind an empty collection if `binds`."""
         store = await self._context.storage()
         context = self._context
         if self._embedding is not None:
@@ -234,11 +231,9 @@ class CollectionVectorStore(VectorStore):
             return embedding
         from ...settings.registry import load_adapter
 
-        return load_adapter("embeddings", "langchain")(
-            embedding,
-            self._fingerprint,
-            timeout_s=self._context.using().model_timeout_s,
-        )
+        adapter = load_adapter("embeddings", "langchain")
+        timeout_s = self._context.using().model_timeout_s
+        return adapter(embedding, self._fingerprint, timeout_s=timeout_s)
 
     async def _found(
         self, store: Storage, query: str, vector: Vectors | None, k: int, filters: Filters | None
@@ -250,7 +245,7 @@ class CollectionVectorStore(VectorStore):
 
 
 async def _vectors(texts: Sequence[str], embedder: Embedder | None, account: Account) -> list[Any]:
-    """Return a vector per text, None for each where the collection has none."""
+    """Return a vector per text, None for each in a collection without an embedder."""
     if embedder is None:
         return [None] * len(texts)
     rows: list[Any] = []
@@ -258,17 +253,6 @@ async def _vectors(texts: Sequence[str], embedder: Embedder | None, account: Acc
         part = texts[start : start + BATCH]
         rows.extend(await vectors_of(embedder, part, account=account))
     return rows
-
-
-def _put(
-    store: Storage,
-    scope: TenantScope,
-    documents: Sequence[Document],
-    texts: Sequence[str],
-    vectors: Sequence[Any],
-) -> None:
-    for document, text, vector in zip(documents, texts, vectors, strict=True):
-        store.collections.replace_document(scope, document, [Chunk(0, text, 0, len(text), vector)])
 
 
 def _score(found: StoredChunk, vector: Vectors | None) -> float:

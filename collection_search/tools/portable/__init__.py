@@ -1,1 +1,1 @@
-"""Collections as files: written in canonical form, checked when read."""
+"""Export and import of collections as files."""

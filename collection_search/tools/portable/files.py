@@ -1,4 +1,4 @@
-"""A collection as a file: written in canonical form, read back with every row checked."""
+"""Exports a collection to a file in canonical form, and imports it with every row validated."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ _PARQUET: Final = b"PAR1"
 
 
 class Imported(NamedTuple):
-    """What an import did."""
+    """The result of an import."""
 
     documents: int
     """Those that were stored."""
     known: int
-    """Those that were stored before exactly so: a repeated import goes on where it stopped."""
+    """Documents that were already stored exactly so."""
 
 
 def export_lines(collections: CollectionStore, scope: TenantScope) -> Iterator[str]:
@@ -42,7 +42,7 @@ def export_file(
 ) -> int:
     """Write the collection to a file and return how many documents it holds.
 
-    The file appears when it is whole. Raises InputError when it cannot be written,
+    The file appears when it is complete. Raises InputError when it cannot be written,
     MissingExtraError for Parquet without pyarrow, StoreError.
     """
     with _appearing(path) as part:
@@ -64,9 +64,9 @@ def import_file(
 ) -> Imported:
     """Store an exported collection's documents, in place of those with the same `url_key`.
 
-    The whole file is checked first: digests, offsets, vectors. Then each document is one
-    transaction, so that an import that was interrupted can be repeated. What another file or
-    another embedder filled stays. `on_progress` gets documents done and in all.
+    The whole file is validated first: digests, offsets, vectors. Each document is one transaction,
+    so that an interrupted import can be repeated. Other documents stay. `on_progress` gets
+    documents done and in all.
 
     Raises InputError that names the line, ConfigError when the collection has another embedder,
     MissingExtraError for Parquet without pyarrow, StoreError.
@@ -91,7 +91,7 @@ def import_file(
 
 
 def _validated(path: Path) -> tuple[int, str | None]:
-    """Return how many documents the file holds, and their embedder. Raises InputError."""
+    """Return the number of the file's documents and their embedder. Raises InputError."""
     validator, total = RowValidator(), 0
     for total, (place, row) in enumerate(_rows(path), start=1):  # noqa: B007 - the last number counts
         with _at(path, place):
@@ -100,7 +100,7 @@ def _validated(path: Path) -> tuple[int, str | None]:
 
 
 def _bind(collections: CollectionStore, scope: TenantScope, embedder: str | None) -> None:
-    """Make the file's embedder that of an empty collection. Raises unless it is that then."""
+    """Bind an empty collection to the file's embedder. Raises for a collection with another."""
     if embedder is not None:
         collections.bind_embedder(scope, embedder)
     bound = collections.embedder(scope)
@@ -113,7 +113,7 @@ def _bind(collections: CollectionStore, scope: TenantScope, embedder: str | None
 
 
 def _rows(path: Path) -> Iterator[tuple[str, dict[str, Any]]]:
-    """Yield where each row stands, and the row."""
+    """Yield the place of each row, and the row."""
     try:
         with path.open("rb") as file:
             if file.read(len(_PARQUET)) == _PARQUET:
@@ -147,7 +147,7 @@ def _refuse_constant(name: str) -> None:
 
 @contextmanager
 def _at(path: Path, place: str) -> Iterator[None]:
-    """Name file and line in what is wrong with it."""
+    """Add file and line to an InputError."""
     try:
         yield
     except InputError as error:
@@ -156,7 +156,7 @@ def _at(path: Path, place: str) -> Iterator[None]:
 
 @contextmanager
 def _appearing(path: Path) -> Iterator[Path]:
-    """Yield where to write; the file gets its name when it is whole."""
+    """Yield the path to write to; the file gets its name when it is complete."""
     part = path.with_name(f"{path.name}.{os.getpid()}.part")
     try:
         yield part

@@ -35,7 +35,7 @@ def write_parquet(path: Path, rows: Iterable[dict[str, Any]]) -> int:
 
 
 def read_parquet(path: Path) -> Iterator[dict[str, Any]]:
-    """Yield the rows. Raises MissingExtraError, InputError for what is no such file."""
+    """Yield the rows. Raises MissingExtraError, InputError for another file."""
     arrow, parquet = _pyarrow()
     try:
         with parquet.ParquetFile(path) as file:

@@ -1,1 +1,1 @@
-"""What the search worker is made of: calls, attempts, rows, options, the route over providers."""
+"""The parts of the search tool: calls, attempts, rows, options, the route over providers."""

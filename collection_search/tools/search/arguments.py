@@ -1,4 +1,4 @@
-"""What a caller of the search worker gives, checked: context, query, numbers."""
+"""Validates the arguments of the search worker: context, query, numbers."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def validate_context(context: ToolContext | Mapping[str, Any]) -> ToolContext:
 
 
 def wanted(options: SearchOptions | None) -> SearchOptions:
-    """Return the options, the usual ones for none. Raises InputError for what is no options."""
+    """Return the options, the default ones for None. Raises InputError for another type."""
     if not isinstance(options, SearchOptions | None):
         raise InputError(f"options must be SearchOptions or None, got {type(options).__name__!r}.")
     return options or NO_OPTIONS

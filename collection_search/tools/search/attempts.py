@@ -1,4 +1,4 @@
-"""One search, attempt after attempt: within its time, its provider's limits and its money."""
+"""The attempts of one search, within its time limit, the provider's limits and the budget."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ TICK_S: Final = 0.05
 
 @dataclass(frozen=True, slots=True)
 class AttemptRules:
-    """What holds for every search of one worker."""
+    """The rules for every search of one worker."""
 
     provider: str
     schedule: RetrySchedule
@@ -43,12 +43,12 @@ class AttemptRules:
     guard: ProviderGuard | None = None
     budget: RunBudget | None = None
     on_billed: Callable[[str, int, float | None], None] | None = None
-    """Told of each attempt that is or may be billed: provider, requests and what they cost."""
+    """Called for each attempt that is or may be billed: provider, requests and their cost."""
 
 
 @dataclass(frozen=True, slots=True)
 class Attempts:
-    """One search of a provider; the report is told what was tried."""
+    """The attempts of one search of a provider, counted in the report."""
 
     rules: AttemptRules
     asked: Asked
@@ -58,9 +58,9 @@ class Attempts:
     """By the worker's timer."""
 
     async def answer(self) -> SearchAdapterResponse:
-        """Return the first successful answer, or raise the last failure once retries are over.
+        """Return the first successful answer, or raise the last failure after all retries.
 
-        Raises CostLimitReached before an attempt that the run's ceiling does not allow, and
+        Raises CostLimitReached before an attempt that the budget does not allow, and
         OutOfTimeError where only the time was too short.
         """
         failures: list[SearchProviderError] = []
@@ -69,7 +69,7 @@ class Attempts:
             try:
                 return await self._paid(timeout_s, is_retry=bool(failures))
             except _NotAdmittedError as error:
-                if failures:  # it says more than that there is no retry
+                if failures:  # the provider's own failure says more
                     raise failures[-1] from None
                 if error.reason.code == "rateLimited":  # no room in the time that is left
                     raise OutOfTimeError(error.reason) from None
@@ -94,7 +94,7 @@ class Attempts:
         return None if delay_s is None or (guard and not guard.may_retry()) else delay_s
 
     async def _paid(self, timeout_s: float, *, is_retry: bool) -> SearchAdapterResponse:
-        """Return the answer of one attempt that the run can afford."""
+        """Return the answer of one attempt, with its price reserved in the budget."""
         rules, tried, reserved = self.rules, self.report.attempts, None
         requests = 0
         spent: float | None = 0.0
@@ -121,7 +121,7 @@ class Attempts:
     def _lost(self, error: BaseException) -> tuple[int, float | None]:
         """Return how many requests of a failed attempt may be billed, and what they cost.
 
-        Whoever fails with the first made no other; how far a cancelled call got is not known.
+        An attempt ends with its first failed request; a cancelled one may have made all of them.
         """
         price = self.rules.price_of(self.asked)
         if isinstance(error, SearchProviderError):
@@ -131,7 +131,7 @@ class Attempts:
         return price.requests, search_cost(self.rules.provider, price.units)
 
     async def _guarded(self, timeout_s: float, *, is_retry: bool) -> SearchAdapterResponse:
-        """Return the answer of one attempt for which the provider has a place."""
+        """Return the answer of one attempt that the provider's limits allow."""
         guard, permit = self.rules.guard, None
         if guard is not None:
             permit = await self._admitted(guard, is_retry=is_retry)
@@ -139,12 +139,12 @@ class Attempts:
         self.report.requests += 1
         try:
             return await self._settled(permit, timeout_s)
-        finally:  # of a call that came to no end; nothing happens after one that did
+        finally:  # has no effect after `settle`
             if guard is not None and permit is not None:
                 guard.abandon(permit)
 
     async def _admitted(self, guard: ProviderGuard, *, is_retry: bool) -> Permit:
-        """Wait for the provider's next free place. Raises _NotAdmittedError where there is none."""
+        """Wait until the provider's limits allow a request. Raises _NotAdmittedError."""
         permits: list[Permit] = []
         is_gone = False
 
@@ -162,7 +162,7 @@ class Attempts:
             return permit
 
         try:
-            permit = await self._told(admitted)
+            permit = await self._guard_call(admitted)
             if permit.wait_s > 0:
                 await self.caller.sleep(permit.wait_s)
             if (missing_s := guard.start()) > 0:
@@ -172,24 +172,24 @@ class Attempts:
         except BaseException:
             is_gone = True
             for permit in permits:
-                await self._given_back(guard, permit)
+                await self._give_back(guard, permit)
             raise
         return permit
 
-    async def _given_back(self, guard: ProviderGuard, permit: Permit) -> None:
+    async def _give_back(self, guard: ProviderGuard, permit: Permit) -> None:
         def abandon() -> None:
             with suppress(StoreError):  # the quota then counts a request too many
                 guard.abandon(permit, sent=False)
 
-        await (self.caller.finish(abandon) if guard.needs_thread else self._told(abandon))
+        await (self.caller.finish(abandon) if guard.needs_thread else self._guard_call(abandon))
 
     def _turns(
         self, guard: ProviderGuard, permit: Permit, timeout_s: float
     ) -> Callable[[], Iterator[float]]:
-        """Return what gives, for each further request of a call, the seconds to wait before it.
+        """Return a function that yields the seconds to wait before a call's next request.
 
-        After them the call still has its own time, or at least half of all that is left: what its
-        first requests found must not be lost.
+        At least half of the time that is left remains for the call itself: the results of its
+        first requests must not be lost.
         """
         made = 1
 
@@ -203,7 +203,7 @@ class Attempts:
         return turn
 
     async def _settled(self, permit: Permit | None, timeout_s: float) -> SearchAdapterResponse:
-        """Return the answer of one attempt; how it ended is told to the provider's guard."""
+        """Return the answer of one attempt, and report its outcome to the provider's guard."""
         left_s, guard = self._left_s(), self.rules.guard
         turn = self._turns(guard, permit, timeout_s) if guard and permit else None
         try:
@@ -225,7 +225,7 @@ class Attempts:
         if guard is None or permit is None:
             return
         try:
-            notices = await self._told(
+            notices = await self._guard_call(
                 lambda: guard.settle(
                     permit,
                     failure=failure,
@@ -237,8 +237,8 @@ class Attempts:
             notices = [f"The count of the quota may be too high: {error}"]
         self.report.notices.extend(notices)
 
-    async def _told(self, call: Callable[[], T]) -> T:
-        """Return what the guard says, from a thread where it keeps a file."""
+    async def _guard_call(self, call: Callable[[], T]) -> T:
+        """Return the result of a call of the guard, made in a thread where it uses a file."""
         guard = self.rules.guard
         return await self.caller.work(call) if guard and guard.needs_thread else call()
 
@@ -257,17 +257,17 @@ class Attempts:
         return validate_response(answer, provider=provider)
 
 
-class _NotAdmittedError(Exception):
-    """The provider was not asked, so that no further attempt follows."""
+class _EndedError(Exception):
+    """The end of a search without a further attempt."""
 
     def __init__(self, reason: SearchProviderError) -> None:
         super().__init__(str(reason))
         self.reason = reason
 
 
-class OutOfTimeError(Exception):
-    """A search failed since its own time was over: with more of it another may succeed."""
+class _NotAdmittedError(_EndedError):
+    """The provider's limits did not allow the attempt."""
 
-    def __init__(self, reason: SearchProviderError) -> None:
-        super().__init__(str(reason))
-        self.reason = reason
+
+class OutOfTimeError(_EndedError):
+    """The search's own time was over; with more time it may succeed."""

@@ -1,4 +1,4 @@
-"""What an attempt of a search costs: at most, before it is made, and in the end."""
+"""The price of a search attempt: its maximum before the attempt, its cost after it."""
 
 from __future__ import annotations
 
@@ -18,25 +18,22 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class AttemptPrice:
-    """What an attempt may take at most."""
+    """The most that an attempt may use."""
 
     requests: int = 1
     units: float = 1.0
-    """Of the list price."""
+    """Units of the list price."""
 
 
 def price_of(adapter: SearchDescription) -> Callable[[Asked], AttemptPrice]:
-    """Return what tells the price of an attempt with this adapter.
-
-    One request for one unit, unless the adapter says otherwise.
-    """
+    """Return a function for the price of an attempt; by default one request is one unit."""
     if (own := adapter.price) is None:
         return lambda _: AttemptPrice()
     return lambda asked: AttemptPrice(*own.price(asked.count, asked.options))
 
 
 def cost_of(provider: str, answer: SearchAdapterResponse) -> float | None:
-    """Return what the answer cost: as the provider says, else by its list price; None: unknown."""
+    """Return the provider's figure for the answer, else its list price; None: unknown."""
     if (said := parse_usd(answer.cost_usd)) is not None:
         return said
     units = parse_usd(answer.credits)

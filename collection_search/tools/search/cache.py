@@ -1,4 +1,4 @@
-"""Answers of search providers that are still fresh: a repeated query costs nothing."""
+"""The cache of search providers' answers: a repeated query costs nothing."""
 
 from __future__ import annotations
 
@@ -33,10 +33,10 @@ class SearchCache:
     store: AnswerCache
     tenant_id: str
     source: str
-    """Which provider at which address, with which key: answers of others are not mixed in."""
+    """Identity of provider, address and key: each has its own answers."""
     max_age_s: float
     cache_answers: Callable[[str, Callable[[], Mapping[str, Any]]], None] | None = None
-    """Takes new answers by key, to be written down with others: see `Account.keep`."""
+    """Takes new answers by key, to be stored with others: see `Account.cache_answers`."""
     _known: dict[str, SearchAdapterResponse | None] = field(default_factory=dict)
 
     def key(self, asked: Asked) -> str:
@@ -46,7 +46,7 @@ class SearchCache:
         return blake2b(said.encode(), digest_size=20).hexdigest()
 
     async def recall(self, requests: Sequence[Asked]) -> None:
-        """Look up the answers to these requests at one go, for `get` to find."""
+        """Look up the answers to these requests in one query, for `get`."""
         keys = [key for asked in requests if (key := self.key(asked)) not in self._known]
         if not keys:
             return
@@ -71,61 +71,48 @@ class SearchCache:
         return self._known[key]
 
     async def put(self, asked: Asked, answer: SearchAdapterResponse) -> None:
-        """Keep the answer."""
+        """Store the answer."""
         key = self.key(asked)
         self._known[key] = answer
         if self.cache_answers is not None:
-            waiting = _UNWRITTEN[self._place(key)] = _Kept(answer)
-            _note(self._place(key))
-            self.cache_answers(KIND, lambda: {key: partial(_told, waiting)})
+            waiting = _UNWRITTEN[self._place(key)] = _Unwritten(answer)
+            _PUT[self._place(key)] = None
+            _PUT.move_to_end(self._place(key))
+            if len(_PUT) > _MAX_NOTED:
+                _PUT.popitem(last=False)
+            # The function holds `waiting`, which lives until it is stored.
+            self.cache_answers(KIND, lambda: {key: lambda: _storable(waiting.answer)})
             return
-        put = partial(self.store.put, self.tenant_id, KIND, key)
-        call_or_warn(partial(put, lambda: _in_json(answer)), "An answer cannot be written down.")
+
+        def payload() -> bytes:
+            return json.dumps(_storable(answer)).encode()
+
+        put = partial(self.store.put, self.tenant_id, KIND, key, payload)
+        call_or_warn(put, "An answer cannot be written down.")
 
     def _place(self, key: str) -> tuple[int, str, str]:
         return id(self.store), self.tenant_id, key
 
 
 @dataclass(frozen=True, slots=True, weakref_slot=True)
-class _Kept:
-    """An answer that lives until it is written down."""
+class _Unwritten:
+    """An answer that lives until it is stored."""
 
     answer: SearchAdapterResponse
     at: float = field(default_factory=time.monotonic)
 
 
 _SOON_S: Final = 60.0
-"""Whatever is not written by then is not waited for."""
-_UNWRITTEN: Final[WeakValueDictionary[tuple[int, str, str], _Kept]] = WeakValueDictionary()
+"""An answer that is not stored after this time is looked up in the file."""
+_UNWRITTEN: Final[WeakValueDictionary[tuple[int, str, str], _Unwritten]] = WeakValueDictionary()
 """Answers on their way to the file, by store, tenant and key: other runs find them here."""
-
-
 _PUT: Final[OrderedDict[tuple[int, str, str], None]] = OrderedDict()
-"""The latest answers: who looked too early looks again."""
+"""The latest answers: a lookup that came too early is repeated."""
 _MAX_NOTED: Final = 1_000
 
 
-def _note(place: tuple[int, str, str]) -> None:
-    _PUT[place] = None
-    _PUT.move_to_end(place)
-    if len(_PUT) > _MAX_NOTED:
-        _PUT.popitem(last=False)
-
-
-def _told(kept: _Kept) -> dict[str, Any]:
-    return _storable(kept.answer)
-
-
-def _in_json(answer: SearchAdapterResponse) -> bytes:
-    return json.dumps(_storable(answer)).encode()
-
-
 def _storable(answer: SearchAdapterResponse) -> dict[str, Any]:
-    """Return the answer without what no search looks at again.
-
-    Of the raw rows the number is left, of addresses those that can be shown: others may hold a
-    name and a password.
-    """
+    """Return the answer without raw rows, and without addresses that may hold a password."""
     told = search_answer(replace(answer, raw_results=()))
     told["raw_results"] = [{}] * len(answer.raw_results or answer.results)
     told["results"] = [row for row in told["results"] if _is_shown(row.get("url"))]
@@ -142,5 +129,5 @@ def _is_shown(url: Any) -> bool:
 def _read(payload: bytes | None) -> SearchAdapterResponse | None:
     try:
         return None if payload is None else read_search_answer(json.loads(payload))
-    except (InputError, ValueError):  # of an older version, or damaged: it is asked anew
+    except (InputError, ValueError):  # of an older version, or damaged: the provider is asked again
         return None

@@ -7,7 +7,7 @@ import contextvars
 import threading
 from concurrent.futures import Future
 from functools import cache, partial
-from typing import TYPE_CHECKING, Any, Final, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, Final, TypeAlias, TypeVar
 
 from ...resilience.single_flight import SingleFlight
 
@@ -25,64 +25,29 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 GRACE_S: Final = 0.25
-"""What an adapter with a timeout of its own gets beyond it."""
+"""Additional time for an adapter with a timeout of its own."""
 _FLIGHTS: Final[SingleFlight[Any]] = SingleFlight()
 _FINISHING: Final[set[asyncio.Task[None]]] = set()
-"""What goes on without those who began it."""
+"""Calls that continue after their caller was cancelled."""
 MAX_THREADS: Final = 512
 """Synchronous adapters that one event loop runs at a time; further calls wait for a thread."""
 
 
-class Caller(Protocol):
-    """Reaches the adapter and passes time; the worker's logic is the same above every caller."""
-
-    counts: bool
-    """Whether the adapter takes a number of results."""
-    takes_turns: bool
-    """Whether the adapter waits for its `turn` before every request but the first."""
-
-    async def search(
-        self, asked: Asked, *, timeout_s: float, left_s: float, turn: Delays | None = None
-    ) -> Any:
-        """Return the adapter's answer. Raises TimeoutError when none came within `left_s`."""
-        ...
-
-    async def work(self, call: Callable[[], T]) -> T:
-        """Return what a call that may wait for a file returns."""
-        ...
-
-    async def finish(self, call: Callable[[], None]) -> None:
-        """Make a call that may wait for a file, to its end even if the caller is cancelled."""
-        ...
-
-    async def wait_for(self, call: Callable[[], Coroutine[Any, Any, T]]) -> T:
-        """Return what a coroutine returns that may suspend."""
-        ...
-
-    async def share(
-        self, tenant_id: str, key: str, call: Callable[[], Coroutine[Any, Any, T]]
-    ) -> T:
-        """Return what the call returns, which another caller may make at the same time."""
-        ...
-
-    async def sleep(self, seconds: float) -> None:
-        """Wait."""
-        ...
-
-
 class BlockingCaller:
-    """Calls in the caller's thread; its coroutines never suspend, see `run_to_end`."""
+    """Calls an adapter in the caller's thread; its coroutines never suspend, see `run_to_end`."""
 
     def __init__(self, adapter: SearchDescription, sleep: Callable[[float], None]) -> None:
         self._search = adapter.search
         self._sleep = sleep
         self.counts = self._search.count_keyword is not None
+        """Whether the adapter takes a number of results."""
         self.takes_turns = self._search.takes_turns
+        """Whether the adapter waits for its `turn` before every request but the first."""
 
     async def search(
         self, asked: Asked, *, timeout_s: float, left_s: float, turn: Delays | None = None
     ) -> Any:
-        """Return the answer; an adapter without a timeout of its own is watched from outside."""
+        """Return the adapter's answer. Raises TimeoutError when none came within `left_s`."""
         own = partial(_turned, turn, self._rest) if turn and self.takes_turns else None
         call = self._search.call(asked, timeout_s=timeout_s, turn=own)
         return call() if self._search.takes_timeout else _watched(call, left_s)
@@ -94,15 +59,15 @@ class BlockingCaller:
         await offload(self._sleep, seconds)
 
     async def work(self, call: Callable[[], T]) -> T:
-        """Call in the caller's thread."""
+        """Return what a call returns that may wait for a file."""
         return call()
 
     async def finish(self, call: Callable[[], None]) -> None:
-        """Call in the caller's thread."""
+        """Make a call that may wait for a file."""
         call()
 
     async def wait_for(self, call: Callable[[], Coroutine[Any, Any, T]]) -> T:
-        """Run it on the background loop."""
+        """Return what a coroutine returns that may suspend, run on the background loop."""
         from ...runtime.concurrency import run_blocking
 
         return run_blocking(call())
@@ -113,11 +78,11 @@ class BlockingCaller:
         key: str,  # noqa: ARG002
         call: Callable[[], Coroutine[Any, Any, T]],
     ) -> T:
-        """Call for this caller alone."""
+        """Return what the call returns, made for this caller alone."""
         return await call()
 
     async def sleep(self, seconds: float) -> None:
-        """Block for that long."""
+        """Wait, and block the thread."""
         self._sleep(seconds)
 
 
@@ -137,12 +102,15 @@ class AwaitingCaller:
     async def search(
         self, asked: Asked, *, timeout_s: float, left_s: float, turn: Delays | None = None
     ) -> Any:
-        """Return the answer; a cancelled coroutine ends, a thread is left to end by itself."""
+        """Return the adapter's answer. Raises TimeoutError when none came within `left_s`.
+
+        A cancelled coroutine ends; a thread is left to end by itself.
+        """
         import anyio.to_thread
 
         own = partial(_turned, turn, self.sleep) if turn and self.takes_turns else None
         call = self._search.call(asked, timeout_s=timeout_s, turn=own)
-        # An adapter that keeps the time itself may still tell what it found by then.
+        # An adapter with its own timeout may still return what it has found so far.
         async with asyncio.timeout(left_s + GRACE_S if self._search.takes_timeout else left_s):
             if self._is_async:
                 return await call()
@@ -151,35 +119,39 @@ class AwaitingCaller:
             )
 
     async def sleep(self, seconds: float) -> None:
-        """Let other tasks run for that long."""
+        """Wait, and let other tasks run."""
         import anyio
 
         await (self._sleep or anyio.sleep)(seconds)
 
     async def work(self, call: Callable[[], T]) -> T:
-        """Call in a thread."""
+        """Return what a call returns that may wait for a file, made in a thread."""
         from ...runtime.concurrency import offload
 
         return await offload(call)
 
     async def finish(self, call: Callable[[], None]) -> None:
-        """Call in a thread."""
+        """Make the call in a thread, to its end even if the caller is cancelled."""
         task = asyncio.ensure_future(self.work(call))
         _FINISHING.add(task)
         task.add_done_callback(_FINISHING.discard)
         await asyncio.shield(task)
 
     async def wait_for(self, call: Callable[[], Coroutine[Any, Any, T]]) -> T:
-        """Await it."""
+        """Return what a coroutine returns that may suspend."""
         return await call()
 
     async def share(
         self, tenant_id: str, key: str, call: Callable[[], Coroutine[Any, Any, T]]
     ) -> T:
-        """Share the call with the other tasks of this event loop."""
+        """Return what the call returns, which other tasks of this event loop may share."""
         answer: T
         answer, _ = await _FLIGHTS.run(tenant_id, key, call)
         return answer
+
+
+Caller: TypeAlias = BlockingCaller | AwaitingCaller
+"""Reaches the adapter and waits; the worker's logic is the same for both."""
 
 
 async def _turned(turn: Delays, sleep: Callable[[float], Awaitable[None]]) -> None:
@@ -221,7 +193,7 @@ def _watched(call: Callable[[], Any], left_s: float) -> Any:
 
 
 def _own_threads() -> CapacityLimiter:
-    """Return the running event loop's limiter: the default one has a few dozen threads only."""
+    """Return the running event loop's limiter; the default one allows few threads."""
     import anyio
 
     limiter = _limiter_variable().get(None)

@@ -1,15 +1,14 @@
-"""From a provider's rows to valid results without duplicates."""
+"""Turns a provider's rows into valid results without duplicates."""
 
 from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Iterable, Mapping
-from operator import attrgetter
 from typing import Any, Final, NamedTuple
 
 from pydantic import ValidationError
 
-from ...contracts.search import ProviderSearchResult, SearchResult
+from ...contracts.search import SearchResult
 from ...errors import InvalidUrlError
 from ...text.clean import clean_snippet, excerpt, to_unicode
 from ...text.urls import is_pdf, normalize_url, url_key
@@ -24,7 +23,7 @@ MAX_LABEL_CHARS: Final = 200
 
 
 class _Row(NamedTuple):
-    """What a row says, not yet judged."""
+    """The fields of a row, not yet validated."""
 
     url: Any
     title: Any
@@ -37,7 +36,6 @@ class _Row(NamedTuple):
 
 
 _LOGGED: Final = _Row._fields[: _Row._fields.index("content")]
-_attributes: Final = attrgetter(*_Row._fields)
 
 
 def valid_results(
@@ -68,34 +66,31 @@ def deduplicate(results: Iterable[SearchResult]) -> list[SearchResult]:
     pages: dict[str, SearchResult] = {}
     for result in results:
         key = url_key(result.url)
-        pages[key] = _completed(pages[key], result) if key in pages else result
+        first = pages.setdefault(key, result)
+        if first.content is None and result.content is not None:
+            pages[key] = first.model_copy(update={"content": result.content})
     return list(pages.values())
 
 
-def _completed(first: SearchResult, later: SearchResult) -> SearchResult:
-    if first.content is not None or later.content is None:
-        return first
-    return first.model_copy(update={"content": later.content})
-
-
 def _read(row: Any) -> _Row:
-    if isinstance(row, ProviderSearchResult):
-        return _Row._make(_attributes(row))
     if isinstance(row, Mapping):
         return _Row._make([row.get(name) for name in _Row._fields])
     return _Row._make([getattr(row, name, None) for name in _Row._fields])
 
 
 def _result(row: _Row, provider: str) -> SearchResult:
-    url = _url(row.url)
-    content = _text(row.content)
+    address = _text(row.url) or ""
+    if len(address) > MAX_URL_CHARS:
+        raise InvalidUrlError(f"the URL is longer than {MAX_URL_CHARS} characters")
+    url, content = normalize_url(address), _text(row.content)
     content_type = _label(row.content_type)
     return SearchResult(
         url=url,
-        title=_line(row.title, MAX_TITLE_CHARS) or _address(url),
+        title=_line(row.title, MAX_TITLE_CHARS)
+        or excerpt(url.partition("://")[2].rstrip("/"), MAX_TITLE_CHARS),
         snippet=_line(row.snippet, MAX_SNIPPET_CHARS) or clean_snippet(excerpt(content or "")),
         source=_label(row.source) or provider,
-        score=_score(row.score),
+        score=number_within(row.score, -sys.float_info.max, sys.float_info.max),
         is_pdf=is_pdf(url, content_type),
         content=content,
         content_type=content_type,
@@ -103,21 +98,10 @@ def _result(row: _Row, provider: str) -> SearchResult:
     )
 
 
-def _url(value: Any) -> str:
-    text = _text(value) or ""
-    if len(text) > MAX_URL_CHARS:
-        raise InvalidUrlError(f"the URL is longer than {MAX_URL_CHARS} characters")
-    return normalize_url(text)
-
-
 def _line(value: Any, limit: int) -> str:
-    """Return the plain text, cut before it is cleaned too: markup of megabytes takes seconds."""
+    """Return the plain text, cut before it is cleaned: megabytes of markup take seconds."""
     line = clean_snippet((_text(value) or "")[: 10 * limit])
     return line if len(line) <= limit else excerpt(line, limit)
-
-
-def _address(url: str) -> str:
-    return excerpt(url.partition("://")[2].rstrip("/"), MAX_TITLE_CHARS)
 
 
 def _label(value: Any) -> str | None:
@@ -126,11 +110,7 @@ def _label(value: Any) -> str | None:
 
 
 def _text(value: Any) -> str | None:
-    """Return a text that says something, as JSON and every database can hold it, else None."""
+    """Return a text that JSON and every database can store, None for a blank one."""
     if not isinstance(value, str):
         return None
     return to_unicode(value).replace("\0", "").strip() or None
-
-
-def _score(value: Any) -> float | None:
-    return number_within(value, -sys.float_info.max, sys.float_info.max)

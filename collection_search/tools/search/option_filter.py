@@ -1,4 +1,4 @@
-"""What becomes of a search's options once the provider has answered: filtered, ordered, told."""
+"""Applies a search's options to the provider's answer, and reports how each was applied."""
 
 from __future__ import annotations
 
@@ -19,8 +19,7 @@ def filter_results(
 ) -> list[SearchResult]:
     """Return the results that the options allow, those of preferred domains first.
 
-    Domains are compared exactly, whatever the provider made of them. A result is too old or too
-    new only by a date that it has: one without a date stays.
+    Domains are compared exactly. A result without a date is never too old or too new.
     """
     kept = [
         result
@@ -39,11 +38,10 @@ def applied_options(
     *,
     counts: bool,
 ) -> dict[str, dict[str, Any]]:
-    """Return what was asked for and what was made of it, for each option that was asked for.
+    """Return for each option that was asked for its value and how it was applied.
 
-    What is anybody's usual is `native`: nothing need be done. `domain_mode` goes with its domains.
-    `applied` is the provider's part, `results` are those that it gave, `counts` tells whether it
-    takes a number of results.
+    A default value is `native`. `domain_mode` is applied as its domains are. `applied` is the
+    provider's part; `counts` says whether it takes a number of results.
     """
     here: dict[OptionName, Applied] = {
         "max_results": "native" if counts else "post_filtered",
@@ -73,14 +71,13 @@ def _is_allowed(host: str, options: SearchOptions) -> bool:
 
 def _is_fresh(result: SearchResult, options: SearchOptions, today: date) -> bool:
     first, last = options.published(today)
-    day = _day(result)
-    if day is None:
+    if (day := _day(result)) is None:
         return True
     return (first is None or day >= first) and (last is None or day <= last)
 
 
 def _day(result: SearchResult) -> date | None:
-    """Return the day in UTC, which a time may name in another zone."""
+    """Return the day in UTC; a time may be in another zone."""
     written = result.published_date or ""
     try:
         time = datetime.fromisoformat(written)

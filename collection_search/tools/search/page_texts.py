@@ -1,4 +1,4 @@
-"""The texts of found pages, fetched where the provider does not deliver them."""
+"""Fetches the texts of found pages that the provider does not deliver."""
 
 from __future__ import annotations
 
@@ -23,10 +23,7 @@ _NO_TIME: Final = "no answer in time"
 
 
 def wants_texts(options: SearchOptions, applied: dict[str, str]) -> bool:
-    """Return whether texts are wanted that the provider was not or could not be asked for.
-
-    A deep search is one with texts, where the provider has no such thing.
-    """
+    """Return whether texts, or a deep search, are wanted that the provider does not support."""
     names = {"include_content": options.include_content, "search_depth": options.search_depth}
     asked = (name for name, value in names.items() if value in {True, "deep"})
     return any(applied.get(name, "unsupported") == "unsupported" for name in asked)
@@ -40,7 +37,7 @@ async def add_texts(
     *,
     timeout_s: float,
 ) -> None:
-    """Add to the results the texts that are wanted and that the provider does not deliver."""
+    """Add to the results the texts that are wanted and were not delivered."""
     applied = {name: told["applied"] for name, told in report.options.items()}
     if not wants_texts(options, applied):
         return
@@ -60,10 +57,7 @@ async def fetch_texts(
     *,
     timeout_s: float,
 ) -> tuple[list[SearchResult], list[str]]:
-    """Return the results with the texts of their pages, and a notice about those without one.
-
-    Only pages without a text are fetched, the first `MAX_PAGES` of them, all at once.
-    """
+    """Return the results with texts, fetched for the first `MAX_PAGES` without one, and notices."""
     missing = [n for n, result in enumerate(results) if not result.content][:MAX_PAGES]
     if not missing:
         return list(results), []

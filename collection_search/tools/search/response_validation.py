@@ -1,4 +1,4 @@
-"""What an adapter returned, judged: an answer that reports a failure is a failure."""
+"""Validates what an adapter returned: an answer that reports a failure is a failure."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any, Final
 
 from ...contracts.search import SearchAdapterResponse
-from ...errors import BY_CODE, SearchProviderBadResponse, SearchProviderError, code_of_status
+from ...errors import BY_CODE, SearchProviderBadResponse, code_of_status
 from ...text.validation import whole_number
 
 _FORM: Final = (
@@ -18,39 +18,24 @@ _FIRST_FAILURE: Final = 400
 
 
 def validate_response(answer: Any, *, provider: str) -> SearchAdapterResponse:
-    """Return the answer if it is a successful one, else raise the SearchProviderError that fits."""
+    """Return the answer if it is a successful one, else raise a SearchProviderError."""
     if not isinstance(answer, SearchAdapterResponse):
-        raise _of_no_use(
-            f"{provider} returned {type(answer).__name__} instead of SearchAdapterResponse. {_FORM}"
-        )
-    if not _is_complete(answer):
-        raise _of_no_use(
-            f"{provider} returned a response without a list of results and a numeric status_code."
-            f" {_FORM}"
-        )
-    if not _is_success(answer):
-        raise _failure(answer.status_code, provider)
-    return answer
-
-
-def _is_complete(answer: Any) -> bool:
-    has_rows = isinstance(answer.results, Sequence) and not isinstance(answer.results, str | bytes)
-    return has_rows and whole_number(answer.status_code) is not None
-
-
-def _is_success(answer: SearchAdapterResponse) -> bool:
-    """Return True for a status of success, and for rows that no status of failure denies."""
+        raise _wrong_form(f"{type(answer).__name__} instead of SearchAdapterResponse", provider)
+    rows: Any = answer.results
     status = answer.status_code
-    return status in _SUCCESS or (bool(answer.results) and status < _FIRST_FAILURE)
+    has_rows = isinstance(rows, Sequence) and not isinstance(rows, str | bytes)
+    if not has_rows or whole_number(status) is None:
+        raise _wrong_form(
+            "a response without a list of results and a numeric status_code", provider
+        )
+    if status in _SUCCESS or (rows and status < _FIRST_FAILURE):
+        return answer
+    error = BY_CODE[code_of_status(status)]
+    raise error(f"{provider} answered with HTTP status {status}.", http_status=status)
 
 
-def _of_no_use(message: str) -> SearchProviderBadResponse:
+def _wrong_form(given: str, provider: str) -> SearchProviderBadResponse:
     """Return the error of an adapter that is wrong itself: no provider gave it a status."""
-    error = SearchProviderBadResponse(message)
+    error = SearchProviderBadResponse(f"{provider} returned {given}. {_FORM}")
     error.http_status = None
     return error
-
-
-def _failure(status: int, provider: str) -> SearchProviderError:
-    error = BY_CODE[code_of_status(status)]
-    return error(f"{provider} answered with HTTP status {status}.", http_status=status)

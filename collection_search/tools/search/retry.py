@@ -1,4 +1,4 @@
-"""When a failed search is tried again, and after how long: decided from the failures alone."""
+"""The retry rules of a search: whether to try again, and after what delay."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def backoff_s(attempt: int, *, factor: float) -> float:
 
 
 def full_jitter(delay_s: float) -> float:
-    """Return a random delay in seconds, this one at most, so that parallel callers part."""
+    """Return a random delay in seconds up to this one."""
     return random.uniform(0, delay_s)
 
 
@@ -39,12 +39,12 @@ class RetrySchedule:
     backoff_factor: float
     """Seconds before the second attempt; they double with each further one."""
     jitter: Callable[[float], float] | None = None
-    """Spreads a computed delay, so that parallel callers do not come back together."""
+    """Changes a computed delay, so that parallel callers do not retry at the same time."""
 
     def delay_s(self, failures: Sequence[SearchProviderError]) -> float | None:
         """Return the seconds to wait after these failures, oldest first, or None to give up.
 
-        The provider's own `retry_in_ms` comes before the computed delay and is never spread.
+        The provider's own `retry_in_ms` replaces the computed delay and gets no jitter.
 
         >>> from collection_search.errors import SearchProviderTimeout
         >>> schedule = RetrySchedule(max_attempts=3, backoff_factor=0.6)
@@ -54,14 +54,11 @@ class RetrySchedule:
         True
         """
         last = failures[-1]
-        if not last.retryable or len(failures) >= self.max_attempts or _used_up(failures):
+        same = sum(one.code == last.code for one in failures)
+        is_used_up = same > 1 and last.code not in PERSISTENT_CODES
+        if not last.retryable or len(failures) >= self.max_attempts or is_used_up:
             return None
         if last.retry_in_ms is not None:
             return max(0.0, last.retry_in_ms / 1000)
         delay = backoff_s(len(failures), factor=self.backoff_factor)
         return self.jitter(delay) if self.jitter else delay
-
-
-def _used_up(failures: Sequence[SearchProviderError]) -> bool:
-    code = failures[-1].code
-    return code not in PERSISTENT_CODES and sum(one.code == code for one in failures) > 1

@@ -1,4 +1,4 @@
-"""Which providers are asked, one after the other, and with what limits."""
+"""The route of a search: the providers that are asked in order, with their limits."""
 
 from __future__ import annotations
 
@@ -31,28 +31,28 @@ class SearchRoute:
     reason: str
     """Why the first one was chosen."""
     notices: Sequence[str] = ()
-    """What a person should know about the way."""
+    """Notices for the user about the route."""
 
     async def recall(self, queries: Sequence[str], options: SearchOptions | None = None) -> None:
-        """Look up what is known of several queries at one go, before they are searched."""
+        """Look up the cached answers to several queries in one go, before they are searched."""
         await self.workers[0].recall(queries, options)
 
     async def known(self, queries: Sequence[str], options: SearchOptions | None = None) -> int:
-        """Return how many of the queries the first provider need not be asked for."""
+        """Return how many of the queries the first provider's cache answers."""
         return await self.workers[0].known(queries, options)
 
     async def arun(
         self, *, query: str, context: ToolContext, options: SearchOptions | None = None
     ) -> WebSearchResponse:
-        """Return the first success, else the first failure: the others are in its routing.
+        """Return the first success, else the first failure.
 
-        `meta["routing"]` tells who was asked in order, as soon as that is more than one.
+        `meta["routing"]` lists the attempts in order when there was more than one provider.
         """
         routing: list[dict[str, Any]] = []
         first: WebSearchResponse | None = None
         for worker in self.workers:
             response = await worker.arun(query=query, context=context, options=options)
-            routing.append(_attempt(response))
+            routing.append(attempt_of(response))
             response.outcome.meta["notices"].extend(self.notices)
             if response.outcome.decision == "ok":
                 return _routed(response, routing)
@@ -74,10 +74,10 @@ async def build_route(
     account: Account,
     reads_pages: bool = False,
 ) -> SearchRoute:
-    """Return the way of a run's searches: its provider and, when switched on, the fallback.
+    """Return the route of a run's searches: its provider and, when switched on, the fallback.
 
     With `reads_pages` texts that are wanted and not delivered are fetched. Raises ConfigError when
-    the provider cannot be used; a fallback that cannot is left out with a notice.
+    the provider cannot be used; an unusable fallback is left out with a notice.
     """
     settings = context.using()
     providers, notices = await context.search_providers()
@@ -102,18 +102,16 @@ async def build_route(
 
 
 async def _cache(context: SearchContext, adapter: object, account: Account) -> SearchCache | None:
-    """Return the answers kept for this tenant; None for an adapter that cannot be told apart."""
+    """Return the tenant's cache; None for an adapter without an identity."""
     identity = describe(adapter).info.cache_identity
     max_age_s = context.answer_cache_s()
-    if identity is None or max_age_s <= 0:
-        return None
-    store = await context.usage()
-    if store is None:
+    if identity is None or max_age_s <= 0 or (store := await context.usage()) is None:
         return None
     return SearchCache(store, context.tenant(), identity, max_age_s, account.cache_answers)
 
 
-def _attempt(response: WebSearchResponse) -> dict[str, Any]:
+def attempt_of(response: WebSearchResponse) -> dict[str, Any]:
+    """Return one entry of `meta["routing"]`."""
     meta = response.outcome.meta
     return {
         "provider": meta["provider"],
@@ -125,7 +123,7 @@ def _attempt(response: WebSearchResponse) -> dict[str, Any]:
 
 
 def _routed(response: WebSearchResponse, routing: list[dict[str, Any]]) -> WebSearchResponse:
-    """Return the response, which tells who else was asked, in words as well."""
+    """Return the response, which lists the other providers, in words as well."""
     first, *others = routing
     if not others:
         return response
@@ -142,7 +140,7 @@ def _routed(response: WebSearchResponse, routing: list[dict[str, Any]]) -> WebSe
 
 
 def reason_of(response: WebSearchResponse, reason: str) -> str:
-    """Return why the provider answered that did: `reason` if it was the first."""
+    """Return why this provider answered: `reason` if it was the first."""
     routing = response.outcome.meta.get("routing", ())
     if not routing or response.outcome.decision == "error":
         return reason

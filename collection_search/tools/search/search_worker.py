@@ -1,4 +1,4 @@
-"""Web search through any adapter: retried, cleaned, observed, and never an exception."""
+"""Web search through any adapter, with retries, normalized results and telemetry."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from .cache import SearchCache
 
 MAX_ROWS: Final = 1_000
-"""Rows of one answer that are read, unless more were asked for: reading them holds up the loop."""
+"""Rows of one answer that are read unless more were asked for: reading blocks the loop."""
 
 _LOGGER = logging.getLogger("collection_search.tools.web_search")  # as callers know it
 
@@ -46,8 +46,8 @@ _LOGGER = logging.getLogger("collection_search.tools.web_search")  # as callers 
 class WebSearchWorker:
     """Searches the web with one adapter; safe to share between threads and event loops.
 
-    Every call ends in a `WebSearchResponse`: a failing provider is an outcome `error` with its
-    cause. Only a wrong argument raises, an `InputError`, and cancellation passes through.
+    Every call returns a `WebSearchResponse`; a failing provider is an outcome `error` with its
+    cause. Only a wrong argument raises an `InputError`, and cancellation passes through.
     """
 
     def __init__(
@@ -78,16 +78,14 @@ class WebSearchWorker:
         described = describe(adapter)
         self._page_size = described.info.page_size
         self._deadline_s = validate_seconds("deadline_s", deadline_s)
-        self._timer = timer or time.monotonic
-        self._provider = described.info.name
         self._rules = AttemptRules(
-            provider=self._provider,
+            provider=described.info.name,
             schedule=RetrySchedule(
                 max_attempts=validate_count("max_attempts", max_attempts, most=100),
                 backoff_factor=validate_seconds("backoff_factor", backoff_factor, least=0.0),
                 jitter=full_jitter if sleep is None and asleep is None else None,
             ),
-            timer=self._timer,
+            timer=timer or time.monotonic,
             timeout_s=validate_seconds("timeout_s", timeout_s),
             retry_timeout_s=validate_seconds("retry_timeout_s", retry_timeout_s),
             guard=guard,
@@ -112,7 +110,7 @@ class WebSearchWorker:
     ) -> WebSearchResponse:
         """Return what the provider found, or why it failed. Blocks; `arun` does not.
 
-        What was made of each option stands in the outcome's `meta["options"]`.
+        The outcome's `meta["options"]` says how each option was applied.
         """
         sink = _default_sink() if self._spans is None else self._spans
         return run_to_end(
@@ -133,21 +131,17 @@ class WebSearchWorker:
         return await self._run(query, validate_context(context), options, self._awaiting, sink)
 
     async def recall(self, queries: Sequence[str], options: SearchOptions | None = None) -> None:
-        """Look up what is known of several queries at one go, before they are searched."""
+        """Look up the cached answers to several queries in one go, before they are searched."""
         if self._cache is not None:
-            with suppress(InvalidQueryError):  # it is told when it is searched
-                options = options or NO_OPTIONS
-                await self._cache.recall(
-                    [self._asked(validate_query(query), options) for query in queries]
-                )
+            with suppress(InvalidQueryError):  # the search itself reports it
+                await self._cache.recall([self._asked(query, options) for query in queries])
 
     async def known(self, queries: Sequence[str], options: SearchOptions | None = None) -> int:
-        """Return how many of the queries are answered by what is kept; nobody is asked."""
+        """Return how many of the queries the cache answers."""
         if self._cache is None:
             return 0
         await self.recall(queries, options)
-        options = options or NO_OPTIONS
-        asked = [self._asked(validate_query(query), options) for query in queries]
+        asked = [self._asked(query, options) for query in queries]
         return sum([await self._cache.get(one) is not None for one in asked])
 
     async def _run(
@@ -158,12 +152,12 @@ class WebSearchWorker:
         caller: Caller,
         sink: SpanSink,
     ) -> WebSearchResponse:
-        options, started = wanted(options), self._timer()
-        report = SearchFacts(context, self._provider, to_unicode(str(query)))
+        options, started = wanted(options), self._rules.timer()
+        report = SearchFacts(context, self._rules.provider, to_unicode(str(query)))
         with sink.span("tool.web_search", kind="tool", trace=_trace(context)) as span:
             try:
-                report.query = validate_query(query)
-                asked = self._asked(report.query, options)
+                asked = self._asked(query, options)
+                report.query = asked.query
                 await self._search(asked, report, caller, ends_at=started + self._deadline_s)
             except CollectionSearchError as error:
                 report.failure = Failure.of(error)
@@ -172,7 +166,7 @@ class WebSearchWorker:
             except Exception as error:
                 self._logger.exception("web search worker failed", exc_info=redact_error(error))
                 report.failure = Failure.of(error)
-            report.latency_ms = round((self._timer() - started) * 1000)
+            report.latency_ms = round((self._rules.timer() - started) * 1000)
             span.set(report.attributes())
             if report.failure:
                 span.fail(report.failure.kind, report.failure.message)
@@ -187,7 +181,7 @@ class WebSearchWorker:
         report.notices.extend(str(notice) for notice in answer.notices)
         report.raw_result_count = len(answer.raw_results or answer.results)
         rows = islice(answer.results, max(MAX_ROWS, asked.count))
-        results = valid_results(rows, provider=self._provider, dropped=self._log_dropped)
+        results = valid_results(rows, provider=self._rules.provider, dropped=self._log_dropped)
         report.normalized_result_count = len(results)
         results = deduplicate(results)
         if asked.options is not NO_OPTIONS:
@@ -196,13 +190,13 @@ class WebSearchWorker:
             )
             results = filter_results(results, asked.options, today=self._today())
         report.results = results[: asked.options.max_results or self._max_results]
-        if self._reader is not None and (left_s := ends_at - self._timer()) > 0:
+        if self._reader is not None and (left_s := ends_at - self._rules.timer()) > 0:
             await add_texts(report, asked.options, self._reader, caller, timeout_s=left_s)
 
     async def _answer(
         self, asked: Asked, report: SearchFacts, caller: Caller, *, ends_at: float
     ) -> SearchAdapterResponse:
-        """Return the provider's answer: a fresh one of before where there is one."""
+        """Return the provider's answer, a cached one where there is one."""
         cache, attempts = self._cache, Attempts(self._rules, asked, report, caller, ends_at)
         if cache is None:
             return await attempts.answer()
@@ -221,16 +215,18 @@ class WebSearchWorker:
         try:
             answer = await caller.share(cache.tenant_id, cache.key(asked), found)
         except (CostLimitReached, OutOfTimeError):
-            if is_new or self._timer() >= ends_at:
+            if is_new or self._rules.timer() >= ends_at:
                 raise
-            # the ceiling, or the time, was that of another run, which asked first
+            # The limit, or the time, was that of another run that shared the call.
             return await self._answer(asked, report, caller, ends_at=ends_at)
         if not is_new:
             report.cached = True
             report.add_billed(0, 0.0)
         return answer
 
-    def _asked(self, query: str, options: SearchOptions) -> Asked:
+    def _asked(self, query: str, options: SearchOptions | None) -> Asked:
+        """Return the request for a query and options. Raises InvalidQueryError."""
+        query, options = validate_query(query), options or NO_OPTIONS
         rows = rows_to_request(
             options.max_results or self._max_results,
             oversample_factor=self._oversample,

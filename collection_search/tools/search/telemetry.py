@@ -1,8 +1,8 @@
-"""The facts of one search, told twice: as the outcome's `meta` and as the span's attributes."""
+"""The facts of one search, for the outcome's `meta` and for the span's attributes."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
 from ...contracts.prices import total_cost
@@ -23,12 +23,12 @@ RATIONALES: Final[dict[ErrorCode, str]] = {
     "timeout": "provider_timeout",
     "unknown": "provider_bad_response",
 }
-"""The outcome's word for a provider's failure, by its code."""
+"""The outcome's rationale for a provider's failure, by its code."""
 
 
 @dataclass(frozen=True, slots=True)
 class Failure:
-    """Why a search failed, in words that may be shown: secrets are masked."""
+    """The cause of a failed search, with secrets redacted."""
 
     rationale: str
     kind: str
@@ -41,19 +41,13 @@ class Failure:
 
     @classmethod
     def of(cls, error: Exception) -> Failure:
-        """Return the failure that the exception stands for."""
+        """Return the failure of the exception."""
         kind = type(error).__name__
         message = error_message(error)
         if isinstance(error, SearchProviderError):
-            return cls(
-                RATIONALES.get(error.code, RATIONALES["unknown"]),
-                kind,
-                error.code,
-                message,
-                error.retryable,
-                whole_number(error.retry_in_ms),
-                whole_number(error.http_status),
-            )
+            rationale = RATIONALES.get(error.code, RATIONALES["unknown"])
+            numbers = whole_number(error.retry_in_ms), whole_number(error.http_status)
+            return cls(rationale, kind, error.code, message, error.retryable, *numbers)
         if isinstance(error, CostLimitReached):
             return cls("cost_limit_reached", kind, "quotaExceeded", message)
         if isinstance(error, InvalidQueryError):
@@ -62,19 +56,12 @@ class Failure:
 
     def as_dict(self) -> dict[str, Any]:
         """Return the `error` of the outcome's `meta`."""
-        return {
-            "kind": self.kind,
-            "code": self.code,
-            "message": self.message,
-            "retryable": self.retryable,
-            "retry_in_ms": self.retry_in_ms,
-            "http_status": self.http_status,
-        }
+        return {name: value for name, value in asdict(self).items() if name != "rationale"}
 
 
 @dataclass(slots=True)
 class SearchFacts:
-    """What is known of one search; filled while it runs."""
+    """The facts of one search, collected while it runs."""
 
     context: ToolContext
     provider: str
@@ -84,13 +71,13 @@ class SearchFacts:
     requests: int = 0
     """Requests that were made: every attempt, and every further page of results."""
     billed_requests: int = 0
-    """Those of the answer, and those that may have been billed although they failed."""
+    """Requests that were billed, or that may be although they failed."""
     cost_usd: float | None = None
-    """Of these: as the provider says, else by its list price; None where that is not known."""
+    """Cost of the billed requests: the provider's figure, else its list price; None: unknown."""
     cached: bool = False
-    """Whether the answer is one that was given before, or to another caller at the same time."""
+    """Whether the answer comes from the cache, or was shared with a caller at the same time."""
     options: dict[str, dict[str, Any]] = field(default_factory=dict)
-    """What was asked for and what was made of it."""
+    """By name: what was requested and how it was applied."""
     notices: list[str] = field(default_factory=list)
     raw_result_count: int = 0
     """Rows as received."""
@@ -102,7 +89,7 @@ class SearchFacts:
     failure: Failure | None = None
 
     def add_billed(self, requests: int, cost_usd: float | None) -> None:
-        """Add what an attempt cost, None where that is not known."""
+        """Add the cost of an attempt, None where it is not known."""
         is_first = not self.billed_requests
         self.billed_requests += requests
         if is_first or cost_usd is None or self.cost_usd is None:

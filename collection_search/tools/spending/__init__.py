@@ -1,1 +1,1 @@
-"""What a run may spend, what it spent, and what need not be paid for again."""
+"""The cost of a run: its limit, its records, and its cached answers."""

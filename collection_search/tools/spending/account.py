@@ -1,4 +1,4 @@
-"""The money of a run: what it may spend, what it spent, and what it need not pay for again."""
+"""The account of a run: its budget, its spending, and its cached answers."""
 
 from __future__ import annotations
 
@@ -24,23 +24,23 @@ if TYPE_CHECKING:
     from ...contracts.collection import Vectors
     from ...contracts.search import WebSearchResponse
     from ...contracts.state import RunIds
-    from ...ports.usage import Payload, SpendKind, UsageStore
+    from ...ports.usage import Payload, SpendKind
 
 T = TypeVar("T")
 
 _VECTOR: Final = "vector"
 _FLOAT32: Final = "<f4"
 _FLOAT32_BYTES: Final = 4
-_NOT_KEPT: Final = "Answers cannot be written down."
+_NOT_CACHED: Final = "Answers cannot be written down."
 
 logger = logging.getLogger(__name__)
 _closing: set[asyncio.Task[None]] = set()
 
 
 class Account:
-    """What a part of a run may spend and has spent; `close` has it written down off the loop.
+    """The budget and spending of a part of a run; `close` has it written outside the event loop.
 
-    Nothing here fails or holds up a run: without books it is only not known what was spent.
+    An error in recording does not fail a run: it is logged.
     """
 
     def __init__(self, context: SearchContext, ids: RunIds, spent_usd: float = 0.0) -> None:
@@ -51,8 +51,8 @@ class Account:
         self._answers: defaultdict[str, dict[str, Payload]] = defaultdict(dict)
         """By kind and key."""
         self._paid: list[tuple[str, int, float | None]] = []
-        self._booked = 0
-        """How many of these are among the entries."""
+        self._recorded = 0
+        """Number of these that are among the entries."""
         self._is_closed = False
 
     def record_cost(
@@ -65,32 +65,22 @@ class Account:
         input_tokens: int | None = None,
         output_tokens: int | None = None,
     ) -> None:
-        """Note what calls cost, None where that is not known; what is free is not noted."""
-        if cost_usd == 0:
-            return
-        self._note(
-            kind,
-            name,
-            requests=requests,
-            input_tokens=input_tokens or 0,
-            output_tokens=output_tokens or 0,
-            cost_usd=cost_usd,
-        )
+        """Record the cost of calls, None where it is not known; free calls are not recorded."""
+        if cost_usd != 0:
+            tokens = {"input_tokens": input_tokens or 0, "output_tokens": output_tokens or 0}
+            self._record(kind, name, requests=requests, cost_usd=cost_usd, **tokens)
 
     def record_saved(self, kind: SpendKind, name: str, *, requests: int = 1) -> None:
-        """Note calls that were not made, since their answers were known."""
-        self._note(kind, name, requests=requests, cost_usd=0.0, cached=True)
+        """Record calls that were saved by cached answers."""
+        self._record(kind, name, requests=requests, cost_usd=0.0, cached=True)
 
     def record_billed(self, provider: str, requests: int, cost_usd: float | None) -> None:
-        """Note a search that is or may be billed, None where its cost is not known.
-
-        It may outlive the run, where another one waits for the same answer.
-        """
+        """Record a search that is or may be billed, None where its cost is not known."""
         self._paid.append((provider, requests, cost_usd))
-        self._hand_over_late()
+        self._close_again()  # a search shared with another run may outlive this one
 
     def total_search_cost(self, responses: Sequence[WebSearchResponse]) -> float | None:
-        """Return what all searches cost, None where that is not known; note what was spared."""
+        """Return the cost of all searches, None where it is not known; record the saved ones."""
         metas = [response.outcome.meta for response in responses]
         cached = Counter(meta["provider"] for meta in metas if meta.get("cached"))
         for provider, count in cached.items():
@@ -101,90 +91,83 @@ class Account:
     async def read_cached_answers(
         self, kind: str, keys: Sequence[str], read: Callable[[Any], T]
     ) -> dict[str, T]:
-        """Return the answers that are known and fresh, by key; `read` makes them out of JSON."""
+        """Return the cached answers by key; `read` makes them from JSON."""
 
-        def made(payloads: Mapping[str, bytes]) -> dict[str, T]:
+        def read_all(payloads: Mapping[str, bytes]) -> dict[str, T]:
             return {key: read(json.loads(payload)) for key, payload in payloads.items()}
 
-        return await self._looked_up(kind, keys, made)
+        return await self._cached(kind, keys, read_all)
 
     async def read_cached_vectors(self, keys: Sequence[str]) -> dict[str, Vectors]:
-        """Return the vectors that are known and fresh, each `(1, d)` and read-only, by key."""
-        return await self._looked_up(_VECTOR, keys, _vectors_of)
+        """Return the cached vectors by key, each `(1, d)` and read-only."""
+        return await self._cached(_VECTOR, keys, _vectors_of)
 
-    async def _looked_up(
-        self, kind: str, keys: Sequence[str], made: Callable[[Mapping[str, bytes]], dict[str, T]]
+    async def _cached(
+        self, kind: str, keys: Sequence[str], read: Callable[[Mapping[str, bytes]], dict[str, T]]
     ) -> dict[str, T]:
         max_age_s = self._context.answer_cache_s()
         if not max_age_s or not keys or (store := await self._context.usage()) is None:
             return {}
         tenant = self._context.tenant()
-        return await cached_answers(store, tenant, kind, keys, max_age_s=max_age_s, read=made) or {}
+        return await cached_answers(store, tenant, kind, keys, max_age_s=max_age_s, read=read) or {}
 
     def cache_answers(self, kind: str, tell: Callable[[], Mapping[str, Any]]) -> None:
-        """Remember answers for the next run; `tell` returns them by key, as JSON has them.
+        """Cache answers; `tell` returns them by key, as JSON values or as functions of them.
 
-        A function among them is called when its answer is written down or looked for.
+        A function is called when its answer is written or read.
         """
 
         def payloads() -> dict[str, Payload]:
             return {key: partial(_in_json, answer) for key, answer in tell().items()}
 
-        self._keep(kind, payloads)
+        self._cache(kind, payloads)
 
     def cache_vectors(self, keys: Sequence[str], vectors: Vectors) -> None:
-        """Remember the rows of `(n, d)`, one per key, but for those that are not finite."""
-        self._keep(_VECTOR, partial(_vector_payloads, keys, vectors))
+        """Cache the finite rows of `(n, d)`, one per key."""
+        self._cache(_VECTOR, partial(_vector_payloads, keys, vectors))
 
-    def _keep(self, kind: str, told: Callable[[], Mapping[str, Payload]]) -> None:
-        if self._context.answer_cache_s() and (payloads := call_or_warn(told, _NOT_KEPT)):
+    def _cache(self, kind: str, tell: Callable[[], Mapping[str, Payload]]) -> None:
+        if self._context.answer_cache_s() and (payloads := call_or_warn(tell, _NOT_CACHED)):
             self._answers[kind].update(payloads)
-            self._hand_over_late()
+            self._close_again()
 
     async def close(self, *, is_last: bool = True) -> None:
-        """Hand over what is to be written down: with the `is_last` part of a run it is at once.
+        """Pass entries and answers to the writer; the `is_last` part of a run has them written.
 
-        Nobody waits for that; see `SpendWriter.wait_until_done`. Answers can be found from now on.
+        This does not wait for the writer; see `SpendWriter.wait_until_done`.
         """
         self._is_closed = True
-        self._book()
+        self._add_searches()
         if self._entries or self._answers:
             store = await self._context.usage()
             if store is not None:
                 for kind in tuple(self._answers):
                     payloads = self._answers.pop(kind)
                     put = partial(store.put_many, self._context.tenant(), kind, payloads)
-                    call_or_warn(put, _NOT_KEPT)
-                spend_writer().add(self._batch(store))
+                    call_or_warn(put, _NOT_CACHED)
+                entries, self._entries = self._entries, []
+                settings = self._context.using()
+                days, answer_cache_s = settings.spend_days, settings.answer_cache_s
+                spend_writer().add(SpendBatch(store, entries, days, answer_cache_s))
         if is_last:
             spend_writer().write_soon()
 
-    def _book(self) -> None:
-        """Make one entry of all searches of a provider whose cost is known, and one of others."""
-        new, self._booked = self._paid[self._booked :], len(self._paid)
-        for provider, is_known in dict.fromkeys((name, usd is not None) for name, _, usd in new):
-            calls = [
-                (n, usd) for name, n, usd in new if (name, usd is not None) == (provider, is_known)
-            ]
-            cost = _sum([usd for _, usd in calls])
-            self.record_cost("search", provider, cost, requests=sum(n for n, _ in calls))
+    def _add_searches(self) -> None:
+        """Add one entry for all searches of a provider with a known cost, and one for others."""
+        calls: defaultdict[tuple[str, bool], list[tuple[int, float | None]]] = defaultdict(list)
+        for provider, requests, usd in self._paid[self._recorded :]:
+            calls[provider, usd is not None].append((requests, usd))
+        self._recorded = len(self._paid)
+        for (provider, _), paid in calls.items():
+            cost = _sum([usd for _, usd in paid])
+            self.record_cost("search", provider, cost, requests=sum(n for n, _ in paid))
 
-    def _hand_over_late(self) -> None:
+    def _close_again(self) -> None:
         if self._is_closed:
             _closing.add(task := asyncio.ensure_future(self.close()))
             task.add_done_callback(_closing.discard)
 
-    def _batch(self, store: UsageStore) -> SpendBatch:
-        entries, self._entries = self._entries, []
-        settings = self._context.using()
-        return SpendBatch(
-            store,
-            entries,
-            spend_days=settings.spend_days,
-            answer_cache_s=settings.answer_cache_s,
-        )
-
-    def _note(self, kind: SpendKind, name: str, **facts: Any) -> None:
+    def _record(self, kind: SpendKind, name: str, **facts: Any) -> None:
         run_id, tenant = self._ids["run_id"], self._context.tenant()
         try:
             self._entries.append(SpendEntry(tenant, run_id, time.time(), kind, name, **facts))
@@ -193,7 +176,7 @@ class Account:
 
 
 def answer_key(*parts: str) -> str:
-    """Return a key under which an answer to just these words is remembered.
+    """Return the cache key of an answer to exactly these words.
 
     >>> answer_key("a", "bc") == answer_key("ab", "c"), len(answer_key("a"))
     (False, 40)
@@ -209,12 +192,12 @@ def _vector_payloads(keys: Sequence[str], vectors: Vectors) -> dict[str, Payload
     import numpy as np
 
     rows = np.ascontiguousarray(vectors, dtype=_FLOAT32)
-    finite = np.flatnonzero(np.isfinite(rows).all(axis=1)).tolist()
-    return {keys[n]: rows[n].tobytes() for n in finite}
+    are_finite = np.isfinite(rows).all(axis=1)
+    return {keys[n]: rows[n].tobytes() for n in np.flatnonzero(are_finite).tolist()}
 
 
 def _vectors_of(payloads: Mapping[str, bytes]) -> dict[str, Vectors]:
-    """Return the vectors, none where they cannot be of one model."""
+    """Return the vectors, none where their lengths differ."""
     import numpy as np
 
     sizes = {len(payload) for payload in payloads.values()}

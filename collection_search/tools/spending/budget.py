@@ -1,4 +1,4 @@
-"""The ceiling of a run's cost: no call that could pass it is made."""
+"""The limit of a run's cost: a call that could exceed it is not made."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ if TYPE_CHECKING:
 
 
 class RunBudget:
-    """What a run may still spend, for all of its calls that are under way together.
+    """The budget of all of a run's calls; `limit_usd` None is no limit.
 
-    `limit_usd` None is no limit. Safe for threads; sums are exact.
+    Safe for threads; sums are exact.
 
     >>> budget = RunBudget(0.02)
     >>> budget.reserve(0.008), budget.reserve(0.008), budget.settle(0.008, 0.0)
@@ -36,14 +36,13 @@ class RunBudget:
 
     @property
     def spent_usd(self) -> float:
-        """What was spent, and is set aside for calls that are under way."""
+        """Return the amount that was spent or is reserved."""
         return float(self._spent)
 
     def reserve(self, price_usd: float | None) -> None:
-        """Set the price of a call aside before it is made; None, an unknown one, always passes.
+        """Reserve the price of a call before it is made; None, an unknown one, is always allowed.
 
-        Raises CostLimitReached, and sets nothing aside, where the call could pass the limit, and
-        InputError for what is no amount.
+        Raises CostLimitReached where the call could exceed the limit, InputError for no amount.
         """
         with self._lock:
             if price_usd is None:
@@ -60,9 +59,9 @@ class RunBudget:
             self._spent += price
 
     def settle(self, reserved: float | None, actual: float | None) -> None:
-        """Replace what was set aside by what the call cost; None: it may have cost all of that.
+        """Replace the reserved amount by the actual one; None: keep it reserved.
 
-        Raises InputError, and leaves it set aside, for what is no amount.
+        Raises InputError, and keeps it reserved, for no amount.
         """
         with self._lock:
             if actual is not None:

@@ -1,4 +1,4 @@
-"""The plans that models made, cached so that the same question is not planned and paid again."""
+"""The cache of query plans: the same question is not planned and paid twice."""
 
 from __future__ import annotations
 
@@ -16,11 +16,10 @@ if TYPE_CHECKING:
     from .account import Account
 
 _KIND: Final = "plan"
-"""Of the plans among the cached answers."""
 
 
 def plan_key(given: GraphInput, context: SearchContext) -> str:
-    """Return the key of the plan in the cache; blank for a live object, which has no identity."""
+    """Return the cache key of the plan; blank for a live object, which has no identity."""
     settings = context.using()
     name = settings.model if context.model is None else context.model
     if not isinstance(name, str) or not context.answer_cache_s():
@@ -30,12 +29,12 @@ def plan_key(given: GraphInput, context: SearchContext) -> str:
 
 
 async def cached_plan(account: Account, key: str) -> QueryPlan | None:
-    """Return the plan of that key while it is fresh; None for a blank key."""
+    """Return the cached plan; None for a blank key."""
     plans = await account.read_cached_answers(_KIND, [key], read_plan_answer) if key else {}
     return plans.get(key)
 
 
 def cache_plan(account: Account, key: str, plan: QueryPlan) -> None:
-    """Keep the plan for the next run, unless it is empty or the key is blank."""
+    """Cache the plan, unless it is empty or the key is blank."""
     if key and plan.queries:
         account.cache_answers(_KIND, lambda: {key: plan_answer(plan)})

@@ -1,7 +1,4 @@
-"""Spending is written by a thread: off the event loop, several accounts in one transaction.
-
-A run does not wait for it: entries are written when the run ends, its answers a moment later.
-"""
+"""Writes the spending of runs in a thread, several accounts in one transaction."""
 
 from __future__ import annotations
 
@@ -30,13 +27,13 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 PATIENCE_S: Final = 5.0
-"""Nobody waits longer for the books; they are written nevertheless."""
+"""Longest wait of a caller; the spending is written nevertheless."""
 SOON_S: Final = 0.5
-"""So a short run writes once, and a long one loses next to nothing when its process is killed."""
+"""Delay of a write: a short run writes once, a killed process loses little."""
 READERS: Final = 8
-"""As many as a SQLite store keeps connections open."""
+"""The number of connections that a SQLite store keeps open."""
 LINGER_S: Final = 0.02
-"""Until then whoever asked has the answer, and runs that end together have their books together."""
+"""Delay after the end of a run, so that runs that end together are written together."""
 PRUNE_EVERY_S: Final = 3600.0
 _DAY_S: Final = 86_400.0
 _NOT_READ: Final = "Known answers cannot be read."
@@ -47,7 +44,7 @@ _pruned: WeakKeyDictionary[UsageStore, float] = WeakKeyDictionary()
 
 @dataclass(frozen=True, slots=True)
 class SpendBatch:
-    """What one account has to write down."""
+    """The unwritten spending of one account."""
 
     store: UsageStore
     entries: Sequence[SpendEntry]
@@ -56,10 +53,9 @@ class SpendBatch:
 
 
 class SpendWriter:
-    """Writes the spending of a process in order, what gathers meanwhile in one transaction.
+    """Writes the spending of a process in order, independent of the event loop that added it.
 
-    Its thread has them from the beginning: they outlive their event loop, and a process that ends
-    in good order ends after them.
+    A process that ends normally ends after the last write.
     """
 
     def __init__(self) -> None:
@@ -73,15 +69,12 @@ class SpendWriter:
         self._readers = ThreadPoolExecutor(READERS, "known-answers")
 
     def run_in_reader(self, call: Callable[[], T]) -> asyncio.Future[T]:
-        """Return what the blocking call will return; context variables reach it.
-
-        A thread of this writer starts it in a third of the time that `offload` needs.
-        """
+        """Return the result of the blocking call; this starts it faster than `offload` does."""
         work = partial(copy_context().run, call)
         return asyncio.get_running_loop().run_in_executor(self._readers, work)
 
     def add(self, batch: SpendBatch) -> None:
-        """Take a batch; it is written with the next, or after `SOON_S` seconds."""
+        """Add a batch; it is written with the next, or after `SOON_S` seconds."""
         with self._taking:
             self._batches.append(batch)
             if self._is_called:
@@ -94,18 +87,18 @@ class SpendWriter:
                 self._write()
 
     def write_soon(self) -> None:
-        """Have all that was taken written in a moment."""
+        """Start writing everything that was added, after a short delay."""
         if self._batches:
             self._is_over.set()
 
     def write_now(self) -> None:
-        """Have it written now: somebody waits for it."""
+        """Start writing everything that was added, without delay."""
         if self._batches:
             self._is_awaited.set()
             self._is_over.set()
 
     def flush(self) -> None:
-        """Return when all that was taken before is written, or has been warned of. Blocks."""
+        """Wait until everything that was added is written or its failure is logged. Blocks."""
         self.write_now()
         with self._taking:
             written = self._written
@@ -113,7 +106,7 @@ class SpendWriter:
             wait([written])
 
     async def wait_until_done(self) -> None:
-        """Wait until all that was taken before is written, but not for ever."""
+        """Wait until everything that was added is written, at most `PATIENCE_S`."""
         self.write_now()
         if self._written is not None and not self._written.done():
             await asyncio.wait({asyncio.wrap_future(self._written)}, timeout=PATIENCE_S)
@@ -123,7 +116,7 @@ class SpendWriter:
             self._is_awaited.wait(LINGER_S)
         self._is_over.clear()
         self._is_awaited.clear()
-        self._is_called = False  # what is taken from now on may come too late
+        self._is_called = False  # a batch that is added from now on may need another call
         by_store: defaultdict[UsageStore, list[SpendBatch]] = defaultdict(list)
         with suppress(IndexError):  # until there are no more
             while True:
@@ -149,10 +142,7 @@ async def cached_answers(
     max_age_s: float,
     read: Callable[[Mapping[str, bytes]], T],
 ) -> T | None:
-    """Return what `read` makes of the answers that are kept, by key.
-
-    None where there are none, where they cannot be read, or where that takes too long.
-    """
+    """Return the result of `read` for the cached answers by key, None if there are none in time."""
     if call_or_warn(lambda: store.lacks(tenant_id, kind, keys), _NOT_READ):
         return None
     get = partial(store.get_many, tenant_id, kind, keys, max_age_s=max_age_s)
@@ -175,7 +165,7 @@ def _write_to(store: UsageStore, batches: Sequence[SpendBatch]) -> None:
 
 
 def call_or_warn(work: Callable[[], T], failure: str) -> T | None:
-    """Return what the call returns, None where it fails, with a warning."""
+    """Return the result of the call; for a failure log a warning and return None."""
     try:
         return work()
     except Exception as error:
