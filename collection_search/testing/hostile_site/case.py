@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias
 from .replies import MARKER, SiteReply
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping
 
     from ...contracts.page import FetchReason
 
@@ -48,3 +48,12 @@ class Case:
 def page_case(name: str, does: str, outcome: CaseOutcome, page: SiteReply, **more: Any) -> Case:
     """Return a case of a single page."""
     return Case(name, does, outcome, {"/page": page}, **more)
+
+
+def page_cases(
+    outcome: CaseOutcome, pages: Mapping[str, tuple[str, SiteReply | bytes]], **more: Any
+) -> Iterator[Case]:
+    """Yield cases of a single page with one outcome: what is hostile and the reply, by name."""
+    for name, (does, page) in pages.items():
+        reply = SiteReply(page) if isinstance(page, bytes) else page
+        yield page_case(name, does, outcome, reply, **more)
