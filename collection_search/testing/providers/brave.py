@@ -11,9 +11,9 @@ from .sample_index import SamplePage, find_hits, highlight
 from .wire import (
     Dialect,
     ExpectedError,
-    ProviderFailure,
     ProviderRequest,
     Reply,
+    VendorErrors,
     parse_int,
     refused_query,
     sites_of,
@@ -45,12 +45,18 @@ _FORMS: Final = {
         "|ko|lv|lt|ms|ml|mr|nb|pl|pt-br|pt-pt|pa|ro|ru|sr|sk|sl|es|sv|ta|te|th|tr|uk|vi"
     ),
 }
-_LIMITS: Final = {
-    "X_RateLimit_Limit": "1, 2000",
-    "X_RateLimit_Policy": "1;w=1, 2000;w=2592000",
-    "X_RateLimit_Remaining": f"1, {MONTHLY_LEFT}",
-    "X_RateLimit_Reset": "1, 1419704",
-}
+
+
+def _remaining(second: int, month: int) -> dict[str, str]:
+    return {
+        "X_RateLimit_Limit": "1, 2000",
+        "X_RateLimit_Policy": "1;w=1, 2000;w=2592000",
+        "X_RateLimit_Remaining": f"{second}, {month}",
+        "X_RateLimit_Reset": "1, 1419704",
+    }
+
+
+_LIMITS: Final = _remaining(1, MONTHLY_LEFT)
 
 
 class Brave(Dialect):
@@ -115,37 +121,22 @@ class Brave(Dialect):
             "web": {"type": "search", "results": rows, "family_friendly": True},
         }
 
-    def failures(self) -> Mapping[str, ProviderFailure]:
+    def errors(self) -> VendorErrors:
         """Return the errors; that of a refused token is now and then wrong, so it is retried."""
-        wait_s = 1
+        invalid_parameter = _invalid("count", "Input should be less than or equal to 20", "25")
+        busy = _limit("RATE_LIMITED", quota_current=15)
+        over = _limit("RATE_LIMITED", quota_current=2000)
         return {
-            "token_refused": ProviderFailure(_TOKEN_REFUSED, _TOKEN_ERROR),
-            "token_echoed": ProviderFailure(
+            "token_refused": (_TOKEN_REFUSED, _TOKEN_ERROR),
+            "token_echoed": (
                 _error(422, "SUBSCRIPTION_TOKEN_INVALID", f"The token {self.key} is invalid."),
                 _TOKEN_ERROR,
             ),
-            "throttled": ProviderFailure(
-                _limit("RATE_LIMITED", quota_current=15).having(
-                    **_LIMITS | {"X_RateLimit_Remaining": f"0, {MONTHLY_LEFT}"}
-                ),
-                throttled(429, 1000 * wait_s),
-            ),
-            "throttled_without_a_hint": ProviderFailure(
-                _limit("RATE_LIMITED", quota_current=15), throttled(429)
-            ),
-            "quota_used_up": ProviderFailure(
-                _limit("RATE_LIMITED", quota_current=2000).having(
-                    **_LIMITS | {"X_RateLimit_Remaining": "0, 0"}
-                ),
-                used_up(429),
-            ),
-            "quota_limited": ProviderFailure(
-                _limit("QUOTA_LIMITED", quota_current=2001), used_up(429)
-            ),
-            "invalid_parameter": ProviderFailure(
-                _invalid("count", "Input should be less than or equal to 20", "25"),
-                refused_query(422),
-            ),
+            "throttled": (busy.having(**_remaining(0, MONTHLY_LEFT)), throttled(429, 1000)),
+            "throttled_without_a_hint": (busy, throttled),
+            "quota_used_up": (over.having(**_remaining(0, 0)), used_up),
+            "quota_limited": (_limit("QUOTA_LIMITED", quota_current=2001), used_up),
+            "invalid_parameter": (invalid_parameter, refused_query),
         }
 
     def _found(self, request: ProviderRequest) -> Reply:

@@ -10,9 +10,9 @@ from .sample_index import SamplePage, find_hits
 from .wire import (
     KEY,
     Dialect,
-    ProviderFailure,
     ProviderRequest,
     Reply,
+    VendorErrors,
     parse_int,
     refused,
     refused_query,
@@ -120,22 +120,18 @@ class Google(Dialect):
             "items": rows,
         }
 
-    def failures(self) -> Mapping[str, ProviderFailure]:
+    def errors(self) -> VendorErrors:
         """Return the errors in their new and old forms; one comes inside a 200."""
         suspended = f"Permission denied: Consumer 'api_key:{self.key}' has been suspended."
         return {
-            "key_invalid": ProviderFailure(_KEY_INVALID, refused(400, names=self.key_variable)),
-            "forbidden": ProviderFailure(
-                _error(403, suspended, "forbidden", _DENIED), refused(403, names=self.key_variable)
-            ),
-            "throttled": ProviderFailure(_quota("per minute per user"), throttled(429)),
-            "used_up_for_the_day": ProviderFailure(_quota("per day"), used_up(429)),
-            "used_up_old_form": ProviderFailure(_DAILY_LIMIT, used_up(403)),
-            "past_the_last_page": ProviderFailure(_INVALID_ARGUMENT, refused_query(400)),
-            "throttled_inside_a_200": ProviderFailure(
-                _quota("per minute", status=200), throttled(200)
-            ),
-            "used_up_inside_a_200": ProviderFailure(_quota("per day", status=200), used_up(200)),
+            "key_invalid": (_KEY_INVALID, refused),
+            "forbidden": (_error(403, suspended, "forbidden", _DENIED), refused),
+            "throttled": (_quota("per minute per user"), throttled),
+            "used_up_for_the_day": (_quota("per day"), used_up),
+            "used_up_old_form": (_DAILY_LIMIT, used_up),
+            "past_the_last_page": (_INVALID_ARGUMENT, refused_query),
+            "throttled_inside_a_200": (_quota("per minute", status=200), throttled),
+            "used_up_inside_a_200": (_quota("per day", status=200), used_up),
         }
 
     def _found(self, query: str, start: int, num: int, requested: SearchOptions) -> dict[str, Any]:
