@@ -1,4 +1,4 @@
-"""Redirects: to where nobody may go, in circles, and broken; names that change their address."""
+"""Redirects to forbidden addresses, in circles, and broken; names that change address."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ _STRANGE: Final[dict[str, tuple[str, CaseOutcome]]] = {
     "blanks alone": ("   ", "bad_redirect"),
 }
 _NOWHERE: Final = "2d00::1"
-"""An address of the public web by its form that belongs to nobody and leads nowhere."""
+"""A public address by its form, which nobody has."""
 _NAMES: Final = {
     "inward.hostile-site.net": ("127.0.0.1",),
     "both.hostile-site.net": (f"{_NOWHERE},127.0.0.1",),
@@ -73,7 +73,7 @@ _REFUSED_NAMES: Final = frozenset(
         *("an internal name", "decimal", "hexadecimal", "octal", "short form"),
     }
 )
-"""Refused before any name is resolved; all others as the address that they lead to."""
+"""Refused before any name is resolved; all others are refused by their address."""
 
 
 def _inward() -> Iterator[Case]:

@@ -60,7 +60,7 @@ _LIMITS: Final = _remaining(1, MONTHLY_LEFT)
 
 
 class Brave(Dialect):
-    """Answers compressed where it may; a query without hits has no `web`."""
+    """Brave's answers: compressed where allowed; a query without hits has no `web`."""
 
     name = "brave"
     sends_html = True
@@ -122,7 +122,7 @@ class Brave(Dialect):
         }
 
     def errors(self) -> VendorErrors:
-        """Return the errors; that of a refused token is now and then wrong, so it is retried."""
+        """Return the errors; a refused token is retried: Brave may refuse a valid one."""
         invalid_parameter = _invalid("count", "Input should be less than or equal to 20", "25")
         busy = _limit("RATE_LIMITED", quota_current=15)
         over = _limit("RATE_LIMITED", quota_current=2000)
@@ -159,8 +159,8 @@ class Brave(Dialect):
 
 def _as_news(row: Mapping[str, Any]) -> dict[str, Any]:
     """Return the row as the other endpoint gives it."""
-    kept = ("title", "url", "description", "age", "page_age", "meta_url")
-    return {"type": "news_result", "breaking": False, **{name: row[name] for name in kept}}
+    names = ("title", "url", "description", "age", "page_age", "meta_url")
+    return {"type": "news_result", "breaking": False, **{name: row[name] for name in names}}
 
 
 def _complaint(params: Mapping[str, str], most: int) -> Reply | None:

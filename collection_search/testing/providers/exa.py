@@ -34,7 +34,7 @@ _TIME: Final = re.compile(r"\d{4}-\d\d-\d\d(T\d\d:\d\d:\d\d(\.\d+)?Z)?")
 
 
 class Exa(Dialect):
-    """Answers texts and highlights as asked; authors and dates may be null."""
+    """Exa's answers: texts and highlights on request; authors and dates may be null."""
 
     name = "exa"
     key_variable = "EXA_API_KEY"
@@ -49,9 +49,8 @@ class Exa(Dialect):
             return _error(404, "NOT_FOUND", f"Cannot {request.method} {request.path}")
         if request.headers.get("x-api-key") != self.key:
             return _INVALID_KEY
-        return _complaint(request.body) or Reply.of_json(
-            self._found(request.body, self.options(request))
-        )
+        body = request.body
+        return _complaint(body) or Reply.of_json(self._found(body, self.options(request)))
 
     def options(self, request: ProviderRequest) -> SearchOptions:
         """Return what the body asks for; a location may be more than a country."""
@@ -95,8 +94,9 @@ class Exa(Dialect):
         }
 
     def errors(self) -> VendorErrors:
-        """Return the errors by their tags; that of the limit has none."""
+        """Return the errors; every one except the rate limit has a tag."""
         limit = "You've exceeded your Exa rate limit of 10 requests per second."
+        budget = "This API key has reached its budget."
         forbidden = _error(403, "ACCESS_DENIED", "Your plan does not include this feature.")
         no_credit = _error(402, "NO_MORE_CREDITS", "You have exceeded your credits limit.")
         return {
@@ -105,10 +105,7 @@ class Exa(Dialect):
             "forbidden": (forbidden, refused),
             "throttled": (Reply.of_json({"error": limit}, 429), throttled),
             "no_credit": (no_credit, used_up),
-            "budget_used_up": (
-                _error(402, "API_KEY_BUDGET_EXCEEDED", "This API key has reached its budget."),
-                used_up,
-            ),
+            "budget_used_up": (_error(402, "API_KEY_BUDGET_EXCEEDED", budget), used_up),
             "invalid_body": (_invalid("query: Required"), refused_query),
         }
 

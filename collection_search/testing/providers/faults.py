@@ -1,4 +1,4 @@
-"""What goes wrong in front of any vendor: gateways, broken answers, broken connections."""
+"""Failures of every vendor: errors of gateways, broken answers, broken connections."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from .wire import Dialect, Meaning, ProviderFailure
 
 BOMB_BYTES: Final = 32 * 1024 * 1024
-"""Size of an answer that nobody should read to its end; it would be a valid one."""
+"""Size of a valid answer that is too large to be read."""
 
 ENDLESS: Final = frozenset({"held", "slow"})
 """Misbehaviours that last until the caller leaves."""
@@ -71,7 +71,7 @@ RETRY_AFTER: Final[Mapping[str, RetryAfterForm]] = {
 
 
 def gateway_failures(dialect: Dialect) -> dict[str, ProviderFailure]:
-    """Return the failures by status alone, as proxies and overloaded servers answer."""
+    """Return failures that only a status tells, as of proxies and overloaded servers."""
     statuses: Mapping[str, tuple[int, Meaning]] = {
         "unauthorized": (401, refused),
         "payment_required": (402, used_up),
@@ -90,11 +90,12 @@ def gateway_failures(dialect: Dialect) -> dict[str, ProviderFailure]:
 
 
 def misbehaviours(dialect: Dialect) -> dict[str, ProviderFailure]:
-    """Return the answers and connections that break; some are valid answers past every limit."""
+    """Return broken answers and connections, and valid answers that are too large."""
     nothing = Reply.of_json(dialect.envelope([]))
     empty = Reply(200, headers={"Content-Type": "application/json"})
     page = Reply.of_text("<!doctype html><title>Please log in</title>", 200, kind="text/html")
     cut = Reply(200, nothing.body, nothing.headers, mishap="cut")
+    nowhere = Reply(307, headers={"Location": "http://[::bad/"})
     broken = not_understood(_NO_ANSWER)
     bomb = Reply(200, _bomb(nothing.body), nothing.headers).having(Content_Encoding="gzip")
     return dialect.to_failures(
@@ -105,16 +106,13 @@ def misbehaviours(dialect: Dialect) -> dict[str, ProviderFailure]:
             "empty": (empty, not_understood),
             "half_json": (_json(nothing.body[:-9]), not_understood),
             "not_utf8": (_json(b'{"results": "\xff\xfe\xfa"}'), not_understood),
-            "deeply_nested": (_json(b"[" * 200000), not_understood),
+            "deeply_nested": (_json(b"[" * 200_000), not_understood),
             "list": (Reply.of_json([{}]), not_understood),
             "null": (Reply.of_json(None), not_understood),
             "number": (Reply.of_json(7), not_understood),
             "text": (Reply.of_json("no"), not_understood),
             "redirect": (Reply(302, headers={"Location": "/elsewhere"}), not_understood),
-            "redirect_nowhere": (
-                Reply(307, headers={"Location": "http://[::bad/"}),
-                not_understood,
-            ),
+            "redirect_nowhere": (nowhere, not_understood),
             "cut_off": (cut, broken),
             "garbled": (Reply(0, mishap="garbled"), broken),
             "broken_gzip": (nothing.having(Content_Encoding="gzip"), broken),

@@ -40,7 +40,7 @@ _MAX_END: Final = 101
 
 
 class Google(Dialect):
-    """Answers with counts as strings; a query without hits has no `items`."""
+    """Google's answers: counts are strings; a query without hits has no `items`."""
 
     name = "google"
     key_variable = "GOOGLE_API_KEY"

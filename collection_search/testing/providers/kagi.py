@@ -33,7 +33,7 @@ _META: Final = {"trace": "76d2cbd0bb4d5cf0", "node": "europe-west4", "ms": 143}
 
 
 class Kagi(Dialect):
-    """Answers highlighted HTML; a query without hits has no group `search`."""
+    """Kagi's answers: highlighted HTML; a query without hits has no group `search`."""
 
     name = "kagi"
     sends_html = True
@@ -58,14 +58,12 @@ class Kagi(Dialect):
             and is_within(body.get("limit", self.default_count), 1, _MAX_LIMIT)
             and is_within(body.get("page", 1), 1, _MAX_PAGE)
         )
-        return (
-            Reply.of_json(self._found(body, self.options(request)))
-            if is_in_range
-            else _INVALID_QUERY
-        )
+        if not is_in_range:
+            return _INVALID_QUERY
+        return Reply.of_json(self._found(body, self.options(request)))
 
     def options(self, request: ProviderRequest) -> SearchOptions:
-        """Return what the operators ask for; the days that they name are left out themselves."""
+        """Return what the operators ask for; the days that they name are excluded."""
         query = request.body["query"]
         after, before = (
             re.search(rf"\b{name}:(\d{{4}}-\d\d-\d\d)", query) for name in ("after", "before")

@@ -34,7 +34,7 @@ _DAY: Final = re.compile(r"\d{4}-\d\d-\d\d(T.*)?")
 
 
 class Linkup(Dialect):
-    """Answers whole passages; every error has a code, and most share their status with others."""
+    """Linkup's answers: whole passages; every error has a code, and many share a status."""
 
     name = "linkup"
     key_variable = "LINKUP_API_KEY"
@@ -54,7 +54,7 @@ class Linkup(Dialect):
         return _complaint(body) or self._found(body, self.options(request))
 
     def options(self, request: ProviderRequest) -> SearchOptions:
-        """Return what the body asks for; texts come unasked."""
+        """Return what the body asks for; texts are always in the answer."""
         body = request.body
         return SearchOptions(
             search_depth="deep" if body.get("depth") == "deep" else None,
@@ -79,8 +79,9 @@ class Linkup(Dialect):
         return {"results": rows}
 
     def errors(self) -> VendorErrors:
-        """Return the errors; of the four with status 429, two end when one waits."""
+        """Return the errors; of the four with status 429, two pass after a wait."""
         no_credit = "You do not have enough credits to perform this request."
+        depths = "depth must be one of the following values: fast, deep"
         key_echoed = _error(401, "UNAUTHORIZED", f"Unauthorized action with {self.key}")
         queue_full = _error(429, "TASKS_QUEUE_LIMIT_EXCEEDED", "Too many tasks are pending.")
         budget_used_up = _error(429, "EXCEED_BUDGET_LIMIT", "The API key has reached its limit.")
@@ -95,10 +96,7 @@ class Linkup(Dialect):
             "no_credit": (_error(429, "INSUFFICIENT_FUNDS_CREDITS", no_credit), used_up),
             "budget_used_up": (budget_used_up, used_up),
             "payment_asked_for": (payment_asked_for, used_up),
-            "invalid_parameter": (
-                _invalid("depth", "depth must be one of the following values: fast, deep"),
-                refused_query,
-            ),
+            "invalid_parameter": (_invalid("depth", depths), refused_query),
             "deadline_exceeded": (deadline_exceeded, timed_out),
         }
 

@@ -33,7 +33,7 @@ _XML: Final = '<?xml version="1.0" encoding="UTF-8"?><response><status>OK</statu
 
 
 class Mojeek(Dialect):
-    """Answers highlighted HTML without dates; XML unless JSON is asked for."""
+    """Mojeek's answers: highlighted HTML without dates; XML unless the request names JSON."""
 
     name = "mojeek"
     sends_html = True

@@ -35,7 +35,7 @@ _MAX_LANGUAGES: Final = 10
 
 
 class Perplexity(Dialect):
-    """Answers days without a time; an empty account has the status of a wrong key."""
+    """Perplexity's answers: days without a time; an empty account looks like a wrong key."""
 
     name = "perplexity"
     key_variable = "PERPLEXITY_API_KEY"
@@ -97,7 +97,7 @@ class Perplexity(Dialect):
         }
 
     def errors(self) -> VendorErrors:
-        """Return the errors; what stands behind a 401, its type says."""
+        """Return the errors; the type of a 401 says what is wrong."""
         exceeded = "You exceeded your current quota, please check your plan and billing details."
         key_echoed = _error(401, "invalid_api_key", f"Invalid API key provided: {self.key}.")
         throttled_reply = _error(429, "rate_limit_exceeded", "Request rate limit exceeded.")

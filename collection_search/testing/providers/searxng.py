@@ -50,7 +50,7 @@ _KEY_VALUE_ROW: Final = {
 
 
 class Searxng(Dialect):
-    """Answers as a server with JSON switched on; default agents of HTTP libraries are limited."""
+    """A server with JSON enabled, which throttles the default agents of HTTP libraries."""
 
     name = "searxng"
     fields: ClassVar[Mapping[str, str]] = {"url": "url", "title": "title", "snippet": "content"}

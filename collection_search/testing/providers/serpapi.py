@@ -29,7 +29,7 @@ _MAX_NUM: Final = 100
 
 
 class SerpApi(Dialect):
-    """Answers with the address of the next page, if there is one; errors have no codes."""
+    """SerpApi's answers: with the address of the next page, if any; errors have no codes."""
 
     name = "serpapi"
     key_variable = "SERPAPI_API_KEY"

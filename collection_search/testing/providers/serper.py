@@ -35,7 +35,7 @@ _MAX_PAGE: Final = 1_000
 
 
 class Serper(Dialect):
-    """Answers more than rows: boxes, questions and further queries; a status is in each error."""
+    """Serper's answers: rows, boxes, questions and further queries; errors have a status."""
 
     name = "serper"
     key_variable = "SERPER_API_KEY"

@@ -43,7 +43,7 @@ _MAX_DOMAINS: Final = {"include_domains": 300, "exclude_domains": 150}
 
 
 class Tavily(Dialect):
-    """Answers JSON bodies; every fourth page comes without its text."""
+    """Tavily's answers: JSON bodies; every fourth page has no text."""
 
     name = "tavily"
     key_variable = "TAVILY_API_KEY"
@@ -119,7 +119,7 @@ class Tavily(Dialect):
             "key_echoed": (key_echoed, refused),
             "forbidden": (Reply.of_json({"detail": "Not authenticated"}, 403), refused),
             "throttled": (throttled_reply, throttled),
-            "throttled_keyless": (_KEYLESS_LIMIT, throttled(429, 12000)),
+            "throttled_keyless": (_KEYLESS_LIMIT, throttled(429, 12_000)),
             "plan_used_up": (plan_used_up, used_up),
             "pay_as_you_go_used_up": (pay_as_you_go_used_up, used_up),
             "query_too_long": (_TOO_LONG, refused_query),

@@ -24,7 +24,7 @@ _NEEDED: Final = {"action": "query", "list": "search", "format": "json"}
 
 
 class Wikipedia(Dialect):
-    """Answers in format version 1 or 2; rows have no address of their own."""
+    """Wikipedia's answers: format version 1 or 2; rows have no address."""
 
     name = "wikipedia"
     query_field = "srsearch"

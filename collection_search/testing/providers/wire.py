@@ -53,7 +53,7 @@ class ProviderRequest:
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Reply:
-    """One answer, or what happens in place of it: `Reply.of_json(value)`, `Reply.of_text(...)`."""
+    """One answer, or a mishap instead of one: `Reply.of_json(value)`, `Reply.of_text(...)`."""
 
     status: int
     body: bytes = b""
@@ -96,7 +96,7 @@ class Reply:
 
 @dataclass(frozen=True, slots=True)
 class ExpectedError:
-    """What an adapter makes of a failure, and what the worker does about it."""
+    """The error that an adapter raises for a failure, and the worker's retries."""
 
     error: type[SearchProviderError]
     code: ErrorCode
@@ -158,14 +158,14 @@ def not_understood(status: int, *, names: str = "") -> ExpectedError:
 
 @dataclass(frozen=True, slots=True)
 class ProviderFailure:
-    """One way in which a search fails: what the vendor sends, and what has to come of it."""
+    """One way in which a search fails: the vendor's reply and the error to expect."""
 
     reply: Reply
     expected: ExpectedError
 
 
 Meaning: TypeAlias = "ExpectedError | Callable[[int], ExpectedError]"
-"""What has to come of a reply, or of its status."""
+"""The error to expect, or a function that makes it from the reply's status."""
 VendorErrors: TypeAlias = "Mapping[str, tuple[Reply, Meaning]]"
 
 
