@@ -20,7 +20,7 @@ _META: Final = '<meta charset="shift_jis">'
 
 def _german() -> Iterator[Case]:
     utf8, latin1 = _GERMAN.encode(), _GERMAN.encode("latin-1")
-    untidy = _GERMAN.encode("cp1252")
+    untidy, utf16 = _GERMAN.encode("cp1252"), _GERMAN.encode("utf-16-le")
     meta = article(UMLAUTS, head=_META).encode()
     pages = {
         "none named": ("UTF-8, and nobody says so", utf8, ""),
@@ -30,19 +30,11 @@ def _german() -> Iterator[Case]:
         "header lies the other way": ("Latin-1 under the name UTF-8", latin1, "; charset=utf-8"),
         "meta lies": ("UTF-8 with another charset in meta", meta, ""),
         "UTF-16 with a mark": ("as Windows writes it", _GERMAN.encode("utf-16"), ""),
-        "UTF-16 without a mark": (
-            "zeros between the letters",
-            _GERMAN.encode("utf-16-le"),
-            "; charset=utf-16le",
-        ),
+        "UTF-16 without a mark": ("zeros between the letters", utf16, "; charset=utf-16le"),
         "UTF-16 unnamed": ("zeros and no name", _GERMAN.encode("utf-16-be"), ""),
         "mark before UTF-8": ("a byte order mark", _GERMAN.encode("utf-8-sig"), ""),
         "unknown name": ("a charset that nobody knows", utf8, "; charset=klingon"),
-        "a codec that is no charset": (
-            "the name of one of Python's own codecs",
-            utf8,
-            "; charset=rot13",
-        ),
+        "a codec that is no charset": ("a name of Python's own codecs", utf8, "; charset=rot13"),
         "quotes and blanks": ("an untidy header", untidy, ' ;charset = "windows-1252" ; x'),
     }
     for name, (does, data, charset) in pages.items():
@@ -58,12 +50,10 @@ def _odd_characters() -> Iterator[Case]:
         "charset: header alone": ("EUC-JP, named in the header", header),
     }
     yield from page_cases("read", kanji, text=_KANJI)
+    surrogates = b"\xed\xa0\x80 &#xD800; &#55357;"
     inserted = {
         "broken characters": ("UTF-8 with a few bytes that are not", b"\xff\xfe\xc3"),
-        "lone surrogates": (
-            "half characters in UTF-8 and as references",
-            b"\xed\xa0\x80 &#xD800; &#55357;",
-        ),
+        "lone surrogates": ("half characters in UTF-8 and as references", surrogates),
         "control characters": ("zeros and escapes in the text", b"\x1b[31m\x07 &#0; &#1;"),
     }
     for name, (does, characters) in inserted.items():

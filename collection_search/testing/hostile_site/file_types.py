@@ -89,7 +89,7 @@ def _pdfs() -> Iterator[Case]:
 
 
 def _read() -> Iterator[Case]:
-    unnamed = SiteReply(pdf(), kind=PDF)
+    unnamed, later = SiteReply(pdf(), kind=PDF), SiteReply(b"\n\n" + pdf(), kind=PDF)
     report, kind = SiteReply(PAGE, kind=PDF), "application/octet-stream"
     markdown = SiteReply(f"# Birds\n\n{MARKER}".encode(), kind="text/markdown")
     addressed = {
@@ -101,10 +101,7 @@ def _read() -> Iterator[Case]:
     pages = {
         "PDF called HTML": ("the wrong type", SiteReply(pdf())),
         "PDF without a type": ("no type at all", SiteReply(pdf(), kind=None)),
-        "PDF after noise": (
-            "the mark follows after some bytes",
-            SiteReply(b"\n\n" + pdf(), kind=PDF),
-        ),
+        "PDF after noise": ("the mark follows after some bytes", later),
         "HTML called plain": ("the type is text/plain", SiteReply(PAGE, kind="text/plain")),
         "HTML without a type": ("no type at all", SiteReply(PAGE, kind=None)),
         "a type of rubbish": ("no type at all, but a header", SiteReply(PAGE, kind=";;=,")),

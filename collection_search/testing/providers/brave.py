@@ -124,14 +124,12 @@ class Brave(Dialect):
     def errors(self) -> VendorErrors:
         """Return the errors; a refused token is retried: Brave may refuse a valid one."""
         invalid_parameter = _invalid("count", "Input should be less than or equal to 20", "25")
+        echoed = _error(422, _REFUSAL_CODE, f"The token {self.key} is invalid.")
         busy = _limit("RATE_LIMITED", quota_current=15)
         over = _limit("RATE_LIMITED", quota_current=2000)
         return {
             "token_refused": (_TOKEN_REFUSED, _TOKEN_ERROR),
-            "token_echoed": (
-                _error(422, "SUBSCRIPTION_TOKEN_INVALID", f"The token {self.key} is invalid."),
-                _TOKEN_ERROR,
-            ),
+            "token_echoed": (echoed, _TOKEN_ERROR),
             "throttled": (busy.having(**_remaining(0, MONTHLY_LEFT)), throttled(429, 1000)),
             "throttled_without_a_hint": (busy, throttled),
             "quota_used_up": (over.having(**_remaining(0, 0)), used_up),
@@ -190,24 +188,17 @@ def _invalid(name: str, text: str, value: str) -> Reply:
 
 
 def _limit(code: str, *, quota_current: int) -> Reply:
-    return _error(
-        429,
-        code,
-        "Request rate limit exceeded for plan",
-        plan="Free",
-        rate_limit=1,
-        rate_current=1,
-        quota_limit=2000,
-        quota_current=quota_current,
-        org_rate_limit=None,
-        org_rate_current=0,
-        component="rate_limiter",
-    )
+    meta: dict[str, Any] = {"plan": "Free", "rate_limit": 1, "rate_current": 1}
+    meta |= {"quota_limit": 2000, "quota_current": quota_current}
+    meta |= {"org_rate_limit": None, "org_rate_current": 0}
+    text = "Request rate limit exceeded for plan"
+    return _error(429, code, text, **meta, component="rate_limiter")
 
 
+_REFUSAL_CODE: Final = "SUBSCRIPTION_TOKEN_INVALID"
 _TOKEN_REFUSED: Final = _error(
     422,
-    "SUBSCRIPTION_TOKEN_INVALID",
+    _REFUSAL_CODE,
     "The provided subscription token is invalid.",
     component="authentication",
 )

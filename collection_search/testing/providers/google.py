@@ -63,10 +63,8 @@ class Google(Dialect):
             return _error(403, "The request is missing a valid API key.", "forbidden", _DENIED)
         if params["key"] != self.key:
             return _KEY_INVALID
-        num, start = (
-            parse_int(params.get("num"), _MAX_NUM) or 0,
-            parse_int(params.get("start"), 1) or 0,
-        )
+        num = parse_int(params.get("num"), _MAX_NUM) or 0
+        start = parse_int(params.get("start"), 1) or 0
         in_range = 1 <= num <= _MAX_NUM and 1 <= start <= _MAX_END - num
         if params.get("cx") != self.engine_id or not params.get("q") or not in_range:
             return _INVALID_ARGUMENT
@@ -170,41 +168,28 @@ def _quota(limit: str, *, status: int = 429) -> Reply:
 
 
 _DENIED: Final = {"status": "PERMISSION_DENIED"}
+_INVALID: Final = {"status": "INVALID_ARGUMENT"}
+_KEY_INFO: Final = {
+    "@type": "type.googleapis.com/google.rpc.ErrorInfo",
+    "reason": "API_KEY_INVALID",
+    "domain": "googleapis.com",
+    "metadata": {"service": "customsearch.googleapis.com"},
+}
 _KEY_INVALID: Final = _error(
     400,
     "API key not valid. Please pass a valid API key.",
     "badRequest",
-    {
-        "status": "INVALID_ARGUMENT",
-        "details": [
-            {
-                "@type": "type.googleapis.com/google.rpc.ErrorInfo",
-                "reason": "API_KEY_INVALID",
-                "domain": "googleapis.com",
-                "metadata": {"service": "customsearch.googleapis.com"},
-            }
-        ],
-    },
+    {**_INVALID, "details": [_KEY_INFO]},
 )
 _INVALID_ARGUMENT: Final = _error(
-    400,
-    "Request contains an invalid argument.",
-    "badRequest",
-    {"status": "INVALID_ARGUMENT"},
+    400, "Request contains an invalid argument.", "badRequest", _INVALID
 )
+_DAILY_TEXT: Final = "Daily Limit Exceeded"
+_DAILY_ERROR: Final = {
+    "domain": "usageLimits",
+    "reason": "dailyLimitExceeded",
+    "message": _DAILY_TEXT,
+}
 _DAILY_LIMIT: Final = Reply.of_json(
-    {
-        "error": {
-            "errors": [
-                {
-                    "domain": "usageLimits",
-                    "reason": "dailyLimitExceeded",
-                    "message": "Daily Limit Exceeded",
-                }
-            ],
-            "code": 403,
-            "message": "Daily Limit Exceeded",
-        }
-    },
-    403,
+    {"error": {"errors": [_DAILY_ERROR], "code": 403, "message": _DAILY_TEXT}}, 403
 )
