@@ -1,4 +1,4 @@
-"""What callers rely on in every `Embedder`: subclass the suite, and pytest runs it."""
+"""Contract suite for embedders: subclass it, and pytest runs it."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ TEXTS: Final = [
     "pandas reads a CSV file\nline by line",
 ]
 _SAME: Final = 1e-4
-"""Models round a little differently, depending on what else is in the batch."""
+"""Models round differently, depending on the other texts of the batch."""
 
 
 class EmbedderContract:
@@ -39,11 +39,11 @@ class EmbedderContract:
         raise NotImplementedError
 
     def broken(self) -> Embedder | None:
-        """Return one whose calls fail, or None where that cannot be had."""
+        """Return an embedder whose calls fail, or None where there is none."""
         return None
 
     def test_it_has_the_form_of_an_embedder(self) -> None:
-        """Two of one model have the same printable fingerprint, which is no path."""
+        """Two embedders of one model have the same printable fingerprint, which is no path."""
         one, other = self.embedder(), self.embedder()
         assert isinstance(one, Embedder)
         assert one.fingerprint == other.fingerprint
@@ -66,32 +66,32 @@ class EmbedderContract:
         assert embedded.input_tokens is None or embedded.input_tokens > 0
 
     def test_rows_follow_the_texts(self) -> None:
-        """A text's vector depends neither on its place nor on its neighbours."""
+        """A text's vector depends on the text alone, not on its place or the other texts."""
         vectors = self._vectors(TEXTS)
         assert np.allclose(self._vectors(TEXTS[::-1])[::-1], vectors, atol=_SAME)
         assert np.allclose(self._vectors([TEXTS[2]])[0], vectors[2], atol=_SAME)
         assert not np.allclose(vectors[0], vectors[3], atol=_SAME)
 
     def test_any_text_has_a_vector(self) -> None:
-        """Empty, blank, very long, of broken Unicode: none may lose a run its ranking."""
+        """Empty, blank and very long texts and broken Unicode are embedded."""
         odd = ["", " \n", "word " * 20_000, "half \ud800 a character", "\x00", "🚀"]
         vectors = self._vectors(odd)
         assert len(vectors) == len(odd)
         assert np.allclose(np.linalg.norm(vectors, axis=1), 1.0, atol=_SAME)
 
     def test_many_texts_keep_their_order(self) -> None:
-        """However the embedder divides them."""
+        """Many texts have the right vectors, however the embedder divides them."""
         many = [TEXTS[n % len(TEXTS)] for n in range(70)]
         vectors = self._vectors(many)
         assert len(vectors) == len(many)
         assert np.allclose(vectors[:4], vectors[64:68], atol=_SAME)
 
     def test_no_text_is_no_error(self) -> None:
-        """Nothing in, no row out."""
+        """No text gives no row."""
         assert len(self._vectors([])) == 0
 
     def test_calls_may_overlap(self) -> None:
-        """Many at once in one event loop, and from one loop after another."""
+        """Calls work at the same time in one event loop, and in one loop after another."""
         embedder = self.embedder()
 
         async def at_once() -> list[Embedded]:
@@ -103,7 +103,7 @@ class EmbedderContract:
             assert np.allclose(rows, np.concatenate([vectors] * 3), atol=_SAME)
 
     def test_a_failure_is_a_model_error(self) -> None:
-        """It names the model and has a cause or says what was wrong."""
+        """The error names the model and has a cause or a reason."""
         embedder = self.broken()
         if embedder is None:
             return

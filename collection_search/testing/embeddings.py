@@ -1,4 +1,4 @@
-"""An embedder without a model: the same text always has the same vector."""
+"""An embedder without a model, whose vectors depend on the text alone."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _WORD = re.compile(r"\w+")
 
 
 class ScriptedEmbedder:
-    """Places texts by hashed words: texts that share words lie near each other.
+    """An embedder by hashed words: texts that share words have near vectors.
 
     `errors` are raised in order, one per call, before it works. `synonyms` maps words onto the
     word that they count as, so that a test can have texts that are near without a common word.

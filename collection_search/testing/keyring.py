@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 class MemoryKeyring(KeyringBackend):
-    """Takes the place of the system's keyring inside a `with` block.
+    """A replacement of the system's keyring inside a `with` block.
 
     With an `error`, such as `keyring.errors.KeyringLocked`, every call ends in it.
     """

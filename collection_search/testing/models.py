@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 class ScriptedChatModel(BaseChatModel):
-    """A LangChain chat model that gives its `replies` in order and then repeats the last one.
+    """A LangChain chat model that gives its `replies` in order and repeats the last one.
 
     A mapping is the arguments of the answer's tool call, a text is plain content, an exception is
     raised. Synchronous, as many third-party models are.
@@ -29,7 +29,7 @@ class ScriptedChatModel(BaseChatModel):
 
     replies: list[Any]
     refuses: frozenset[str] = frozenset()
-    """Methods of structured output that this model does not have."""
+    """Methods of structured output that this model does not support."""
     usage: tuple[int, int] | None = (29, 44)
     """Input and output tokens that each answer reports, None for a model that reports none."""
     model_name: str = "scripted"

@@ -1,4 +1,4 @@
-"""OpenAI's protocol as its server writes it: answers, errors and vectors of the double."""
+"""OpenAI's protocol: the answers, errors and vectors of the double."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from .embeddings import word_counts
 
 @dataclass(frozen=True, slots=True)
 class OpenAIFailure:
-    """An error as the protocol words it."""
+    """An error of the protocol."""
 
     status: int
     message: str
@@ -50,7 +50,7 @@ SERVER_ERROR: Final = OpenAIFailure(
 
 @dataclass(frozen=True, slots=True)
 class RawReply:
-    """An answer of the wire, for what no endpoint should send."""
+    """A raw answer, for answers that no endpoint should send."""
 
     body: bytes
     status: int = 200
@@ -59,7 +59,7 @@ class RawReply:
 
     @classmethod
     def json(cls, value: Any, status: int = 200) -> Self:
-        """Return an answer that holds the value."""
+        """Return an answer with the value as JSON."""
         return cls(json.dumps(value).encode(), status)
 
 
@@ -88,7 +88,7 @@ class ReceivedRequest:
 def embeddings_body(
     request: ReceivedRequest, *, dimension: int, gives_base64: bool, counts: bool
 ) -> dict[str, Any]:
-    """Return vectors made of the words of the texts, with the tokens used where it `counts`."""
+    """Return vectors made from the words of the texts; `counts` adds the tokens used."""
     body = request.body
     dimension = body.get("dimensions", dimension)
     form = _base64 if gives_base64 and body.get("encoding_format") == "base64" else list
@@ -106,7 +106,7 @@ def embeddings_body(
 
 
 def refused_method(method: str) -> OpenAIFailure:
-    """Return how the protocol refuses a method of structured output."""
+    """Return the error for a method of structured output that is not supported."""
     if method == "function_calling":
         return OpenAIFailure(400, "This model does not support tools.", param="tools")
     form = "json_schema" if method == "json_schema" else "json_object"
@@ -120,7 +120,7 @@ def refused_method(method: str) -> OpenAIFailure:
 def completion_body(
     request: ReceivedRequest, reply: Mapping[str, Any] | str, usage: tuple[int, int] | None
 ) -> dict[str, Any]:
-    """Return a chat answer that holds the reply, in the form that the request asks for."""
+    """Return a chat answer with the reply, in the form that the request asks for."""
     message, reason = _message(request, reply)
     answer: dict[str, Any] = {
         "id": "chatcmpl-1",

@@ -1,4 +1,4 @@
-"""A server on the loopback address that speaks OpenAI's protocol by script: chat, embeddings."""
+"""A local server that speaks OpenAI's protocol by script: chat and embeddings."""
 
 from __future__ import annotations
 
@@ -204,7 +204,7 @@ class OpenAIServer:
                 self.wfile.write(raw.body)
 
             def log_message(self, format: str, *args: Any) -> None:  # noqa: A002 - given
-                """Keep quiet."""
+                """Log nothing."""
 
         return Handler
 

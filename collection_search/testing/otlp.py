@@ -1,4 +1,4 @@
-"""A server on the loopback address that takes traces as Langfuse does: OTLP over HTTP.
+"""A local server that receives traces like Langfuse: OTLP over HTTP.
 
 Needs the package `opentelemetry-proto`, which comes with `langfuse`.
 """
@@ -157,7 +157,7 @@ class OtlpServer:
                     self.end_headers()
 
             def log_message(self, format: str, *args: Any) -> None:  # noqa: A002 - given
-                """Keep quiet."""
+                """Log nothing."""
 
         return Handler
 

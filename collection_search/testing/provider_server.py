@@ -1,4 +1,4 @@
-"""A server on the loopback address that answers as a search provider does, or fails by script."""
+"""A local server that answers like a search provider, or fails by script."""
 
 from __future__ import annotations
 
@@ -226,7 +226,7 @@ class _Handler(BaseHTTPRequestHandler):
         self.wfile.write(reply.body)
 
     def log_message(self, format: str, *args: Any) -> None:  # noqa: A002 - given
-        """Keep quiet."""
+        """Log nothing."""
 
 
 class _Listener(ThreadingHTTPServer):
@@ -268,6 +268,6 @@ def _json(body: bytes) -> Any:
 
 
 def _reset(connection: socket.socket) -> None:
-    """End the connection as a crashed server does: with RST, not with FIN."""
+    """Reset the connection as a crashed server does: with RST, not with FIN."""
     connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, _RESET_ON_CLOSE)
     os.close(connection.detach())

@@ -1,4 +1,4 @@
-"""A search adapter that answers by script, and the contract that every search adapter keeps."""
+"""A search adapter that answers by script, and the contract of every search adapter."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ def example_context() -> ToolContext:
 
 
 class ScriptedAdapter:
-    """Gives its answers in order, the last one for ever; synchronous and asynchronous.
+    """An adapter that gives its answers in order and repeats the last one.
 
     The answers of `on` are for one query, those of the constructor for every other query. Without
     any it finds nothing. At most `max_results` rows are returned, as real providers do.
@@ -193,7 +193,7 @@ class SearchAdapterContract:
             assert _urls(found) == _urls(self._search())
 
     def test_the_worker_can_use_it(self) -> None:
-        """Under the worker, in both faces, the adapter's rows become results."""
+        """The worker returns the adapter's rows as results, from `run` and from `arun`."""
         worker = WebSearchWorker(self.adapter(), max_attempts=1, spans=NULL_SINK)
         found = worker.run(query=self.query, context=example_context())
         awaited = asyncio.run(worker.arun(query=self.query, context=example_context()))

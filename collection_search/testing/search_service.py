@@ -65,7 +65,7 @@ def service_results(count: int = 3, *, about: str = "asyncio") -> list[ServiceSe
 
 
 class MockWebSearchService:
-    """Stands in for `WebSearchService`: no network, no key, no waiting; safe between threads.
+    """A double of `WebSearchService` without network, key or waiting; thread-safe.
 
     The answers of the constructor are for every query without answers of its own; each list is
     given in order, its last answer for ever. Without any nothing is found. Requests are checked,
@@ -91,7 +91,7 @@ class MockWebSearchService:
         self.credentials: list[tuple[Credentials, str | None]] = []
         """What `initialize` was called with."""
         self.clock = clock or FakeClock()
-        """Moves by the latency of every request."""
+        """Advanced by the latency of every request."""
         self.latency_ms = latency_ms
         self.accepts_key = accepts_key
         """False: `initialize` finds that the provider refuses the key."""
@@ -130,7 +130,7 @@ class MockWebSearchService:
     def initialize(self, credentials: Credentials = None, provider: str | None = None) -> bool:
         """Return whether the key is taken: not an empty one, and none if `accepts_key` is False.
 
-        Raises ConfigError for a provider that there is not.
+        Raises ConfigError for an unknown provider.
         """
         self.credentials.append((credentials, provider))
         if provider is not None and provider not in registry.names("search"):
@@ -182,22 +182,16 @@ class MockWebSearchService:
         if isinstance(answer, SearchResponse):
             return answer
         options = request.options
-        kept = {} if options.include_content is not False else {"content": None}
+        changes = {} if options.include_content is not False else {"content": None}
+        results = answer[: options.max_results or DEFAULT_RESULTS]
+        name, latency_ms = self._provider, self.latency_ms
+        attempt = Attempt(provider=name, rationale="search_completed", latency_ms=latency_ms)
         return SearchResponse(
-            results=[
-                result.model_copy(update=kept)
-                for result in answer[: options.max_results or DEFAULT_RESULTS]
-            ],
+            results=[result.model_copy(update=changes) for result in results],
             query=request.query,
-            response_time_ms=self.latency_ms,
-            provider=self._provider,
-            routing=[
-                Attempt(
-                    provider=self._provider,
-                    rationale="search_completed",
-                    latency_ms=self.latency_ms,
-                )
-            ],
+            response_time_ms=latency_ms,
+            provider=name,
+            routing=[attempt],
         )
 
 
@@ -210,7 +204,7 @@ def _fits(match: Match, request: SearchRequest) -> bool:
 
 
 def _is_blank(credentials: Credentials) -> bool:
-    """Tell whether there should be a key and is none."""
+    """Return whether a key is given and empty."""
     if isinstance(credentials, SecretStr):
         return not credentials.get_secret_value().strip()
     if isinstance(credentials, Mapping):

@@ -1,4 +1,4 @@
-"""A span sink that keeps what it observes, for tests of anything that opens spans."""
+"""A span sink that records every observation, for tests of code that opens spans."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ class RecordedSpan:
     """The span that was open around it in its own context: task or thread."""
     fields: dict[str, Scalar] = field(default_factory=dict)
     tokens: dict[str, str | int | float | None] = field(default_factory=dict)
-    """What `usage` was told, by its parameters' names."""
+    """The arguments of `usage`, by parameter."""
     failure: tuple[str, str] | None = None
     """Kind and message."""
     ended: bool = False
 
     def set(self, fields: Mapping[str, Scalar]) -> None:
-        """Keep the fields that have a value."""
+        """Record the fields that have a value."""
         self.fields |= {name: value for name, value in fields.items() if value is not None}
 
     def usage(
@@ -41,21 +41,17 @@ class RecordedSpan:
         output_tokens: int | None,
         cost_usd: float | None,
     ) -> None:
-        """Keep the usage."""
-        self.tokens = {
-            "model": model,
-            "input_tokens": input_tokens,
-            "output_tokens": output_tokens,
-            "cost_usd": cost_usd,
-        }
+        """Record the usage."""
+        counts = {"input_tokens": input_tokens, "output_tokens": output_tokens}
+        self.tokens = {"model": model, **counts, "cost_usd": cost_usd}
 
     def fail(self, kind: str, message: str) -> None:
-        """Keep the failure."""
+        """Record the failure."""
         self.failure = kind, message
 
 
 class RecordingSink:
-    """A sink that keeps every span in `spans`, in the order of their opening.
+    """A sink that records every span in `spans`, in the order of their opening.
 
     >>> sink = RecordingSink()
     >>> with sink.span("outer"), sink.span("inner") as span:
@@ -89,7 +85,7 @@ class RecordingSink:
             self._open.reset(token)
 
     def flush(self, timeout_s: float) -> None:
-        """Note that somebody asked."""
+        """Record the call."""
         self.flushes.append(timeout_s)
 
     def named(self, name: str) -> list[RecordedSpan]:

@@ -1,4 +1,4 @@
-"""A site of hostile and odd servers, and what reading each of its pages has to end in."""
+"""A site of hostile and odd servers, with the expected result of reading each page."""
 
 from __future__ import annotations
 

@@ -8,11 +8,11 @@ from functools import cache, partial
 from itertools import chain, repeat
 from typing import TYPE_CHECKING, Final
 
-from .case import page_case
+from .case import page_case, page_cases
 from .replies import HTML, PAGE, SiteReply
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator, Mapping
 
     from .case import Case
 
@@ -75,145 +75,78 @@ def _endless_gzip() -> Iterable[bytes]:
         yield squeezer.compress(_WORDS) + squeezer.flush(zlib.Z_SYNC_FLUSH)
 
 
-def _encoded(coding: str, body: bytes) -> SiteReply:
+def _encoded(coding: str, body: bytes | Callable[[], Iterable[bytes]]) -> SiteReply:
     return SiteReply(body, headers={"Content-Encoding": coding})
+
+
+def _large(words: int, head: bytes = PAGE, kind: str = HTML) -> SiteReply:
+    return SiteReply(lambda: chain([head], repeat(_WORDS, words)), kind=kind)
+
+
+def _bombs() -> Iterator[Case]:
+    double = partial(_lazily, double_bomb)
+    bombs: Mapping[str, tuple[str, str, Callable[[], bytes]]] = {
+        "gzip bomb": ("200 KB that decode to 200 MiB", "gzip", gzip_bomb),
+        "gzip bomb of text": ("9 MB of HTML in 30 KB", "gzip", text_bomb),
+        "deflate bomb": ("zlib frame, 200 MiB", "deflate", partial(deflate_bomb, raw=False)),
+        "raw deflate bomb": ("no zlib frame, 200 MiB", "deflate", partial(deflate_bomb, raw=True)),
+    }
+    for name, (does, coding, make) in bombs.items():
+        reply = _encoded(coding, partial(_lazily, make))
+        yield page_case(name, does, "ratio_exceeded", reply)
+    endless = _encoded("gzip", _endless_gzip)
+    yield page_case("endless gzip", "a stream that decodes to ever more", "ratio_exceeded", endless)
+    named = _encoded("gzip, gzip", double)
+    does = "two codings, of which one is allowed"
+    yield page_case("gzip in gzip, both named", does, "bad_encoding", named)
+    does = "the body decodes to a gzip file"
+    nameless = _encoded("gzip", double)
+    yield page_case("gzip in gzip, one named", does, "unsupported_type", nameless)
+
+
+def _sizes() -> Iterator[Case]:
+    chunked = {"Transfer-Encoding": "chunked"}
+    zeros = SiteReply(_endless_chunk_size, headers=chunked, pause_s=0.01)
+    promised = SiteReply(PAGE, length=10_000_000_000, ending="hold")
+    pdf = _large(480, b"%PDF-1.7\n", "application/pdf")
+    too_large = {
+        "claimed length": ("a Content-Length of 10 GB", promised),
+        "endless page": ("HTML without end", SiteReply(_endless)),
+        "endless chunks": ("chunks without end", SiteReply(_endless_chunks, headers=chunked)),
+        "11 MB of HTML": ("a little over the limit", _large(170)),
+        "31 MB of PDF": ("a little over the limit", pdf),
+    }
+    yield from page_cases("too_large", too_large)
+    yield page_case("8 MB of HTML", "large, and within the limit", "read", _large(120))
+    does = "a chunk's size in endless zeros"
+    yield page_case("endless chunk size", does, "deadline", zeros, slow=True)
+
+
+def _codings() -> Iterator[Case]:
+    gzipped = gzip.compress(PAGE, mtime=0)
+    raw = zlib.compressobj(wbits=-zlib.MAX_WBITS)
+    deflated = raw.compress(PAGE) + raw.flush()
+    readable = {
+        "gzip page": ("an honest gzip body", _encoded("gzip", gzipped)),
+        "x-gzip page": ("the old name of gzip", _encoded("x-gzip", gzipped)),
+        "zlib page": ("an honest deflate body", _encoded("deflate", zlib.compress(PAGE))),
+        "raw deflate page": ("deflate as some servers misread it", _encoded("deflate", deflated)),
+        "identity": ("a coding that is none", _encoded("identity", PAGE)),
+        "gzip with a tail": ("bytes after the stream", _encoded("gzip", gzipped + b"\0" * 9)),
+    }
+    half, brotli = gzipped[: len(gzipped) // 2], b"\x8b\x02\x80" + PAGE
+    broken = {
+        "gzip cut off": ("half of the stream", _encoded("gzip", half)),
+        "gzip that is none": ("plain HTML under the name gzip", _encoded("gzip", PAGE)),
+        "brotli unasked": ("a coding that was not offered", _encoded("br", brotli)),
+    }
+    yield from page_cases("read", readable)
+    yield from page_cases("bad_encoding", broken)
+    yield page_case(
+        "gzip nameless", "a gzip file as a page", "unsupported_type", SiteReply(gzipped)
+    )
 
 
 def cases() -> tuple[Case, ...]:
     """Return the cases of sizes and encodings."""
-    gzipped = gzip.compress(PAGE, mtime=0)
-    raw = zlib.compressobj(wbits=-zlib.MAX_WBITS)
-    raw_deflated = raw.compress(PAGE) + raw.flush()
-    chunked = {"Transfer-Encoding": "chunked"}
-    lazy = {
-        "gzip": partial(_lazily, gzip_bomb),
-        "deflate": partial(_lazily, partial(deflate_bomb, raw=False)),
-        "raw": partial(_lazily, partial(deflate_bomb, raw=True)),
-        "text": partial(_lazily, text_bomb),
-        "double": partial(_lazily, double_bomb),
-    }
-    gz, flate = {"Content-Encoding": "gzip"}, {"Content-Encoding": "deflate"}
-    return (
-        page_case(
-            "gzip bomb",
-            "200 KB that decode to 200 MiB",
-            "ratio_exceeded",
-            SiteReply(lazy["gzip"], headers=gz),
-        ),
-        page_case(
-            "gzip bomb of text",
-            "9 MB of HTML in 30 KB",
-            "ratio_exceeded",
-            SiteReply(lazy["text"], headers=gz),
-        ),
-        page_case(
-            "gzip in gzip, both named",
-            "two codings, of which one is allowed",
-            "bad_encoding",
-            SiteReply(lazy["double"], headers={"Content-Encoding": "gzip, gzip"}),
-        ),
-        page_case(
-            "gzip in gzip, one named",
-            "the body decodes to a gzip file",
-            "unsupported_type",
-            SiteReply(lazy["double"], headers=gz),
-        ),
-        page_case(
-            "deflate bomb",
-            "zlib frame, 200 MiB",
-            "ratio_exceeded",
-            SiteReply(lazy["deflate"], headers=flate),
-        ),
-        page_case(
-            "raw deflate bomb",
-            "no zlib frame, 200 MiB",
-            "ratio_exceeded",
-            SiteReply(lazy["raw"], headers=flate),
-        ),
-        page_case(
-            "endless gzip",
-            "a stream that decodes to ever more",
-            "ratio_exceeded",
-            SiteReply(_endless_gzip, headers=gz),
-        ),
-        page_case(
-            "claimed length",
-            "a Content-Length of 10 GB",
-            "too_large",
-            SiteReply(PAGE, length=10_000_000_000, ending="hold"),
-        ),
-        page_case("endless page", "HTML without end", "too_large", SiteReply(_endless)),
-        page_case(
-            "endless chunks",
-            "chunks without end",
-            "too_large",
-            SiteReply(_endless_chunks, headers=chunked),
-        ),
-        page_case(
-            "endless chunk size",
-            "a chunk's size in endless zeros",
-            "deadline",
-            SiteReply(_endless_chunk_size, headers=chunked, pause_s=0.01),
-            slow=True,
-        ),
-        page_case(
-            "11 MB of HTML",
-            "a little over the limit",
-            "too_large",
-            SiteReply(lambda: chain([PAGE], repeat(_WORDS, 170))),
-        ),
-        page_case(
-            "31 MB of PDF",
-            "a little over the limit",
-            "too_large",
-            SiteReply(lambda: chain([b"%PDF-1.7\n"], repeat(_WORDS, 480)), kind="application/pdf"),
-        ),
-        page_case(
-            "8 MB of HTML",
-            "large, and within the limit",
-            "read",
-            SiteReply(lambda: chain([PAGE], repeat(_WORDS, 120))),
-        ),
-        page_case("gzip page", "an honest gzip body", "read", _encoded("gzip", gzipped)),
-        page_case("x-gzip page", "the old name of gzip", "read", _encoded("x-gzip", gzipped)),
-        page_case(
-            "zlib page", "an honest deflate body", "read", _encoded("deflate", zlib.compress(PAGE))
-        ),
-        page_case(
-            "raw deflate page",
-            "deflate as some servers misread it",
-            "read",
-            _encoded("deflate", raw_deflated),
-        ),
-        page_case("identity", "a coding that is none", "read", _encoded("identity", PAGE)),
-        page_case(
-            "gzip with a tail",
-            "bytes after the stream",
-            "read",
-            _encoded("gzip", gzipped + b"\0" * 9),
-        ),
-        page_case(
-            "gzip cut off",
-            "half of the stream",
-            "bad_encoding",
-            _encoded("gzip", gzipped[: len(gzipped) // 2]),
-        ),
-        page_case(
-            "gzip that is none",
-            "plain HTML under the name gzip",
-            "bad_encoding",
-            _encoded("gzip", PAGE),
-        ),
-        page_case(
-            "brotli unasked",
-            "a coding that was not offered",
-            "bad_encoding",
-            _encoded("br", b"\x8b\x02\x80" + PAGE),
-        ),
-        page_case(
-            "gzip nameless",
-            "a gzip file as a page",
-            "unsupported_type",
-            SiteReply(gzipped, kind=HTML),
-        ),
-    )
+    return (*_bombs(), *_sizes(), *_codings())

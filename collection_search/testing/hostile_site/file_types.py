@@ -7,11 +7,11 @@ import zlib
 from functools import cache
 from typing import TYPE_CHECKING, Final
 
-from .case import Case, page_case
+from .case import Case, page_case, page_cases
 from .replies import MARKER, PAGE, SiteReply
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
 
     from .case import CaseOutcome
 
@@ -63,77 +63,57 @@ _CIRCLE: Final = pdf().replace(b"/Kids [3 0 R ]", b"/Kids [2 0 R ]")
 
 
 def _pdfs() -> Iterator[Case]:
-    bad: CaseOutcome = "extraction_failed"
-    swollen: CaseOutcome = "extraction_killed"
-
-    def document(name: str, does: str, body: bytes, outcome: CaseOutcome = bad) -> Case:
-        return page_case(f"PDF: {name}", does, outcome, SiteReply(body, kind=PDF))
-
     good = pdf()
-    yield document("good", "one page", good, "read")
-    yield document("stacked filters", "a page of 512 MiB, packed twice", stacked_bomb(), swollen)
-    yield document("many filters", "the same, packed four times", stacked_bomb(4), swollen)
-    yield document("busy page", "three million words on one page", busy_pdf(), swollen)
-    yield document(
-        "two hundred thousand pages", "one page shown again and again", pdf(kids=200_000), "read"
-    )
-    yield document("damaged", "the head of a PDF and then noise", b"%PDF-1.7\n" + bytes(range(256)))
-    yield document("cut off", "half of the file", good[: len(good) // 2])
-    yield document("protected", "a password is needed", pdf(trailer=_LOCKED))
-    yield document("circle", "pages that hold themselves", _CIRCLE)
-    yield document("scan", "a page without words", pdf(b"q Q"), "empty")
-    yield document(
-        "negative length", "a stream of length -1", good.replace(b"/Length ", b"/Length -"), "read"
-    )
+    pages: Mapping[CaseOutcome, Mapping[str, tuple[str, bytes]]] = {
+        "read": {
+            "good": ("one page", good),
+            "two hundred thousand pages": ("one page shown again and again", pdf(kids=200_000)),
+            "negative length": ("a stream of length -1", good.replace(b"/Length ", b"/Length -")),
+        },
+        "extraction_killed": {
+            "stacked filters": ("a page of 512 MiB, packed twice", stacked_bomb()),
+            "many filters": ("the same, packed four times", stacked_bomb(4)),
+            "busy page": ("three million words on one page", busy_pdf()),
+        },
+        "extraction_failed": {
+            "damaged": ("the head of a PDF and then noise", b"%PDF-1.7\n" + bytes(range(256))),
+            "cut off": ("half of the file", good[: len(good) // 2]),
+            "protected": ("a password is needed", pdf(trailer=_LOCKED)),
+            "circle": ("pages that hold themselves", _CIRCLE),
+        },
+        "empty": {"scan": ("a page without words", pdf(b"q Q"))},
+    }
+    for outcome, group in pages.items():
+        for name, (does, body) in group.items():
+            yield page_case(f"PDF: {name}", does, outcome, SiteReply(body, kind=PDF))
 
 
-def _types() -> Iterator[Case]:
+def _read() -> Iterator[Case]:
+    unnamed, later = SiteReply(pdf(), kind=PDF), SiteReply(b"\n\n" + pdf(), kind=PDF)
+    report, kind = SiteReply(PAGE, kind=PDF), "application/octet-stream"
+    markdown = SiteReply(f"# Birds\n\n{MARKER}".encode(), kind="text/markdown")
+    addressed = {
+        "PDF without a suffix": ("the type alone says it", "/p", unnamed),
+        "HTML called .pdf": ("suffix and type lie", "/report.pdf", report),
+    }
+    for name, (does, path, reply) in addressed.items():
+        yield Case(name, does, "read", {path: reply}, start=f"http://{{host}}{path}")
+    pages = {
+        "PDF called HTML": ("the wrong type", SiteReply(pdf())),
+        "PDF without a type": ("no type at all", SiteReply(pdf(), kind=None)),
+        "PDF after noise": ("the mark follows after some bytes", later),
+        "HTML called plain": ("the type is text/plain", SiteReply(PAGE, kind="text/plain")),
+        "HTML without a type": ("no type at all", SiteReply(PAGE, kind=None)),
+        "a type of rubbish": ("no type at all, but a header", SiteReply(PAGE, kind=";;=,")),
+        "HTML as bytes": (kind, SiteReply(PAGE, kind=kind)),
+        "plain text": ("no markup", SiteReply(MARKER.encode(), kind="text/plain")),
+    }
+    yield from page_cases("read", pages)
+    yield page_case("Markdown", "marks go", "read", markdown, not_text="#")
+
+
+def _unsupported() -> Iterator[Case]:
     png = b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR" + bytes(64)
-    yield Case(
-        "PDF without a suffix",
-        "the type alone says it",
-        "read",
-        {"/p": SiteReply(pdf(), kind=PDF)},
-        start="http://{host}/p",
-    )
-    yield page_case("PDF called HTML", "the wrong type", "read", SiteReply(pdf()))
-    yield page_case("PDF without a type", "no type at all", "read", SiteReply(pdf(), kind=None))
-    yield page_case(
-        "PDF after noise",
-        "the mark follows after some bytes",
-        "read",
-        SiteReply(b"\n\n" + pdf(), kind=PDF),
-    )
-    yield Case(
-        "HTML called .pdf",
-        "suffix and type lie",
-        "read",
-        {"/report.pdf": SiteReply(PAGE, kind=PDF)},
-        start="http://{host}/report.pdf",
-    )
-    yield page_case(
-        "HTML called plain", "the type is text/plain", "read", SiteReply(PAGE, kind="text/plain")
-    )
-    yield page_case("HTML without a type", "no type at all", "read", SiteReply(PAGE, kind=None))
-    yield page_case(
-        "a type of rubbish", "no type at all, but a header", "read", SiteReply(PAGE, kind=";;=,")
-    )
-    yield page_case(
-        "HTML as bytes",
-        "application/octet-stream",
-        "read",
-        SiteReply(PAGE, kind="application/octet-stream"),
-    )
-    yield page_case(
-        "plain text", "no markup", "read", SiteReply(MARKER.encode(), kind="text/plain")
-    )
-    yield page_case(
-        "Markdown",
-        "marks go",
-        "read",
-        SiteReply(f"# Birds\n\n{MARKER}".encode(), kind="text/markdown"),
-        not_text="#",
-    )
     binaries = {
         "image": (png, "image/png"),
         "image called HTML": (png, "text/html"),
@@ -145,17 +125,12 @@ def _types() -> Iterator[Case]:
         "video": (b"\0\0\0\x18ftypmp42" + bytes(99), "video/mp4"),
     }
     for name, (body, kind) in binaries.items():
-        yield page_case(
-            name, f"no text, sent as {kind}", "unsupported_type", SiteReply(body, kind=kind)
-        )
-    yield page_case(
-        "script",
-        "text that is no page",
-        "unsupported_type",
-        SiteReply(f"var a = '{MARKER}'".encode(), kind="application/javascript"),
-    )
+        reply = SiteReply(body, kind=kind)
+        yield page_case(name, f"no text, sent as {kind}", "unsupported_type", reply)
+    script = SiteReply(f"var a = '{MARKER}'".encode(), kind="application/javascript")
+    yield page_case("script", "text that is no page", "unsupported_type", script)
 
 
 def cases() -> tuple[Case, ...]:
     """Return the cases of documents and types."""
-    return (*_pdfs(), *_types())
+    return (*_pdfs(), *_read(), *_unsupported())

@@ -1,7 +1,8 @@
-"""Redirects: to where nobody may go, in circles, and broken; names that change their address."""
+"""Redirects to forbidden addresses, in circles, and broken; names that change address."""
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
 from .case import Case, page_case
@@ -61,25 +62,18 @@ _STRANGE: Final[dict[str, tuple[str, CaseOutcome]]] = {
     "blanks alone": ("   ", "bad_redirect"),
 }
 _NOWHERE: Final = "2d00::1"
-"""An address of the public web by its form that belongs to nobody and leads nowhere."""
+"""A public address by its form, which nobody has."""
 _NAMES: Final = {
     "inward.hostile-site.net": ("127.0.0.1",),
     "both.hostile-site.net": (f"{_NOWHERE},127.0.0.1",),
 }
 _REFUSED_NAMES: Final = frozenset(
     {
-        "localhost",
-        "localhost with a dot",
-        "a name under localhost",
-        "a single label",
-        "an internal name",
-        "decimal",
-        "hexadecimal",
-        "octal",
-        "short form",
+        *("localhost", "localhost with a dot", "a name under localhost", "a single label"),
+        *("an internal name", "decimal", "hexadecimal", "octal", "short form"),
     }
 )
-"""Refused before any name is resolved; all others as the address that they lead to."""
+"""Refused before any name is resolved; all others are refused by their address."""
 
 
 def _inward() -> Iterator[Case]:
@@ -106,75 +100,40 @@ def _rebinding() -> Iterator[Case]:
     }
     for number, (form, answers) in enumerate(forms.items()):
         name = f"rebinding-{number}.hostile-site.net"
-        does, start = f"a name that stands for {form}", f"http://{name}:{{forbidden}}/"
-        yield Case(
-            f"rebinding: {form}",
-            does,
-            "blocked_address",
-            start=start,
-            names={name: answers},
-            times=len(answers),
-        )
+        case = Case(f"rebinding: {form}", f"a name that stands for {form}", "blocked_address")
+        start = f"http://{name}:{{forbidden}}/"
+        yield replace(case, start=start, names={name: answers}, times=len(answers))
+
+
+def _longer() -> Iterator[Case]:
+    away, here = {"/page": redirect("/there", 301)}, {"/there": SiteReply(PAGE)}
+    itself = redirect("http://{host}/page")
+    circle = {**away, "/there": redirect("/page")}
+    long = {"/page": redirect("/0")} | {f"/{n}": redirect(f"/{n + 1}") for n in range(9)}
+    dots = {"/page": redirect("../../there"), **here}
+    inward = {**away, "/there": redirect("http://127.0.0.1:{forbidden}/")}
+    unaddressed, choice = SiteReply(PAGE, status=302), SiteReply(PAGE, status=300)
+    yield page_case("redirect to itself", "the same address for ever", "too_many_redirects", itself)
+    yield Case("redirect circle", "two pages that name one another", "too_many_redirects", circle)
+    yield Case("long way", "nine redirects", "too_many_redirects", long)
+    yield page_case("redirect without Location", "302 and nothing more", "http_error", unaddressed)
+    yield page_case("300", "a choice of pages", "http_error", choice)
+    yield Case("redirect at home", "a relative address", "read", {**away, **here})
+    yield Case("redirect with dots", "../ beyond the root", "read", dots)
+    does = "a good redirect before the bad one"
+    yield Case("second hop inward", does, "blocked_address", inward)
+
+
+def _at_once() -> Iterator[Case]:
+    user, inward = "http://user:secret@{host}/page", "http://127.0.0.1:{forbidden}/"
+    nowhere = "http://nowhere.hostile-site.net/"
+    does = "a password in the address"
+    yield Case("file at once", "not a web address", "bad_scheme", start="file:///etc/passwd")
+    yield Case("credentials at once", does, "credentials_in_url", start=user)
+    yield Case("inward at once", "the listener itself", "blocked_address", start=inward)
+    yield Case("no such name", "a name without an address", "dns_failed", start=nowhere)
 
 
 def cases() -> tuple[Case, ...]:
     """Return the cases of redirects and names."""
-    away, here = redirect("/there", 301), SiteReply(PAGE)
-    long = {f"/{n}": redirect(f"/{n + 1}") for n in range(9)}
-    return (
-        *_inward(),
-        *_strange(),
-        *_rebinding(),
-        page_case(
-            "redirect to itself",
-            "the same address for ever",
-            "too_many_redirects",
-            redirect("http://{host}/page"),
-        ),
-        Case(
-            "redirect circle",
-            "two pages that name one another",
-            "too_many_redirects",
-            {"/page": away, "/there": redirect("/page")},
-        ),
-        Case("long way", "nine redirects", "too_many_redirects", {"/page": redirect("/0"), **long}),
-        page_case(
-            "redirect without Location",
-            "302 and nothing more",
-            "http_error",
-            SiteReply(PAGE, status=302),
-        ),
-        page_case("300", "a choice of pages", "http_error", SiteReply(PAGE, status=300)),
-        Case("redirect at home", "a relative address", "read", {"/page": away, "/there": here}),
-        Case(
-            "redirect with dots",
-            "../ beyond the root",
-            "read",
-            {"/page": redirect("../../there"), "/there": here},
-        ),
-        Case(
-            "second hop inward",
-            "a good redirect before the bad one",
-            "blocked_address",
-            {"/page": away, "/there": redirect("http://127.0.0.1:{forbidden}/")},
-        ),
-        Case("file at once", "not a web address", "bad_scheme", start="file:///etc/passwd"),
-        Case(
-            "credentials at once",
-            "a password in the address",
-            "credentials_in_url",
-            start="http://user:secret@{host}/page",
-        ),
-        Case(
-            "inward at once",
-            "the listener itself",
-            "blocked_address",
-            start="http://127.0.0.1:{forbidden}/",
-        ),
-        Case(
-            "no such name",
-            "a name without an address",
-            "dns_failed",
-            start="http://nowhere.hostile-site.net/",
-        ),
-    )
+    return (*_inward(), *_strange(), *_rebinding(), *_longer(), *_at_once())

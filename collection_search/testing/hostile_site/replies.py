@@ -1,4 +1,4 @@
-"""What a server does in answer to one request, as data."""
+"""Replies of the hostile site's servers, as data."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 
 Ending: TypeAlias = Literal["close", "reset", "hold"]
-"""After the last byte: the connection ends, is torn down, or stays open until the server stops."""
+"""After the last byte the connection is closed, reset, or open until the server stops."""
 
 HTML: Final = "text/html; charset=utf-8"
 MARKER: Final = "the heron waits in the shallow water"
-"""Stands in every page whose text must be found."""
+"""Is in every page whose text must be found."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,20 +25,20 @@ class SiteReply:
     """
 
     body: bytes | Callable[[], Iterable[bytes]] = b""
-    """All of it, or its pieces; they may never end."""
+    """The whole body, or its pieces, which may never end."""
     status: int = 200
     kind: str | None = HTML
     """The content type; None sends none."""
     headers: Mapping[str, str] = field(default_factory=dict)
     length: int | None = None
-    """Claimed in the head; None: the true one, or none for pieces."""
+    """The Content-Length; None for the true one, or for no header with pieces."""
     pause_s: float = 0.0
     """Before each piece."""
     head: Callable[[], Iterable[bytes]] | None = None
     """Sent in place of status line and headers, with the same pauses."""
     ending: Ending = "close"
     if_known: SiteReply | None = None
-    """Given in place of this to whoever sends a validator."""
+    """The reply to requests with a validator."""
 
     def pieces(self) -> Iterable[bytes]:
         """Return the body in pieces."""

@@ -1,4 +1,4 @@
-"""A resolver by script, so that a name may stand for another address each time it is asked."""
+"""A scripted resolver, whose names can have another address at each lookup."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ if TYPE_CHECKING:
 
 
 class ScriptedResolver(AbstractResolver):
-    """Knows these names and no other; asks no server.
+    """Resolves these names only, without any server.
 
-    Each name has its answers: the first time, the second, the last again. An answer is one address
+    The answers of a name are given in order, and the last one is repeated. An answer is one address
     or several with commas.
     """
 

@@ -18,8 +18,8 @@ _LINES: Final = b"# a comment of no use at all\n" * 2_000
 _BIG: Final = (600_000 // len(_LINES)) + 1
 
 
-def _text(body: bytes, **more: str) -> SiteReply:
-    return SiteReply(body, kind=more.get("kind", "text/plain"))
+def _text(body: bytes) -> SiteReply:
+    return SiteReply(body, kind="text/plain")
 
 
 _FORMS: Final[dict[str, tuple[SiteReply, CaseOutcome]]] = {
@@ -85,17 +85,13 @@ _FORMS: Final[dict[str, tuple[SiteReply, CaseOutcome]]] = {
     ),
 }
 
+_SLOW: Final = frozenset({"silence", "drip"})
+
 
 def _delays() -> Iterator[Case]:
     page = {"/page": SiteReply(PAGE)}
-    forms = {
-        "none": b"0",
-        "words": b"soon",
-        "negative": b"-1",
-        "infinite": b"inf",
-        "none at all": b"nan",
-    }
-    for form, delay in forms.items():
+    forms = ("none", "words", "negative", "infinite", "none at all")
+    for form, delay in zip(forms, (b"0", b"soon", b"-1", b"inf", b"nan"), strict=True):
         robots = _text(b"User-agent: *\nCrawl-delay: " + delay + b"\n")
         yield Case(f"robots: delay {form}", "an odd Crawl-delay", "read", page, robots)
 
@@ -103,32 +99,23 @@ def _delays() -> Iterator[Case]:
 def cases() -> tuple[Case, ...]:
     """Return the cases of robots.txt."""
     page = {"/page": SiteReply(PAGE)}
-    moved_rules = {**page, "/rules.txt": _text(_CLOSED)}
+    forms = [
+        Case(f"robots: {form}", f"robots.txt: {form}", outcome, page, robots, slow=form in _SLOW)
+        for form, (robots, outcome) in _FORMS.items()
+    ]
+    closed: CaseOutcome = "robots_disallowed"
+    moved = {**page, "/rules.txt": _text(_CLOSED)}
+    onward = {"/page": redirect("/there"), "/there": SiteReply(PAGE)}
+    rules = _text(b"User-agent: *\nDisallow: /there\n")
     return (
-        *(
-            Case(
-                f"robots: {form}",
-                f"robots.txt: {form}",
-                outcome,
-                page,
-                robots,
-                slow=form in {"silence", "drip"},
-            )
-            for form, (robots, outcome) in _FORMS.items()
-        ),
+        *forms,
         *_delays(),
         Case(
             "robots: elsewhere",
             "a redirect to the rules",
-            "robots_disallowed",
-            moved_rules,
+            closed,
+            moved,
             redirect("/rules.txt", 301),
         ),
-        Case(
-            "robots: after a redirect",
-            "the second page is closed",
-            "robots_disallowed",
-            {"/page": redirect("/there"), "/there": SiteReply(PAGE)},
-            _text(b"User-agent: *\nDisallow: /there\n"),
-        ),
+        Case("robots: after a redirect", "the second page is closed", closed, onward, rules),
     )

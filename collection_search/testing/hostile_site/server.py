@@ -1,4 +1,4 @@
-"""The servers of the hostile site: one for each case, on the loopback address."""
+"""The local servers of the hostile site, one for each case."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _RESET_ON_CLOSE: Final = struct.pack("ii", 1, 0)
 
 
 class HostileSite:
-    """Runs every case inside an `async with` block, each on a port of its own.
+    """Servers of all cases inside an `async with` block, each on a port of its own.
 
     `forbidden` collects the peer of every connection to a listener that no case may lead to.
     """
@@ -58,7 +58,7 @@ class HostileSite:
         await asyncio.gather(*self._handlers, return_exceptions=True)
 
     def address(self, name: str) -> str:
-        """Return host and port of a case: what a policy has to allow."""
+        """Return host and port of a case, which a policy must allow."""
         return f"{HOST}:{self._ports[name]}"
 
     def url(self, name: str) -> str:
@@ -67,7 +67,7 @@ class HostileSite:
 
     @property
     def names(self) -> Mapping[str, Sequence[str]]:
-        """Return what a `ScriptedResolver` has to know."""
+        """Return the names for a `ScriptedResolver`."""
         cases = self.cases.values()
         return {name: answers for case in cases for name, answers in case.names.items()}
 

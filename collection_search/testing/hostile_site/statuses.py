@@ -1,33 +1,22 @@
-"""Statuses, and pages that say less than they seem to."""
+"""Statuses, and pages with less text than they promise."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from .case import Case, page_case
+from .case import page_case, page_cases
 from .replies import MARKER, PAGE, SiteReply, article
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
 
-    from .case import CaseOutcome
+    from .case import Case, CaseOutcome
 
-_STATUSES: Final[dict[int, CaseOutcome]] = {
-    400: "http_error",
-    401: "needs_login",
-    402: "http_error",
-    403: "needs_login",
-    404: "gone",
-    405: "http_error",
-    410: "gone",
-    418: "http_error",
-    451: "http_error",
-    500: "http_error",
-    502: "http_error",
-    504: "http_error",
-    204: "empty",
-    206: "http_error",
-    999: "http_error",
+_STATUSES: Final[Mapping[CaseOutcome, tuple[int, ...]]] = {
+    "http_error": (206, 400, 402, 405, 418, 451, 500, 502, 504, 999),
+    "needs_login": (401, 403),
+    "gone": (404, 410),
+    "empty": (204,),
 }
 _WAITS: Final = {
     "seconds": "120",
@@ -49,144 +38,92 @@ _NOT_FREE: Final = """<script type="application/ld+json">
 {"@type": "NewsArticle", "isAccessibleForFree": false}</script>"""
 
 
-def _short(title: str, text: str, head: str = "") -> bytes:
-    return (
-        f"<html><head><title>{title}</title>{head}</head><body><p>{text}</p></body></html>".encode()
-    )
+def _text(text: str) -> SiteReply:
+    return SiteReply(text.encode())
+
+
+def _html(body: str, head: str = "") -> SiteReply:
+    return _text(f"<html><head>{head}</head><body>{body}</body></html>")
+
+
+def _short(title: str, text: str, head: str = "") -> SiteReply:
+    return _html(f"<p>{text}</p>", f"<title>{title}</title>{head}")
 
 
 def _statuses() -> Iterator[Case]:
-    for status, outcome in _STATUSES.items():
-        body = b"" if status == 204 else PAGE  # noqa: PLR2004
-        yield page_case(
-            f"status {status}", "a status and a page", outcome, SiteReply(body, status=status)
-        )
+    for outcome, statuses in _STATUSES.items():
+        for status in statuses:
+            reply = SiteReply(b"" if outcome == "empty" else PAGE, status=status)
+            yield page_case(f"status {status}", "a status and a page", outcome, reply)
     for form, wait in _WAITS.items():
+        headers = {"Retry-After": wait.encode().decode("latin-1")}
         for status in (429, 503):
-            headers = {"Retry-After": wait.encode().decode("latin-1")}
-            yield page_case(
-                f"{status}, Retry-After {form}",
-                f"Retry-After: {wait[:40]}",
-                "rate_limited",
-                SiteReply(PAGE, status=status, headers=headers),
-            )
+            reply = SiteReply(PAGE, status=status, headers=headers)
+            name, does = f"{status}, Retry-After {form}", f"Retry-After: {wait[:40]}"
+            yield page_case(name, does, "rate_limited", reply)
 
 
 def _known() -> Iterator[Case]:
     same = SiteReply(status=304, kind=None, headers=_ETAG)
     bare = SiteReply(status=304, kind=None)
-    changed = {"ETag": '"heron-2"'}
-    yield Case(
-        "unchanged",
-        "304 for who knows the page",
-        "not_modified",
-        {"/page": SiteReply(PAGE, if_known=same)},
-        known=True,
-    )
-    yield Case(
-        "unchanged, no validators",
-        "a bare 304",
-        "not_modified",
-        {"/page": SiteReply(PAGE, if_known=bare)},
-        known=True,
-    )
-    yield Case(
-        "changed",
-        "a new page for who knows the old one",
-        "read",
-        {"/page": SiteReply(PAGE, headers=changed)},
-        known=True,
-    )
+    unchanged = {
+        "unchanged": ("304 for who knows the page", SiteReply(PAGE, if_known=same)),
+        "unchanged, no validators": ("a bare 304", SiteReply(PAGE, if_known=bare)),
+    }
+    changed = SiteReply(PAGE, headers={"ETag": '"heron-2"'})
+    odd = {"ETag": '"' + "x" * 6_000 + '"', "Last-Modified": "never"}
+    does = "304 to who knows nothing, and a body"
+    yield from page_cases("not_modified", unchanged, known=True)
+    yield page_case("changed", "a new page for who knows the old one", "read", changed, known=True)
     yield page_case("304 unasked", "304 to who knows nothing", "http_error", same)
-    yield page_case(
-        "304 with a page",
-        "304 to who knows nothing, and a body",
-        "bad_response",
-        SiteReply(PAGE, status=304),
-    )
-    yield page_case(
-        "odd validators",
-        "an ETag of 100 KB and a date of words",
-        "read",
-        SiteReply(PAGE, headers={"ETag": '"' + "x" * 6_000 + '"', "Last-Modified": "never"}),
-    )
+    yield page_case("304 with a page", does, "bad_response", SiteReply(PAGE, status=304))
+    does = "an ETag of 100 KB and a date of words"
+    yield page_case("odd validators", does, "read", SiteReply(PAGE, headers=odd))
+
+
+def _empty() -> Iterator[Case]:
+    refresh = '<meta http-equiv="refresh" content="0;url=http://127.0.0.1:1/">'
+    script = _html("<div id='root'></div><script>build()</script>")
+    frame = _html("<iframe src='http://127.0.0.1:1/'></iframe>")
+    pages = {
+        "nothing": ("an empty body", SiteReply()),
+        "blanks": ("blanks alone", SiteReply(b" \n\t " * 99)),
+        "pictures alone": ("no words", _html("<img src='a'>")),
+        "scripts alone": ("a page that a browser would build", script),
+        "meta refresh": ("sends browsers inward; not followed", _html("", refresh)),
+        "frames": ("the text is in a frame that is not followed", frame),
+    }
+    yield from page_cases("empty", pages)
 
 
 def _contents() -> Iterator[Case]:
-    refresh = '<meta http-equiv="refresh" content="0;url=http://127.0.0.1:{}/">'
-    canonical = '<link rel="canonical" href="https://elsewhere.example/stolen">'
-    yield page_case("nothing", "an empty body", "empty", SiteReply())
-    yield page_case("blanks", "blanks alone", "empty", SiteReply(b" \n\t " * 99))
-    yield page_case(
-        "pictures alone", "no words", "empty", SiteReply(b"<html><body><img src='a'></body></html>")
-    )
-    yield page_case(
-        "scripts alone",
-        "a page that a browser would build",
-        "empty",
-        SiteReply(b"<html><body><div id='root'></div><script>build()</script></body></html>"),
-    )
-    yield page_case(
-        "meta refresh",
-        "sends browsers inward; not followed",
-        "empty",
-        SiteReply(f"<html><head>{refresh.format(1)}</head><body></body></html>".encode()),
-    )
-    yield page_case(
-        "canonical elsewhere",
-        "claims to be another site's page",
-        "read",
-        SiteReply(article(head=canonical).encode()),
-    )
-    yield page_case(
-        "frames",
-        "the text is in a frame that is not followed",
-        "empty",
-        SiteReply(b"<html><body><iframe src='http://127.0.0.1:1/'></iframe></body></html>"),
-    )
-    yield page_case(
-        "base elsewhere",
-        "a base address inside",
-        "read",
-        SiteReply(article(head='<base href="http://127.0.0.1:1/">').encode()),
-    )
-    yield page_case(
-        "soft 404",
-        "'not found' with status 200",
-        "soft_404",
-        SiteReply(_short("Page not found", "Sorry, the page you are looking for does not exist.")),
-    )
-    yield page_case(
-        "soft 404 in German",
-        "'nicht gefunden' with status 200",
-        "soft_404",
-        SiteReply(_short("Seite nicht gefunden", "Die gesuchte Seite gibt es leider nicht.")),
-    )
-    yield page_case(
-        "about 404",
-        "an article about the status",
-        "read",
-        SiteReply(
-            article(
-                title="404 Not Found: what it means", more=f"<p>{'Rivers bend. ' * 90}</p>"
-            ).encode()
-        ),
-    )
-    yield page_case(
-        "paywall",
-        "the beginning of an article",
-        "paywalled",
-        SiteReply(_short("Herons", f"{MARKER}. Subscribe to continue reading.")),
-    )
-    yield page_case(
-        "paywall in data",
-        "says that it is not free, and shows little",
-        "paywalled",
-        SiteReply(_short("Herons", f"{MARKER} and then", _NOT_FREE)),
-    )
-    yield page_case("login", "a form with status 200", "needs_login", SiteReply(_LOGIN.encode()))
+    canonical = article(head='<link rel="canonical" href="https://elsewhere.example/stolen">')
+    base = article(head='<base href="http://127.0.0.1:1/">')
+    about = article(title="404 Not Found: what it means", more=f"<p>{'Rivers bend. ' * 90}</p>")
+    lost = _short("Page not found", "Sorry, the page you are looking for does not exist.")
+    verloren = _short("Seite nicht gefunden", "Die gesuchte Seite gibt es leider nicht.")
+    paywall = _short("Herons", f"{MARKER}. Subscribe to continue reading.")
+    in_data = _short("Herons", f"{MARKER} and then", _NOT_FREE)
+    pages: Mapping[CaseOutcome, Mapping[str, tuple[str, SiteReply]]] = {
+        "read": {
+            "canonical elsewhere": ("claims to be another site's page", _text(canonical)),
+            "base elsewhere": ("a base address inside", _text(base)),
+            "about 404": ("an article about the status", _text(about)),
+        },
+        "soft_404": {
+            "soft 404": ("'not found' with status 200", lost),
+            "soft 404 in German": ("'nicht gefunden' with status 200", verloren),
+        },
+        "paywalled": {
+            "paywall": ("the beginning of an article", paywall),
+            "paywall in data": ("says that it is not free, and shows little", in_data),
+        },
+        "needs_login": {"login": ("a form with status 200", _text(_LOGIN))},
+    }
+    for outcome, group in pages.items():
+        yield from page_cases(outcome, group)
 
 
 def cases() -> tuple[Case, ...]:
     """Return the cases of statuses and contents."""
-    return (*_statuses(), *_known(), *_contents())
+    return (*_statuses(), *_known(), *_empty(), *_contents())

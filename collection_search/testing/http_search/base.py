@@ -1,4 +1,4 @@
-"""What the parts of the contract for HTTP adapters have in common."""
+"""The base class of the contract suites for HTTP adapters."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ if TYPE_CHECKING:
     from ..tracing import RecordingSink
 
 PATIENCE_S: Final = 30.0
-"""Time limit where none is tested: a busy machine may take its time."""
+"""Time limit of tests that do not test it: a busy machine is slow."""
 IMPATIENCE_S: Final = 0.1
-"""Time limit where nothing ever comes."""
+"""Time limit of tests in which no answer comes."""
 
 
 class HttpContract(SearchAdapterContract):
@@ -123,8 +123,8 @@ class HttpContract(SearchAdapterContract):
         rows: Sequence[ProviderSearchResult] = response.results
         return [row.url for row in rows]
 
-    def _assert_no_key(self, *told: Any) -> None:
-        text = " ".join(map(str, told))
+    def _assert_no_key(self, *shown: Any) -> None:
+        text = " ".join(map(str, shown))
         assert not [form for form in _forms(self.running.dialect.key) if form in text]
 
 

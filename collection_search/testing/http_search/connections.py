@@ -17,10 +17,10 @@ if TYPE_CHECKING:
 
 
 class ConnectionContract(HttpContract):
-    """Connections are kept, answers are not mixed up, and both faces do the same."""
+    """Connections are reused, answers are not mixed up, and both methods do the same."""
 
     def test_connections_are_kept(self) -> None:
-        """The second search of a loop opens no connection, nor does that of the blocking face."""
+        """A second search opens no connection, in an event loop and in a blocking call."""
 
         async def twice() -> None:
             for _ in range(2):

@@ -1,4 +1,4 @@
-"""Failures, attempts, waiting times, and secrets."""
+"""Contract for failures, attempts, waiting times and secrets."""
 
 from __future__ import annotations
 
@@ -25,12 +25,12 @@ _DEADLINE_MS: Final = 60_000
 
 
 class FailureContract(HttpContract):
-    """Each failure of the double becomes the error that stands beside it, and is tried as often."""
+    """Each failure of the double becomes its expected error, after the expected attempts."""
 
     def test_a_failure_is_a_typed_error(
         self, failure: str, caplog: pytest.LogCaptureFixture
     ) -> None:
-        """Class, code, waiting time and status are as expected, in either face."""
+        """Class, code, waiting time and status are as expected, blocking and asynchronous."""
         caplog.set_level(logging.DEBUG)
         scripted = self.running.fail(failure)
         timeout = IMPATIENCE_S if failure in ENDLESS else PATIENCE_S
@@ -45,7 +45,7 @@ class FailureContract(HttpContract):
     def test_the_worker_retries_as_the_failure_allows(
         self, failure: str, method: str, caplog: pytest.LogCaptureFixture
     ) -> None:
-        """Attempts and waiting times are as expected, and no secret is told."""
+        """Attempts and waiting times are as expected, and no secret is revealed."""
         caplog.set_level(logging.DEBUG)
         expected = self.running.fail(failure).expected
         clock, spans = FakeClock(), RecordingSink()
@@ -62,19 +62,19 @@ class FailureContract(HttpContract):
             expected.http_status,
         )
         assert spans.spans[0].failure is not None
-        told = [(span.fields, span.failure) for span in spans.spans]
-        self._assert_no_key(response.model_dump_json(), told, caplog.text)
+        spans_seen = [(span.fields, span.failure) for span in spans.spans]
+        self._assert_no_key(response.model_dump_json(), spans_seen, caplog.text)
         self._assert_no_key([vars(record) for record in caplog.records])
 
     def test_a_failure_that_passes_is_survived(self, gateway_failure: str) -> None:
-        """Where another attempt is made, its answer counts."""
+        """The answer of a later attempt counts."""
         expected = self.running.fail(gateway_failure, times=1).expected
         response = self._run(self._worker(FakeClock(), RecordingSink()))
         assert (response.outcome.decision == "ok") == (expected.attempts > 1)
 
     @pytest.mark.parametrize("failure_with_a_hint", ["too_many_requests", "overloaded"])
     def test_retry_after_is_understood(self, failure_with_a_hint: str, form: str) -> None:
-        """Every form of the header; a wait past the deadline ends the search at once."""
+        """Every form of the header is read; a wait past the deadline ends the search at once."""
         header = RETRY_AFTER[form]
         reply = self.running.failures[failure_with_a_hint].reply
         self.running.reply(reply.having(Retry_After=header.value(time.time())))

@@ -1,4 +1,4 @@
-"""How many requests a search costs."""
+"""Contract for the number of requests of a search."""
 
 from __future__ import annotations
 

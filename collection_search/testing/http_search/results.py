@@ -1,4 +1,4 @@
-"""What is found, and what an adapter makes of answers that are not quite right."""
+"""Contract for rows and for answers that are partly wrong."""
 
 from __future__ import annotations
 
@@ -48,13 +48,13 @@ class ResultsContract(HttpContract):
             )
 
     def test_markup_is_taken_out_once(self) -> None:
-        """Tags go, and what a text says about tags stays."""
+        """Tags are removed; escaped tags in the text stay."""
         if self.running.dialect.sends_html:
             results = self._run(WebSearchWorker(self.adapter()), "markup").results
             assert [result.snippet for result in results] == [find_hits("markup")[0].snippet]
 
     def test_the_query_arrives_as_it_is(self) -> None:
-        """Signs that mean something in an address or in JSON are part of the query."""
+        """Characters with a meaning in an address or in JSON are part of the query."""
         query = 'größe & "100 %" + asyncio #1 = a/b?'
         assert self._search(query).results
         assert self._queries() == [query]
@@ -71,14 +71,14 @@ class ResultsContract(HttpContract):
         assert len(sent) > min(len(query), dialect.max_query_chars) // 3
 
     def test_the_key_is_in_no_address(self) -> None:
-        """Addresses end up in logs of servers and proxies; some vendors take keys there only."""
+        """Servers and proxies log addresses; only vendors that need it get the key there."""
         self._search()
         request = self.running.requests[0]
         if not self.running.dialect.key_in_query:
             self._assert_no_key(request.target, request.body)
 
     def test_odd_fields_lose_their_row_at_most(self) -> None:
-        """Null, missing, wrong and further fields: no exception, and good rows are kept."""
+        """Null, missing, wrong and additional fields raise nothing; good rows are returned."""
         dialect, page = self.running.dialect, find_hits(self.query)[0]
         good = dialect.row(page)
         others = map(dialect.row, find_hits("python"))
@@ -97,13 +97,13 @@ class ResultsContract(HttpContract):
 
     @pytest.mark.parametrize("rows", _ODD)
     def test_odd_rows_are_a_bad_response_or_none(self, rows: Any) -> None:
-        """Something else in the place of the list of rows is no untyped exception."""
+        """A value that is no list of rows gives no results or a typed error."""
         self.running.reply(Reply.of_json(self.running.dialect.envelope(rows)))
         with suppress(SearchProviderBadResponse):
             assert not self._search().results
 
     def test_every_odd_part_of_the_answer_is_survived(self) -> None:
-        """Any field of the answer's frame may be something else."""
+        """Any field of the answer may have another type."""
         dialect = self.running.dialect
         frame = dialect.envelope([dialect.row(find_hits(self.query)[0])])
         for name in frame:

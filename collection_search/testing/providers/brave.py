@@ -11,9 +11,9 @@ from .sample_index import SamplePage, find_hits, highlight
 from .wire import (
     Dialect,
     ExpectedError,
-    ProviderFailure,
     ProviderRequest,
     Reply,
+    VendorErrors,
     parse_int,
     refused_query,
     sites_of,
@@ -45,16 +45,22 @@ _FORMS: Final = {
         "|ko|lv|lt|ms|ml|mr|nb|pl|pt-br|pt-pt|pa|ro|ru|sr|sk|sl|es|sv|ta|te|th|tr|uk|vi"
     ),
 }
-_LIMITS: Final = {
-    "X_RateLimit_Limit": "1, 2000",
-    "X_RateLimit_Policy": "1;w=1, 2000;w=2592000",
-    "X_RateLimit_Remaining": f"1, {MONTHLY_LEFT}",
-    "X_RateLimit_Reset": "1, 1419704",
-}
+
+
+def _remaining(second: int, month: int) -> dict[str, str]:
+    return {
+        "X_RateLimit_Limit": "1, 2000",
+        "X_RateLimit_Policy": "1;w=1, 2000;w=2592000",
+        "X_RateLimit_Remaining": f"{second}, {month}",
+        "X_RateLimit_Reset": "1, 1419704",
+    }
+
+
+_LIMITS: Final = _remaining(1, MONTHLY_LEFT)
 
 
 class Brave(Dialect):
-    """Answers compressed where it may; a query without hits has no `web`."""
+    """Brave's answers: compressed where allowed; a query without hits has no `web`."""
 
     name = "brave"
     sends_html = True
@@ -115,37 +121,20 @@ class Brave(Dialect):
             "web": {"type": "search", "results": rows, "family_friendly": True},
         }
 
-    def failures(self) -> Mapping[str, ProviderFailure]:
-        """Return the errors; that of a refused token is now and then wrong, so it is retried."""
-        wait_s = 1
+    def errors(self) -> VendorErrors:
+        """Return the errors; a refused token is retried: Brave may refuse a valid one."""
+        invalid_parameter = _invalid("count", "Input should be less than or equal to 20", "25")
+        echoed = _error(422, _REFUSAL_CODE, f"The token {self.key} is invalid.")
+        busy = _limit("RATE_LIMITED", quota_current=15)
+        over = _limit("RATE_LIMITED", quota_current=2000)
         return {
-            "token_refused": ProviderFailure(_TOKEN_REFUSED, _TOKEN_ERROR),
-            "token_echoed": ProviderFailure(
-                _error(422, "SUBSCRIPTION_TOKEN_INVALID", f"The token {self.key} is invalid."),
-                _TOKEN_ERROR,
-            ),
-            "throttled": ProviderFailure(
-                _limit("RATE_LIMITED", quota_current=15).having(
-                    **_LIMITS | {"X_RateLimit_Remaining": f"0, {MONTHLY_LEFT}"}
-                ),
-                throttled(429, 1000 * wait_s),
-            ),
-            "throttled_without_a_hint": ProviderFailure(
-                _limit("RATE_LIMITED", quota_current=15), throttled(429)
-            ),
-            "quota_used_up": ProviderFailure(
-                _limit("RATE_LIMITED", quota_current=2000).having(
-                    **_LIMITS | {"X_RateLimit_Remaining": "0, 0"}
-                ),
-                used_up(429),
-            ),
-            "quota_limited": ProviderFailure(
-                _limit("QUOTA_LIMITED", quota_current=2001), used_up(429)
-            ),
-            "invalid_parameter": ProviderFailure(
-                _invalid("count", "Input should be less than or equal to 20", "25"),
-                refused_query(422),
-            ),
+            "token_refused": (_TOKEN_REFUSED, _TOKEN_ERROR),
+            "token_echoed": (echoed, _TOKEN_ERROR),
+            "throttled": (busy.having(**_remaining(0, MONTHLY_LEFT)), throttled(429, 1000)),
+            "throttled_without_a_hint": (busy, throttled),
+            "quota_used_up": (over.having(**_remaining(0, 0)), used_up),
+            "quota_limited": (_limit("QUOTA_LIMITED", quota_current=2001), used_up),
+            "invalid_parameter": (invalid_parameter, refused_query),
         }
 
     def _found(self, request: ProviderRequest) -> Reply:
@@ -168,8 +157,8 @@ class Brave(Dialect):
 
 def _as_news(row: Mapping[str, Any]) -> dict[str, Any]:
     """Return the row as the other endpoint gives it."""
-    kept = ("title", "url", "description", "age", "page_age", "meta_url")
-    return {"type": "news_result", "breaking": False, **{name: row[name] for name in kept}}
+    names = ("title", "url", "description", "age", "page_age", "meta_url")
+    return {"type": "news_result", "breaking": False, **{name: row[name] for name in names}}
 
 
 def _complaint(params: Mapping[str, str], most: int) -> Reply | None:
@@ -199,24 +188,17 @@ def _invalid(name: str, text: str, value: str) -> Reply:
 
 
 def _limit(code: str, *, quota_current: int) -> Reply:
-    return _error(
-        429,
-        code,
-        "Request rate limit exceeded for plan",
-        plan="Free",
-        rate_limit=1,
-        rate_current=1,
-        quota_limit=2000,
-        quota_current=quota_current,
-        org_rate_limit=None,
-        org_rate_current=0,
-        component="rate_limiter",
-    )
+    meta: dict[str, Any] = {"plan": "Free", "rate_limit": 1, "rate_current": 1}
+    meta |= {"quota_limit": 2000, "quota_current": quota_current}
+    meta |= {"org_rate_limit": None, "org_rate_current": 0}
+    text = "Request rate limit exceeded for plan"
+    return _error(429, code, text, **meta, component="rate_limiter")
 
 
+_REFUSAL_CODE: Final = "SUBSCRIPTION_TOKEN_INVALID"
 _TOKEN_REFUSED: Final = _error(
     422,
-    "SUBSCRIPTION_TOKEN_INVALID",
+    _REFUSAL_CODE,
     "The provided subscription token is invalid.",
     component="authentication",
 )

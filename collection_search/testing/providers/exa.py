@@ -9,9 +9,9 @@ from ...contracts.options import MAX_DOMAINS, SearchOptions
 from .sample_index import SamplePage, find_hits
 from .wire import (
     Dialect,
-    ProviderFailure,
     ProviderRequest,
     Reply,
+    VendorErrors,
     is_within,
     refused,
     refused_query,
@@ -23,8 +23,6 @@ from .wire import (
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-_DEFAULT_RESULTS: Final = 10
-_MAX_RESULTS: Final = 100
 _TYPES: Final = {
     *("auto", "neural", "keyword", "fast", "instant", "lite"),
     *("deep", "deep-lite", "deep-reasoning"),
@@ -36,15 +34,14 @@ _TIME: Final = re.compile(r"\d{4}-\d\d-\d\d(T\d\d:\d\d:\d\d(\.\d+)?Z)?")
 
 
 class Exa(Dialect):
-    """Answers texts and highlights as asked; authors and dates may be null."""
+    """Exa's answers: texts and highlights on request; authors and dates may be null."""
 
     name = "exa"
     key_variable = "EXA_API_KEY"
     query_field = "query"
     count_field = "numResults"
-    default_count = _DEFAULT_RESULTS
     fields: ClassVar[Mapping[str, str]] = {"url": "url", "title": "title", "snippet": "text"}
-    reach = _MAX_RESULTS
+    reach = 100
 
     def answer(self, request: ProviderRequest) -> Reply:
         """Return the rows, or the error of the first check that fails."""
@@ -52,9 +49,8 @@ class Exa(Dialect):
             return _error(404, "NOT_FOUND", f"Cannot {request.method} {request.path}")
         if request.headers.get("x-api-key") != self.key:
             return _INVALID_KEY
-        return _complaint(request.body) or Reply.of_json(
-            self._found(request.body, self.options(request))
-        )
+        body = request.body
+        return _complaint(body) or Reply.of_json(self._found(body, self.options(request)))
 
     def options(self, request: ProviderRequest) -> SearchOptions:
         """Return what the body asks for; a location may be more than a country."""
@@ -97,33 +93,20 @@ class Exa(Dialect):
             "costDollars": {"total": 0.007, "search": {"neural": 0.007}},
         }
 
-    def failures(self) -> Mapping[str, ProviderFailure]:
-        """Return the errors by their tags; that of the limit has none."""
+    def errors(self) -> VendorErrors:
+        """Return the errors; every one except the rate limit has a tag."""
+        limit = "You've exceeded your Exa rate limit of 10 requests per second."
+        budget = "This API key has reached its budget."
+        forbidden = _error(403, "ACCESS_DENIED", "Your plan does not include this feature.")
+        no_credit = _error(402, "NO_MORE_CREDITS", "You have exceeded your credits limit.")
         return {
-            "key_refused": ProviderFailure(_INVALID_KEY, refused(401, names=self.key_variable)),
-            "key_echoed": ProviderFailure(
-                _error(401, "INVALID_API_KEY", f"Invalid API key: {self.key}"),
-                refused(401, names=self.key_variable),
-            ),
-            "forbidden": ProviderFailure(
-                _error(403, "ACCESS_DENIED", "Your plan does not include this feature."),
-                refused(403, names=self.key_variable),
-            ),
-            "throttled": ProviderFailure(
-                Reply.of_json(
-                    {"error": "You've exceeded your Exa rate limit of 10 requests per second."}, 429
-                ),
-                throttled(429),
-            ),
-            "no_credit": ProviderFailure(
-                _error(402, "NO_MORE_CREDITS", "You have exceeded your credits limit."),
-                used_up(402),
-            ),
-            "budget_used_up": ProviderFailure(
-                _error(402, "API_KEY_BUDGET_EXCEEDED", "This API key has reached its budget."),
-                used_up(402),
-            ),
-            "invalid_body": ProviderFailure(_invalid("query: Required"), refused_query(400)),
+            "key_refused": (_INVALID_KEY, refused),
+            "key_echoed": (_error(401, "INVALID_API_KEY", f"Invalid API key: {self.key}"), refused),
+            "forbidden": (forbidden, refused),
+            "throttled": (Reply.of_json({"error": limit}, 429), throttled),
+            "no_credit": (no_credit, used_up),
+            "budget_used_up": (_error(402, "API_KEY_BUDGET_EXCEEDED", budget), used_up),
+            "invalid_body": (_invalid("query: Required"), refused_query),
         }
 
     def _found(self, body: Mapping[str, Any], requested: SearchOptions) -> dict[str, Any]:
@@ -131,7 +114,7 @@ class Exa(Dialect):
         left_out = [name for name in ("text", "highlights") if not wanted.get(name)]
         if "highlights" in left_out:
             left_out.append("highlightScores")
-        pages = find_hits(body["query"], requested)[: body.get("numResults", _DEFAULT_RESULTS)]
+        pages = find_hits(body["query"], requested)[: body.get("numResults", self.default_count)]
         rows = [self.row(page) for page in pages]
         for row in rows:
             for name in left_out:
@@ -148,7 +131,7 @@ def _complaint(body: Any) -> Reply | None:
         return _invalid("type: Invalid enum value")
     if not isinstance(body.get("contents") or {}, dict):
         return _invalid("contents: Expected object")
-    if not is_within(body.get("numResults", _DEFAULT_RESULTS), 1, _MAX_RESULTS):
+    if not is_within(body.get("numResults", Exa.default_count), 1, Exa.reach):
         return _error(400, "INVALID_NUM_RESULTS", "numResults must be from 1 to 100")
     return _complaint_about_options(body)
 

@@ -1,4 +1,4 @@
-"""What goes wrong in front of any vendor: gateways, broken answers, broken connections."""
+"""Failures of every vendor: errors of gateways, broken answers, broken connections."""
 
 from __future__ import annotations
 
@@ -9,8 +9,6 @@ from functools import cache
 from typing import TYPE_CHECKING, Final
 
 from .wire import (
-    ExpectedError,
-    ProviderFailure,
     Reply,
     not_understood,
     refused,
@@ -24,10 +22,10 @@ from .wire import (
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from .wire import Dialect
+    from .wire import Dialect, Meaning, ProviderFailure
 
 BOMB_BYTES: Final = 32 * 1024 * 1024
-"""Size of an answer that nobody should read to its end; it would be a valid one."""
+"""Size of a valid answer that is too large to be read."""
 
 ENDLESS: Final = frozenset({"held", "slow"})
 """Misbehaviours that last until the caller leaves."""
@@ -73,71 +71,63 @@ RETRY_AFTER: Final[Mapping[str, RetryAfterForm]] = {
 
 
 def gateway_failures(dialect: Dialect) -> dict[str, ProviderFailure]:
-    """Return the failures by status alone, as proxies and overloaded servers answer."""
-    return {
-        "unauthorized": _plain(401, refused(401, names=dialect.key_variable)),
-        "payment_required": _plain(402, used_up(402)),
-        "not_found": _plain(404, not_understood(404)),
-        "request_timeout": _plain(408, timed_out(408)),
-        "address_too_long": _plain(414, refused_query(414)),
-        "too_many_requests": _plain(429, throttled(429)),
-        "server_error": _plain(500, unavailable(500)),
-        "bad_gateway": _plain(502, unavailable(502)),
-        "overloaded": _plain(503, unavailable(503)),
-        "overloaded_with_a_hint": ProviderFailure(
-            _plain(503, unavailable(503)).reply.having(Retry_After="2"), unavailable(503, 2000)
-        ),
-        "gateway_timeout": _plain(504, timed_out(504)),
+    """Return failures that only a status tells, as of proxies and overloaded servers."""
+    statuses: Mapping[str, tuple[int, Meaning]] = {
+        "unauthorized": (401, refused),
+        "payment_required": (402, used_up),
+        "not_found": (404, not_understood),
+        "request_timeout": (408, timed_out),
+        "address_too_long": (414, refused_query),
+        "too_many_requests": (429, throttled),
+        "server_error": (500, unavailable),
+        "bad_gateway": (502, unavailable),
+        "overloaded": (503, unavailable),
+        "gateway_timeout": (504, timed_out),
     }
+    errors = {name: (_page(status), meaning) for name, (status, meaning) in statuses.items()}
+    hinted = (_page(503).having(Retry_After="2"), unavailable(503, 2000))
+    return dialect.to_failures(errors | {"overloaded_with_a_hint": hinted})
 
 
 def misbehaviours(dialect: Dialect) -> dict[str, ProviderFailure]:
-    """Return the answers and connections that break; some are valid answers past every limit."""
+    """Return broken answers and connections, and valid answers that are too large."""
     nothing = Reply.of_json(dialect.envelope([]))
     empty = Reply(200, headers={"Content-Type": "application/json"})
     page = Reply.of_text("<!doctype html><title>Please log in</title>", 200, kind="text/html")
     cut = Reply(200, nothing.body, nothing.headers, mishap="cut")
-    return {
-        "html": ProviderFailure(page, not_understood(200)),
-        "html_said_to_be_json": ProviderFailure(
-            page.having(Content_Type="application/json"), not_understood(200)
-        ),
-        "no_content": ProviderFailure(Reply(204), not_understood(204)),
-        "empty": ProviderFailure(empty, not_understood(200)),
-        "half_json": ProviderFailure(_json(nothing.body[:-9]), not_understood(200)),
-        "not_utf8": ProviderFailure(_json(b'{"results": "\xff\xfe\xfa"}'), not_understood(200)),
-        "deeply_nested": ProviderFailure(_json(b"[" * 200_000), not_understood(200)),
-        "list": ProviderFailure(Reply.of_json([{}]), not_understood(200)),
-        "null": ProviderFailure(Reply.of_json(None), not_understood(200)),
-        "number": ProviderFailure(Reply.of_json(7), not_understood(200)),
-        "text": ProviderFailure(Reply.of_json("no"), not_understood(200)),
-        "redirect": ProviderFailure(
-            Reply(302, headers={"Location": "/elsewhere"}), not_understood(302)
-        ),
-        "redirect_nowhere": ProviderFailure(
-            Reply(307, headers={"Location": "http://[::bad/"}), not_understood(307)
-        ),
-        "cut_off": ProviderFailure(cut, not_understood(_NO_ANSWER)),
-        "garbled": ProviderFailure(Reply(0, mishap="garbled"), not_understood(_NO_ANSWER)),
-        "broken_gzip": ProviderFailure(
-            nothing.having(Content_Encoding="gzip"), not_understood(_NO_ANSWER)
-        ),
-        "oversized": ProviderFailure(
-            replace(nothing, padding=BOMB_BYTES), not_understood(_NO_ANSWER)
-        ),
-        "gzip_bomb": ProviderFailure(
-            Reply(200, _bomb(nothing.body), nothing.headers).having(Content_Encoding="gzip"),
-            not_understood(_NO_ANSWER),
-        ),
-        "reset": ProviderFailure(Reply(0, mishap="reset"), unavailable()),
-        "held": ProviderFailure(Reply(0, mishap="held"), timed_out()),
-        "slow": ProviderFailure(replace(nothing, mishap="slow"), timed_out()),
-    }
+    nowhere = Reply(307, headers={"Location": "http://[::bad/"})
+    broken = not_understood(_NO_ANSWER)
+    bomb = Reply(200, _bomb(nothing.body), nothing.headers).having(Content_Encoding="gzip")
+    return dialect.to_failures(
+        {
+            "html": (page, not_understood),
+            "html_said_to_be_json": (page.having(Content_Type="application/json"), not_understood),
+            "no_content": (Reply(204), not_understood),
+            "empty": (empty, not_understood),
+            "half_json": (_json(nothing.body[:-9]), not_understood),
+            "not_utf8": (_json(b'{"results": "\xff\xfe\xfa"}'), not_understood),
+            "deeply_nested": (_json(b"[" * 200_000), not_understood),
+            "list": (Reply.of_json([{}]), not_understood),
+            "null": (Reply.of_json(None), not_understood),
+            "number": (Reply.of_json(7), not_understood),
+            "text": (Reply.of_json("no"), not_understood),
+            "redirect": (Reply(302, headers={"Location": "/elsewhere"}), not_understood),
+            "redirect_nowhere": (nowhere, not_understood),
+            "cut_off": (cut, broken),
+            "garbled": (Reply(0, mishap="garbled"), broken),
+            "broken_gzip": (nothing.having(Content_Encoding="gzip"), broken),
+            "oversized": (replace(nothing, padding=BOMB_BYTES), broken),
+            "gzip_bomb": (bomb, broken),
+            "reset": (Reply(0, mishap="reset"), unavailable()),
+            "held": (Reply(0, mishap="held"), timed_out()),
+            "slow": (replace(nothing, mishap="slow"), timed_out()),
+        }
+    )
 
 
-def _plain(status: int, expected: ExpectedError) -> ProviderFailure:
+def _page(status: int) -> Reply:
     page = Reply.of_text(f"<html><h1>{status}</h1></html>", status, kind="text/html")
-    return ProviderFailure(replace(page, shows_request=True), expected)
+    return replace(page, shows_request=True)
 
 
 def _json(body: bytes) -> Reply:

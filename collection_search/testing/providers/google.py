@@ -10,9 +10,9 @@ from .sample_index import SamplePage, find_hits
 from .wire import (
     KEY,
     Dialect,
-    ProviderFailure,
     ProviderRequest,
     Reply,
+    VendorErrors,
     parse_int,
     refused,
     refused_query,
@@ -40,7 +40,7 @@ _MAX_END: Final = 101
 
 
 class Google(Dialect):
-    """Answers with counts as strings; a query without hits has no `items`."""
+    """Google's answers: counts are strings; a query without hits has no `items`."""
 
     name = "google"
     key_variable = "GOOGLE_API_KEY"
@@ -63,10 +63,8 @@ class Google(Dialect):
             return _error(403, "The request is missing a valid API key.", "forbidden", _DENIED)
         if params["key"] != self.key:
             return _KEY_INVALID
-        num, start = (
-            parse_int(params.get("num"), _MAX_NUM) or 0,
-            parse_int(params.get("start"), 1) or 0,
-        )
+        num = parse_int(params.get("num"), _MAX_NUM) or 0
+        start = parse_int(params.get("start"), 1) or 0
         in_range = 1 <= num <= _MAX_NUM and 1 <= start <= _MAX_END - num
         if params.get("cx") != self.engine_id or not params.get("q") or not in_range:
             return _INVALID_ARGUMENT
@@ -120,22 +118,18 @@ class Google(Dialect):
             "items": rows,
         }
 
-    def failures(self) -> Mapping[str, ProviderFailure]:
+    def errors(self) -> VendorErrors:
         """Return the errors in their new and old forms; one comes inside a 200."""
         suspended = f"Permission denied: Consumer 'api_key:{self.key}' has been suspended."
         return {
-            "key_invalid": ProviderFailure(_KEY_INVALID, refused(400, names=self.key_variable)),
-            "forbidden": ProviderFailure(
-                _error(403, suspended, "forbidden", _DENIED), refused(403, names=self.key_variable)
-            ),
-            "throttled": ProviderFailure(_quota("per minute per user"), throttled(429)),
-            "used_up_for_the_day": ProviderFailure(_quota("per day"), used_up(429)),
-            "used_up_old_form": ProviderFailure(_DAILY_LIMIT, used_up(403)),
-            "past_the_last_page": ProviderFailure(_INVALID_ARGUMENT, refused_query(400)),
-            "throttled_inside_a_200": ProviderFailure(
-                _quota("per minute", status=200), throttled(200)
-            ),
-            "used_up_inside_a_200": ProviderFailure(_quota("per day", status=200), used_up(200)),
+            "key_invalid": (_KEY_INVALID, refused),
+            "forbidden": (_error(403, suspended, "forbidden", _DENIED), refused),
+            "throttled": (_quota("per minute per user"), throttled),
+            "used_up_for_the_day": (_quota("per day"), used_up),
+            "used_up_old_form": (_DAILY_LIMIT, used_up),
+            "past_the_last_page": (_INVALID_ARGUMENT, refused_query),
+            "throttled_inside_a_200": (_quota("per minute", status=200), throttled),
+            "used_up_inside_a_200": (_quota("per day", status=200), used_up),
         }
 
     def _found(self, query: str, start: int, num: int, requested: SearchOptions) -> dict[str, Any]:
@@ -174,41 +168,28 @@ def _quota(limit: str, *, status: int = 429) -> Reply:
 
 
 _DENIED: Final = {"status": "PERMISSION_DENIED"}
+_INVALID: Final = {"status": "INVALID_ARGUMENT"}
+_KEY_INFO: Final = {
+    "@type": "type.googleapis.com/google.rpc.ErrorInfo",
+    "reason": "API_KEY_INVALID",
+    "domain": "googleapis.com",
+    "metadata": {"service": "customsearch.googleapis.com"},
+}
 _KEY_INVALID: Final = _error(
     400,
     "API key not valid. Please pass a valid API key.",
     "badRequest",
-    {
-        "status": "INVALID_ARGUMENT",
-        "details": [
-            {
-                "@type": "type.googleapis.com/google.rpc.ErrorInfo",
-                "reason": "API_KEY_INVALID",
-                "domain": "googleapis.com",
-                "metadata": {"service": "customsearch.googleapis.com"},
-            }
-        ],
-    },
+    {**_INVALID, "details": [_KEY_INFO]},
 )
 _INVALID_ARGUMENT: Final = _error(
-    400,
-    "Request contains an invalid argument.",
-    "badRequest",
-    {"status": "INVALID_ARGUMENT"},
+    400, "Request contains an invalid argument.", "badRequest", _INVALID
 )
+_DAILY_TEXT: Final = "Daily Limit Exceeded"
+_DAILY_ERROR: Final = {
+    "domain": "usageLimits",
+    "reason": "dailyLimitExceeded",
+    "message": _DAILY_TEXT,
+}
 _DAILY_LIMIT: Final = Reply.of_json(
-    {
-        "error": {
-            "errors": [
-                {
-                    "domain": "usageLimits",
-                    "reason": "dailyLimitExceeded",
-                    "message": "Daily Limit Exceeded",
-                }
-            ],
-            "code": 403,
-            "message": "Daily Limit Exceeded",
-        }
-    },
-    403,
+    {"error": {"errors": [_DAILY_ERROR], "code": 403, "message": _DAILY_TEXT}}, 403
 )

@@ -10,9 +10,9 @@ from ...contracts.options import SearchOptions
 from .sample_index import SamplePage, find_hits, highlight
 from .wire import (
     Dialect,
-    ProviderFailure,
     ProviderRequest,
     Reply,
+    VendorErrors,
     is_within,
     refused,
     refused_query,
@@ -27,21 +27,19 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 _A_DAY: Final = timedelta(days=1)
-_DEFAULT_LIMIT: Final = 10
 _MAX_LIMIT: Final = 1_024
 _MAX_PAGE: Final = 10
 _META: Final = {"trace": "76d2cbd0bb4d5cf0", "node": "europe-west4", "ms": 143}
 
 
 class Kagi(Dialect):
-    """Answers highlighted HTML; a query without hits has no group `search`."""
+    """Kagi's answers: highlighted HTML; a query without hits has no group `search`."""
 
     name = "kagi"
     sends_html = True
     key_variable = "KAGI_API_KEY"
     query_field = "query"
     count_field = "limit"
-    default_count = _DEFAULT_LIMIT
     fields: ClassVar[Mapping[str, str]] = {"url": "url", "title": "title", "snippet": "snippet"}
     reach = _MAX_LIMIT * _MAX_PAGE
     knows_the_end = False
@@ -57,17 +55,15 @@ class Kagi(Dialect):
             return _INVALID_QUERY
         is_in_range = (
             body["query"].strip()
-            and is_within(body.get("limit", _DEFAULT_LIMIT), 1, _MAX_LIMIT)
+            and is_within(body.get("limit", self.default_count), 1, _MAX_LIMIT)
             and is_within(body.get("page", 1), 1, _MAX_PAGE)
         )
-        return (
-            Reply.of_json(self._found(body, self.options(request)))
-            if is_in_range
-            else _INVALID_QUERY
-        )
+        if not is_in_range:
+            return _INVALID_QUERY
+        return Reply.of_json(self._found(body, self.options(request)))
 
     def options(self, request: ProviderRequest) -> SearchOptions:
-        """Return what the operators ask for; the days that they name are left out themselves."""
+        """Return what the operators ask for; the days that they name are excluded."""
         query = request.body["query"]
         after, before = (
             re.search(rf"\b{name}:(\d{{4}}-\d\d-\d\d)", query) for name in ("after", "before")
@@ -94,33 +90,24 @@ class Kagi(Dialect):
         """Return the answer's body."""
         return {"meta": dict(_META), "data": {"search": rows}}
 
-    def failures(self) -> Mapping[str, ProviderFailure]:
+    def errors(self) -> VendorErrors:
         """Return the errors as they are seen (`errors`) and as first documented (`error`)."""
+        key_echoed = _errors(400, "general.invalid_token", f"Token {self.key} failed to verify.")
+        no_credit_old_form = _error(400, 101, "Insufficient credit", api_balance=0.0)
         return {
-            "key_refused": ProviderFailure(_INVALID_TOKEN, refused(400, names=self.key_variable)),
-            "key_echoed": ProviderFailure(
-                _errors(400, "general.invalid_token", f"Token {self.key} failed to verify."),
-                refused(400, names=self.key_variable),
-            ),
-            "key_refused_old_form": ProviderFailure(
-                _error(401, 2, "Unauthorized"), refused(401, names=self.key_variable)
-            ),
-            "throttled": ProviderFailure(_error(429, 1, "Too many requests"), throttled(429)),
-            "no_credit": ProviderFailure(
-                _error(402, 101, "Insufficient credit", api_balance=0.0), used_up(402)
-            ),
-            "no_credit_old_form": ProviderFailure(
-                _error(400, 101, "Insufficient credit", api_balance=0.0), used_up(400)
-            ),
-            "invalid_query": ProviderFailure(_INVALID_QUERY, refused_query(400)),
-            "invalid_query_old_form": ProviderFailure(
-                _error(400, 1, "Missing q parameter"), refused_query(400)
-            ),
-            "internal_error": ProviderFailure(_error(500, 0, "Internal error"), unavailable(500)),
+            "key_refused": (_INVALID_TOKEN, refused),
+            "key_echoed": (key_echoed, refused),
+            "key_refused_old_form": (_error(401, 2, "Unauthorized"), refused),
+            "throttled": (_error(429, 1, "Too many requests"), throttled),
+            "no_credit": (_error(402, 101, "Insufficient credit", api_balance=0.0), used_up),
+            "no_credit_old_form": (no_credit_old_form, used_up),
+            "invalid_query": (_INVALID_QUERY, refused_query),
+            "invalid_query_old_form": (_error(400, 1, "Missing q parameter"), refused_query),
+            "internal_error": (_error(500, 0, "Internal error"), unavailable),
         }
 
     def _found(self, body: Mapping[str, Any], requested: SearchOptions) -> dict[str, Any]:
-        limit, page = body.get("limit", _DEFAULT_LIMIT), body.get("page", 1)
+        limit, page = body.get("limit", self.default_count), body.get("page", 1)
         pages = find_hits(body["query"], requested)[limit * (page - 1) : limit * page]
         answer = self.envelope([self.row(each) for each in pages])
         answer["data"]["related_search"] = [{"url": "/search?q=more", "title": "more"}]

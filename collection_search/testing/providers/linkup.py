@@ -9,9 +9,9 @@ from ...contracts.options import SearchOptions
 from .sample_index import SamplePage, find_hits
 from .wire import (
     Dialect,
-    ProviderFailure,
     ProviderRequest,
     Reply,
+    VendorErrors,
     is_within,
     refused,
     refused_query,
@@ -24,8 +24,6 @@ from .wire import (
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-_DEFAULT_RESULTS: Final = 10
-_MAX_RESULTS: Final = 100
 _MAX_DOMAINS: Final = 100
 _CHOICES: Final = {
     "depth": ("flash", "fast", "standard", "deep"),
@@ -36,14 +34,13 @@ _DAY: Final = re.compile(r"\d{4}-\d\d-\d\d(T.*)?")
 
 
 class Linkup(Dialect):
-    """Answers whole passages; every error has a code, and most share their status with others."""
+    """Linkup's answers: whole passages; every error has a code, and many share a status."""
 
     name = "linkup"
     key_variable = "LINKUP_API_KEY"
     count_field = "maxResults"
-    default_count = _DEFAULT_RESULTS
     fields: ClassVar[Mapping[str, str]] = {"url": "url", "title": "name", "snippet": "content"}
-    reach = _MAX_RESULTS
+    reach = 100
 
     def answer(self, request: ProviderRequest) -> Reply:
         """Return the rows, or the error of the first check that fails."""
@@ -57,7 +54,7 @@ class Linkup(Dialect):
         return _complaint(body) or self._found(body, self.options(request))
 
     def options(self, request: ProviderRequest) -> SearchOptions:
-        """Return what the body asks for; texts come unasked."""
+        """Return what the body asks for; texts are always in the answer."""
         body = request.body
         return SearchOptions(
             search_depth="deep" if body.get("depth") == "deep" else None,
@@ -81,51 +78,30 @@ class Linkup(Dialect):
         """Return the answer's body."""
         return {"results": rows}
 
-    def failures(self) -> Mapping[str, ProviderFailure]:
-        """Return the errors; of the four with status 429, two end when one waits."""
+    def errors(self) -> VendorErrors:
+        """Return the errors; of the four with status 429, two pass after a wait."""
+        no_credit = "You do not have enough credits to perform this request."
+        depths = "depth must be one of the following values: fast, deep"
+        key_echoed = _error(401, "UNAUTHORIZED", f"Unauthorized action with {self.key}")
+        queue_full = _error(429, "TASKS_QUEUE_LIMIT_EXCEEDED", "Too many tasks are pending.")
+        budget_used_up = _error(429, "EXCEED_BUDGET_LIMIT", "The API key has reached its limit.")
+        payment_asked_for = _error(402, "PAYMENT_REQUIRED", "A payment signature is missing.")
+        deadline_exceeded = _error(504, "REQUEST_DEADLINE_EXCEEDED", "The deadline was exceeded.")
         return {
-            "key_refused": ProviderFailure(_UNAUTHORIZED, refused(401, names=self.key_variable)),
-            "key_echoed": ProviderFailure(
-                _error(401, "UNAUTHORIZED", f"Unauthorized action with {self.key}"),
-                refused(401, names=self.key_variable),
-            ),
-            "address_not_allowed": ProviderFailure(
-                _error(403, "IP_NOT_WHITELISTED", "Forbidden action"),
-                refused(403, names=self.key_variable),
-            ),
-            "throttled": ProviderFailure(
-                _error(429, "TOO_MANY_REQUESTS", "Too many requests."), throttled(429)
-            ),
-            "queue_full": ProviderFailure(
-                _error(429, "TASKS_QUEUE_LIMIT_EXCEEDED", "Too many tasks are pending."),
-                throttled(429),
-            ),
-            "no_credit": ProviderFailure(
-                _error(
-                    429,
-                    "INSUFFICIENT_FUNDS_CREDITS",
-                    "You do not have enough credits to perform this request.",
-                ),
-                used_up(429),
-            ),
-            "budget_used_up": ProviderFailure(
-                _error(429, "EXCEED_BUDGET_LIMIT", "The API key has reached its limit."),
-                used_up(429),
-            ),
-            "payment_asked_for": ProviderFailure(
-                _error(402, "PAYMENT_REQUIRED", "A payment signature is missing."), used_up(402)
-            ),
-            "invalid_parameter": ProviderFailure(
-                _invalid("depth", "depth must be one of the following values: fast, deep"),
-                refused_query(400),
-            ),
-            "deadline_exceeded": ProviderFailure(
-                _error(504, "REQUEST_DEADLINE_EXCEEDED", "The deadline was exceeded."), timed_out()
-            ),
+            "key_refused": (_UNAUTHORIZED, refused),
+            "key_echoed": (key_echoed, refused),
+            "address_not_allowed": (_error(403, "IP_NOT_WHITELISTED", "Forbidden action"), refused),
+            "throttled": (_error(429, "TOO_MANY_REQUESTS", "Too many requests."), throttled),
+            "queue_full": (queue_full, throttled),
+            "no_credit": (_error(429, "INSUFFICIENT_FUNDS_CREDITS", no_credit), used_up),
+            "budget_used_up": (budget_used_up, used_up),
+            "payment_asked_for": (payment_asked_for, used_up),
+            "invalid_parameter": (_invalid("depth", depths), refused_query),
+            "deadline_exceeded": (deadline_exceeded, timed_out),
         }
 
     def _found(self, body: Mapping[str, Any], requested: SearchOptions) -> Reply:
-        count = min(body.get("maxResults", _DEFAULT_RESULTS), _MAX_RESULTS)
+        count = min(body.get("maxResults", self.default_count), self.reach)
         rows = [self.row(page) for page in find_hits(body["q"], requested)[:count]]
         return Reply.of_json(self.envelope(rows)) if rows else _NO_RESULT
 
@@ -135,7 +111,7 @@ def _complaint(body: Mapping[str, Any]) -> Reply | None:
         if body.get(name) not in choices:
             values = ", ".join(choices)
             return _invalid(name, f"{name} must be one of the following values: {values}")
-    if not is_within(body.get("maxResults", _DEFAULT_RESULTS), 1, 1_000_000):
+    if not is_within(body.get("maxResults", Linkup.default_count), 1, 1_000_000):
         return _invalid("maxResults", "maxResults must be a positive number")
     for name in ("includeDomains", "excludeDomains"):
         if len(body.get(name) or ()) > _MAX_DOMAINS:

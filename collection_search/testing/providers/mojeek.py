@@ -10,9 +10,9 @@ from ...contracts.options import SearchOptions
 from .sample_index import SamplePage, find_hits, highlight
 from .wire import (
     Dialect,
-    ProviderFailure,
     ProviderRequest,
     Reply,
+    VendorErrors,
     is_within,
     not_understood,
     parse_int,
@@ -28,19 +28,17 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 _DATE: Final = re.compile(r"|day|month|year|\d{8}")
-_DEFAULT_T: Final = 10
 _MAX_T: Final = 100
 _XML: Final = '<?xml version="1.0" encoding="UTF-8"?><response><status>OK</status></response>'
 
 
 class Mojeek(Dialect):
-    """Answers highlighted HTML without dates; XML unless JSON is asked for."""
+    """Mojeek's answers: highlighted HTML without dates; XML unless the request names JSON."""
 
     name = "mojeek"
     sends_html = True
     key_variable = "MOJEEK_API_KEY"
     count_field = "t"
-    default_count = _DEFAULT_T
     fields: ClassVar[Mapping[str, str]] = {"url": "url", "title": "title", "snippet": "desc"}
     reach = 1_000
     key_in_query = True
@@ -54,7 +52,7 @@ class Mojeek(Dialect):
             return Reply.of_text(_XML, 200, kind="text/xml")
         if params.get("api_key") != self.key:
             return _INVALID_KEY
-        start, count = parse_int(params.get("s"), 1), parse_int(params.get("t"), _DEFAULT_T)
+        start, count = parse_int(params.get("s"), 1), parse_int(params.get("t"), self.default_count)
         if (
             not params.get("q")
             or not is_within(start, 1, self.reach)
@@ -91,28 +89,17 @@ class Mojeek(Dialect):
         head = {"query": "", "timer": 0.08, "start": 0, "return": 10, "exact": True, "dups": 0}
         return {"response": {"status": "OK", "head": {**head, "results": 1230}, "results": rows}}
 
-    def failures(self) -> Mapping[str, ProviderFailure]:
+    def errors(self) -> VendorErrors:
         """Return the errors: a text in the place of `OK`, whatever the HTTP status."""
-        unauthorized = refused(403, names=self.key_variable)
         return {
-            "key_refused": ProviderFailure(_INVALID_KEY, unauthorized),
-            "key_echoed": ProviderFailure(
-                _error(403, f"ERROR: Invalid API Key {self.key}"), unauthorized
-            ),
-            "key_refused_inside_a_200": ProviderFailure(
-                _error(200, "ERROR: Invalid API Key"), refused(200, names=self.key_variable)
-            ),
-            "throttled": ProviderFailure(_error(429, "ERROR: Too Many Requests"), throttled(429)),
-            "used_up_for_the_day": ProviderFailure(
-                _error(429, "ERROR: Daily Limit Reached"), used_up(429)
-            ),
-            "used_up_inside_a_200": ProviderFailure(
-                _error(200, "ERROR: Daily Limit Reached"), used_up(200)
-            ),
-            "invalid_parameter": ProviderFailure(_INVALID, refused_query(400)),
-            "failed_inside_a_200": ProviderFailure(
-                _error(200, "ERROR: Search Failed"), not_understood(200)
-            ),
+            "key_refused": (_INVALID_KEY, refused),
+            "key_echoed": (_error(403, f"ERROR: Invalid API Key {self.key}"), refused),
+            "key_refused_inside_a_200": (_error(200, "ERROR: Invalid API Key"), refused),
+            "throttled": (_error(429, "ERROR: Too Many Requests"), throttled),
+            "used_up_for_the_day": (_error(429, "ERROR: Daily Limit Reached"), used_up),
+            "used_up_inside_a_200": (_error(200, "ERROR: Daily Limit Reached"), used_up),
+            "invalid_parameter": (_INVALID, refused_query),
+            "failed_inside_a_200": (_error(200, "ERROR: Search Failed"), not_understood),
         }
 
     def _found(self, request: ProviderRequest, start: int, count: int) -> dict[str, Any]:

@@ -9,9 +9,9 @@ from ...contracts.options import SearchOptions
 from .sample_index import SamplePage, find_hits
 from .wire import (
     Dialect,
-    ProviderFailure,
     ProviderRequest,
     Reply,
+    VendorErrors,
     is_within,
     refused,
     refused_query,
@@ -23,31 +23,26 @@ from .wire import (
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-_DEFAULT_RESULTS: Final = 10
-_MAX_RESULTS: Final = 20
 _MAX_DOMAINS: Final = 20
 _CHOICES: Final = {
     "search_mode": {None, "web", "academic", "sec"},
     "search_recency_filter": {None, "hour", "day", "week", "month", "year"},
     "search_context_size": {None, "low", "medium", "high"},
 }
-
-
 _DAY: Final = re.compile(r"(\d\d?)/(\d\d?)/(\d{4})")
 _DATES: Final = ("search_after_date_filter", "search_before_date_filter")
 _MAX_LANGUAGES: Final = 10
 
 
 class Perplexity(Dialect):
-    """Answers days without a time; an empty account has the status of a wrong key."""
+    """Perplexity's answers: days without a time; an empty account looks like a wrong key."""
 
     name = "perplexity"
     key_variable = "PERPLEXITY_API_KEY"
     query_field = "query"
     count_field = "max_results"
-    default_count = _DEFAULT_RESULTS
     fields: ClassVar[Mapping[str, str]] = {"url": "url", "title": "title", "snippet": "snippet"}
-    reach = _MAX_RESULTS
+    reach = 20
 
     def answer(self, request: ProviderRequest) -> Reply:
         """Return the rows, or the error of the first check that fails."""
@@ -101,52 +96,33 @@ class Perplexity(Dialect):
             "server_time": None,
         }
 
-    def failures(self) -> Mapping[str, ProviderFailure]:
-        """Return the errors; what stands behind a 401, its type says."""
-        unauthorized = refused(401, names=self.key_variable)
+    def errors(self) -> VendorErrors:
+        """Return the errors; the type of a 401 says what is wrong."""
+        exceeded = "You exceeded your current quota, please check your plan and billing details."
+        key_echoed = _error(401, "invalid_api_key", f"Invalid API key provided: {self.key}.")
+        throttled_reply = _error(429, "rate_limit_exceeded", "Request rate limit exceeded.")
+        hinted = throttled_reply.having(Retry_After="3")
         return {
-            "key_refused": ProviderFailure(_KEY_REFUSED, unauthorized),
-            "key_echoed": ProviderFailure(
-                _error(401, "invalid_api_key", f"Invalid API key provided: {self.key}."),
-                unauthorized,
-            ),
-            "key_refused_at_the_edge": ProviderFailure(_EDGE_401, unauthorized),
-            "forbidden": ProviderFailure(
-                _error(403, "permission_denied", "This key may not search."),
-                refused(403, names=self.key_variable),
-            ),
-            "throttled": ProviderFailure(
-                _error(429, "rate_limit_exceeded", "Request rate limit exceeded."), throttled(429)
-            ),
-            "throttled_with_a_hint": ProviderFailure(
-                _error(429, "rate_limit_exceeded", "Request rate limit exceeded.").having(
-                    Retry_After="3"
-                ),
-                throttled(429, 3000),
-            ),
-            "quota_used_up": ProviderFailure(
-                _error(
-                    401,
-                    "insufficient_quota",
-                    "You exceeded your current quota, please check your plan and billing details.",
-                ),
-                used_up(401),
-            ),
-            "invalid_parameter": ProviderFailure(
-                _invalid("max_results must be from 1 to 20"), refused_query(400)
-            ),
-            "invalid_list": ProviderFailure(_FIELD_REQUIRED, refused_query(422)),
+            "key_refused": (_KEY_REFUSED, refused),
+            "key_echoed": (key_echoed, refused),
+            "key_refused_at_the_edge": (_EDGE_401, refused),
+            "forbidden": (_error(403, "permission_denied", "This key may not search."), refused),
+            "throttled": (throttled_reply, throttled),
+            "throttled_with_a_hint": (hinted, throttled(429, 3000)),
+            "quota_used_up": (_error(401, "insufficient_quota", exceeded), used_up),
+            "invalid_parameter": (_invalid("max_results must be from 1 to 20"), refused_query),
+            "invalid_list": (_FIELD_REQUIRED, refused_query),
         }
 
     def _found(self, body: Mapping[str, Any], requested: SearchOptions) -> dict[str, Any]:
-        pages = find_hits(body["query"], requested)[: body.get("max_results", _DEFAULT_RESULTS)]
+        pages = find_hits(body["query"], requested)[: body.get("max_results", self.default_count)]
         return self.envelope([self.row(page) for page in pages])
 
 
 def _complaint(body: Mapping[str, Any]) -> Reply | None:
     if not body["query"].strip():
         return _invalid("query must not be empty")
-    if not is_within(body.get("max_results", _DEFAULT_RESULTS), 1, _MAX_RESULTS):
+    if not is_within(body.get("max_results", Perplexity.default_count), 1, Perplexity.reach):
         return _invalid("max_results must be from 1 to 20")
     for name, choices in _CHOICES.items():
         if body.get(name) not in choices:

@@ -1,4 +1,4 @@
-"""The made-up index that every dialect searches: the same pages, whatever the wire format."""
+"""The made-up index that every dialect searches."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _DAYS_OF_A_WEEK: Final = 7
 
 @dataclass(frozen=True, slots=True)
 class SamplePage:
-    """One page of the index, before any vendor has dressed it."""
+    """One page of the index, independent of any vendor."""
 
     topic: str
     number: int

@@ -10,9 +10,9 @@ from ...contracts.options import SearchOptions
 from .sample_index import SamplePage, find_hits
 from .wire import (
     Dialect,
-    ProviderFailure,
     ProviderRequest,
     Reply,
+    VendorErrors,
     not_understood,
     parse_int,
     refused_query,
@@ -50,7 +50,7 @@ _KEY_VALUE_ROW: Final = {
 
 
 class Searxng(Dialect):
-    """Answers as a server with JSON switched on; default agents of HTTP libraries are limited."""
+    """A server with JSON enabled, which throttles the default agents of HTTP libraries."""
 
     name = "searxng"
     fields: ClassVar[Mapping[str, str]] = {"url": "url", "title": "title", "snippet": "content"}
@@ -61,14 +61,14 @@ class Searxng(Dialect):
         """Return the rows of one page, or what the server says instead."""
         params = request.params
         if request.path != "/search":
-            return Reply.of_text(_page("404 Not Found"), 404, kind="text/html")
+            return _page("404 Not Found", 404)
         if re.match(r"(python-|aiohttp|curl|$)", request.headers.get("user-agent", "").lower()):
             return _LIMITED
         query = params.get("q", "")
         if query.lstrip().startswith("!!"):
             return Reply(302, headers={"Location": "https://en.wikipedia.org/wiki/Special:Search"})
         if params.get("format") != "json":
-            return Reply.of_text(_page("SearXNG"), 200, kind="text/html")
+            return _page("SearXNG", 200)
         if complaint := _complaint(params):
             return complaint
         number = parse_int(params.get("pageno"), 1) or 1
@@ -124,28 +124,20 @@ class Searxng(Dialect):
         """Return the size of a page: there is no parameter for it."""
         return _ROWS
 
-    def failures(self) -> Mapping[str, ProviderFailure]:
+    def errors(self) -> VendorErrors:
         """Return the errors; a server without JSON is one of configuration."""
+        json_disabled = _page("403 Forbidden", 403)
+        unknown_format = _page("SearXNG", 200)
+        invalid_value = _error('Invalid value "english" for parameter language')
+        all_engines_down = Reply.of_json(self.envelope([]) | {"unresponsive_engines": _ALL_DOWN})
+        external_bang = Reply(302, headers={"Location": "https://en.wikipedia.org/wiki/Asyncio"})
         return {
-            "json_disabled": ProviderFailure(
-                Reply.of_text(_page("403 Forbidden"), 403, kind="text/html"),
-                not_understood(403, names="json"),
-            ),
-            "unknown_format": ProviderFailure(
-                Reply.of_text(_page("SearXNG"), 200, kind="text/html"), not_understood(200)
-            ),
-            "limited": ProviderFailure(_LIMITED, throttled(429)),
-            "invalid_value": ProviderFailure(
-                _error('Invalid value "english" for parameter language'), refused_query(400)
-            ),
-            "all_engines_down": ProviderFailure(
-                Reply.of_json(self.envelope([]) | {"unresponsive_engines": _ALL_DOWN}),
-                unavailable(200),
-            ),
-            "external_bang": ProviderFailure(
-                Reply(302, headers={"Location": "https://en.wikipedia.org/wiki/Asyncio"}),
-                not_understood(302),
-            ),
+            "json_disabled": (json_disabled, not_understood(403, names="json")),
+            "unknown_format": (unknown_format, not_understood),
+            "limited": (_LIMITED, throttled),
+            "invalid_value": (invalid_value, refused_query),
+            "all_engines_down": (all_engines_down, unavailable),
+            "external_bang": (external_bang, not_understood),
         }
 
     def _found(self, query: str, number: int, requested: SearchOptions) -> dict[str, Any]:
@@ -178,8 +170,9 @@ def _error(text: str) -> Reply:
     return Reply.of_json({"error": text}, 400)
 
 
-def _page(title: str) -> str:
-    return f"<!doctype html><html lang=en><title>{title}</title><h1>{title}</h1></html>"
+def _page(title: str, status: int) -> Reply:
+    text = f"<!doctype html><html lang=en><title>{title}</title><h1>{title}</h1></html>"
+    return Reply.of_text(text, status, kind="text/html")
 
 
 _LIMITED: Final = Reply.of_text("Too Many Requests", 429)

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING, Any, ClassVar, Final
 
 from ...contracts.options import SearchOptions
 from .sample_index import SamplePage, find_hits
+from .serper import FORMS, PERIODS
 from .wire import (
     Dialect,
-    ProviderFailure,
     ProviderRequest,
     Reply,
+    VendorErrors,
     not_understood,
     parse_int,
     refused,
@@ -25,22 +25,14 @@ from .wire import (
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-_FORMS: Final = {
-    "tbs": re.compile("qdr:[hdwmy]"),
-    "gl": re.compile("[a-z]{2}"),
-    "hl": re.compile("[a-z]{2}(-[A-Za-z]{2,4})?"),
-}
-_PERIODS: Final = {"qdr:d": "day", "qdr:w": "week", "qdr:m": "month", "qdr:y": "year"}
-_DEFAULT_NUM: Final = 10
 _MAX_NUM: Final = 100
 
 
 class SerpApi(Dialect):
-    """Answers with the address of the next page, if there is one; errors have no codes."""
+    """SerpApi's answers: with the address of the next page, if any; errors have no codes."""
 
     name = "serpapi"
     key_variable = "SERPAPI_API_KEY"
-    default_count = _DEFAULT_NUM
     fields: ClassVar[Mapping[str, str]] = {"url": "link", "title": "title", "snippet": "snippet"}
     reach = 1_000
     key_in_query = True
@@ -62,7 +54,7 @@ class SerpApi(Dialect):
         params = request.params
         return SearchOptions(
             **sites_of(params["q"]),
-            freshness=_PERIODS.get(params.get("tbs", "")),
+            freshness=PERIODS.get(params.get("tbs", "")),
             language=params.get("hl", "")[:2] or None,
             country=params.get("gl"),
         )
@@ -99,33 +91,25 @@ class SerpApi(Dialect):
             "related_questions": [],
         }
 
-    def failures(self) -> Mapping[str, ProviderFailure]:
+    def errors(self) -> VendorErrors:
         """Return the errors; of the two with status 429 the text alone says which it is."""
         failed = "We couldn't get valid results for this search. Please try again later."
+        account_deleted = _error(403, "The account of this API key has no permission to search.")
+        throttled_reply = _error(429, "This API key exceeds the hourly throughput limit.")
+        search_failed_inside_a_200 = _failed(200, "The search could not be processed.")
         return {
-            "key_refused": ProviderFailure(_INVALID_KEY, refused(401, names=self.key_variable)),
-            "key_echoed": ProviderFailure(
-                _error(401, f"Invalid API key: {self.key}."), refused(401, names=self.key_variable)
-            ),
-            "account_deleted": ProviderFailure(
-                _error(403, "The account of this API key has no permission to search."),
-                refused(403, names=self.key_variable),
-            ),
-            "throttled": ProviderFailure(
-                _error(429, "This API key exceeds the hourly throughput limit."), throttled(429)
-            ),
-            "used_up": ProviderFailure(
-                _error(429, "Your account has run out of searches."), used_up(429)
-            ),
-            "no_query": ProviderFailure(_NO_QUERY, refused_query(400)),
-            "search_failed": ProviderFailure(_failed(503, failed), unavailable(503)),
-            "search_failed_inside_a_200": ProviderFailure(
-                _failed(200, "The search could not be processed."), not_understood(200)
-            ),
+            "key_refused": (_INVALID_KEY, refused),
+            "key_echoed": (_error(401, f"Invalid API key: {self.key}."), refused),
+            "account_deleted": (account_deleted, refused),
+            "throttled": (throttled_reply, throttled),
+            "used_up": (_error(429, "Your account has run out of searches."), used_up),
+            "no_query": (_NO_QUERY, refused_query),
+            "search_failed": (_failed(503, failed), unavailable),
+            "search_failed_inside_a_200": (search_failed_inside_a_200, not_understood),
         }
 
     def _found(self, params: Mapping[str, str], requested: SearchOptions) -> dict[str, Any]:
-        num = parse_int(params.get("num"), _DEFAULT_NUM) or 0
+        num = parse_int(params.get("num"), self.default_count) or 0
         start = parse_int(params.get("start"), 0) or 0
         pages = find_hits(params["q"], requested)[: self.reach]
         shown = pages[start : start + num]
@@ -153,12 +137,15 @@ def _complaint(params: Mapping[str, str]) -> Reply | None:
         return _NO_QUERY
     if (engine := params.get("engine", "google")) != "google":
         return _error(400, f"Unsupported `{engine}` search engine.")
-    num, start = parse_int(params.get("num"), _DEFAULT_NUM), parse_int(params.get("start"), 0)
+    num, start = (
+        parse_int(params.get("num"), SerpApi.default_count),
+        parse_int(params.get("start"), 0),
+    )
     if num is None or not 1 <= num <= _MAX_NUM:
         return _error(400, f"Unsupported `{params['num']}` num parameter.")
     if start is None or start < 0:
         return _error(400, f"Unsupported `{params['start']}` start parameter.")
-    for name, form in _FORMS.items():
+    for name, form in FORMS.items():
         if name in params and not form.fullmatch(params[name]):
             return _error(400, f"Unsupported `{params[name]}` {name} parameter.")
     return None

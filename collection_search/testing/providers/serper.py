@@ -9,9 +9,9 @@ from ...contracts.options import SearchOptions
 from .sample_index import SamplePage, find_hits
 from .wire import (
     Dialect,
-    ProviderFailure,
     ProviderRequest,
     Reply,
+    VendorErrors,
     is_within,
     refused,
     refused_query,
@@ -23,23 +23,22 @@ from .wire import (
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-_FORMS: Final = {
+FORMS: Final = {
     "tbs": re.compile("qdr:[hdwmy]"),
     "gl": re.compile("[a-z]{2}"),
     "hl": re.compile("[a-z]{2}(-[A-Za-z]{2,4})?"),
 }
-_PERIODS: Final = {"qdr:d": "day", "qdr:w": "week", "qdr:m": "month", "qdr:y": "year"}
-_DEFAULT_NUM: Final = 10
+"""Patterns of the parameters that Google's own pages have."""
+PERIODS: Final = {"qdr:d": "day", "qdr:w": "week", "qdr:m": "month", "qdr:y": "year"}
 _MAX_NUM: Final = 100
 _MAX_PAGE: Final = 1_000
 
 
 class Serper(Dialect):
-    """Answers more than rows: boxes, questions and further queries; a status is in each error."""
+    """Serper's answers: rows, boxes, questions and further queries; errors have a status."""
 
     name = "serper"
     key_variable = "SERPER_API_KEY"
-    default_count = _DEFAULT_NUM
     fields: ClassVar[Mapping[str, str]] = {"url": "link", "title": "title", "snippet": "snippet"}
     max_query_chars = 2_048
     reach = _MAX_NUM * _MAX_PAGE
@@ -63,7 +62,7 @@ class Serper(Dialect):
         return SearchOptions(
             **sites_of(body["q"]),
             topic="news" if request.path == "/news" else None,
-            freshness=_PERIODS.get(body.get("tbs")),
+            freshness=PERIODS.get(body.get("tbs")),
             language=body.get("hl", "")[:2] or None,
             country=body.get("gl"),
         )
@@ -93,28 +92,25 @@ class Serper(Dialect):
             "credits": 1,
         }
 
-    def failures(self) -> Mapping[str, ProviderFailure]:
+    def errors(self) -> VendorErrors:
         """Return the errors; missing credit is a 400 like a wrong parameter."""
-        unauthorized = refused(403, names=self.key_variable)
         return {
-            "key_refused": ProviderFailure(_UNAUTHORIZED, unauthorized),
-            "key_echoed": ProviderFailure(
-                _error(403, f"Unauthorized: {self.key} is not known."), unauthorized
-            ),
-            "throttled": ProviderFailure(_error(429, "Too many requests"), throttled(429)),
-            "no_credit": ProviderFailure(_error(400, "Not enough credits"), used_up(400)),
-            "no_query": ProviderFailure(_NO_QUERY, refused_query(400)),
-            "query_too_long": ProviderFailure(_TOO_LONG, refused_query(400)),
+            "key_refused": (_UNAUTHORIZED, refused),
+            "key_echoed": (_error(403, f"Unauthorized: {self.key} is not known."), refused),
+            "throttled": (_error(429, "Too many requests"), throttled),
+            "no_credit": (_error(400, "Not enough credits"), used_up),
+            "no_query": (_NO_QUERY, refused_query),
+            "query_too_long": (_TOO_LONG, refused_query),
         }
 
     def _found(self, request: ProviderRequest) -> dict[str, Any]:
         body = request.body
-        num, page = body.get("num", _DEFAULT_NUM), body.get("page", 1)
+        num, page = body.get("num", self.default_count), body.get("page", 1)
         pages = find_hits(body["q"], self.options(request))[num * (page - 1) : num * page]
         rows = [self.row(each) for each in pages if each.number not in self.without_text]
         answer = self.envelope(rows)
         answer["searchParameters"] = {**body, "type": "search", "engine": "google"}
-        answer["credits"] = 1 if num <= _DEFAULT_NUM else 2
+        answer["credits"] = 1 if num <= self.default_count else 2
         if request.path == "/news":
             answer["searchParameters"]["type"] = "news"
             answer["news"] = [{**row, "source": "Example News"} for row in answer.pop("organic")]
@@ -132,11 +128,11 @@ class Serper(Dialect):
 def _complaint(body: Mapping[str, Any]) -> Reply | None:
     if len(body["q"]) > Serper.max_query_chars:
         return _TOO_LONG
-    if not is_within(body.get("num", _DEFAULT_NUM), 1, _MAX_NUM):
+    if not is_within(body.get("num", Serper.default_count), 1, _MAX_NUM):
         return _error(400, "Invalid value for num")
     if not is_within(body.get("page", 1), 1, _MAX_PAGE):
         return _error(400, "Invalid value for page")
-    for name, form in _FORMS.items():
+    for name, form in FORMS.items():
         if name in body and not form.fullmatch(str(body[name])):
             return _error(400, f"Invalid value for {name}")
     return None

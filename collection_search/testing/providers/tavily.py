@@ -10,9 +10,9 @@ from ...contracts.options import MAX_DOMAINS, SearchOptions
 from .sample_index import SamplePage, find_hits
 from .wire import (
     Dialect,
-    ProviderFailure,
     ProviderRequest,
     Reply,
+    VendorErrors,
     refused,
     refused_query,
     throttled,
@@ -23,8 +23,6 @@ from .wire import (
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-_DEFAULT_RESULTS: Final = 5
-_MAX_RESULTS: Final = 20
 _CHOICES: Final = {
     "search_depth": {"basic", "advanced", "fast", "ultra-fast"},
     "topic": {"general", "news", "finance"},
@@ -45,16 +43,16 @@ _MAX_DOMAINS: Final = {"include_domains": 300, "exclude_domains": 150}
 
 
 class Tavily(Dialect):
-    """Answers JSON bodies; every fourth page comes without its text."""
+    """Tavily's answers: JSON bodies; every fourth page has no text."""
 
     name = "tavily"
     key_variable = "TAVILY_API_KEY"
     query_field = "query"
     count_field = "max_results"
-    default_count = _DEFAULT_RESULTS
+    default_count = 5
     fields: ClassVar[Mapping[str, str]] = {"url": "url", "title": "title", "snippet": "content"}
     max_query_chars = 400
-    reach = _MAX_RESULTS
+    reach = 20
 
     def answer(self, request: ProviderRequest) -> Reply:
         """Return the rows, or the error of the first check that fails."""
@@ -110,38 +108,22 @@ class Tavily(Dialect):
             "request_id": "123e4567-e89b-12d3-a456-426614174111",
         }
 
-    def failures(self) -> Mapping[str, ProviderFailure]:
+    def errors(self) -> VendorErrors:
         """Return the errors of the keyed and the keyless service."""
-        unauthorized = refused(401, names=self.key_variable)
+        key_echoed = _error(401, f"Unauthorized: the API key {self.key} is invalid.")
+        throttled_reply = _error(429, "Your request has been blocked due to excessive requests.")
+        plan_used_up = _error(432, "This request exceeds your plan's set usage limit.")
+        pay_as_you_go_used_up = _error(433, "This request exceeds the pay-as-you-go limit.")
         return {
-            "key_refused": ProviderFailure(
-                _error(401, "Unauthorized: missing or invalid API key."), unauthorized
-            ),
-            "key_echoed": ProviderFailure(
-                _error(401, f"Unauthorized: the API key {self.key} is invalid."), unauthorized
-            ),
-            "forbidden": ProviderFailure(
-                Reply.of_json({"detail": "Not authenticated"}, 403),
-                refused(403, names=self.key_variable),
-            ),
-            "throttled": ProviderFailure(
-                _error(429, "Your request has been blocked due to excessive requests."),
-                throttled(429),
-            ),
-            "throttled_keyless": ProviderFailure(_KEYLESS_LIMIT, throttled(429, 12_000)),
-            "plan_used_up": ProviderFailure(
-                _error(432, "This request exceeds your plan's set usage limit."), used_up(432)
-            ),
-            "pay_as_you_go_used_up": ProviderFailure(
-                _error(433, "This request exceeds the pay-as-you-go limit."), used_up(433)
-            ),
-            "query_too_long": ProviderFailure(_TOO_LONG, refused_query(400)),
-            "invalid_list": ProviderFailure(
-                _invalid(
-                    "less_than_equal", "max_results", "Input should be less than or equal to 20", 25
-                ),
-                refused_query(422),
-            ),
+            "key_refused": (_error(401, "Unauthorized: missing or invalid API key."), refused),
+            "key_echoed": (key_echoed, refused),
+            "forbidden": (Reply.of_json({"detail": "Not authenticated"}, 403), refused),
+            "throttled": (throttled_reply, throttled),
+            "throttled_keyless": (_KEYLESS_LIMIT, throttled(429, 12_000)),
+            "plan_used_up": (plan_used_up, used_up),
+            "pay_as_you_go_used_up": (pay_as_you_go_used_up, used_up),
+            "query_too_long": (_TOO_LONG, refused_query),
+            "invalid_list": (_too_many(25), refused_query),
         }
 
     def _usage(self, request: ProviderRequest) -> Reply:
@@ -158,7 +140,7 @@ class Tavily(Dialect):
         return given == f"Bearer {self.key}"
 
     def _found(self, body: Mapping[str, Any], requested: SearchOptions) -> dict[str, Any]:
-        pages = find_hits(body["query"], requested)[: body.get("max_results", _DEFAULT_RESULTS)]
+        pages = find_hits(body["query"], requested)[: body.get("max_results", self.default_count)]
         rows = [self._asked_row(page, body) for page in pages]
         answer = self.envelope(rows) | {"query": body["query"]}
         if body.get("include_usage"):
@@ -179,11 +161,9 @@ def _complaint(body: Mapping[str, Any]) -> Reply | None:
         return _error(400, "Query is missing.")
     if len(body["query"]) > Tavily.max_query_chars:
         return _TOO_LONG
-    asked = body.get("max_results", _DEFAULT_RESULTS)
-    if not isinstance(asked, int) or not 0 <= asked <= _MAX_RESULTS:
-        return _invalid(
-            "less_than_equal", "max_results", "Input should be less than or equal to 20", asked
-        )
+    asked = body.get("max_results", Tavily.default_count)
+    if not isinstance(asked, int) or not 0 <= asked <= Tavily.reach:
+        return _too_many(asked)
     for name, most in _MAX_DOMAINS.items():
         if len(body.get(name) or ()) > most:
             return _error(400, f"Max {most} domains are allowed in {name}.")
@@ -210,6 +190,11 @@ def _error(status: int, text: str) -> Reply:
 def _invalid(kind: str, name: str, text: str, value: Any) -> Reply:
     complaint = {"type": kind, "loc": ["body", name], "msg": text, "input": value}
     return Reply.of_json({"detail": [complaint]}, 422)
+
+
+def _too_many(asked: Any) -> Reply:
+    text = "Input should be less than or equal to 20"
+    return _invalid("less_than_equal", "max_results", text, asked)
 
 
 _TOO_LONG: Final = _error(400, "Query is too long. Max query length is 400 characters.")

@@ -8,9 +8,9 @@ from urllib.parse import quote
 from .sample_index import SamplePage, find_hits, highlight
 from .wire import (
     Dialect,
-    ProviderFailure,
     ProviderRequest,
     Reply,
+    VendorErrors,
     parse_int,
     refused_query,
     throttled,
@@ -19,13 +19,12 @@ from .wire import (
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-_DEFAULT_LIMIT: Final = 10
 _MAX_LIMIT: Final = 500
 _NEEDED: Final = {"action": "query", "list": "search", "format": "json"}
 
 
 class Wikipedia(Dialect):
-    """Answers in format version 1 or 2; rows have no address of their own."""
+    """Wikipedia's answers: format version 1 or 2; rows have no address."""
 
     name = "wikipedia"
     query_field = "srsearch"
@@ -70,24 +69,18 @@ class Wikipedia(Dialect):
         """Return `srlimit`."""
         return _limit(request.params) or 0
 
-    def failures(self) -> Mapping[str, ProviderFailure]:
+    def errors(self) -> VendorErrors:
         """Return the errors by their codes."""
+        host = {"host": "10.64.32.21", "lag": 6.4, "type": "db"}
+        lag = _error("maxlag", "Waiting for 10.64.32.21: 6.4 seconds lagged.", **host)
+        lagged = lag.having(Retry_After="5", X_Database_Lag="6")
         return {
-            "maxlag": ProviderFailure(
-                _error(
-                    "maxlag",
-                    "Waiting for 10.64.32.21: 6.4 seconds lagged.",
-                    host="10.64.32.21",
-                    lag=6.4,
-                    type="db",
-                ).having(Retry_After="5", X_Database_Lag="6"),
-                throttled(200, 5000),
-            ),
-            "ratelimited": ProviderFailure(
+            "maxlag": (lagged, throttled(200, 5000)),
+            "ratelimited": (
                 _error("ratelimited", "You've exceeded your rate limit. Please wait some time."),
-                throttled(200),
+                throttled,
             ),
-            "query_too_long": ProviderFailure(_TOO_LONG, refused_query(200)),
+            "query_too_long": (_TOO_LONG, refused_query),
         }
 
     def _found(self, params: Mapping[str, str]) -> dict[str, Any]:
@@ -120,7 +113,7 @@ def _limit(params: Mapping[str, str]) -> int | None:
     return (
         _MAX_LIMIT
         if params.get("srlimit") == "max"
-        else parse_int(params.get("srlimit"), _DEFAULT_LIMIT)
+        else parse_int(params.get("srlimit"), Wikipedia.default_count)
     )
 
 

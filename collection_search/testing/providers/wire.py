@@ -1,4 +1,4 @@
-"""Requests, answers and expected errors as data: what every dialect is made of."""
+"""Requests, answers and expected errors as data, and the base class of every dialect."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from ...errors import (
 from ...text.validation import whole_number
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
 
     from .sample_index import SamplePage
 
@@ -31,9 +31,8 @@ KEY: Final = "open-sesame/4+tests"
 """The key that the doubles accept: of no form that a mask knows, and quoted in an address."""
 
 Mishap: TypeAlias = Literal["cut", "reset", "held", "slow", "garbled"]
-"""`cut`: the connection ends within the body. `reset`: it ends without an answer. `held`: no
-answer comes until the server stops. `slow`: the body comes byte by byte and never ends.
-`garbled`: the answer is no HTTP."""
+"""`cut`: the connection ends within the body; `reset`: it ends without an answer; `held`: no answer
+until the server stops; `slow`: the body comes byte by byte without end; `garbled`: not HTTP."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +53,7 @@ class ProviderRequest:
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Reply:
-    """One answer, or what happens in place of it: `Reply.of_json(value)`, `Reply.of_text(...)`."""
+    """One answer, or a mishap instead of one: `Reply.of_json(value)`, `Reply.of_text(...)`."""
 
     status: int
     body: bytes = b""
@@ -67,9 +66,8 @@ class Reply:
 
     def __repr__(self) -> str:
         """Return the status and sizes: a body may be as long as an answer that breaks a client."""
-        parts = [str(self.status), f"{self.padding + len(self.body)} bytes"]
-        parts += [f"mishap={self.mishap!r}"] if self.mishap else []
-        return f"Reply({', '.join(parts)})"
+        mishap = f", mishap={self.mishap!r}" if self.mishap else ""
+        return f"Reply({self.status}, {self.padding + len(self.body)} bytes{mishap})"
 
     @classmethod
     def of_json(cls, value: Any, status: int = 200, **headers: str) -> Reply:
@@ -78,12 +76,13 @@ class Reply:
             body = json.dumps(value, ensure_ascii=False).encode()
         except UnicodeEncodeError:  # half a surrogate pair
             body = json.dumps(value).encode()
-        return cls(status, body, _headers("application/json", headers))
+        return cls(status, body, {"Content-Type": "application/json"}).having(**headers)
 
     @classmethod
     def of_text(cls, text: str, status: int, *, kind: str = "text/plain", **headers: str) -> Reply:
         """Return an answer of another type, such as an HTML page."""
-        return cls(status, text.encode(), _headers(f"{kind}; charset=utf-8", headers))
+        kinds = {"Content-Type": f"{kind}; charset=utf-8"}
+        return cls(status, text.encode(), kinds).having(**headers)
 
     def having(self, **headers: str) -> Reply:
         """Return the same answer with further headers."""
@@ -97,7 +96,7 @@ class Reply:
 
 @dataclass(frozen=True, slots=True)
 class ExpectedError:
-    """What an adapter makes of a failure, and what the worker does about it."""
+    """The error that an adapter raises for a failure, and the worker's retries."""
 
     error: type[SearchProviderError]
     code: ErrorCode
@@ -120,22 +119,15 @@ class ExpectedError:
         return len(self.waits_s) + 1
 
 
-def refused(status: int, *, names: str = "") -> ExpectedError:
+def refused(status: int) -> ExpectedError:
     """Return the error of a wrong or missing key."""
-    return ExpectedError(
-        SearchProviderAuthenticationFailed, "authenticationFailed", status, names=names
-    )
+    return ExpectedError(SearchProviderAuthenticationFailed, "authenticationFailed", status)
 
 
 def throttled(status: int, retry_in_ms: int | None = None) -> ExpectedError:
     """Return the error of too many requests at once."""
-    return ExpectedError(
-        SearchProviderQuotaExceeded,
-        "rateLimited",
-        status,
-        _persistent(retry_in_ms),
-        retry_in_ms,
-    )
+    waits_s = _persistent(retry_in_ms)
+    return ExpectedError(SearchProviderQuotaExceeded, "rateLimited", status, waits_s, retry_in_ms)
 
 
 def used_up(status: int) -> ExpectedError:
@@ -150,13 +142,8 @@ def refused_query(status: int) -> ExpectedError:
 
 def unavailable(status: int = 503, retry_in_ms: int | None = None) -> ExpectedError:
     """Return the error of a vendor that is down or out of reach."""
-    return ExpectedError(
-        SearchProviderUnavailable,
-        "serviceUnavailable",
-        status,
-        _persistent(retry_in_ms),
-        retry_in_ms,
-    )
+    error, waits_s = SearchProviderUnavailable, _persistent(retry_in_ms)
+    return ExpectedError(error, "serviceUnavailable", status, waits_s, retry_in_ms)
 
 
 def timed_out(status: int = 504) -> ExpectedError:
@@ -171,10 +158,15 @@ def not_understood(status: int, *, names: str = "") -> ExpectedError:
 
 @dataclass(frozen=True, slots=True)
 class ProviderFailure:
-    """One way in which a search fails: what the vendor sends, and what has to come of it."""
+    """One way in which a search fails: the vendor's reply and the error to expect."""
 
     reply: Reply
     expected: ExpectedError
+
+
+Meaning: TypeAlias = "ExpectedError | Callable[[int], ExpectedError]"
+"""The error to expect, or a function that makes it from the reply's status."""
+VendorErrors: TypeAlias = "Mapping[str, tuple[Reply, Meaning]]"
 
 
 class Dialect(ABC):
@@ -232,9 +224,23 @@ class Dialect(ABC):
         asked = _fields_of(request).get(self.count_field, self.default_count)
         return parse_int(asked, 0) or 0 if isinstance(asked, str) else int(asked)
 
-    @abstractmethod
+    def errors(self) -> VendorErrors:
+        """Return the replies of the vendor's own errors by name, each with its meaning."""
+        return {}
+
     def failures(self) -> Mapping[str, ProviderFailure]:
         """Return the vendor's own errors by name."""
+        return self.to_failures(self.errors())
+
+    def to_failures(self, errors: VendorErrors) -> dict[str, ProviderFailure]:
+        """Return the failures; those of a refused key name its variable."""
+        failures = {}
+        for name, (reply, meaning) in errors.items():
+            expected = meaning if isinstance(meaning, ExpectedError) else meaning(reply.status)
+            if expected.code == "authenticationFailed":
+                expected = replace(expected, names=self.key_variable)
+            failures[name] = ProviderFailure(reply, expected)
+        return failures
 
     def address(self, page: SamplePage, base_url: str) -> str:  # noqa: ARG002 - for vendors without one
         """Return the address that a result of this page has."""
@@ -292,10 +298,3 @@ def is_within(value: Any, least: int, most: int) -> bool:
 
 def _persistent(retry_in_ms: int | None) -> tuple[float, ...]:
     return (0.6, 1.2) if retry_in_ms is None else (retry_in_ms / 1000,) * 2
-
-
-def _headers(kind: str, more: Mapping[str, str]) -> dict[str, str]:
-    return {
-        "Content-Type": kind,
-        **{name.replace("_", "-"): value for name, value in more.items()},
-    }

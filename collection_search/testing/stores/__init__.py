@@ -1,4 +1,4 @@
-"""Contract suites for pytest: what staging, ledger and collections of every store have to do."""
+"""Contract suites for pytest: staging, ledger, collections and usage of a store."""
 
 from .collections import CollectionStoreContract
 from .ledger import LedgerContract

@@ -1,4 +1,4 @@
-"""What every store of kept answers has to do."""
+"""Contract suite for stores of cached answers."""
 # ruff: noqa: PLR2004 - the numbers are the test
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ class AnswerContract(UsageBase):
     """Answers of each tenant, found by their keys while they are fresh."""
 
     def test_an_answer_comes_back_until_it_is_too_old(self) -> None:
-        """The reader says how old it may be; what waits to be written ages as well."""
+        """The reader sets the maximal age; answers that are not written yet age as well."""
         for written in (False, True):
             self.store.put("one", "search", "key", b"\x00\xff")
             if written:
@@ -42,7 +42,7 @@ class AnswerContract(UsageBase):
             assert self.store.get("one", "search", "key", max_age_s=10) == b"newer"
 
     def test_answers_are_private(self) -> None:
-        """Another tenant, kind or key gets nothing, before it is written and after."""
+        """Another tenant, kind or key finds nothing, before and after the answer is written."""
         self.store.put("one", "search", "key", b"mine")
         for _ in range(2):
             for tenant, kind, key in (
@@ -62,7 +62,7 @@ class AnswerContract(UsageBase):
             assert self.store.get("one", "search", key, max_age_s=9) == str(len(key)).encode()
 
     def test_many_answers_come_back_by_their_keys(self) -> None:
-        """Those that are known, young enough and this tenant's; a single one is one of many."""
+        """Only this tenant's answers that are young enough are found."""
         self.store.put_many("one", "embedding", {"old": b"0"})
         self.clock.advance(10)
         self.store.put_many("one", "embedding", {"a": b"1", "b": b"2"})
@@ -77,14 +77,14 @@ class AnswerContract(UsageBase):
         assert self.store.get("one", "embedding", "a", max_age_s=10) == b"1"
 
     def test_more_keys_than_one_statement_takes(self) -> None:
-        """All of them in one call."""
+        """One call returns all of them."""
         known = {str(n): str(n).encode() for n in range(2_500)}
         self.store.put_many("one", "embedding", known)
         self.store.flush()
         assert self.store.get_many("one", "embedding", list(known), max_age_s=9) == known
 
     def test_an_answer_can_be_made_when_it_is_needed(self) -> None:
-        """By who looks for it, or by who writes it; one that cannot be made is not there."""
+        """The reader or the writer makes it; an answer that cannot be made is missing."""
 
         def fail() -> bytes:
             raise ValueError("no answer")
@@ -96,7 +96,7 @@ class AnswerContract(UsageBase):
             self.store.flush()
 
     def test_what_is_there_is_never_lacking(self, tmp_path: Path) -> None:
-        """Neither what waits, nor what is written, nor what another store has just brought."""
+        """Answers that wait, that are written, or that another store wrote are found."""
         other = self.usage(tmp_path, clock=self.clock.time)
         for number in range(20):
             key = str(number)
@@ -108,7 +108,7 @@ class AnswerContract(UsageBase):
         other.close()
 
     def test_another_store_finds_at_once_what_was_put(self, tmp_path: Path) -> None:
-        """Whether it is written or not."""
+        """The answer is found before and after it is written."""
         other = self.usage(tmp_path, clock=self.clock.time)
         self.store.put("one", "search", "key", b"1")
         assert other.get("one", "search", "key", max_age_s=9) == b"1"
@@ -119,14 +119,14 @@ class AnswerContract(UsageBase):
 
     @pytest.mark.parametrize("script", [_PUT_AND_END, _PUT_IN_CHILD], ids=["process", "child"])
     def test_a_process_that_ends_has_written_its_answers(self, tmp_path: Path, script: str) -> None:
-        """Without a word to the store."""
+        """The process need not close the store."""
         process = self._process(tmp_path, script)
         process.communicate()
         assert process.returncode == 0
         assert self.store.get("one", "search", "key", max_age_s=1e12) == b"kept"
 
     def test_old_answers_are_dropped(self) -> None:
-        """Of all tenants; the young ones stay."""
+        """Old answers of all tenants are dropped; young ones stay."""
         self.store.put("one", "search", "old", b"1")
         self.store.put("two", "search", "old", b"2")
         self.clock.advance(100)
@@ -136,7 +136,7 @@ class AnswerContract(UsageBase):
         assert self.store.get("one", "search", "old", max_age_s=1e9) is None
 
     def test_old_answers_of_one_tenant_are_dropped(self) -> None:
-        """The others' stay, however old."""
+        """Old answers of other tenants stay."""
         for tenant in ("one", "two"):
             self.store.put(tenant, "search", "old", b"1")
         self.clock.advance(100)
@@ -147,7 +147,7 @@ class AnswerContract(UsageBase):
         assert self.store.get("two", "search", "old", max_age_s=1e9) == b"1"
 
     def test_a_tenant_can_be_forgotten(self) -> None:
-        """Its answers go, or its entries; the others' stay."""
+        """Its answers or its entries are deleted; those of other tenants stay."""
         for tenant in ("one", "two"):
             self.store.put(tenant, "search", "key", b"1")
             self.store.add([self._entry(tenant_id=tenant)])
@@ -162,7 +162,7 @@ class AnswerContract(UsageBase):
     # Spending
 
     def test_old_entries_are_forgotten(self) -> None:
-        """Of all tenants; the young ones and the answers stay."""
+        """Old entries of all tenants are deleted; young entries and answers stay."""
         now = self.clock.time()
         self.store.add(SpendEntry(t, "run", now, "search", "brave") for t in ("one", "two"))
         self.store.put("one", "search", "key", b"kept")

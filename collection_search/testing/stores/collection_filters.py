@@ -1,4 +1,4 @@
-"""What every collection store has to do when a search is narrowed by filters."""
+"""Contract suite for searches of a collection with filters."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ TEA, PDF, BLOG, ORG = range(4)
 
 
 class NarrowingContract(StoreContract):
-    """Filters choose documents before anything is ranked, by words and by vectors."""
+    """Filters choose documents before the ranking by words and by vectors."""
 
     def _pages(self, scope: TenantScope = MINE, *, with_vectors: bool = False) -> None:
         if with_vectors:
@@ -69,14 +69,14 @@ class NarrowingContract(StoreContract):
     def test_only_what_fits_is_found(
         self, filters: dict[str, Any] | None, fits: set[int], *, with_vectors: bool
     ) -> None:
-        """Every given key has to hold; a value is a value, whatever it says."""
+        """Every given filter must match; a value is never read as SQL."""
         self._pages(with_vectors=with_vectors)
         vector = axes(0) if with_vectors else None
         found = self._found("tea", vector=vector, filters=filters)
         assert {one.document.url_key for one in found} == {f"key {place}" for place in fits}
 
     def test_the_limit_counts_what_fits(self) -> None:
-        """Better chunks of other documents take no place away."""
+        """Better chunks of other documents do not count for the limit."""
         for n in range(30):
             self._put(f"page{n}", "tea tea tea")
         self._put("last", "tea among many other words that make it worse")
@@ -96,7 +96,7 @@ class NarrowingContract(StoreContract):
         ],
     )
     def test_other_filters_are_refused(self, filters: dict[str, Any], says: str) -> None:
-        """Whether there is a collection or not."""
+        """Unknown filters are refused with and without a collection."""
         for _ in range(2):
             with pytest.raises(InputError, match=says):
                 self._found("tea", filters=filters)

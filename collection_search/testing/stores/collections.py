@@ -1,4 +1,4 @@
-"""What every collection store has to do."""
+"""Contract suite for collection stores."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from .suite import LEASE_S, MINE, THEIRS, axes, chunks, document
 
 
 class CollectionStoreContract(ReembeddingContract, RemovalContract, NarrowingContract):
-    """What retrieval relies on: subclass it and give `storage`."""
+    """Tests of what retrieval needs: subclass it and define `storage`."""
 
     def test_words_find_chunks(self) -> None:
         """Chunks that share words with the question come back whole, best first."""
@@ -42,7 +42,7 @@ class CollectionStoreContract(ReembeddingContract, RemovalContract, NarrowingCon
         assert self._texts("rooibos") == ["Brewed for five minutes."]
 
     def test_the_limit_holds(self) -> None:
-        """Never more chunks than asked for."""
+        """A search never returns more chunks than `limit`."""
         self._put("tea", *(f"tea number {n}" for n in range(20)))
         assert len(self._found("tea", limit=7)) == 7  # noqa: PLR2004
 
@@ -51,12 +51,12 @@ class CollectionStoreContract(ReembeddingContract, RemovalContract, NarrowingCon
         ['tea" OR "x', "tea AND", "NEAR(tea", "tea*", "part : c1", "-", "", "the of", "('"],
     )
     def test_questions_are_no_syntax(self, question: str) -> None:
-        """Any text is a question; what has no words finds nothing."""
+        """Any text is a question; a text without words finds nothing."""
         self._put("page", "green")
         assert self._texts(question) == []
 
     def test_a_document_is_replaced_whole(self) -> None:
-        """No chunk of the old text stays, whatever their numbers."""
+        """No chunk of the old text stays, however many chunks the new text has."""
         self._put("tea", "old tea", "more old tea")
         self._put("tea", "new tea")
         assert self._texts("tea") == ["new tea"]
@@ -95,7 +95,7 @@ class CollectionStoreContract(ReembeddingContract, RemovalContract, NarrowingCon
         assert found[0].chunk.vector.tolist() == [0, 1, 0, 0]
 
     def test_words_and_vectors_order_together(self) -> None:
-        """Among equally near chunks the one that shares words wins."""
+        """Among equally near chunks the one that shares words comes first."""
         self.store.collections.bind_embedder(MINE, "model:4")
         self._put("tea", "black", "green", "white", vectors=axes(0, 0, 1))
         assert self._texts("green", vector=axes(0)) == ["green", "black", "white"]
@@ -111,7 +111,7 @@ class CollectionStoreContract(ReembeddingContract, RemovalContract, NarrowingCon
         assert self._texts("-", vector=axes(0)) == []
 
     def test_a_collection_keeps_its_embedder(self) -> None:
-        """The first one is remembered, the same is welcome, another is refused by name."""
+        """The first embedder is stored; the same is accepted, and another is refused by name."""
         self.store.collections.bind_embedder(MINE, "model:4")
         self.store.collections.bind_embedder(MINE, "model:4")
         assert self.store.collections.embedder(MINE) == "model:4"
@@ -135,13 +135,13 @@ class CollectionStoreContract(ReembeddingContract, RemovalContract, NarrowingCon
         assert self._texts("-", vector=axes(0)) == ["one"]
 
     def test_vectors_without_an_embedder_are_refused(self) -> None:
-        """What they mean would be unknown."""
+        """Nobody could know which model made them."""
         with pytest.raises(StoreError):
             self._put("tea", "one", vectors=axes(0))
         assert self.store.collections.collections(MINE.tenant_id) == []
 
     def test_a_deleted_page_can_come_back(self) -> None:
-        """Its ledger row goes with it, else the same text would count as stored."""
+        """Its ledger row is deleted too; otherwise the same text would count as stored."""
         self._enqueue("a")
         self._finish(self._claim())
         assert self.store.collections.delete_document(MINE, "example.com/a")
@@ -152,14 +152,14 @@ class CollectionStoreContract(ReembeddingContract, RemovalContract, NarrowingCon
         assert self._texts("tea") == ["tea"]
 
     def test_deleting_a_page_deletes_its_staged_text(self) -> None:
-        """Nothing of a page that was waiting stays behind."""
+        """A deleted page that was waiting leaves no staged text."""
         (ref,) = self.store.staging.put(MINE.tenant_id, ["text of a"])
         self._enqueue("a")
         self.store.collections.delete_document(MINE, "example.com/a")
         assert self.store.staging.get(MINE.tenant_id, ref) is None
 
     def test_a_collection_is_deleted_whole(self) -> None:
-        """Documents and ledger rows go; other collections stay."""
+        """Documents and ledger rows are deleted; other collections stay."""
         self._put("a", "my tea")
         self._put("a", "their tea", scope=THEIRS)
         self._enqueue("b")
@@ -171,7 +171,7 @@ class CollectionStoreContract(ReembeddingContract, RemovalContract, NarrowingCon
         assert self._texts("tea") == ["new tea"]
 
     def test_collections_are_counted(self) -> None:
-        """Documents, chunks, and rows that wait or failed, by name of the collection."""
+        """Documents, chunks, and waiting or failed rows are counted, sorted by collection."""
         self._put("a", "one", "two")
         self.store.collections.bind_embedder(TenantScope(MINE.tenant_id, "and more"), "model:4")
         self._enqueue("b", "c")
@@ -182,7 +182,7 @@ class CollectionStoreContract(ReembeddingContract, RemovalContract, NarrowingCon
         assert self.store.collections.collections(THEIRS.tenant_id) == []
 
     def test_the_export_is_canonical(self) -> None:
-        """Sorted by key, and free of what differs between two runs over the same pages."""
+        """Rows are sorted by key and equal for two runs over the same pages."""
         put = self.store.collections.replace_document
         put(
             MINE, document("b", rank=2, run_id="r", fetched_at="now", took_ms=3), chunks("b1", "b2")
@@ -198,7 +198,7 @@ class CollectionStoreContract(ReembeddingContract, RemovalContract, NarrowingCon
         ]
 
     def test_documents_are_read_by_key(self) -> None:
-        """Whole, in the order asked for, each once; unknown ones are left out."""
+        """Documents come whole, once each, in the given order, without unknown ones."""
         self._put("a", "one", "two")
         self._put("b", "three")
         self._put("b", "theirs", scope=THEIRS)
@@ -212,14 +212,14 @@ class CollectionStoreContract(ReembeddingContract, RemovalContract, NarrowingCon
         assert len(hashes) == 2  # noqa: PLR2004
 
     def test_what_is_no_number_is_stored_as_unknown(self) -> None:
-        """A score that could not be computed does not make a page unreadable."""
+        """A score of NaN or infinity is stored as null."""
         page = document("a", score=float("nan"), parts=[float("inf"), {"x": 1.5}])
         self.store.collections.replace_document(MINE, page, chunks("tea"))
         (found,) = self._found("tea")
         assert found.document.provenance == {"score": None, "parts": [None, {"x": 1.5}]}
 
     def test_questions_are_remembered(self) -> None:
-        """Each once, with its last result and when it was asked first and last."""
+        """Each question is stored once, with its last result and its first and last time."""
         record = QuestionRecord(question="Which tea?", purpose="to buy", url_keys=["a", "b"])
         remember = self.store.collections.remember_question
         remember(MINE, record)
@@ -237,7 +237,7 @@ class CollectionStoreContract(ReembeddingContract, RemovalContract, NarrowingCon
         assert self.store.collections.questions(MINE) == [first]
 
     def test_writers_do_not_disturb_each_other(self, tmp_path: Path) -> None:
-        """Two handles that write at once both succeed, and readers see whole documents."""
+        """Two handles can write at the same time, and readers see whole documents."""
         other = self._reopened(tmp_path)
 
         def write(n: int) -> None:

@@ -1,4 +1,4 @@
-"""What every ledger has to do."""
+"""Contract suite for ledgers."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from .suite import LEASE_S, MAX_ATTEMPTS, MINE, THEIRS
 
 
 class LedgerContract(RefreshingContract, RetiringContract):
-    """What a worker relies on when processes die: subclass it and give `storage`."""
+    """Tests of what workers need when processes die: subclass it and define `storage`."""
 
     def test_a_ticket_counts_each_page_once(self) -> None:
         """The same page twice in a request is one row."""
@@ -33,7 +33,7 @@ class LedgerContract(RefreshingContract, RetiringContract):
         assert (status.count, status.pending, status.settled) == (2, 2, False)
 
     def test_a_page_without_text_waits_to_be_fetched(self) -> None:
-        """It is accepted, but no worker gets it, and the ticket is settled."""
+        """The page is accepted, no worker can claim it, and the ticket is settled."""
         item = IngestionItem("https://example.com/a", "example.com/a", "A")
         ticket = self.store.ledger.enqueue(IngestionRequest(MINE, [item]))
         assert self._state(ticket) == "to_fetch"
@@ -42,7 +42,7 @@ class LedgerContract(RefreshingContract, RetiringContract):
         assert self.store.ledger.pending_in_s() is None
 
     def test_a_request_does_not_say_how_a_page_was_fetched(self) -> None:
-        """Nor which ticket it is on: only the store knows."""
+        """The store alone sets these fields and the ticket's id."""
         (ref,) = self.store.staging.put(MINE.tenant_id, ["tea"])
         said = {"fetched_at": "2020-01-01", "page_kind": "pdf", "ticket_id": "mine", "note": "good"}
         item = IngestionItem("https://example.com/a", "example.com/a", "A", ref, said)
@@ -52,7 +52,7 @@ class LedgerContract(RefreshingContract, RetiringContract):
         assert hit.document.provenance == {"note": "good", "ticket_id": ticket.ticket_id}
 
     def test_a_claim_says_why_the_last_look_failed(self) -> None:
-        """Of a stored page, at the next look alone; nobody can say so from outside."""
+        """The next claim of a stored page has the reason; a request cannot set it."""
         self._put("a", "tea")
         said = {"failed_before": "gone: forged"}
         forged = IngestionItem("https://example.com/a", "example.com/a", "A", None, said)
@@ -79,7 +79,7 @@ class LedgerContract(RefreshingContract, RetiringContract):
         assert self._state(ticket) == "waiting"
 
     def test_a_row_is_claimed_once(self) -> None:
-        """Eight workers at once never hold the same row, and miss none."""
+        """Eight concurrent workers claim every row exactly once."""
         self._enqueue(*(f"page{n}" for n in range(40)))
         with ThreadPoolExecutor(8) as pool:
             claims = list(pool.map(lambda n: self._claim(f"worker {n}").row_id, range(40)))
@@ -87,7 +87,7 @@ class LedgerContract(RefreshingContract, RetiringContract):
         assert self.store.ledger.claim("late", lease_s=LEASE_S) is None
 
     def test_finishing_stores_the_document(self) -> None:
-        """Row and document change together, and the claim's provenance is there."""
+        """Row and document change together, and the document has the claim's provenance."""
         request = self._enqueue("a")
         claim = self._claim()
         assert claim.scope == MINE
@@ -98,7 +98,7 @@ class LedgerContract(RefreshingContract, RetiringContract):
         assert not self._finish(claim)
 
     def test_a_lost_lease_is_taken_over(self) -> None:
-        """The next worker gets the row; whatever the first one still does has no effect."""
+        """The next worker gets the row; later calls of the first worker have no effect."""
         ticket = self._enqueue("a")
         slow = self._claim("slow")
         self.clock.advance(LEASE_S)
@@ -113,7 +113,7 @@ class LedgerContract(RefreshingContract, RetiringContract):
         assert self._status(ticket).stored == 1
 
     def test_renewing_keeps_the_row(self) -> None:
-        """A worker that shows signs of life is not replaced."""
+        """A worker that renews its lease is not replaced."""
         self._enqueue("a")
         claim = self._claim()
         self.clock.advance(LEASE_S - 1)
@@ -123,7 +123,7 @@ class LedgerContract(RefreshingContract, RetiringContract):
         assert self._finish(claim)
 
     def test_the_same_text_stays_stored(self) -> None:
-        """A second run that finds the same page counts it and costs no work."""
+        """A second run with the same page counts it and causes no work."""
         self._enqueue("a")
         self._finish(self._claim())
         again = self._enqueue("a")
@@ -131,13 +131,13 @@ class LedgerContract(RefreshingContract, RetiringContract):
         assert self.store.ledger.claim("worker", lease_s=LEASE_S) is None
 
     def test_an_imported_page_with_the_same_text_stays_stored(self) -> None:
-        """Although no worker stored it; another text is ingested."""
+        """The same text of an imported page is not ingested again; another text is."""
         self._put("a", "text of a")
         assert self._state(self._enqueue("a")) == "stored"
         assert self._state(self._enqueue("a", text="new text of")) == "waiting"
 
     def test_a_changed_text_is_ingested_again(self) -> None:
-        """The document is replaced, not doubled; until then the old one answers."""
+        """The document is replaced; until then a search finds the old one."""
         self._enqueue("a")
         self._finish(self._claim(), "old tea")
         ticket = self._enqueue("a", text="new text of")
@@ -147,7 +147,7 @@ class LedgerContract(RefreshingContract, RetiringContract):
         assert self._texts("tea") == ["new tea"]
 
     def test_a_text_that_changes_during_the_work_wins(self) -> None:
-        """The worker with the old text cannot finish any more."""
+        """The worker with the old text cannot finish."""
         self._enqueue("a")
         outdated = self._claim()
         self._enqueue("a", text="new text of")
@@ -155,7 +155,7 @@ class LedgerContract(RefreshingContract, RetiringContract):
         assert self._finish(self._claim())
 
     def test_a_failure_is_tried_again_later(self) -> None:
-        """Not before its time, and with the cause in the status."""
+        """The row waits for its retry time, and the status has the cause."""
         ticket = self._enqueue("a")
         self.store.ledger.fail(self._claim(), "no answer", retry_in_s=10)
         assert self.store.ledger.claim("worker", lease_s=LEASE_S) is None
@@ -165,7 +165,7 @@ class LedgerContract(RefreshingContract, RetiringContract):
         assert self._claim().attempts == 2  # noqa: PLR2004
 
     def test_too_many_failures_make_a_dead_letter(self) -> None:
-        """After the last attempt the ticket is settled and says why."""
+        """After the last attempt the ticket is settled and has the cause."""
         ticket = self._enqueue("a")
         for _ in range(MAX_ATTEMPTS):
             self.store.ledger.fail(self._claim(), "no answer", retry_in_s=0)
@@ -206,7 +206,7 @@ class LedgerContract(RefreshingContract, RetiringContract):
         assert self._status(ticket).rows[0].error
 
     def test_sweeping_takes_from_those_who_are_gone(self) -> None:
-        """A row of a process that has ended need not wait for its lease."""
+        """The row of a process that has ended is free before its lease ends."""
         self._enqueue("a", "b")
         gone, alive = self._claim("gone"), self._claim("alive")
         assert self.store.ledger.sweep(is_gone=lambda owner: owner == "gone") == 1
@@ -214,7 +214,7 @@ class LedgerContract(RefreshingContract, RetiringContract):
         assert self._finish(alive)
 
     def test_a_ticket_is_private(self) -> None:
-        """Another tenant who knows its id learns nothing."""
+        """Another tenant that knows the id gets no status."""
         ticket = self._enqueue("a")
         assert self.store.ledger.status(THEIRS.tenant_id, ticket.ticket_id) is None
         assert self.store.ledger.status(MINE.tenant_id, "unknown") is None
@@ -226,7 +226,7 @@ class LedgerContract(RefreshingContract, RetiringContract):
         assert {self._claim().scope, self._claim().scope} == {MINE, THEIRS}
 
     def test_a_deleted_collection_takes_nothing_in(self) -> None:
-        """A worker that was busy meanwhile cannot bring it back."""
+        """A worker that still has a claim cannot store its page."""
         ticket = self._enqueue("a")
         claim = self._claim()
         self.store.collections.delete_collection(MINE)

@@ -1,4 +1,4 @@
-"""What every ledger has to do for workers that fetch."""
+"""Contract suite for ledgers with workers that fetch."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ KEY = "example.com/a"
 
 
 class FetchingContract(StoreContract):
-    """Pages that are fetched, put off, and given up."""
+    """Tests of pages that are fetched, postponed or given up."""
 
     def _enqueue_page(
         self, *names: str, scope: TenantScope = MINE, known: KnownPages = "retry"
@@ -61,7 +61,7 @@ class FetchingContract(StoreContract):
         return [row.change for row in self._status(ticket).rows]
 
     def test_only_fetchers_get_pages_to_fetch(self) -> None:
-        """For the others the ticket is settled, for fetchers it is not."""
+        """The ticket is settled for other workers, and pending for fetchers."""
         ticket = self._enqueue_page("a")
         status = self._status(ticket)
         assert (status.left(), status.left(fetch=True), status.settled) == (0, 1, True)
@@ -75,12 +75,12 @@ class FetchingContract(StoreContract):
         assert self._texts("tea") == ["tea"]
 
     def test_fetchers_take_staged_texts_too(self) -> None:
-        """One kind of worker is enough."""
+        """Fetchers can do all the work."""
         self._enqueue("a")
         assert self._take().content_ref is not None
 
     def test_a_lost_fetch_waits_for_a_fetcher(self) -> None:
-        """Whoever finds it out; a worker that cannot fetch waits for that, and then leaves."""
+        """Every worker can return it to the queue; a worker that cannot fetch then ends."""
         ticket = self._enqueue_page("a")
         lost = self._take()
         assert self.store.ledger.pending_in_s() == pytest.approx(LEASE_S)
@@ -93,14 +93,14 @@ class FetchingContract(StoreContract):
         assert self._take().attempts == 2  # noqa: PLR2004
 
     def test_a_lost_fetch_is_taken_over(self) -> None:
-        """A fetcher need not wait for the sweep."""
+        """A fetcher takes over the row without a sweep."""
         self._enqueue_page("a")
         slow = self._take()
         self.clock.advance(LEASE_S)
         assert self._take().fence > slow.fence
 
     def test_lost_fetches_are_dead_letters_in_the_end(self) -> None:
-        """As all other work is."""
+        """A row whose fetchers all died is a dead letter after the last attempt."""
         ticket = self._enqueue_page("a")
         for _ in range(MAX_ATTEMPTS):
             self._take()
@@ -109,7 +109,7 @@ class FetchingContract(StoreContract):
         assert self._state(ticket) == "dead"
 
     def test_failed_and_released_fetches_wait_for_a_fetcher(self) -> None:
-        """Their text is not staged, so nobody else could take them."""
+        """Their text is not staged, so only fetchers can claim them."""
         ticket = self._enqueue_page("a")
         self.store.ledger.release(self._take())
         assert self._state(ticket) == "to_fetch"
@@ -138,7 +138,7 @@ class FetchingContract(StoreContract):
         assert self._take(busy_hosts=["example.com", "one.example:8080"]).url_key == "example.com/d"
 
     def test_where_a_page_was_found_and_fetched_is_kept(self) -> None:
-        """Each chunk leads to its question, query, provider, rank, scores, approver and fetch."""
+        """A chunk's provenance has question, query, provider, rank, scores, approver and fetch."""
         found = {
             "query": "green tea",
             "provider": "brave",
@@ -161,7 +161,7 @@ class FetchingContract(StoreContract):
         assert (hit.chunk.ordinal, hit.chunk.start, hit.chunk.end) == (0, 0, 3)
 
     def test_a_request_may_leave_what_failed(self) -> None:
-        """What vanished begins anew all the same."""
+        """A retired page is fetched again all the same."""
         self._enqueue_page("a")
         self.store.ledger.fail(self._take(), "no answer", retry_in_s=None)
         assert self._state(self._enqueue_page("a", known="keep")) == "dead"
@@ -172,7 +172,7 @@ class FetchingContract(StoreContract):
         assert self._state(self._enqueue_page("a", known="keep")) == "to_fetch"
 
     def test_a_postponed_row_waits_without_an_attempt(self) -> None:
-        """Not before its time, with the reason in the status."""
+        """The row waits for its time, and the status has the reason."""
         ticket = self._enqueue_page("a")
         assert self.store.ledger.postpone(self._take(), 30, "The site asked to wait.")
         row = self._status(ticket).rows[0]
@@ -195,7 +195,7 @@ class FetchingContract(StoreContract):
         assert self.store.ledger.postpone(self._take(), 0, "The site is busy.")
 
     def test_dead_letters_say_why(self) -> None:
-        """Per tenant and collection, the latest first."""
+        """Dead letters are listed by tenant and collection, the latest first."""
         self._enqueue("a")
         self._enqueue_page("b")
         self._enqueue("c", scope=THEIRS)
@@ -210,7 +210,7 @@ class FetchingContract(StoreContract):
         assert len(self.store.ledger.dead_letters(MINE.tenant_id, limit=1)) == 1
 
     def test_failed_pages_get_another_chance(self) -> None:
-        """Of a collection or a tenant, each where it belongs, with all attempts."""
+        """Failed pages of a collection or a tenant get all attempts back."""
         other = TenantScope(MINE.tenant_id, "other")
         tickets = [self._enqueue("a"), self._enqueue_page("b"), self._enqueue("a", scope=other)]
         tickets.append(self._enqueue("a", scope=THEIRS))

@@ -1,4 +1,4 @@
-"""What every ledger has to do for pages that are looked at again."""
+"""Contract suite for ledgers with pages that are refreshed."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from .suite import LEASE_S, MAX_ATTEMPTS, MINE, chunks, document
 
 
 class RefreshingContract(FetchingContract):
-    """Stored pages that have changed, have not, or cannot be had this time."""
+    """Tests of stored pages that changed, did not change, or cannot be fetched."""
 
     def test_a_refresh_asks_for_changes(self) -> None:
-        """With what the site gave; until it is replaced the old page answers."""
+        """The claim has the site's validators; until then a search finds the old page."""
         self._fetched()
         ticket = self.store.ledger.refetch(MINE)
         assert (ticket.count, self._state(ticket), self._changes(ticket)) == (1, "to_fetch", [None])
@@ -32,7 +32,7 @@ class RefreshingContract(FetchingContract):
         assert self._take().content_hash == "c" * 64
 
     def test_a_request_may_renew_what_was_fetched(self) -> None:
-        """By a conditional request, in its own ticket; a text and other requests change nothing."""
+        """Only `known="renew"` makes a conditional request, in a ticket of its own."""
         self._fetched()
         assert self._changes(self._enqueue_page("a")) == ["unchanged"]
         ticket = self._enqueue_page("a", known="renew")
@@ -47,21 +47,21 @@ class RefreshingContract(FetchingContract):
         assert self._changes(ticket) == ["changed"]
 
     def test_only_what_was_fetched_is_renewed(self) -> None:
-        """Fetching could only lose a text that was delivered."""
+        """A delivered text is not replaced by a fetch."""
         self._enqueue("a")
         self._finish(self._claim())
         ticket = self._enqueue_page("a", known="renew")
         assert (self._state(ticket), self._changes(ticket)) == ("stored", ["unchanged"])
 
     def test_changes_are_told_apart(self) -> None:
-        """By the text, not by the bytes."""
+        """Two versions with the same text are unchanged, even if their bytes differ."""
         assert self._changes(self._fetched()) == ["new"]
         ticket = self.store.ledger.refetch(MINE)
         assert self._store(self._take(), "tea", body_hash="c" * 64)
         assert self._changes(ticket) == ["unchanged"]
 
     def test_an_unchanged_page_keeps_its_chunks(self) -> None:
-        """And what the site gave, where it gives nothing new; only the time of the look is new."""
+        """The old validators stay where no new ones came; only `checked_at` changes."""
         self._fetched()
         before = list(self.store.collections.export(MINE))
         ticket = self.store.ledger.refetch(MINE)
@@ -78,7 +78,7 @@ class RefreshingContract(FetchingContract):
         assert self._take().validators == Validators('"2"', VERSION.last_modified)
 
     def test_nothing_stored_is_never_unchanged(self) -> None:
-        """A site that says so without being asked makes no document, and holds no row."""
+        """A 304 for a page that is not stored makes no document and frees the row."""
         ticket = self._enqueue_page("a")
         for attempt in range(1, MAX_ATTEMPTS + 1):
             claim = self._take()
@@ -93,7 +93,7 @@ class RefreshingContract(FetchingContract):
         )
 
     def test_a_refresh_takes_all_or_some(self) -> None:
-        """Stored pages without a row of their own included; waiting ones are in the ticket."""
+        """The ticket includes stored pages without a row and waiting pages."""
         self._enqueue("a")
         self._finish(self._claim())
         self.store.collections.replace_document(MINE, document("b"), chunks("b"))
@@ -105,7 +105,7 @@ class RefreshingContract(FetchingContract):
         assert states == {KEY: "to_fetch", "example.com/b": "to_fetch", "example.com/c": "waiting"}
 
     def test_a_refresh_needs_a_collection(self) -> None:
-        """Nothing is made by it."""
+        """The refresh creates nothing."""
         with pytest.raises(StoreError, match="docs"):
             self.store.ledger.refetch(MINE)
         assert self.store.collections.collections(MINE.tenant_id) == []
@@ -121,7 +121,7 @@ class RefreshingContract(FetchingContract):
         assert (claim.content_ref, claim.is_refresh) == (None, True)
 
     def test_a_text_never_replaces_a_fetched_page(self) -> None:
-        """Else the page and a provider's text of it would take turns."""
+        """Otherwise the page and a provider's text would replace each other again and again."""
         self._fetched()
         ticket = self._enqueue("a", text="the provider's text of")
         assert self._state(ticket) == "stored"
@@ -130,7 +130,7 @@ class RefreshingContract(FetchingContract):
         assert self._take().is_refresh
 
     def test_a_failed_refresh_keeps_the_page(self) -> None:
-        """It is a dead letter, the old text answers, and the next refresh tries anew."""
+        """The row is a dead letter, a search finds the old text, and a refresh tries again."""
         self._fetched()
         self.store.ledger.refetch(MINE)
         self.store.ledger.fail(self._take(), "no answer", retry_in_s=None)
@@ -147,7 +147,7 @@ class RefreshingContract(FetchingContract):
         assert self._take().provenance["failed_before"] == "another reason"
 
     def test_whoever_lost_a_row_changes_nothing(self) -> None:
-        """No outcome of a fetch counts that comes too late."""
+        """The result of a fetch is ignored after the lease is lost."""
         ticket = self._fetched()
         self.store.ledger.refetch(MINE)
         slow = self._take()

@@ -1,4 +1,4 @@
-"""What every ledger has to do for pages that vanished."""
+"""Contract suite for ledgers with pages that vanished."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ DAY_S: Final = 86_400.0
 
 
 class RetiringContract(FetchingContract):
-    """Pages that leave their collection, are asked for now and then, and may come back."""
+    """Tests of pages that are retired, checked from time to time, and may come back."""
 
     def _retired(self, *, is_final: bool = False, scope: TenantScope = MINE) -> None:
         """Retire the one page of the collection, which is stored or was retired before."""
@@ -41,7 +41,7 @@ class RetiringContract(FetchingContract):
         return self._take()
 
     def test_a_vanished_page_is_retired(self) -> None:
-        """Its document goes, the reason stays, and it does not count as waiting or failed."""
+        """Its document is deleted, its reason stays, and it does not count as waiting or failed."""
         self._fetched()
         ticket = self.store.ledger.refetch(MINE)
         claim = self._take()
@@ -56,7 +56,7 @@ class RetiringContract(FetchingContract):
         assert self.store.ledger.sweep() == 0
 
     def test_a_retired_page_may_come_back(self) -> None:
-        """By a refresh or a new request; it is fetched whole, since nothing is stored."""
+        """A refresh or a new request fetches it whole, since nothing is stored."""
         self._fetched()
         for is_asked_again in (False, True):
             self.store.ledger.refetch(MINE)
@@ -68,7 +68,7 @@ class RetiringContract(FetchingContract):
             assert self._changes(ticket) == ["new"]
 
     def test_a_retired_page_is_asked_for_ever_more_seldom(self) -> None:
-        """After 7 days, then after as long again as it has been gone, up to 180 days."""
+        """It is checked after 7 days, then after the time since it vanished, up to 180 days."""
         self._fetched()
         waits = []
         for _ in range(8):
@@ -78,7 +78,7 @@ class RetiringContract(FetchingContract):
         assert self.store.ledger.retired(MINE) == [KEY]
 
     def test_a_page_that_is_gone_for_good_is_asked_for_most_seldom(self) -> None:
-        """Whenever its site says so."""
+        """A page that is gone for good is checked every 180 days."""
         self._fetched()
         waits = []
         for is_final in (True, True, False):
@@ -87,7 +87,7 @@ class RetiringContract(FetchingContract):
         assert waits == [180, 180, 180]
 
     def test_a_page_that_came_back_begins_anew(self) -> None:
-        """It is no retired page any more; when it vanishes again its wait is the first one."""
+        """It is no longer retired; when it vanishes again, the wait begins at 7 days."""
         self._fetched()
         self._retired(is_final=True)
         self.clock.advance(300 * DAY_S)
@@ -97,7 +97,7 @@ class RetiringContract(FetchingContract):
         assert self._days_until_due() == 7  # noqa: PLR2004
 
     def test_retired_pages_are_those_of_the_collection(self) -> None:
-        """Of this tenant, and retired alone; a collection that is not there has none."""
+        """Only retired pages of the tenant's collection are listed; an unknown one has none."""
         assert self.store.ledger.retired(MINE) == []
         self._fetched("a")
         self._retired()
@@ -110,7 +110,7 @@ class RetiringContract(FetchingContract):
         assert self.store.ledger.retired(MINE, due=True) == []
 
     def test_a_claim_says_why_its_page_was_retired(self) -> None:
-        """If a refresh asks for it again: who names it gets all attempts, as for any page."""
+        """The claim of a refresh has the reason; a request that names the page has all attempts."""
         self._fetched()
         self._retired()
         self.store.ledger.refetch(MINE)
@@ -129,7 +129,7 @@ class RetiringContract(FetchingContract):
     def test_who_names_a_page_that_a_refresh_asks_for_gets_all_attempts(
         self, *, is_taken: bool
     ) -> None:
-        """Also when a worker has it already; a question that finds it leaves it as it is."""
+        """A request that names it has all attempts, even when a worker has claimed the page."""
         self._fetched()
         self._retired()
         self.store.ledger.refetch(MINE)
@@ -148,7 +148,7 @@ class RetiringContract(FetchingContract):
     @pytest.mark.parametrize("end", ["refused", "no more attempts", "lost", "put off"])
     @pytest.mark.parametrize("is_named", [False, True])
     def test_a_retired_page_is_never_a_dead_letter(self, *, end: str, is_named: bool) -> None:
-        """Whoever asked for it; it is left alone for a week, gone since it vanished."""
+        """A failed check waits for a week and does not change when the page vanished."""
         self._fetched()
         self._retired()
         self.clock.advance(100 * DAY_S)
@@ -180,7 +180,7 @@ class RetiringContract(FetchingContract):
         assert self.store.collections.purge(MINE.tenant_id, 107 * DAY_S).pages == 1
 
     def test_other_pages_that_cannot_be_had_are_dead_letters(self) -> None:
-        """A new one, and a stored one, whose text stays."""
+        """A new page and a stored page become dead letters; the stored text stays."""
         ticket = self._enqueue_page("a")
         assert self.store.ledger.fail(self._take(), "no", retry_in_s=None)
         assert self._state(ticket) == "dead"
@@ -190,7 +190,7 @@ class RetiringContract(FetchingContract):
         assert self.store.ledger.retired(MINE) == []
 
     def test_a_page_that_is_asked_for_again_is_still_gone(self) -> None:
-        """A refresh that was cut short leaves it to the next, until it is stored."""
+        """After an interrupted refresh it is still retired, until it is stored."""
         self._fetched()
         self._retired()
         for ask in (self.store.ledger.refetch, lambda _: self._enqueue_page("a")):
@@ -205,7 +205,7 @@ class RetiringContract(FetchingContract):
         assert self.store.ledger.retired(MINE) == []
 
     def test_an_imported_page_is_not_asked_for_again(self) -> None:
-        """By a refresh of what is gone: a delivered text could only be lost."""
+        """A refresh of retired pages leaves it out, since its text was delivered."""
         self._fetched()
         self._retired()
         self._put("a", "imported tea")
@@ -214,7 +214,7 @@ class RetiringContract(FetchingContract):
         assert self.store.ledger.retired(MINE) == []
 
     def test_an_imported_page_is_no_retired_one(self) -> None:
-        """Although its row is: a first 404 has to be told from a second one."""
+        """Its row is retired, but a first 404 must differ from a second one."""
         self._fetched()
         self._retired()
         self._put("a", "imported tea")
@@ -224,7 +224,7 @@ class RetiringContract(FetchingContract):
         assert "failed_before" not in claim.provenance
 
     def test_a_page_that_came_back_is_exported_as_before(self) -> None:
-        """With all that was known of it: no trace is left of its absence."""
+        """Its export is the same as before it vanished."""
         found = {"query": "green tea", "rank": 1}
         item = IngestionItem("https://example.com/a", KEY, "A", provenance=found)
         self.store.ledger.enqueue(IngestionRequest(MINE, [item], question="Which tea?"))
@@ -241,7 +241,7 @@ class RetiringContract(FetchingContract):
         assert list(self.store.collections.export(MINE)) == before
 
     def test_a_retired_page_is_purged_by_its_age(self) -> None:
-        """From when it vanished, however often it was asked for since."""
+        """Its age begins when it vanished, however often it was checked since."""
         self._fetched()
         self._retired()
         self.clock.advance(30 * DAY_S)
@@ -252,7 +252,7 @@ class RetiringContract(FetchingContract):
         assert self.store.ledger.retired(MINE) == []
 
     def test_a_question_does_not_make_a_page_vanish_anew(self) -> None:
-        """Nor does who names it: it has been gone since it vanished, and waits accordingly."""
+        """Requests that name it do not change when it vanished, nor its next wait."""
         self._fetched()
         self._retired()
         for known in ("keep", "renew", "keep"):

@@ -1,4 +1,4 @@
-"""What every collection store has to do when a collection changes its embedder."""
+"""Contract suite for collections that change their embedder."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ TEXTS = ("one", "two", "three")
 
 
 class ReembeddingContract(StoreContract):
-    """New vectors are prepared beside the old ones and change places with them at once."""
+    """Tests of new vectors that are prepared beside the old ones and replace them at once."""
 
     def _filled(self, scope: TenantScope = MINE, *, name: str = "tea") -> None:
         self.store.collections.bind_embedder(scope, OLD)
@@ -44,7 +44,7 @@ class ReembeddingContract(StoreContract):
         return [chunk["vector"] for row in rows for chunk in row["chunks"]]
 
     def test_old_vectors_serve_until_all_are_prepared(self, tmp_path: Path) -> None:
-        """Nothing changes before the change, which is of all chunks and the fingerprint at once."""
+        """All chunks and the fingerprint change at once, and not before."""
         self._filled()
         before = self._vectors()
         assert self._prepare(limit=2) == len(TEXTS)
@@ -60,7 +60,7 @@ class ReembeddingContract(StoreContract):
         assert {one.score for one in self._found("-", vector=axes(3))} == {0.0}
 
     def test_pending_chunks_are_counted(self) -> None:
-        """Those of the answer, those without a new vector, and all."""
+        """The answer has its chunks, the number left, and the total."""
         self._filled()
         self._prepare(limit=1)
         pending = self.store.collections.pending_vectors(MINE, NEW, limit=1)
@@ -70,7 +70,7 @@ class ReembeddingContract(StoreContract):
         assert (len(other.chunks), other.left) == (3, 3)
 
     def test_chunks_that_came_meanwhile_are_pending(self) -> None:
-        """A page that is stored, or stored anew, while vectors are prepared is not forgotten."""
+        """Pages that are stored while vectors are prepared are pending too."""
         self._filled()
         self._prepare()
         self._add("coffee", MINE, "four")
@@ -81,7 +81,7 @@ class ReembeddingContract(StoreContract):
         assert self._vectors() == [[0, 0, 0, 1]] * 3
 
     def test_the_vector_of_a_replaced_chunk_is_dropped(self) -> None:
-        """Whatever key the chunk in its place has got."""
+        """Its vector is not stored for the chunk that replaced it."""
         self._filled()
         pending = self.store.collections.pending_vectors(MINE, NEW)
         self._add("tea", MINE, "other one", "two", "three")
@@ -91,7 +91,7 @@ class ReembeddingContract(StoreContract):
         assert not self.store.collections.change_embedder(MINE, NEW)
 
     def test_vectors_of_another_size_begin_anew(self) -> None:
-        """What the embedder gave before it changed is not mixed with what it gives now."""
+        """Vectors of two versions of an embedder are not mixed."""
         self._filled()
         self._prepare(limit=2)
         assert self._prepare(limit=1, size=3) == 1
@@ -101,7 +101,7 @@ class ReembeddingContract(StoreContract):
         self._add("coffee", MINE, "four", size=3)
 
     def test_the_same_embedder_may_start_anew(self) -> None:
-        """As it must after its vectors have changed their size."""
+        """A changed vector size makes this necessary."""
         self._filled()
         collections = self.store.collections
         pending = collections.pending_vectors(MINE, OLD)
@@ -111,7 +111,7 @@ class ReembeddingContract(StoreContract):
         assert (collections.embedder(MINE), self._vectors()) == (OLD, [[0, 0, 1]] * 3)
 
     def test_vectors_can_be_dropped_and_made_again(self) -> None:
-        """Without an embedder the words find; a model can be given later."""
+        """Without an embedder a search uses words; an embedder can be set later."""
         self._filled()
         assert self.store.collections.change_embedder(MINE, None)
         assert self.store.collections.embedder(MINE) is None
@@ -123,7 +123,7 @@ class ReembeddingContract(StoreContract):
         assert self._vectors() == [[0, 0, 0, 1]] * 4
 
     def test_other_collections_are_not_touched(self) -> None:
-        """Neither are their chunks offered, nor their vectors taken, nor their embedder changed."""
+        """Their chunks are not pending, and their vectors and embedder do not change."""
         self._filled()
         self._filled(THEIRS)
         theirs = self._vectors(THEIRS)
@@ -138,7 +138,7 @@ class ReembeddingContract(StoreContract):
         assert self._vectors(THEIRS) == theirs
 
     def test_pages_in_hand_are_put_back(self) -> None:
-        """A worker that embeds by the old model meanwhile stores nothing; the page is not lost."""
+        """A worker with the old model stores nothing, and its page waits again."""
         ticket = self._enqueue("a")
         claim = self._claim()
         assert self.store.collections.change_embedder(MINE, None)
@@ -157,7 +157,7 @@ class ReembeddingContract(StoreContract):
         assert self.store.collections.embedder(MINE) == NEW
 
     def test_an_unknown_collection_is_refused(self) -> None:
-        """It may have been deleted while its vectors were prepared; it does not come back."""
+        """A collection that was deleted during the preparation does not come back."""
         self._filled()
         pending = self.store.collections.pending_vectors(MINE, NEW)
         self.store.collections.delete_collection(MINE)
@@ -168,7 +168,7 @@ class ReembeddingContract(StoreContract):
         assert self.store.collections.collections(MINE.tenant_id) == []
 
     def test_a_question_of_another_size_is_refused(self) -> None:
-        """An embedder that changed under its old name is told, with the way out."""
+        """The error names both sizes and the command that helps."""
         self._filled()
         with pytest.raises(StoreError, match=r"4 dimensions.*3.*collections reembed 'docs'"):
             self._found("one", vector=axes(0)[:, :3])

@@ -1,4 +1,4 @@
-"""What every store has to do when something is deleted: all that belongs to it goes with it."""
+"""Contract suite for deletion: everything that belongs to a deleted thing is deleted."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ DAY_S = 86_400.0
 
 
 class RemovalContract(StoreContract):
-    """Deletion by tenant and by age; that by page and collection is beside the other tests."""
+    """Tests of deletion by tenant and by age."""
 
     def _fill(self, scope: TenantScope) -> Ticket:
         """Store one page, leave one waiting, stage a candidate, remember a question."""
@@ -27,7 +27,7 @@ class RemovalContract(StoreContract):
         return self._enqueue("waiting", scope=scope)
 
     def test_a_tenant_is_deleted_whole(self) -> None:
-        """Of the others nothing is missing."""
+        """Nothing of other tenants is deleted."""
         tickets = [self._fill(scope) for scope in (MINE, OTHER, THEIRS)]
         deleted = self.store.collections.delete_tenant(MINE.tenant_id)
         assert deleted == Deleted(collections=2, documents=2, pages=2, texts=5, questions=2)
@@ -47,7 +47,7 @@ class RemovalContract(StoreContract):
         assert self.store.ledger.claim("worker", lease_s=LEASE_S) is None
 
     def test_a_collection_takes_all_with_it(self) -> None:
-        """Its questions, candidates and their texts too, whether it holds pages or not."""
+        """Its questions, candidates and their texts are deleted, with or without pages."""
         self._fill(MINE)
         self._fill(OTHER)
         assert self.store.collections.delete_collection(MINE) == 1
@@ -57,7 +57,7 @@ class RemovalContract(StoreContract):
         assert left == Deleted(collections=1, documents=1, pages=1, texts=3, questions=1)
 
     def test_a_page_takes_its_candidates_with_it(self) -> None:
-        """With the text that is staged for them."""
+        """Their staged texts are deleted too."""
         (ref,) = self.store.staging.put(MINE.tenant_id, ["text"])
         candidates = [{"url_key": "example.com/a", "content_ref": ref}, {"url_key": "b"}]
         name = self.store.staging.open_session(MINE, candidates, {})
@@ -70,7 +70,7 @@ class RemovalContract(StoreContract):
         assert session.candidates == [{"url_key": "b"}]
 
     def test_what_is_old_is_purged(self) -> None:
-        """The young stays, and so does what waits; an empty collection remains."""
+        """Young and waiting pages stay; an empty collection remains."""
         self._fill(MINE)
         self._fill(THEIRS)
         self.store.ledger.fail(self._claim(), "bad", retry_in_s=None)
@@ -89,7 +89,7 @@ class RemovalContract(StoreContract):
         assert self._texts("tea", THEIRS) == ["tea"]
 
     def test_a_purged_page_can_come_back(self) -> None:
-        """Its row goes with it, else the same text would count as stored."""
+        """Its row is deleted too; otherwise the same text would count as stored."""
         ticket = self._enqueue("a")
         self._finish(self._claim())
         self.clock.advance(DAY_S)
@@ -100,7 +100,7 @@ class RemovalContract(StoreContract):
         assert self._finish(self._claim())
 
     def test_a_page_at_work_is_not_purged(self) -> None:
-        """An old document stays readable while its page is being refreshed, and is young then."""
+        """An old document stays during its refresh, and is young afterwards."""
         self._enqueue("a")
         self._finish(self._claim())
         self.clock.advance(DAY_S)

@@ -1,4 +1,4 @@
-"""What every staging store has to do."""
+"""Contract suite for staging stores."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from .suite import MINE, THEIRS, StoreContract
 
 
 class StagingContract(StoreContract):
-    """What a run relies on when it stages texts: subclass it and give `storage`."""
+    """Tests of what a run needs to stage texts: subclass it and define `storage`."""
 
     def test_texts_come_back_by_reference(self) -> None:
         """References come in the order of the texts, and equal texts share one."""
@@ -17,7 +17,7 @@ class StagingContract(StoreContract):
         assert self.store.staging.get("one", second) == "black"
 
     def test_references_are_private(self) -> None:
-        """Another tenant who knows the reference, even the text, reads nothing."""
+        """Another tenant that knows the reference or the text reads nothing."""
         (ref,) = self.store.staging.put("one", ["secret"])
         assert self.store.staging.get("two", ref) is None
 
@@ -50,7 +50,7 @@ class StagingContract(StoreContract):
         assert self.store.staging.get("one", ref) == "again"
 
     def test_sessions_keep_candidates(self) -> None:
-        """In their order, with what is known of the session, and as they were."""
+        """Candidates come back unchanged and in order, with the facts of their session."""
         candidates = [{"url_key": "b", "rank": 1}, {"url_key": "a", "score": float("nan")}]
         name = self.store.staging.open_session(MINE, candidates, {"source": "search"})
         session = self.store.staging.session(MINE.tenant_id, name)
@@ -61,7 +61,7 @@ class StagingContract(StoreContract):
         assert self.store.collections.collections(MINE.tenant_id) == []
 
     def test_sessions_are_listed_and_closed(self) -> None:
-        """The youngest first, without their candidates; another tenant sees and closes none."""
+        """Sessions come youngest first, without candidates; other tenants see and close none."""
         first = self.store.staging.open_session(MINE, [{"url_key": "a"}], {})
         self.clock.advance(1)
         second = self.store.staging.open_session(TenantScope("tenant one", "other"), [], {})
@@ -76,7 +76,7 @@ class StagingContract(StoreContract):
         assert self.store.staging.session(MINE.tenant_id, first) is None
 
     def test_a_session_keeps_its_texts(self) -> None:
-        """They can be ingested as long as it is open, by its own tenant."""
+        """The session's own tenant can ingest them while it is open."""
         ref, other = self.store.staging.put(MINE.tenant_id, ["text", "of nobody"])
         self.store.staging.put(THEIRS.tenant_id, ["text"])
         name = self.store.staging.open_session(MINE, [{"url_key": "a", "content_ref": ref}], {})

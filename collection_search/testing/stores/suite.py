@@ -1,4 +1,4 @@
-"""What the three contract suites for stores have in common."""
+"""The base class of the contract suites for stores."""
 
 from __future__ import annotations
 
@@ -54,13 +54,13 @@ def axes(*places: int) -> Vectors:
 
 
 class StoreContract:
-    """A store opened in a folder of the test's own: a suite's subclass says which."""
+    """A store in the test's folder: a subclass defines `storage`."""
 
     store: Storage
     clock: FakeClock
 
     def storage(self, folder: Path, *, clock: Callable[[], float], max_attempts: int) -> Storage:
-        """Return the store in this folder, opened anew."""
+        """Open the store in this folder and return it."""
         raise NotImplementedError
 
     @pytest.fixture(autouse=True)

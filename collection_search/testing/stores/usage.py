@@ -1,4 +1,4 @@
-"""What every store of quotas, answers and spending has to do."""
+"""Contract suite for stores of quotas, answers and spending."""
 # ruff: noqa: PLR2004 - the numbers are the test
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from .usage_base import DAY_S
 
 
 class UsageContract(QuotaContract, AnswerContract):
-    """Subclass it and give `usage` and `source`."""
+    """Tests of a usage store: subclass it and define `usage` and `source`."""
 
     def test_costs_are_exact(self) -> None:
         """A hundred thousand tenths of a cent are a hundred dollars, to the last digit."""
@@ -27,19 +27,19 @@ class UsageContract(QuotaContract, AnswerContract):
         assert total.requests == 100_001
 
     def test_an_unknown_cost_is_not_nothing(self) -> None:
-        """It is told apart from what is free."""
+        """An unknown cost differs from a cost of zero."""
         self.store.add([self._entry(), self._entry(cost_usd=0.0), self._entry(cost_usd=0.5)])
         total = self.store.run_total("one", "run")
         assert (total.cost_usd, total.unpriced) == (Decimal("0.5"), 1)
 
     def test_spared_requests_are_counted_apart(self) -> None:
-        """A cached answer is no request."""
+        """A cached answer does not count as a request."""
         self.store.add([self._entry(requests=2), self._entry(requests=3, cached=True, cost_usd=0)])
         total = self.store.run_total("one", "run")
         assert (total.requests, total.cached_requests) == (2, 3)
 
     def test_a_run_that_is_not_known_cost_nothing(self) -> None:
-        """Zeros, not an error."""
+        """An unknown run has zeros and raises nothing."""
         assert self.store.run_total("one", "other") == SpendTotal("other")
         self.store.add([])
         assert self.store.totals("one") == []
@@ -54,7 +54,7 @@ class UsageContract(QuotaContract, AnswerContract):
         ]
 
     def test_totals_by_run(self) -> None:
-        """In the order in which the runs began, not by their ids; with tokens."""
+        """Runs are sorted by their beginning, not by their ids, and have their tokens."""
         for at, run in ((5, "a"), (1, "b"), (9, "b")):
             tokens = {"input_tokens": at, "output_tokens": 2 * at}
             self.store.add([self._entry(at=at, run_id=run, cost_usd=0.1 * at, **tokens)])
@@ -64,7 +64,7 @@ class UsageContract(QuotaContract, AnswerContract):
         ]
 
     def test_totals_by_name(self) -> None:
-        """A name that is a provider and a model has two."""
+        """A name of a provider and of a model has two totals."""
         for kind, name in (("search", "x"), ("chat", "x"), ("search", "b"), ("search", "x")):
             self.store.add([self._entry(kind=kind, name=name)])
         assert [
@@ -72,7 +72,7 @@ class UsageContract(QuotaContract, AnswerContract):
         ] == [("chat", "x", 1), ("search", "b", 1), ("search", "x", 2)]
 
     def test_totals_since(self) -> None:
-        """What is older is left out."""
+        """Older entries are left out."""
         self.store.add([self._entry(at=at) for at in (1, 2, 3)])
         (total,) = self.store.totals("one", since=2)
         assert (total.requests, total.first_at) == (2, 2)
@@ -95,6 +95,6 @@ class UsageContract(QuotaContract, AnswerContract):
         ],
     )
     def test_an_impossible_entry_is_refused(self, wrong: dict[str, Any]) -> None:
-        """One absurd answer of a provider must not spoil the sums."""
+        """An entry with an impossible number is refused, so that sums stay right."""
         with pytest.raises(InputError):
             self._entry(**wrong)

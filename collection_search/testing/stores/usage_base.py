@@ -1,4 +1,4 @@
-"""What the suites of quotas, answers and spending have in common."""
+"""The base class of the contract suites for usage stores."""
 
 from __future__ import annotations
 
@@ -24,18 +24,18 @@ class Usage(UsageStore, Protocol):
     """A store that holds connections."""
 
     def close(self) -> None:
-        """Give back what no call uses at the moment."""
+        """Close the connections that no call uses."""
         ...
 
 
 class UsageBase:
-    """The store, its clock and what the suites do with it."""
+    """A usage store with its clock, and helpers of the suites."""
 
     store: Usage
     clock: FakeClock
 
     def usage(self, folder: Path, *, clock: Callable[[], float]) -> Usage:
-        """Return the store in this folder, opened anew."""
+        """Open the store in this folder and return it."""
         raise NotImplementedError
 
     def source(self, folder: Path) -> str:
