@@ -1,4 +1,4 @@
-"""What a search may be narrowed by: an allow-list of keys, each with its condition in SQL."""
+"""Filters of a search: an allow-list of keys, each with its condition in SQL."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ _ONE_OF: Final = ("host", "provider", "source", "url_key")
 
 
 class DocumentFilter(NamedTuple):
-    """The documents that fit, as a query for their ids whose values are bound."""
+    """A query for the ids of the documents that fit, with its bound values."""
 
     query: str
     values: dict[str, Any]
 
 
 def build_filter(collection: int, filters: Filters | None) -> DocumentFilter | None:
-    """Return which documents of the collection fit, or None when all do.
+    """Return the filter as a query, None when every document fits.
 
     Raises InputError for a key that is unknown or has a value of another kind.
     """

@@ -1,4 +1,4 @@
-"""The questions that filled a collection, to be asked again by a refresh."""
+"""The questions of a collection, which a refresh asks again."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _TIMES: Final = {"first_asked_at", "last_asked_at"}
 def remember_question(
     connection: sqlite3.Connection, collection: int, record: QuestionRecord, now: float
 ) -> None:
-    """Keep a question, or its new result, with the times it was asked."""
+    """Store a question, or its new result, with the times it was asked."""
     connection.execute(
         "INSERT INTO questions (collection_id, question, record, first_asked_at, last_asked_at)"
         " VALUES (:collection, :question, :record, :now, :now)"

@@ -12,6 +12,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
+import numpy as np
+
 from ....errors import StoreError
 from .cosines import Cosines
 from .vector_blobs import require_finite
@@ -112,8 +114,6 @@ class VectorCache:
 
         Raises StoreError for a vector of another size than theirs, or one that is not finite.
         """
-        import numpy as np
-
         one = require_finite(vector).reshape(-1)
         self._drop_changed(connection)
         matrix = self._matrix(connection, collection)

@@ -15,13 +15,14 @@ import weakref
 from contextlib import ExitStack
 from typing import TYPE_CHECKING, Final
 
+import numpy as np
+
 from ....errors import StoreError
 
 if TYPE_CHECKING:
     import sqlite3
     from collections.abc import Callable, Sequence
 
-    import numpy as np
     from numpy.typing import NDArray
 
     from ....contracts.collection import Vectors
@@ -67,8 +68,6 @@ class VectorMatrix:
 
     def load(self, connection: sqlite3.Connection) -> None:
         """Take the vectors into memory."""
-        import numpy as np
-
         vectors: Vectors = np.empty((len(self.ids), self.size), dtype="<f4")
         for first in range(0, len(vectors), self._step):
             self._stored(connection, first, vectors[first : first + self._step])
@@ -82,8 +81,6 @@ class VectorMatrix:
         free: Callable[[str], int] = free_bytes,
     ) -> None:
         """Copy the vectors into a file there. Raises OSError when it does not take them."""
-        import numpy as np
-
         if not hasattr(os, "preadv"):
             raise OSError(errno.ENOSYS, "this system cannot read at a place of a file")
         if self.bytes > free(folder) * FREE_SHARE:
@@ -102,8 +99,6 @@ class VectorMatrix:
 
     def places(self, documents: Sequence[int]) -> NDArray[np.intp]:
         """Return where the rows of these documents are, rising."""
-        import numpy as np
-
         wanted = np.asarray(documents, dtype=np.int64)
         marks = np.zeros(max(wanted.max(initial=0), self._owners.max(initial=0)) + 1, dtype=bool)
         marks[wanted] = True
@@ -134,8 +129,6 @@ class VectorMatrix:
         vector: NDArray[np.float32],
         pieces: Sequence[tuple[int, int]],
     ) -> NDArray[np.float32]:
-        import numpy as np
-
         values = np.empty(sum(count for _, count in pieces), dtype=np.float32)
         buffer: Vectors = np.empty((min(self._step, len(values)), self.size), dtype="<f4")
         done = filled = 0
@@ -169,8 +162,6 @@ class VectorMatrix:
             ) from error
 
     def _stored(self, connection: sqlite3.Connection, first: int, room: Vectors) -> None:
-        import numpy as np
-
         ids = json.dumps(self.ids[first : first + len(room)].tolist())
         rows = connection.execute(
             "SELECT vector FROM chunks WHERE id IN (SELECT value FROM json_each(?)) ORDER BY id",
@@ -189,8 +180,6 @@ def _listed(
     connection: sqlite3.Connection, collection: int
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Return the ids of the chunks that have a vector, rising, and their documents'."""
-    import numpy as np
-
     rows = connection.cursor()
     rows.row_factory = None  # plain pairs
     rows.execute(
@@ -221,8 +210,6 @@ def pieces_of(
     >>> pieces, among.tolist()
     ([(3, 4), (20, 2)], [0, 1, 3, 4, 5])
     """
-    import numpy as np
-
     if not len(places):
         return [], places
     breaks = np.flatnonzero(np.diff(places) > gap + 1) + 1
