@@ -1,4 +1,4 @@
-"""How near the chunks of a collection are to a question's vector."""
+"""Cosines between the chunks of a collection and a question's vector."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 class Cosines:
-    """How near the chunks of a collection are, -1 to 1, by chunk id."""
+    """The cosines of chunks, -1 to 1, by rising chunk id."""
 
     def __init__(self, ids: NDArray[np.int64], values: NDArray[np.float32]) -> None:
         self._ids = ids

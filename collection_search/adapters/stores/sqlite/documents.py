@@ -181,7 +181,7 @@ def embedder_of(connection: sqlite3.Connection, collection: int) -> str | None:
 
 
 def mark_changed(connection: sqlite3.Connection, collection: int | None) -> None:
-    """Make every process load the collection's vectors anew."""
+    """Count a change, so that every process reloads the vectors of the collection."""
     connection.execute("UPDATE collections SET changes = changes + 1 WHERE id = ?", (collection,))
 
 

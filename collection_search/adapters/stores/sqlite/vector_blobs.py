@@ -18,8 +18,8 @@ def to_blob(vector: NDArray[np.float32] | None) -> bytes | None:
 
 
 def require_finite(vector: NDArray[np.float32]) -> NDArray[np.float32]:
-    """Return the vector as float32. Raises StoreError for what would spoil every order."""
-    with np.errstate(over="ignore"):  # said below
+    """Return the vector as float32. Raises StoreError when it is not finite."""
+    with np.errstate(over="ignore"):  # reported below
         one = np.asarray(vector, dtype=np.float32)
     if not np.isfinite(one).all():
         raise StoreError(
