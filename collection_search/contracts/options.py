@@ -24,7 +24,7 @@ OptionName = Literal[
     "country",
 ]
 Applied = Literal["native", "emulated", "post_filtered", "unsupported"]
-"""`native`: the provider applied it. `emulated`: query operators, another endpoint or the order did.
+"""`native`: the provider applied it. `emulated`: by query operators, another endpoint or order.
 `post_filtered`: results that do not fit were dropped. `unsupported`: it was not applied."""
 
 MAX_DOMAINS: Final = 100

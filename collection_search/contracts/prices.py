@@ -20,8 +20,8 @@ if TYPE_CHECKING:
 PriceKind = Literal["chat", "embedding", "search"]
 
 CHARS_PER_TOKEN: Final = 3
-"""Estimate for Latin text without a tokenizer. English prose has 4, while German, code and addresses
-have fewer: an estimated cost is rather too high."""
+"""Estimate for Latin text without a tokenizer. English prose has 4; German, code and addresses have
+fewer, so an estimated cost is rather too high."""
 PLAN_TOKENS: Final = (60, 300)
 """Least and most output tokens of a model that plans queries."""
 THOUGHT_TOKENS: Final = 4_000

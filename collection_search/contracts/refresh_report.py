@@ -47,7 +47,7 @@ class RefreshReport(BaseModel):
     failed: list[FailedPage] = Field(default_factory=list)
     """Stored pages that could not be fetched; their documents stay."""
     unread: list[FailedPage] = Field(default_factory=list)
-    """New pages that could not be fetched: `ingest retry-failed` retries them, a refresh does not."""
+    """New pages that could not be fetched; `ingest retry-failed` retries them."""
     left: list[str] = Field(default_factory=list)
     """Pages that were not finished in time; workers continue with them."""
 

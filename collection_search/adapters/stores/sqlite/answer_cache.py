@@ -134,9 +134,7 @@ class AnswerQueue:
         self, tenant_id: str, kind: str, payloads: Mapping[str, Payload], *, stored_at: float
     ) -> None:
         """Queue the payloads; beyond `MAX_QUEUED` they are dropped with a warning."""
-        rows = {
-            (tenant_id, kind, key): Queued(payload, stored_at) for key, payload in payloads.items()
-        }
+        rows = {(tenant_id, kind, key): Queued(one, stored_at) for key, one in payloads.items()}
         with self._changing:
             has_room = len(self._rows) + len(rows) <= MAX_QUEUED
             if has_room:

@@ -110,11 +110,8 @@ class SQLiteCollections:
     def embedder(self, scope: TenantScope) -> str | None:
         """Return the fingerprint of the embedder that filled the collection, or None."""
         with self._database.read() as connection:
-            row = connection.execute(
-                "SELECT embedder FROM collections WHERE tenant_id = ? AND name = ?",
-                (scope.tenant_id, scope.collection),
-            ).fetchone()
-        return None if row is None else row["embedder"]
+            collection = find_id(connection, scope)
+            return None if collection is None else documents.embedder_of(connection, collection)
 
     def bind_embedder(self, scope: TenantScope, fingerprint: str) -> None:
         """Store the embedder of an empty collection; ConfigError when another one filled it."""

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from ....contracts.ingestion import Fetched
 
 COLUMNS: Final = "documents.id, url, url_key, title, content_hash, provenance"
+_DELETE: Final = "DELETE FROM documents WHERE collection_id = ? AND url_key = ?"
 
 
 class DocumentRows(NamedTuple):
@@ -100,10 +101,7 @@ def put_document(
 ) -> None:
     """Replace a document within the caller's transaction."""
     _check_vectors(connection, collection, rows)
-    connection.execute(
-        "DELETE FROM documents WHERE collection_id = ? AND url_key = ?",
-        (collection, rows.document[0]),
-    )
+    connection.execute(_DELETE, (collection, rows.document[0]))
     document = connection.execute(
         "INSERT INTO documents"
         " (collection_id, url_key, url, title, content_hash, provenance, stored_at)"
@@ -166,9 +164,7 @@ def mark_checked(
 
 def delete_page(connection: sqlite3.Connection, collection: int | None, url_key: str) -> int:
     """Delete a document with its chunks; return the number of documents, 0 or 1."""
-    deleted = connection.execute(
-        "DELETE FROM documents WHERE collection_id = ? AND url_key = ?", (collection, url_key)
-    ).rowcount
+    deleted = connection.execute(_DELETE, (collection, url_key)).rowcount
     if deleted:
         mark_changed(connection, collection)
     return deleted

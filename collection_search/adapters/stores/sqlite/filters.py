@@ -15,6 +15,10 @@ if TYPE_CHECKING:
     from ....contracts.collection import Filters
 
 _ONE_OF: Final = ("host", "provider", "source", "url_key")
+_TYPED: Final[dict[str, tuple[type, str, str]]] = {
+    "is_pdf": (bool, "true or false", "is_pdf = :is_pdf"),
+    "url_prefix": (str, "a text", "substr(url, 1, length(:url_prefix)) = :url_prefix"),
+}
 
 
 class DocumentFilter(NamedTuple):
@@ -51,14 +55,11 @@ def build_filter(collection: int, filters: Filters | None) -> DocumentFilter | N
 def _condition(key: str, value: Any) -> tuple[str, Mapping[str, Any]]:
     if key in _ONE_OF:
         return f"{key} IN (SELECT value FROM json_each(:{key}))", {key: _texts(key, value)}
-    if key == "is_pdf":
-        if not isinstance(value, bool):
-            raise _refused(key, value, "true or false")
-        return "is_pdf = :is_pdf", {key: value}
-    if key == "url_prefix":
-        if not isinstance(value, str):
-            raise _refused(key, value, "a text")
-        return "substr(url, 1, length(:url_prefix)) = :url_prefix", {key: value}
+    if key in _TYPED:
+        kind, name, condition = _TYPED[key]
+        if not isinstance(value, kind):
+            raise _refused(key, value, name)
+        return condition, {key: value}
     compare = ">=" if key == "published_after" else "<="
     return f"published {compare} :{key}", {key: _day(key, value)}
 

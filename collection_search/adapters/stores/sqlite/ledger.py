@@ -1,4 +1,4 @@
-"""What should be ingested and what is, one row per (tenant, collection, url_key)."""
+"""The ledger of pages to ingest, one row per (tenant, collection, url_key)."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from .database import Database
 
 MAX_POSTPONEMENTS: Final = 100
-"""In a row; then the page is given up."""
+"""Most postponements in a row; then the page is given up."""
 
 
 class SQLiteLedger:
@@ -181,24 +181,24 @@ class SQLiteLedger:
         return False
 
     def release(self, claim: Claim) -> None:
-        """Give the row back untouched, so that the next worker need not wait for the lease."""
+        """Return the row unchanged to the queue, so that no worker waits for the lease."""
         self._change(claim, f"{sql.PUT_BACK}, due = 0, attempts = attempts - 1")
 
     def sweep(self, *, is_gone: Callable[[str], bool] = lambda _: False) -> int:
         """Return rows whose lease ran out, or whose owner `is_gone`, to the queue; count them."""
+        of = {"now": self._clock(), "max_attempts": self._max_attempts}
         with self._database.read() as connection:
             owners = connection.execute("SELECT DISTINCT owner FROM ledger WHERE state = 'working'")
             gone = [row["owner"] for row in owners if is_gone(row["owner"])]
-            overdue = connection.execute(
-                f"SELECT 1 FROM ledger WHERE {sql.OVERDUE} OR {sql.SPENT}", self._now()
-            ).fetchone()
+            query = f"SELECT 1 FROM ledger WHERE {sql.OVERDUE} OR {sql.SPENT}"
+            overdue = connection.execute(query, of).fetchone()
         if not gone and overdue is None:
             return 0
         with self._database.write() as connection:
-            return sweep(connection, self._now(), gone)
+            return sweep(connection, of, gone)
 
     def refetch(self, scope: TenantScope, *, url_keys: Sequence[str] | None = None) -> Ticket:
-        """Put stored and retired pages, all or these, back to be fetched; what is stored stays."""
+        """Queue stored and retired pages, all or these, for a fetch; their documents stay."""
         ticket_id = new_ticket_id()
         only_these, wanted = url_keys is not None, json.dumps([*(url_keys or ())])
         put_back, chosen = sql.refetch(only_these=only_these)
@@ -213,7 +213,7 @@ class SQLiteLedger:
             return put_ticket(connection, ticket_id, scope, collection, keys)
 
     def retry_failed(self, whose: TenantScope | str) -> int:
-        """Give dead rows of a collection or a tenant all their attempts back; count them."""
+        """Queue the dead rows of a collection or a tenant with all attempts; return how many."""
         with self._database.write() as connection:
             return retry_dead_letters(connection, whose)
 
@@ -238,9 +238,6 @@ class SQLiteLedger:
         """Return where a ticket of this tenant stands, or None when there is none."""
         with self._database.read() as connection:
             return ticket_status(connection, tenant_id, ticket_id)
-
-    def _now(self) -> dict[str, float]:
-        return {"now": self._clock(), "max_attempts": self._max_attempts}
 
     def _change(self, claim: Claim, change: str, *values: float | str) -> bool:
         with self._database.write() as connection:

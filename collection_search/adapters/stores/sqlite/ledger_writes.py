@@ -37,17 +37,15 @@ def finish_row(
 
 def postponements(connection: sqlite3.Connection, claim: Claim) -> int:
     """Return how often in a row the claimed page was postponed."""
-    row = connection.execute("SELECT postponed FROM ledger WHERE id = ?", (claim.row_id,))
-    found = row.fetchone()
+    query = "SELECT postponed FROM ledger WHERE id = ?"
+    found = connection.execute(query, (claim.row_id,)).fetchone()
     return 0 if found is None else int(found["postponed"])
 
 
 def gone_since(connection: sqlite3.Connection, claim: Claim, now: float) -> float:
     """Return since when the claimed page is gone: `now` unless it was so before."""
-    row = connection.execute(
-        f"SELECT changed_at FROM ledger WHERE id = ? AND {IS_GONE}", (claim.row_id,)
-    )
-    found = row.fetchone()
+    query = f"SELECT changed_at FROM ledger WHERE id = ? AND {IS_GONE}"
+    found = connection.execute(query, (claim.row_id,)).fetchone()
     return now if found is None else float(found["changed_at"])
 
 

@@ -45,9 +45,7 @@ def find_pending(
     rows = connection.execute(
         f"SELECT chunks.id, text FROM {_CHUNKS} WHERE NOT {_PREPARED} LIMIT :limit", of
     )
-    return PendingVectors(
-        [PendingChunk(row["id"], row["text"]) for row in rows], total - int(done), total
-    )
+    return PendingVectors([PendingChunk(*row) for row in rows], total - int(done), total)
 
 
 def store_prepared(
