@@ -41,7 +41,7 @@ def list_questions(connection: sqlite3.Connection, collection: int | None) -> li
         (collection,),
     )
     return [
-        QuestionRecord(**json.loads(row["record"]), **{name: row[name] for name in _TIMES})
+        QuestionRecord(**(json.loads(row["record"]) | {name: row[name] for name in _TIMES}))
         for row in rows
     ]
 
