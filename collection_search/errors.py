@@ -15,11 +15,11 @@ CollectionSearchError
   - SearchProviderInvalidQuery             400
   - SearchProviderUnavailable              503
 + WebSearchError (RuntimeError)            the search service failed: the service contract's own
-+ CostLimitReached (RuntimeError)          the run's ceiling does not allow another paid call
++ CostLimitReached (RuntimeError)          the run's cost limit does not allow another paid call
 + ModelError (RuntimeError)                a chat or embedding model failed
 + StoreError (RuntimeError)                the database cannot be read or written
-+ FetchError (RuntimeError)                a page of the web could not be had
-+ ExtractionError (ValueError)             a file or page holds no usable text
++ FetchError (RuntimeError)                a page of the web could not be fetched
++ ExtractionError (ValueError)             a file or page has no usable text
 + IngestError (RuntimeError)               ingestion could not be started
 + QualityThresholdError (ValueError)       no result is good enough to ingest
 ```
@@ -55,8 +55,8 @@ FetchReason = Literal[
     "incomplete", "bad_response", "bad_encoding", "unsupported_type", "http_error", "gone",
     "needs_login", "empty", "soft_404", "paywalled", "extraction_failed", "extraction_killed",
 ]  # fmt: skip
-"""Why a page could not be had. `rate_limited`: the site answered 429 or 503. `host_busy`: too many
-of our own requests wait for the host. `incomplete`: the answer broke off or never began.
+"""Why a page could not be fetched. `rate_limited`: the site answered 429 or 503. `host_busy`: too
+many of our own requests wait for the host. `incomplete`: the answer broke off or never began.
 `bad_response`: no valid HTTP. `gone`: 404 or 410. `needs_login`: 401, 403 or 407."""
 
 
@@ -65,15 +65,15 @@ class CollectionSearchError(Exception):
 
 
 class InputError(CollectionSearchError, ValueError):
-    """What the caller passed cannot be used; a retry with the same input fails again."""
+    """The input cannot be used; a retry with the same input fails again."""
 
 
 class InvalidUrlError(InputError):
-    """The text is not an http(s) URL that may be shown, stored or fetched."""
+    """The text is not a valid http(s) URL."""
 
 
 class InvalidQueryError(InputError):
-    """The text holds nothing to search for: empty, or search operators only."""
+    """The query is empty or has search operators only."""
 
 
 class ConfigError(CollectionSearchError, ValueError):
@@ -162,7 +162,7 @@ BY_STATUS: Final[Mapping[int, ErrorCode]] = {
     429: "rateLimited",
     504: "timeout",
 }
-"""What a search provider's HTTP status means; others: see `code_of_status`."""
+"""Error codes of a search provider's HTTP statuses; others: see `code_of_status`."""
 
 BY_CODE: Final[Mapping[ErrorCode, Callable[..., SearchProviderError]]] = {
     "authenticationFailed": SearchProviderAuthenticationFailed,
@@ -176,7 +176,7 @@ BY_CODE: Final[Mapping[ErrorCode, Callable[..., SearchProviderError]]] = {
 
 
 def code_of_status(status: int) -> ErrorCode:
-    """Return what an HTTP status means that is none of success.
+    """Return the error code of an HTTP status that is no success.
 
     >>> code_of_status(429), code_of_status(503), code_of_status(404)
     ('rateLimited', 'serviceUnavailable', 'unknown')
@@ -209,17 +209,17 @@ class WebSearchError(CollectionSearchError, RuntimeError):
 
 
 RETRYABLE_CODES: Final = frozenset({"rateLimited", "serviceUnavailable", "timeout"})
-"""Codes after which another attempt makes sense."""
+"""Codes after which a retry makes sense."""
 
 
 class CostLimitReached(CollectionSearchError, RuntimeError):  # noqa: N818 - an end, no mistake
-    """The ceiling of the run's cost does not allow the next paid call; what was found is kept."""
+    """The cost limit of the run does not allow the next paid call; results so far remain."""
 
 
 class ModelError(CollectionSearchError, RuntimeError):
     """A chat or embedding model failed or answered with something unusable.
 
-    `may_be_billed` is False where no answer was made: the key was refused, nobody was there.
+    `may_be_billed` is False when the model made no answer: the key was refused or it was down.
     """
 
     def __init__(self, message: str = "", *, may_be_billed: bool = True) -> None:
@@ -232,10 +232,10 @@ class StoreError(CollectionSearchError, RuntimeError):
 
 
 class FetchError(CollectionSearchError, RuntimeError):
-    """A page of the web could not be had; nothing was asked of an address that is not allowed.
+    """A page of the web could not be fetched.
 
-    `retryable` tells whether another attempt may help, `retry_in_s` how many seconds to wait
-    before it where that is known. `status` is the HTTP status, when one was received.
+    `retryable` says whether a retry may help, `retry_in_s` how many seconds to wait before it if
+    that is known. `status` is the HTTP status if one was received.
     """
 
     def __init__(
@@ -267,11 +267,11 @@ RETRYABLE_FETCHES: Final[frozenset[FetchReason]] = frozenset(
         "incomplete",
     }
 )
-"""Reasons after which another attempt makes sense, unless the error says otherwise."""
+"""Reasons after which a retry makes sense, unless the error says otherwise."""
 
 
 class ExtractionError(CollectionSearchError, ValueError):
-    """A file or page holds no text that could be indexed."""
+    """A file or page has no text that could be indexed."""
 
 
 class IngestError(CollectionSearchError, RuntimeError):
@@ -279,4 +279,4 @@ class IngestError(CollectionSearchError, RuntimeError):
 
 
 class QualityThresholdError(CollectionSearchError, ValueError):
-    """No result reaches the score below which nothing is ingested."""
+    """No result reaches the score that an ingestion needs."""

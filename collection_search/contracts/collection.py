@@ -1,4 +1,4 @@
-"""What a collection holds: documents, chunks and passages, its figures and its questions."""
+"""Documents, chunks, passages, figures and questions of collections."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ Vectors: TypeAlias = "NDArray[np.float32]"
 
 @dataclass(frozen=True, slots=True)
 class Embedded:
-    """Texts as an embedder placed them, with what that consumed."""
+    """The vectors of texts, with the tokens that they took."""
 
     vectors: Vectors
     """One row per text, in order."""
     input_tokens: int | None = None
-    """None when the embedder does not say."""
+    """None when it is not known."""
 
 
 Provenance: TypeAlias = Mapping[str, Any]
@@ -34,7 +34,7 @@ Provenance: TypeAlias = Mapping[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class TenantScope:
-    """Whose collection: required by every read and write of a store.
+    """A tenant's collection: required by every read and write of a store.
 
     Raises InputError for a name that no collection can have.
     """
@@ -116,7 +116,7 @@ class StoredDocument(NamedTuple):
 
 
 class QuestionRecord(BaseModel):
-    """A question that fills a collection, so that it can be asked again."""
+    """A question of a collection, which a refresh asks again."""
 
     model_config = ConfigDict(frozen=True)
 
@@ -136,7 +136,7 @@ class QuestionRecord(BaseModel):
 
 
 class Deleted(BaseModel):
-    """What a deletion took away."""
+    """The counts of a deletion."""
 
     collections: int = 0
     documents: int = 0
@@ -148,7 +148,7 @@ class Deleted(BaseModel):
 
 
 Filters: TypeAlias = Mapping[str, Any]
-"""Which documents a search may return; every key that is given must hold:
+"""Conditions of the documents that a search may return; all given keys apply:
 
 - `is_pdf`: bool
 - `provider`, `source`, `host`, `url_key`: a text, or several of which one must fit; a host has its
@@ -172,12 +172,12 @@ class PendingChunk(NamedTuple):
     """A chunk that waits for its new vector."""
 
     key: int
-    """The store's own; another chunk may get it when this one is replaced."""
+    """The store's own key; another chunk may get it when this one is replaced."""
     text: str
 
 
 class PendingVectors(NamedTuple):
-    """How far the preparation of new vectors is."""
+    """The progress of the preparation of new vectors."""
 
     chunks: list[PendingChunk]
     """The next ones."""

@@ -1,7 +1,4 @@
-"""The row of an exported document: its columns, how it is made, and how it is validated.
-
-A column is added here and nowhere else: to the tables of fields and to `export_row`.
-"""
+"""The row of an exported document: its columns, and how it is made and validated."""
 
 from __future__ import annotations
 
@@ -42,19 +39,17 @@ RUN_IDS: Final = frozenset(
 )
 """Provenance that two runs with the same pages do not share; so are keys ending in `_at`, `_ms`."""
 NO_PAGE: Final = "langchain:"
-"""Begins the URL of a text that came without one; its key is the rest."""
+"""Prefix of the URL of a text that came without one; its key follows."""
+_TEXT_FIELDS: Final = ("url", "url_key", "title", "content_hash")
 _SHA256: Final = re.compile(r"[0-9a-f]{64}\Z")
 _OFF_UNIT: Final = 0.01
-"""How far from 1 the length of a vector may be."""
+"""Tolerance of the length of a vector, which should be 1."""
 
 
 def export_row(document: Document, chunks: Iterable[Chunk], embedder: str | None) -> dict[str, Any]:
     """Return a document with its chunks in canonical form; `embedder` made the vectors."""
     canonical = {
-        "url": document.url,
-        "url_key": document.url_key,
-        "title": document.title,
-        "content_hash": document.content_hash,
+        **{name: getattr(document, name) for name in _TEXT_FIELDS},
         "provenance": {
             key: value
             for key, value in sorted(document.provenance.items())
@@ -62,13 +57,8 @@ def export_row(document: Document, chunks: Iterable[Chunk], embedder: str | None
         },
         "embedder": embedder,
         "chunks": [
-            {
-                "ordinal": chunk.ordinal,
-                "start": chunk.start,
-                "end": chunk.end,
-                "text": chunk.text,
-                "vector": None if chunk.vector is None else chunk.vector.tolist(),
-            }
+            {name: getattr(chunk, name) for name in CHUNK_FIELDS}
+            | {"vector": None if chunk.vector is None else chunk.vector.tolist()}
             for chunk in chunks
         ],
     }
@@ -76,7 +66,7 @@ def export_row(document: Document, chunks: Iterable[Chunk], embedder: str | None
 
 
 def row_digest(row: Mapping[str, Any]) -> str:
-    """Return the SHA-256 of an exported row, but for its own `digest`.
+    """Return the SHA-256 of an exported row without its `digest`.
 
     >>> row_digest({"url": "u", "digest": "any"}) == row_digest({"url": "u"})
     True
@@ -86,7 +76,7 @@ def row_digest(row: Mapping[str, Any]) -> str:
 
 
 class RowValidator:
-    """Validates the rows of one file: each by itself, and that they fit together."""
+    """A validator of the rows of one file, single and together."""
 
     def __init__(self) -> None:
         self.embedder: str | None = None
@@ -95,7 +85,7 @@ class RowValidator:
         self._size: int | None = None
 
     def validate(self, row: Mapping[str, Any]) -> tuple[Document, list[Chunk]]:
-        """Return the row's document with its chunks. Raises InputError saying what is wrong."""
+        """Return the row's document with its chunks. Raises InputError with the reason."""
         _validate_fields(row, ROW_FIELDS, "the document")
         if row_digest(row) != row["digest"]:
             raise InputError("the digest does not fit, so the row was damaged or changed")
@@ -107,9 +97,8 @@ class RowValidator:
         if row["url_key"] in self._keys:
             raise InputError(f"the page {row['url_key']} came before")
         self._keys.add(row["url_key"])
-        fields = ("url", "url_key", "title", "content_hash", "provenance")
         chunks = [self._chunk(n, chunk) for n, chunk in enumerate(row["chunks"])]
-        return Document(**{name: row[name] for name in fields}), chunks
+        return Document(*(row[name] for name in (*_TEXT_FIELDS, "provenance"))), chunks
 
     def _chunk(self, number: int, chunk: Any) -> Chunk:
         name = f"chunk {number}"

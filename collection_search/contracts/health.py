@@ -1,4 +1,4 @@
-"""What a check of a part says that spends nothing; one that fails raises an error instead."""
+"""The result of a free health check; a failed check raises an error instead."""
 
 from __future__ import annotations
 
@@ -6,18 +6,18 @@ from dataclasses import dataclass
 from typing import Literal
 
 StorageRights = Literal["unknown", "allowed", "by plan"]
-"""Whether texts that a vendor delivers may be kept; `by plan`: only some of its plans allow it."""
+"""Whether texts of a vendor may be stored; `by plan`: only some of its plans allow it."""
 
 
 @dataclass(frozen=True, slots=True)
 class Health:
-    """How a part is that can be reached."""
+    """The state of a component that was reached."""
 
     detail: str = ""
     key_valid: bool | None = None
-    """None: there is no key, or nothing but a paid call would tell."""
+    """None: there is no key, or only a paid call could check it."""
     quota_left: int | None = None
-    """None: not told, or without end."""
+    """None: unknown or unlimited."""
     quota_unit: str = "searches"
     is_listed: bool | None = None
     """Whether the list of models has the model; None where there is no list."""

@@ -1,4 +1,4 @@
-"""An ingestion from request to receipt: staged and accepted pages, the ledger's rows, tickets."""
+"""Requests, tickets, claims and results of an ingestion."""
 
 from __future__ import annotations
 
@@ -14,16 +14,15 @@ if TYPE_CHECKING:
     from .page import Validators
 
 RowState = Literal["waiting", "to_fetch", "working", "stored", "dead", "retired"]
-"""Life of a ledger row. `waiting`: its text is staged, any worker may claim it. `to_fetch`: a
-worker that fetches has to get the page first, or to look for a newer one. `dead`: gave up after
-the last attempt. `retired`: the page vanished, and its document with it."""
+"""State of a ledger row. `waiting`: its text is staged, any worker may claim it. `to_fetch`: only a
+worker that fetches may claim it. `dead`: given up. `retired`: the page vanished, and its document
+was deleted."""
 
 PageChange = Literal["new", "changed", "unchanged", "gone"]
-"""What the last ingestion made of a page. Compared is the text that was stored before."""
-
+"""Result of the last ingestion, compared with the text that was stored before."""
 
 PageOutcome = Literal[PageChange, "failed"]
-"""How the work on a page ended. `failed`: it was given up."""
+"""Result of a claim. `failed`: the page was given up."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,14 +37,13 @@ class IngestionItem:
 
 
 KnownPages = Literal["keep", "retry", "renew"]
-"""What a request does with pages that the ledger knows already. `keep`: those that vanished begin
-anew. `retry`: those that were given up, too. `renew`: stored ones that were fetched are looked at
-again, too."""
+"""Known pages that a request starts again. `keep`: retired ones. `retry`: dead ones, too. `renew`:
+stored ones that were fetched, too."""
 
 
 @dataclass(frozen=True, slots=True)
 class IngestionRequest:
-    """Pages that go into one collection, with the ids of the run that chose them."""
+    """Pages for one collection, with the ids of the run that chose them."""
 
     scope: TenantScope
     items: Sequence[IngestionItem]
@@ -68,7 +66,7 @@ class Ticket(BaseModel):
 
 
 class RowStatus(BaseModel):
-    """Where one page of a ticket stands."""
+    """The state of one page of a ticket."""
 
     url: str
     url_key: str = ""
@@ -76,20 +74,20 @@ class RowStatus(BaseModel):
     state: RowState
     attempts: int = 0
     error: str | None = None
-    """Of the last attempt; why the row was postponed; why the page was retired."""
+    """Reason of the last failure, postponement or retirement."""
     change: PageChange | None = None
     """None before the page was stored or retired, and while it is refreshed."""
 
 
 class TicketStatus(BaseModel):
-    """Where a ticket stands. The five counts add up to `count`."""
+    """The state of a ticket. The five counts add up to `count`."""
 
     ticket_id: str
     collection: str
     count: int
     stored: int = 0
     pending: int = 0
-    """Rows that any worker will still take or is working on."""
+    """Rows that any worker may claim or has claimed."""
     to_fetch: int = 0
     """Rows that wait for a worker that fetches."""
     failed: int = 0
@@ -97,17 +95,17 @@ class TicketStatus(BaseModel):
     rows: list[RowStatus] = Field(default_factory=list)
 
     def left(self, *, fetch: bool = False) -> int:
-        """Return how many rows workers have still to do, with or without those to be fetched."""
+        """Return the number of unfinished rows, with or without those to be fetched."""
         return self.pending + (self.to_fetch if fetch else 0)
 
     @property
     def settled(self) -> bool:
-        """True when workers that do not fetch have nothing left to do for this ticket."""
+        """Return whether workers that do not fetch have finished this ticket."""
         return self.left() == 0
 
 
 class DeadLetter(BaseModel):
-    """A page that was given up, and why."""
+    """A page that was given up, with the reason."""
 
     collection: str
     url: str
@@ -121,7 +119,7 @@ class DeadLetter(BaseModel):
 
 @dataclass(frozen=True, slots=True)
 class Claim:
-    """A ledger row in one worker's hands; `fence` proves it when the work is finished."""
+    """A ledger row that one worker has claimed; `fence` proves the claim at its end."""
 
     row_id: int
     scope: TenantScope
@@ -144,7 +142,7 @@ class Claim:
 
 @dataclass(frozen=True, slots=True)
 class PageDone:
-    """A claimed page whose work has ended, with the error where it vanished or failed."""
+    """A finished claim, with the error when the page vanished or failed."""
 
     claim: Claim
     outcome: PageOutcome
@@ -153,7 +151,7 @@ class PageDone:
 
 @dataclass(frozen=True, slots=True)
 class Fetched:
-    """A page as it was fetched, without its bytes."""
+    """The facts of a fetched page."""
 
     final_url: str
     """After all redirects."""

@@ -1,4 +1,4 @@
-"""What flows on the edges of the universal ingestion graph: JSON-plain values only."""
+"""State, updates and output of the universal ingestion graph: JSON-plain values only."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class AcquiredPage(TypedDict):
 
 
 class DroppedPage(TypedDict):
-    """A page that was acquired, and why it goes no further."""
+    """A page that was acquired and then dropped, with the reason."""
 
     url: str
     reason: Literal["snippet_too_short", "beyond_max_results"]
@@ -45,17 +45,20 @@ class IngestionOptions(TypedDict):
     selection: Literal["top_k", "all"]
 
 
-class IngestionState(IngestionOptions):
-    """Everything that the universal ingestion graph knows while it runs."""
-
-    ids: RunIds
+class _Acquired(IngestionOptions):
     search: SearchReport | None
     candidates: list[AcquiredPage]
     dropped: list[DroppedPage]
     session_id: str | None
-    ingestion: IngestionReceipt | None
     outcome: IngestionOutcome | None
     flags: list[IngestionFlag]
+
+
+class IngestionState(_Acquired):
+    """The state of the universal ingestion graph while it runs."""
+
+    ids: RunIds
+    ingestion: IngestionReceipt | None
     telemetry: Telemetry
 
 
@@ -73,43 +76,34 @@ class IngestionOutput(TypedDict):
     telemetry: Telemetry
 
 
-class AcquireUpdate(IngestionOptions):
-    """`k_acquire`: the validated input, the pages, and a clean slate for the rest."""
+class AcquireUpdate(_Acquired):
+    """`k_acquire`: the validated input, the pages, and empty values for the rest."""
 
-    search: SearchReport | None
-    candidates: list[AcquiredPage]
-    dropped: list[DroppedPage]
-    session_id: str | None
     ingestion: None
+    telemetry: dict[str, Any]
+
+
+class _Update(TypedDict):
     outcome: IngestionOutcome | None
     flags: list[IngestionFlag]
     telemetry: dict[str, Any]
 
 
-class SelectUpdate(TypedDict):
+class SelectUpdate(_Update):
     """`k_select`; `outcome` is set when no page is left."""
 
     candidates: list[AcquiredPage]
     dropped: list[DroppedPage]
-    outcome: IngestionOutcome | None
-    flags: list[IngestionFlag]
-    telemetry: dict[str, Any]
 
 
-class StageUpdate(TypedDict):
+class StageUpdate(_Update):
     """`k_stage`; `outcome` is set when the run ends here."""
 
     session_id: str
-    outcome: IngestionOutcome | None
-    flags: list[IngestionFlag]
-    telemetry: dict[str, Any]
 
 
-class StartUpdate(TypedDict):
-    """`k_ingest`."""
+class StartUpdate(_Update):
+    """`k_ingest`; `outcome` is always set."""
 
     session_id: str | None
     ingestion: IngestionReceipt
-    outcome: IngestionOutcome
-    flags: list[IngestionFlag]
-    telemetry: dict[str, Any]

@@ -1,4 +1,4 @@
-"""What the graphs take: validated before anything is planned."""
+"""Inputs of the graphs: validated before anything is planned."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ class GraphInput(BaseModel):
 
 
 class PreselectedResult(BaseModel):
-    """A page that somebody chose already; a ranked result or a URL alone will do."""
+    """A page that was chosen before; may be given as a ranked result or as a URL alone."""
 
     model_config = ConfigDict(frozen=True)
 
@@ -59,13 +59,13 @@ class PreselectedResult(BaseModel):
     snippet: str = ""
     content_ref: str | None = Field(default=None, description="The page's text, if it is staged.")
     provenance: dict[str, JsonValue] = Field(
-        default_factory=dict, description="Why the page was chosen: kept with the document."
+        default_factory=dict, description="Why the page was chosen: stored with the document."
     )
 
     @model_validator(mode="before")
     @classmethod
     def _from_parts(cls, given: Any) -> Any:
-        """Take a URL alone, and what a result says of itself for its provenance."""
+        """Accept a URL alone, and copy the facts of a result into its provenance."""
         if isinstance(given, str):
             return {"url": given}
         if not isinstance(given, Mapping):

@@ -1,4 +1,4 @@
-"""What may be asked of a search besides its words, and what was made of each wish."""
+"""Options of a search, and how each of them was applied."""
 
 from __future__ import annotations
 
@@ -24,8 +24,8 @@ OptionName = Literal[
     "country",
 ]
 Applied = Literal["native", "emulated", "post_filtered", "unsupported"]
-"""`native`: the provider did it. `emulated`: by query operators, another of its endpoints or order.
-`post_filtered`: results that do not fit were dropped. `unsupported`: nothing was done."""
+"""`native`: the provider applied it. `emulated`: by query operators, another endpoint or order.
+`post_filtered`: results that do not fit were dropped. `unsupported`: it was not applied."""
 
 MAX_DOMAINS: Final = 100
 _DAYS: Final = {"day": 1, "week": 7, "month": 30, "year": 365}
@@ -34,15 +34,12 @@ _RANGE: Final = re.compile(r"(\d{4}-\d\d-\d\d)\.\.(\d{4}-\d\d-\d\d)?")
 
 def _fresh(value: str) -> str:
     value = value.strip().lower()
-    if value in _DAYS:
-        return value
-    match, last = _RANGE.fullmatch(value), None
+    match = _RANGE.fullmatch(value)
     try:
-        first = date.fromisoformat(match[1]) if match else None
-        last = date.fromisoformat(match[2]) if match and match[2] else None
+        days = [date.fromisoformat(day) for day in match.groups() if day] if match else []
     except ValueError:
-        first = None
-    if first is None or (last is not None and last < first):
+        days = []
+    if value not in _DAYS and (not days or days != sorted(days)):
         raise ValueError(
             "write day, week, month, year, or a range of days such as 2026-01-01..2026-03-31"
         )
@@ -50,7 +47,7 @@ def _fresh(value: str) -> str:
 
 
 def _domain(value: str) -> str:
-    """Return the domain in small letters and as A-labels.
+    """Return the domain in lower case and as A-labels.
 
     >>> _domain(" Bücher.example "), _domain("https://docs.python.org/")
     ('xn--bcher-kva.example', 'docs.python.org')
@@ -70,7 +67,7 @@ Freshness = Annotated[str, AfterValidator(_fresh)]
 
 
 class SearchOptions(BaseModel):
-    """Wishes for one search; what is left out is the provider's or the worker's usual.
+    """Options of one search; the provider or the worker chooses what is left out.
 
     Names are accepted in camel case too, as in the service contract.
     """
@@ -85,7 +82,7 @@ class SearchOptions(BaseModel):
     include_domains: tuple[Domain, ...] = Field(default=(), max_length=MAX_DOMAINS)
     exclude_domains: tuple[Domain, ...] = Field(default=(), max_length=MAX_DOMAINS)
     domain_mode: Literal["prefer", "restrict"] = "prefer"
-    """Whether `include_domains` come first or nothing else comes at all."""
+    """Whether `include_domains` come first, or are the only ones."""
     topic: Literal["general", "news"] | None = None
     include_content: bool | None = None
     """Whether the page's text is wanted."""
@@ -100,11 +97,11 @@ class SearchOptions(BaseModel):
 
     @property
     def restricts(self) -> bool:
-        """Whether nothing but `include_domains` is wanted."""
+        """Return whether only `include_domains` are wanted."""
         return bool(self.include_domains) and self.domain_mode == "restrict"
 
     def published(self, today: date) -> tuple[date | None, date | None]:
-        """Return the first and the last day of the wished freshness, None where it is open.
+        """Return the first and the last day of `freshness`, None where it is open.
 
         >>> SearchOptions(freshness="week").published(date(2026, 11, 21))
         (datetime.date(2026, 11, 14), None)
@@ -117,7 +114,7 @@ class SearchOptions(BaseModel):
         return date.fromisoformat(first), date.fromisoformat(last) if last else None
 
     def idle(self) -> dict[str, Any]:
-        """Return the wishes that were written down and need nothing done, as plain values.
+        """Return the options that were given but change nothing, as plain values.
 
         >>> SearchOptions(topic="general", max_results=3).idle()
         {'topic': 'general'}
@@ -131,7 +128,7 @@ class SearchOptions(BaseModel):
         }
 
     def asked(self) -> dict[OptionName, Any]:
-        """Return the wishes that change something, as plain values.
+        """Return the options that change something, as plain values.
 
         >>> SearchOptions(topic="general", include_domains=("a.org",)).asked()
         {'include_domains': ['a.org']}
@@ -149,12 +146,12 @@ _USUAL: Final = (*_UNSAID, False, "basic", "general")
 
 
 def utc_today() -> date:
-    """Return the day in UTC, as the dates of results are."""
+    """Return today's date in UTC, like the dates of results."""
     return datetime.now(UTC).date()
 
 
 NO_OPTIONS: Final = SearchOptions()
-"""Nothing wished."""
+"""No option is set."""
 
 
 def in_domains(host: str, domains: tuple[str, ...]) -> bool:

@@ -1,4 +1,4 @@
-"""What fetching gives: a page of the web, or the word that it has not changed."""
+"""Results of a fetch: a page, or the answer that it has not changed."""
 
 from __future__ import annotations
 
@@ -19,16 +19,16 @@ __all__ = [
 ]
 
 PageKind = Literal["html", "pdf", "markdown", "rst", "text", "xml", "gzip"]
-"""What the first bytes are; the declared type decides only where the bytes allow several. `gzip`
-is a packed file, given only to callers that accept it."""
+"""The kind by the first bytes; the declared type decides only where the bytes allow several.
+`gzip` is a compressed file, returned only to callers that accept it."""
 
 RobotsVerdict = Literal["allowed", "absent", "ignored"]
-"""`absent`: the site has no robots.txt. `ignored`: the operator switched it off for the host."""
+"""`absent`: the site has no robots.txt. `ignored`: a setting disables it for the host."""
 
 
 @dataclass(frozen=True, slots=True)
 class Validators:
-    """What a site gave to recognise a version of a page by; sent back to ask for changes only."""
+    """Validators of a page's version, for conditional requests."""
 
     etag: str | None = None
     last_modified: str | None = None
@@ -39,7 +39,7 @@ class Validators:
 
 @dataclass(frozen=True, slots=True)
 class FetchedPage:
-    """One page as it was received, the content encoding taken away."""
+    """A page as it was received, without content encoding."""
 
     url: str
     """The address that was asked for."""
@@ -61,32 +61,32 @@ class FetchedPage:
 
     @property
     def content_hash(self) -> str:
-        """SHA-256 of the body, hexadecimal; computed when asked for, about 0.6 ms a megabyte."""
+        """Return the SHA-256 of the body, hexadecimal; takes about 0.6 ms per megabyte."""
         return hashlib.sha256(self.body).hexdigest()
 
 
 @dataclass(frozen=True, slots=True)
 class NotModified:
-    """The page is the one that the validators were taken from."""
+    """The answer that a page still has the version of the validators."""
 
     url: str
     final_url: str
     validators: Validators
-    """As the site gave them now, else those that were sent."""
+    """The new ones of the site, else those that were sent."""
     fetched_at: float
     """Seconds since 1970."""
 
 
 @dataclass(frozen=True, slots=True)
 class ReadPage:
-    """What a page of the web says."""
+    """A page with its extracted text."""
 
     url: str
     """The address that was asked for."""
     final_url: str
     """The address that answered, after all redirects."""
     canonical_url: str | None
-    """What the page calls its own address, if that is on the same site; in normal form."""
+    """The page's canonical address in normal form, if it is on the same site."""
     title: str
     text: str
     kind: PageKind
@@ -99,5 +99,5 @@ class ReadPage:
 
     @property
     def is_pdf(self) -> bool:
-        """Tell whether the page is a PDF document."""
+        """Return whether the page is a PDF document."""
         return self.kind == "pdf"

@@ -1,6 +1,6 @@
-"""What calls cost, by the dated list prices of `prices.toml`.
+"""Costs of calls, by the dated list prices of `prices.toml`.
 
-Amounts are US dollars. None means that the price is not known: nothing is ever guessed.
+Amounts are US dollars. None means that the price is not known; prices are never estimated.
 """
 
 from __future__ import annotations
@@ -20,15 +20,15 @@ if TYPE_CHECKING:
 PriceKind = Literal["chat", "embedding", "search"]
 
 CHARS_PER_TOKEN: Final = 3
-"""Of Latin text, where no tokenizer is at hand: vendors name 4 for English prose, while German,
-code and addresses have fewer. So a cost is rather told too high, and a budget of tokens kept."""
+"""Estimate for Latin text without a tokenizer. English prose has 4; German, code and addresses have
+fewer, so an estimated cost is rather too high."""
 PLAN_TOKENS: Final = (60, 300)
-"""Output of a model that plans queries, from and to."""
+"""Least and most output tokens of a model that plans queries."""
 THOUGHT_TOKENS: Final = 4_000
-"""What a model that thinks first may write beyond that."""
+"""Most additional tokens of a reasoning model."""
 
 MOST_USD: Final = 1e9
-"""What is told to cost more is an error."""
+"""A higher cost is treated as an error."""
 
 _MILLION: Final = Decimal(1_000_000)
 _THOUSAND: Final = Decimal(1_000)
@@ -38,11 +38,11 @@ _DIMENSIONS = re.compile(r"@\d+$")
 PRICES: Final[dict[str, dict[str, dict[str, Any]]]] = tomllib.loads(
     Path(__file__).with_name("prices.toml").read_text("utf-8"), parse_float=Decimal
 )
-"""The price table; read once on import, so that no run waits for a file."""
+"""The price table, read once on import."""
 
 
 def chat_cost(model: str, input_tokens: int | None, output_tokens: int | None) -> float | None:
-    """Return what a chat call cost.
+    """Return the cost of a chat call.
 
     >>> chat_cost("gpt-4o-mini-2024-07-18", 1_000, 100)
     0.00021
@@ -59,9 +59,9 @@ def chat_cost(model: str, input_tokens: int | None, output_tokens: int | None) -
 
 
 def embedding_cost(model: str, input_tokens: int | None) -> float | None:
-    """Return what an embedding call cost; `model` may be an embedder's fingerprint.
+    """Return the cost of an embedding call; `model` may be an embedder's fingerprint.
 
-    What is free costs nothing however many tokens it took.
+    A free model costs 0 even when the tokens are not known.
 
     >>> embedding_cost("openai:text-embedding-3-small@512", 2_612), embedding_cost("lexical", None)
     (5.224e-05, 0.0)
@@ -73,7 +73,7 @@ def embedding_cost(model: str, input_tokens: int | None) -> float | None:
 
 
 def search_cost(provider: str, units: float) -> float | None:
-    """Return what that many units of the list price cost: usually one is billed per request.
+    """Return the cost of that many units of the list price, usually one per request.
 
     >>> search_cost("tavily", 4), search_cost("offline", 4)
     (0.032, 0.0)
@@ -85,7 +85,7 @@ def search_cost(provider: str, units: float) -> float | None:
 
 
 def parse_usd(value: Any) -> float | None:
-    """Return a plain amount of money as others tell it, None for everything else.
+    """Return a valid amount of money from another system, None for everything else.
 
     >>> (parse_usd(0.007), parse_usd(0), parse_usd(-1), parse_usd(float("nan")), parse_usd(10**400),
     ...  parse_usd("7"))
@@ -104,7 +104,7 @@ def total_cost(costs: Iterable[float]) -> float:
 
 
 def tokens_in(texts: Iterable[str]) -> int:
-    """Return how many tokens the texts have at most, by their characters.
+    """Return an upper estimate of the tokens in the texts, by their characters.
 
     >>> tokens_in(["How do tasks end?", "\u65e5\u672c\u8a9e"])
     9
@@ -118,7 +118,7 @@ def tokens_in(texts: Iterable[str]) -> int:
 
 
 def plan_tokens(model: str) -> tuple[int, int]:
-    """Return how many tokens the model writes for a plan, from and to.
+    """Return the least and the most tokens that the model writes for a plan.
 
     >>> plan_tokens("gpt-4o-mini"), plan_tokens("gpt-5-nano")
     ((60, 300), (60, 4300))
@@ -129,7 +129,7 @@ def plan_tokens(model: str) -> tuple[int, int]:
 
 
 def price_date(kind: PriceKind, name: str) -> date | None:
-    """Return the day on which the price was read, None where there is none."""
+    """Return the day on which the price was read, None without a price."""
     price = _price(kind, _embedding_name(name) if kind == "embedding" else name)
     return None if price is None else price["seen"]
 

@@ -1,4 +1,4 @@
-"""What a refresh found: how the questions of a collection ended, and what became of its pages."""
+"""The report of a refresh: results of the questions, and changes of the pages."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from .prices import total_cost
 
 
 class AskedAgain(BaseModel):
-    """How a question of the collection ended this time."""
+    """The result of a question that a refresh asked again."""
 
     model_config = ConfigDict(frozen=True)
 
@@ -23,7 +23,7 @@ class AskedAgain(BaseModel):
 
 
 class FailedPage(BaseModel):
-    """A page that could not be had, and why."""
+    """A page that could not be fetched, with the reason."""
 
     model_config = ConfigDict(frozen=True)
 
@@ -32,7 +32,7 @@ class FailedPage(BaseModel):
 
 
 class RefreshReport(BaseModel):
-    """What became of a collection. Pages are told by their URL, in order of the alphabet."""
+    """The changes of a collection. Pages are URLs in alphabetical order."""
 
     model_config = ConfigDict(frozen=True)
 
@@ -45,21 +45,20 @@ class RefreshReport(BaseModel):
     unchanged: list[str] = Field(default_factory=list)
     gone: list[str] = Field(default_factory=list)
     failed: list[FailedPage] = Field(default_factory=list)
-    """Stored pages that could not be had; what was stored of them stays."""
+    """Stored pages that could not be fetched; their documents stay."""
     unread: list[FailedPage] = Field(default_factory=list)
-    """Pages that a question found this time and that could not be had: `ingest retry-failed` tries
-    them again, a refresh does not."""
+    """New pages that could not be fetched; `ingest retry-failed` retries them."""
     left: list[str] = Field(default_factory=list)
-    """Pages that were not done in time; workers go on with them."""
+    """Pages that were not finished in time; workers continue with them."""
 
     @computed_field  # type: ignore[prop-decorator]
     @property
     def cost_usd(self) -> float:
-        """What asking the questions cost, as far as it is known."""
+        """Return the known cost of the questions."""
         return total_cost(asked.cost_usd for asked in self.questions)
 
     @computed_field  # type: ignore[prop-decorator]
     @property
     def cost_complete(self) -> bool:
-        """Whether all of it is known."""
+        """Return whether every cost is known."""
         return all(asked.cost_complete for asked in self.questions)

@@ -1,4 +1,4 @@
-"""What crosses the border of the package when it searches: contexts, results, outcomes."""
+"""Contexts, results and outcomes of a search."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ NormalizedUrl = Annotated[str, AfterValidator(normalize_url)]
 
 
 class ScopeContext(BaseModel):
-    """Who asks, and in which run: the ids that every span, row and outcome carries."""
+    """The tenant and the run: the ids that every span, row and outcome has."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
@@ -58,7 +58,7 @@ class ScopeContext(BaseModel):
 
 
 class BusinessContext(BaseModel):
-    """What the run is for, in the caller's own terms."""
+    """The caller's own ids for the purpose of the run."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
@@ -76,7 +76,7 @@ class ToolMetadata(BaseModel):
 
 
 class ToolContext(BaseModel):
-    """Run-time metadata of one tool call; a caller who builds it himself must give every id."""
+    """Metadata of one tool call; a caller who builds it must give every id."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
@@ -96,8 +96,8 @@ class WebSearchInput(BaseModel):
 class SearchResult(BaseModel):
     """One page that a search found.
 
-    The six specified fields are what `model_dump` gives; the rest travels with the object only,
-    so that a page's text never slips into a state, a log or a span.
+    `model_dump` gives the six specified fields only, so that a page's text never gets into a
+    state, a log or a span.
     """
 
     url: NormalizedUrl
@@ -151,7 +151,7 @@ class ProviderSearchResult:
 
 @dataclass(slots=True)
 class SearchAdapterResponse:
-    """What a search adapter returns for one query."""
+    """The answer of a search adapter to one query."""
 
     results: Sequence[ProviderSearchResult]
     status_code: int
@@ -162,10 +162,10 @@ class SearchAdapterResponse:
     credits: float | None = None
     """Units of the list price, where a request may cost several; None: one per request."""
     cost_usd: float | None = None
-    """What the provider says it cost, 0 in a free mode; None: by the list price of its requests."""
+    """The cost that the provider names, 0 in a free mode; None: the list price applies."""
     notices: Sequence[str] = ()
-    """What a person should know about the answer, such as a missing page or an end date."""
+    """Messages about the answer for people, such as a missing page or an end date."""
     applied: Mapping[str, Applied] = field(default_factory=dict)
-    """What was made of the options, by name; one that is missing was not looked at."""
+    """How each option was applied, by name; a missing one was ignored."""
     complete: bool = True
-    """False where a part of it failed, such as a page: it is then not kept for a repeated query."""
+    """False when a part failed, such as a page; the answer is not cached then."""

@@ -1,4 +1,4 @@
-"""What is asked of the search service and what it answers, in snake or camel case."""
+"""Requests and answers of the search service, in snake or camel case."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from pydantic.alias_generators import to_camel
 from .options import NO_OPTIONS, Applied, SearchOptions
 
 MAX_SERVICE_RESULTS = 10
-"""What one request to the search service may ask for."""
+"""Most results of one request to the search service."""
 
 
 class SearchRequest(BaseModel):
@@ -45,7 +45,7 @@ class ServiceSearchResult(BaseModel):
 
 
 class Attempt(BaseModel):
-    """What one provider did for one request."""
+    """The call of one provider for one request."""
 
     model_config = ConfigDict(alias_generator=to_camel, populate_by_name=True)
 
@@ -58,19 +58,19 @@ class Attempt(BaseModel):
 
 
 class SearchResponse(BaseModel):
-    """What the search service found, and who was asked on the way."""
+    """The answer of the search service, with the providers that it called."""
 
     model_config = ConfigDict(alias_generator=to_camel, populate_by_name=True)
 
     results: list[ServiceSearchResult]
     query: str
-    """As it was asked, cleaned."""
+    """The cleaned query."""
     response_time_ms: int
     provider: str
-    """Who answered in the end."""
+    """The provider that answered."""
     routing: list[Attempt] = Field(default_factory=list)
-    """Who was asked, in order."""
+    """The calls, in order."""
     applied: dict[str, Applied] = Field(default_factory=dict)
-    """What was made of each option that was asked for."""
+    """How each requested option was applied."""
     notices: list[str] = Field(default_factory=list)
     cached: bool = False

@@ -1,4 +1,4 @@
-"""What flows on the graph's edges: JSON-plain values only, one Update per node.
+"""State, updates and output of the collection search graph: JSON-plain values only.
 
 Page texts never enter the state: a candidate names its staged text by `content_ref`.
 """
@@ -29,7 +29,7 @@ Flag = Literal[
     "cost_limit_reached",
     "provider_fallback",
 ]
-"""What went less than well without ending the run."""
+"""Problems that did not end the run."""
 
 
 class RunIds(TypedDict):
@@ -141,7 +141,7 @@ class RankedResult(TypedDict):
 
 
 class IngestionReceipt(TypedDict):
-    """What the run handed over for ingestion."""
+    """The pages that a run passed on for ingestion."""
 
     ticket: str | None
     count: int
@@ -182,7 +182,7 @@ class ValidatedInput(TypedDict):
 
 
 class CollectionSearchState(ValidatedInput):
-    """Everything that the collection search graph knows while it runs."""
+    """The state of the collection search graph while it runs."""
 
     ids: RunIds
     strategy: Strategy
@@ -209,9 +209,9 @@ class CollectionSearchOutput(TypedDict):
 
 
 class StrategyUpdate(ValidatedInput):
-    """`k_generate_strategy`: the validated input, the queries, and a clean slate for the rest.
+    """`k_generate_strategy`: the validated input, the queries, and empty values for the rest.
 
-    The slate matters on a thread with a checkpointer, where the last run's values still stand.
+    They replace the values of the last run on a thread with a checkpointer.
     """
 
     strategy: Strategy
@@ -224,29 +224,26 @@ class StrategyUpdate(ValidatedInput):
     telemetry: dict[str, Any]
 
 
-class SearchUpdate(TypedDict):
-    """`k_parallel_web_search`; `outcome` is set when the run ends here."""
-
-    search: SearchReport
-    candidates: list[Candidate]
+class _Update(TypedDict):
     outcome: Outcome | None
     flags: list[Flag]
     telemetry: dict[str, Any]
 
 
-class RankUpdate(TypedDict):
-    """`k_embedding_rank`."""
+class SearchUpdate(_Update):
+    """`k_parallel_web_search`; `outcome` is set when the run ends here."""
+
+    search: SearchReport
+    candidates: list[Candidate]
+
+
+class RankUpdate(_Update):
+    """`k_embedding_rank`; `outcome` is always set."""
 
     results: list[RankedResult]
-    outcome: Outcome
-    flags: list[Flag]
-    telemetry: dict[str, Any]
 
 
-class IngestUpdate(TypedDict):
-    """`k_auto_ingest`."""
+class IngestUpdate(_Update):
+    """`k_auto_ingest`; `outcome` is always set."""
 
     ingestion: IngestionReceipt
-    outcome: Outcome
-    flags: list[Flag]
-    telemetry: dict[str, Any]

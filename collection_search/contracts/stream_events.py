@@ -1,4 +1,4 @@
-"""The events of the graph's custom stream: a node begins or ends, a query ends."""
+"""Events of the graph's custom stream."""
 
 from __future__ import annotations
 

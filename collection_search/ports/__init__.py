@@ -1,4 +1,4 @@
-"""What the nodes and tools need from the outside world: one Protocol per need.
+"""Protocols of everything that the nodes and tools need from outside.
 
 Search adapters, models and readers may be asynchronous. Stores are synchronous and safe to call
 from several threads: a coroutine reaches them through a worker thread.

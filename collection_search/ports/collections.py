@@ -1,4 +1,4 @@
-"""The collections' content, and the one database of everything that is stored."""
+"""Ports of the collections' content and of the whole storage."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 
 class CollectionStore(Protocol):
-    """The collections' content: read and written per tenant and collection, never across."""
+    """The collections' content; no read or write crosses a tenant or collection."""
 
     def replace_document(
         self, scope: TenantScope, document: Document, chunks: Sequence[Chunk]
@@ -51,10 +51,7 @@ class CollectionStore(Protocol):
         ...
 
     def get(self, scope: TenantScope, url_keys: Sequence[str]) -> list[StoredDocument]:
-        """Return these documents with their chunks, in this order; those not stored are left out.
-
-        A document's provenance and hash with a chunk's offsets say where each text comes from.
-        """
+        """Return these documents with their chunks, in this order, without unknown ones."""
         ...
 
     def hashes(self, scope: TenantScope) -> dict[str, str]:
@@ -66,9 +63,9 @@ class CollectionStore(Protocol):
         ...
 
     def bind_embedder(self, scope: TenantScope, fingerprint: str) -> None:
-        """Remember the embedder of an empty collection; ConfigError when another one filled it.
+        """Store the embedder of an empty collection; ConfigError when another one filled it.
 
-        One that was filled without a model stays so.
+        A collection that was filled without a model stays without one.
         """
         ...
 
@@ -85,18 +82,15 @@ class CollectionStore(Protocol):
         chunks: Sequence[PendingChunk],
         vectors: Vectors,
     ) -> None:
-        """Keep vectors of another embedder beside those in use, one per chunk.
-
-        They outlive the process. That of a chunk which was replaced meanwhile is dropped.
-        """
+        """Store vectors of another embedder beside those in use, one per unchanged chunk."""
         ...
 
     def change_embedder(self, scope: TenantScope, fingerprint: str | None) -> bool:
-        """Put the prepared vectors in the place of all others, in one transaction.
+        """Replace all vectors by the prepared ones, in one transaction.
 
-        False, and nothing changed, when a chunk has none prepared. None drops the vectors: the
-        collection is searched by its words. Pages that a worker is busy with go back to the queue.
-        Raises StoreError when there is no such collection.
+        Returns False without a change when a chunk has no prepared vector. A fingerprint of None
+        deletes the vectors: the collection is then searched by words. Claimed pages return to the
+        queue. Raises StoreError when the collection does not exist.
         """
         ...
 
@@ -105,28 +99,28 @@ class CollectionStore(Protocol):
         ...
 
     def delete_document(self, scope: TenantScope, url_key: str) -> bool:
-        """Delete one document with all that is known of its page; False when there was none."""
+        """Delete a document with all data of its page; False when it does not exist."""
         ...
 
     def delete_collection(self, scope: TenantScope) -> int:
-        """Delete a collection with all that belongs to it; return how many documents it held."""
+        """Delete a collection with all that belongs to it; return how many documents it had."""
         ...
 
     def delete_tenant(self, tenant_id: str) -> Deleted:
-        """Delete everything that is kept for a tenant."""
+        """Delete everything that is stored for a tenant."""
         ...
 
     def purge(self, tenant_id: str, older_than_s: float) -> Deleted:
         """Delete what has not been used for that long.
 
-        Documents count from when they were stored or last found unchanged, questions from when
-        they were last asked; then dead and retired rows, staged texts and sessions. Collections
-        stay, and so do pages that wait or are being worked on.
+        A document is used when it is stored or found unchanged, a question when it is asked. Old
+        dead and retired rows, staged texts and sessions go, too. Collections and unfinished pages
+        stay.
         """
         ...
 
     def remember_question(self, scope: TenantScope, record: QuestionRecord) -> None:
-        """Keep a question of the collection, or its new result, with the times it was asked."""
+        """Store a question of the collection, or its new result, with the times it was asked."""
         ...
 
     def questions(self, scope: TenantScope) -> list[QuestionRecord]:
@@ -134,30 +128,29 @@ class CollectionStore(Protocol):
         ...
 
     def forget_question(self, scope: TenantScope, question: str) -> bool:
-        """Ask a question no more; False when it is not known. Its pages stay."""
+        """Delete a question, not its pages; False when it is not known."""
         ...
 
     def export(self, scope: TenantScope) -> Iterator[dict[str, Any]]:
-        """Yield the canonical form: sorted, without times, attempts and ids that differ by run.
+        """Yield the documents by `url_key` as rows of `collection_search.contracts.export_row`.
 
-        Each row is one document with its chunks, the `embedder` of its vectors, and as `digest`
-        the SHA-256 of all of that: see `collection_search.contracts.export_row`.
+        They have no times, attempts or ids that differ by run.
         """
         ...
 
 
 @runtime_checkable
 class Storage(Protocol):
-    """Staged texts, ledger and collections, kept in one database."""
+    """Staged texts, ledger and collections in one database."""
 
     @property
     def staging(self) -> StagingStore:
-        """Return the texts that wait to be ingested."""
+        """Return the store of texts that wait to be ingested."""
         ...
 
     @property
     def ledger(self) -> Ledger:
-        """Return what should be ingested and what is."""
+        """Return the ledger of pages to ingest."""
         ...
 
     @property
@@ -166,7 +159,7 @@ class Storage(Protocol):
         ...
 
     def close(self) -> None:
-        """Give back what no call uses at the moment; the next call opens it again."""
+        """Release unused resources; the next call opens them again."""
         ...
 
 

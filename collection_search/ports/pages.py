@@ -1,4 +1,4 @@
-"""Pages of the web."""
+"""Ports of readers of web pages."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ if TYPE_CHECKING:
 
 @runtime_checkable
 class PageReader(Protocol):
-    """Reads pages of the web, politely and within limits; many calls may run at once."""
+    """A reader of web pages, with limits per host; many calls may run at once."""
 
     async def read(
         self, url: str, *, validators: Validators | None = None, content_hash: str | None = None
     ) -> ReadPage | NotModified:
-        """Return the page's text, or NotModified for who knows this version of the page.
+        """Return the page's text, or NotModified when the caller knows this version.
 
-        Known is a version by its validators, or else by the SHA-256 of its bytes. Raises
-        FetchError: `retryable` and `retry_in_s` tell whether and when another attempt may help.
+        `validators`, or else `content_hash` (SHA-256 of the bytes), name that version. Raises
+        FetchError: `retryable` and `retry_in_s` say whether and when to retry.
         """
         ...
 
@@ -39,7 +39,7 @@ class SiteReader(Protocol):
     ) -> list[str]:
         """Return the URL and the pages of its site, in normal form, the nearest first.
 
-        Links are followed over at most `depth` steps; the site's sitemaps count as one. What
-        cannot be had is left out. `on_found` gets how many pages are known so far.
+        Follows links over at most `depth` steps; the site's sitemaps count as one. Skips pages
+        that fail. `on_found` gets the number of pages so far.
         """
         ...

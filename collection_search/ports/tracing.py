@@ -1,4 +1,4 @@
-"""Observations of a run, and where they go."""
+"""Ports of observations of a run and their sink."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ SpanKind = Literal["span", "tool", "generation", "embedding", "retriever"]
 
 @dataclass(frozen=True, slots=True)
 class TraceRef:
-    """Which trace an observation belongs to when no span is open around it."""
+    """The trace of an observation that has no open span around it."""
 
     trace_id: str
     """Seed of the trace: the same text always gives the same trace."""
@@ -25,7 +25,7 @@ class TraceRef:
 
 
 class Span(Protocol):
-    """One observation that is being made."""
+    """An open observation."""
 
     def set(self, fields: Mapping[str, Scalar]) -> None:
         """Add scalar metadata; None values are left out."""
@@ -39,7 +39,7 @@ class Span(Protocol):
         output_tokens: int | None,
         cost_usd: float | None,
     ) -> None:
-        """Say what a model call consumed; kept by `generation` and `embedding` spans."""
+        """Add what a model call consumed; only `generation` and `embedding` spans store it."""
         ...
 
     def fail(self, kind: str, message: str) -> None:
@@ -49,17 +49,17 @@ class Span(Protocol):
 
 @runtime_checkable
 class SpanSink(Protocol):
-    """Where observations go."""
+    """A sink of observations."""
 
     def span(
         self, name: str, *, kind: SpanKind = "span", trace: TraceRef | None = None
     ) -> AbstractContextManager[Span]:
-        """Open one observation, below the one that is open in this context.
+        """Open an observation, below the one that is open in this context.
 
-        Must never fail the work that it observes; an exception passing through marks the span.
+        Must never fail the observed work; an exception marks the span and passes through.
         """
         ...
 
     def flush(self, timeout_s: float) -> None:
-        """Send what is waiting, within `timeout_s`; for the end of a command, never in a run."""
+        """Send waiting observations within `timeout_s`; for the end of a command, not in a run."""
         ...

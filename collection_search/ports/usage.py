@@ -1,7 +1,7 @@
-"""What is counted beside a search: quotas, answers that need not be paid twice, and money.
+"""Ports of quotas, cached answers and spending.
 
-One Protocol per need. They are synchronous and safe for many threads and processes at once: a
-coroutine reaches them through a worker thread, where nothing else is said. All raise StoreError.
+They are synchronous and safe for many threads and processes: a coroutine calls them through a
+worker thread unless a method says otherwise. All raise StoreError.
 """
 
 from __future__ import annotations
@@ -20,17 +20,17 @@ SpendKind = Literal["search", "chat", "embedding", "crawl"]
 SpendGroup = Literal["day", "run", "name"]
 
 Payload: TypeAlias = "bytes | Callable[[], bytes]"
-"""An answer as it is kept, or what makes it: a store calls that when it gets to it, in a thread."""
+"""An answer as it is stored, or a function that a store calls for it in a thread."""
 
 MAX_COUNT: Final = 10**15
-"""Requests or tokens of one entry; sums of them stay whole numbers in every database."""
+"""Most requests or tokens of one entry; sums stay whole numbers in every database."""
 
 
 @runtime_checkable
 class QuotaStore(Protocol):
     """Requests counted per (provider, key id, period), for all processes together.
 
-    A reservation whose process died stays counted: a quota is never overrun. `period` names a
+    A reservation of a dead process stays counted, so that a quota is never exceeded. `period` is a
     month or a day, "2026-11" or "2026-11-21". The key id is a hash, never the key.
     """
 
@@ -43,7 +43,7 @@ class QuotaStore(Protocol):
     def settle(
         self, provider: str, key_id: str, *, period: str, used: int, reserved: int = 1
     ) -> int:
-        """Replace a reservation by what was used, and return the count of the period after it."""
+        """Replace a reservation by what was used; return the new count of the period."""
         ...
 
     def used(self, provider: str, key_id: str, *, period: str) -> int:
@@ -55,8 +55,8 @@ class QuotaStore(Protocol):
 class AnswerCache(Protocol):
     """Answers by tenant, kind ("search", "plan" ...) and key, never read across tenants.
 
-    What was put is found at once by every store of this process. It may be kept a moment later,
-    at the latest by `flush`, and when the process ends; what could not be kept is in the log.
+    Every store of this process finds a new answer at once. It may be written a moment later, at the
+    latest by `flush` or the end of the process; failed writes are logged.
     """
 
     def get(self, tenant_id: str, kind: str, key: str, *, max_age_s: float) -> bytes | None:
@@ -64,7 +64,7 @@ class AnswerCache(Protocol):
         ...
 
     def put(self, tenant_id: str, kind: str, key: str, payload: Payload) -> None:
-        """Keep a payload in place of the one with the same key."""
+        """Store a payload in place of the one with the same key."""
         ...
 
     def get_many(
@@ -74,33 +74,33 @@ class AnswerCache(Protocol):
         ...
 
     def lacks(self, tenant_id: str, kind: str, keys: Sequence[str]) -> bool:
-        """Return whether none of the keys is kept; False also where that is not known.
+        """Return whether none of the keys is stored; False also when that is not known.
 
-        It waits for no disk: a coroutine may call it. What another process kept in the last
-        seconds it may not know of.
+        A coroutine may call it, since it does not wait for the disk. It may miss answers that
+        another process stored in the last seconds.
         """
         ...
 
     def put_many(self, tenant_id: str, kind: str, payloads: Mapping[str, Payload]) -> None:
-        """Keep all payloads, by key. It waits for no disk: a coroutine may call it."""
+        """Store all payloads, by key. A coroutine may call it: it does not wait for the disk."""
         ...
 
     def flush(self) -> None:
-        """Return when what was put before is kept, for other processes as well."""
+        """Wait until all payloads are written, for other processes as well."""
         ...
 
     def prune(self, older_than_s: float, *, tenant_id: str | None = None) -> int:
-        """Drop the answers of that age, of one tenant or of all; return how many."""
+        """Delete the answers of that age, of one tenant or of all; return how many."""
         ...
 
     def delete_tenant(self, tenant_id: str) -> int:
-        """Drop all answers of a tenant; return how many."""
+        """Delete all answers of a tenant; return how many."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class SpendEntry:
-    """One thing that a run paid for, or was spared.
+    """A paid call of a run, or one that a cached answer saved.
 
     Raises InputError for a time, cost or count that is no finite number from 0.
     """
@@ -113,7 +113,7 @@ class SpendEntry:
     name: str
     """The provider, or the model."""
     requests: int = 1
-    """Requests that were billed; of a cached answer those that it spared."""
+    """Billed requests; for a cached answer the saved ones."""
     input_tokens: int = 0
     output_tokens: int = 0
     cost_usd: Decimal | float | None = None
@@ -145,16 +145,16 @@ class SpendEntry:
 
 @dataclass(frozen=True, slots=True)
 class SpendTotal:
-    """What the entries of one group come to."""
+    """The sums of the entries of one group."""
 
     group: str
     """The UTC day, the run's id, or the provider's or model's name."""
     first_at: float | None = None
     """Seconds since 1970, of the group's oldest entry; None without entries."""
     kind: SpendKind | None = None
-    """Where totals are by name."""
+    """Set when totals are by name."""
     requests: int = 0
-    """Without those that were spared."""
+    """Without the saved ones."""
     input_tokens: int = 0
     output_tokens: int = 0
     cost_usd: Decimal = Decimal(0)
@@ -162,15 +162,15 @@ class SpendTotal:
     unpriced: int = 0
     """Entries whose cost is not known: the bill is higher than `cost_usd` if this is not 0."""
     cached_requests: int = 0
-    """Requests that a cached answer spared."""
+    """Requests that a cached answer saved."""
 
 
 @runtime_checkable
 class SpendLedger(Protocol):
-    """What was spent, by tenant and run."""
+    """Spending by tenant and run."""
 
     def add(self, entries: Iterable[SpendEntry]) -> None:
-        """Keep the entries in one transaction."""
+        """Store the entries in one transaction."""
         ...
 
     def totals(
@@ -183,18 +183,18 @@ class SpendLedger(Protocol):
         ...
 
     def run_total(self, tenant_id: str, run_id: str) -> SpendTotal:
-        """Return what one run came to; zeros when nothing is known of it."""
+        """Return the sums of one run; zeros when nothing is known of it."""
         ...
 
     def forget(self, older_than_s: float) -> int:
-        """Drop the entries of that age, of all tenants; return how many."""
+        """Delete the entries of that age, of all tenants; return how many."""
         ...
 
     def forget_tenant(self, tenant_id: str) -> int:
-        """Drop all entries of a tenant; return how many."""
+        """Delete all entries of a tenant; return how many."""
         ...
 
 
 @runtime_checkable
 class UsageStore(QuotaStore, AnswerCache, SpendLedger, Protocol):
-    """All three in one place."""
+    """Quotas, cached answers and spending in one store."""

@@ -1,1 +1,1 @@
-"""Texts and URLs as values: cleaned, normalised, redacted."""
+"""Cleaning, normalisation and redaction of texts and URLs."""

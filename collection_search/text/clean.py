@@ -1,4 +1,4 @@
-"""Text as values: search queries, snippets, excerpts and the spans of chunks."""
+"""Cleaning of search queries and snippets, excerpts, and the spans of chunks."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _UNSEEN = re.compile(
     "\u2060-\u2064\u2066-\u206f\ufeff\ufff9-\ufffb\U000110bd\U000110cd\U00013430-\U0001343f"
     "\U0001bca0-\U0001bca3\U0001d173-\U0001d17a\U000e0001\U000e0020-\U000e007f]+"
 )
-"""Unicode categories Cc (but white space), Cs and Cf, written out: asking for each is slow."""
+"""Unicode categories Cc (without white space), Cs and Cf, written out for speed."""
 
 _FIELDS: Final = (
     "site|filetype|ext|mime|(?:all)?in(?:url|title|text|anchor)|inbody|inpostauthor|inposttitle"
@@ -39,12 +39,12 @@ _BLANK = re.compile(
     "[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u2212\u2800\u3164\ufe00-\ufe0f\uffa0"
     "\U000e0100-\U000e01ef]+"
 )
-"""What looks like nothing although it is no format character; and the minus sign."""
+"""Characters that look blank but are no format characters, and the minus sign."""
 _COMPATIBLE = re.compile(
     "[\u00a0-\u02ff\u1d2c-\u1d6b\u2070-\u24ff\ufe10-\ufe6f\uff01-\uff5e"
     "\U0001d400-\U0001d7ff\U0001f100-\U0001f1ff]+"
 )
-"""Where Unicode keeps other forms of ASCII characters, such as the fullwidth colon."""
+"""Other forms of ASCII characters, such as the fullwidth colon."""
 
 _INLINE_TAGS: Final = (
     "a|abbr|b|bdi|bdo|big|cite|code|data|del|dfn|em|font|i|ins|kbd|label|mark|q|s|samp|small|span"
@@ -80,10 +80,10 @@ _VISIBLE = re.compile(r"\S")
 def normalize_query(text: str) -> str:
     """Return the query in one line, without invisible characters: idempotent.
 
-    Format characters (Unicode category Cf) go, as specified, although joined emoji and Persian
-    joiners come apart; so do control characters and broken surrogates.
+    Format characters (Unicode category Cf), control characters and broken surrogates are removed,
+    as specified; this splits joined emoji.
 
-    Raises InvalidQueryError where no plain word is left beside search operators, excluded words,
+    Raises InvalidQueryError when no plain word is left beside search operators, excluded words,
     boolean words and punctuation. A symbol outside ASCII, such as an emoji, counts as a word.
 
     >>> normalize_query("  python   asyncio site:docs.python.org ")
@@ -98,7 +98,7 @@ def normalize_query(text: str) -> str:
 
 
 def to_unicode(text: str) -> str:
-    """Return the text as JSON and databases can hold it: broken surrogates become question marks.
+    """Return the text with broken surrogates as question marks, for JSON and databases.
 
     >>> to_unicode("caf" + chr(0xE9) + chr(0xD800))
     'café?'
@@ -107,7 +107,7 @@ def to_unicode(text: str) -> str:
 
 
 def clean_snippet(text: str | None) -> str:
-    """Return the plain text of a snippet that may hold HTML: one line, entities decoded once.
+    """Return the plain text of a snippet that may contain HTML: one line, entities decoded once.
 
     Only the names of HTML elements make a tag, so `a < b` and `list<int>` stay.
 
@@ -175,19 +175,19 @@ def _one_line(text: str) -> str:
 
 
 def _is_one_line(text: str) -> bool:
-    """Tell the usual text, of which nothing is to be taken out: of white space it has one blank."""
+    """Return whether the text is clean already: printable, with single blanks inside only."""
     return text.isprintable() and "  " not in text and text[:1] != " " and text[-1:] != " "
 
 
 def _folded(query: str) -> str:
-    """Return the query as operators are told: case, width and blank characters do not matter."""
+    """Return the query for matching operators: case, width and blank characters do not matter."""
     if query.isascii():
         return query.lower()
     return _COMPATIBLE.sub(_normal_form, _BLANK.sub("", query)).casefold()
 
 
 def _normal_form(run: re.Match[str]) -> str:
-    """Return NFKC of each character: for the whole text, hostile accents cost quadratic time."""
+    """Return NFKC of each character: that of a whole text may take quadratic time."""
     return "".join([unicodedata.normalize("NFKC", char) for char in run[0]])
 
 
@@ -197,7 +197,7 @@ def _next_visible(text: str, start: int, stop: int) -> int:
 
 
 def _last_end(text: str, start: int, head: int, size: int) -> int:
-    """Return the best end of a chunk in its second half, behind `head` and before any space."""
+    """Return the best end of a chunk in its second half, after `head`, without trailing space."""
     low, high = max(start + size // 2, head + 1), start + size
     for border in _ENDS:
         found = border.finditer(text, low, high + 1)

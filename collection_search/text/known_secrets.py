@@ -1,4 +1,4 @@
-"""Takes secrets that are known out of a text, in whatever form they stand there."""
+"""Redaction of known secrets, in every usual encoding."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
 _SHORTEST: Final = 4
-"""What is shorter is no secret, and stands in every second word."""
+"""Fewest characters of a secret; shorter texts occur in ordinary words."""
 _SHORTEST_BASE64: Final = 5
 
 
 class KnownSecrets:
     """Secrets that must not be shown, such as the key of a request.
 
-    They are found plain, URL-quoted, escaped as in JSON and HTML (each character by itself), in
-    base64 wherever they begin in what was encoded, as in basic authentication, and hexadecimal.
+    They are found plain, URL-quoted, escaped as in JSON and HTML (each character by itself),
+    hexadecimal, and in base64 at any offset, as in basic authentication.
     """
 
     def __init__(self, secrets: Iterable[str], *, shortest: int = _SHORTEST) -> None:
@@ -41,18 +41,18 @@ class KnownSecrets:
         return self._pattern.sub(SECRET, text) if self._pattern else text
 
     def redact_bytes(self, body: bytes) -> bytes:
-        """Return UTF-8 text without the secrets; quick for a large one that holds none."""
+        """Return UTF-8 text without the secrets; fast for a large text without any."""
         if not any(sign in body for sign in self._signs):
             return body
         return self.redact(body.decode(errors="surrogateescape")).encode(errors="surrogateescape")
 
 
 class _Form(NamedTuple):
-    """One way in which a secret may be written."""
+    """One written form of a secret."""
 
     pattern: str
     sign: str
-    """Stands in every text that the pattern matches; blank where there is no such thing."""
+    """A part of every text that the pattern matches; may be empty."""
 
 
 def _forms_of(secret: str) -> Iterator[_Form]:

@@ -1,30 +1,27 @@
-"""What pydantic finds wrong, as sentences that never show a value: it may be private."""
+"""Problems that pydantic finds, as sentences without values, which may be private."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from pydantic import ValidationError
     from pydantic_core import ErrorDetails
 
-_PREFIX: Final = "Value error, "
-"""What pydantic puts before the sentence of a validator."""
-
 
 def list_problems(error: ValidationError, *, with_input: bool = False) -> list[ErrorDetails]:
     """Return every problem with its `loc`, `type` and `msg`.
 
-    `with_input` is for words that a person has just typed, none of which can be secret.
+    `with_input` is for words that a person has just typed, which are no secrets.
     """
     problems = error.errors(include_url=False, include_input=with_input, include_context=False)
     for problem in problems:
-        problem["msg"] = problem["msg"].removeprefix(_PREFIX)
+        problem["msg"] = problem["msg"].removeprefix("Value error, ")  # pydantic's prefix
     return problems
 
 
 def describe_problems(error: ValidationError) -> str:
-    """Return what is wrong, each problem after the name of its field.
+    """Return all problems in one line, each after the name of its field.
 
     >>> from pydantic import BaseModel, ValidationError
     >>> class Point(BaseModel):

@@ -1,7 +1,7 @@
-"""Takes secrets and personal data out of texts before they are logged or traced.
+"""Redaction of secrets and personal data in texts that are logged or traced.
 
-Markers such as `[email]` stand where something was taken out. This is a net, not a proof: what
-carries no mark of its own (a name, a password in a sentence) passes.
+Markers such as `[email]` replace them. It finds recognisable forms only: a name or a password in a
+sentence passes.
 """
 
 from __future__ import annotations
@@ -13,7 +13,10 @@ import re
 import traceback
 from collections.abc import Callable, Mapping
 from itertools import pairwise
+from string import hexdigits
 from typing import Any, Final, Literal, TypeAlias
+
+from .clean import to_unicode
 
 CaptureMode = Literal["full", "masked", "hash", "none"]
 _Rule: TypeAlias = tuple[re.Pattern[str], re.Pattern[str], str | Callable[[re.Match[str]], str]]
@@ -26,7 +29,7 @@ IBAN: Final = "[iban]"
 _SHORTEST: Final = len("a@b.co")
 _TRACEBACK_CHARS: Final = 100_000
 _LONG_HEX: Final = 40
-"""From here on a hexadecimal word is a secret; shorter ones are ids and checksums."""
+"""Fewest characters of a hexadecimal secret; shorter words are ids and checksums."""
 _RANDOM_CHANGES: Final = 0.42
 """Share of neighbours of another class: about 0.65 in random base64, 0.3 in names and paths."""
 
@@ -41,24 +44,23 @@ def mask_text(text: str) -> str:
     """
     if len(text) < _SHORTEST:
         return text
-    while (masked := _masked_once(text)) != text:  # what is left may now read differently
+    while (masked := _masked_once(text)) != text:  # a marker may complete another pattern
         text = masked
     return text
 
 
 def redact(text: str, *, most: int = 500) -> str:
-    """Return what may be shown of an error's text: masked, cut, and as any JSON can hold it.
+    """Return an error's text for display: masked, cut, and valid in any JSON.
 
     >>> redact("api_key=abc is refused" + chr(0xD800)), redact("too long a story", most=8)
     ('api_key=[secret] is refused?', 'too long')
     """
     # cut twice: masking a whole page takes time, and the first cut may split a secret
-    sound = text[: 4 * most].encode(errors="replace").decode()
-    return mask_text(sound)[:most]
+    return mask_text(to_unicode(text[: 4 * most]))[:most]
 
 
 def error_message(error: BaseException) -> str:
-    """Return what the error says, as `told` shows it; its class where it says nothing.
+    """Return the redacted message of the error, or its class when it has none.
 
     >>> error_message(ValueError("no such page")), error_message(TimeoutError())
     ('no such page', 'TimeoutError')
@@ -67,9 +69,9 @@ def error_message(error: BaseException) -> str:
 
 
 def redact_error(error: Exception) -> Exception:
-    """Return the error, or its masked traceback as an error where it would print a secret.
+    """Return the error, or its masked traceback as an error when it contains a secret.
 
-    So it is with an endless one, of which the beginning is kept.
+    A very long traceback is cut in the same way.
 
     >>> (redact_error(ValueError("no such page")),
     ...  str(redact_error(ValueError("api_key=abc"))).strip())
@@ -81,9 +83,9 @@ def redact_error(error: Exception) -> Exception:
 
 
 def mask(value: Any) -> Any:
-    """Return a masked copy of a JSON-plain value: every string in it, at any depth.
+    """Return a copy of a JSON-plain value with every string masked, at any depth.
 
-    What stands under the name of a secret goes as a whole; names themselves are kept.
+    The value of a name that means a secret is replaced as a whole; names stay.
 
     >>> mask({"user": ["jane@example.com"], "api_key": "abc", "count": 3})
     {'user': ['[email]'], 'api_key': '[secret]', 'count': 3}
@@ -91,7 +93,12 @@ def mask(value: Any) -> Any:
     if isinstance(value, str):
         return mask_text(value)
     if isinstance(value, Mapping):
-        return {name: _mask_named(name, inner) for name, inner in value.items()}
+        return {
+            name: SECRET
+            if inner and isinstance(inner, str) and is_secret_name(str(name))
+            else mask(inner)
+            for name, inner in value.items()
+        }
     if isinstance(value, list | tuple):
         return [mask(inner) for inner in value]
     return value
@@ -107,7 +114,7 @@ def is_secret_name(name: str) -> bool:
 
 
 def redact_query(text: str, mode: CaptureMode) -> str | None:
-    """Return what a log or a span may show of a question; equal questions have equal hashes.
+    """Return a question for logs and spans; equal questions have equal hashes.
 
     >>> redact_query("mail jane@example.com", "masked")
     'mail [email]'
@@ -132,13 +139,8 @@ def _masked_once(text: str) -> str:
     return text
 
 
-def _mask_named(name: Any, value: Any) -> Any:
-    named_secret = isinstance(name, str) and is_secret_name(name)
-    return SECRET if named_secret and value and isinstance(value, str) else mask(value)
-
-
 def _masked_basic(match: re.Match[str]) -> str:
-    """Basic credentials are base64 of `user:password`; the word after "basic" mostly is not."""
+    """Redact base64 of `user:password`; most words after "basic" are something else."""
     try:
         credentials = base64.b64decode(match[2], validate=True).decode()
     except (binascii.Error, UnicodeDecodeError):
@@ -147,7 +149,7 @@ def _masked_basic(match: re.Match[str]) -> str:
 
 
 def _masked_iban(match: re.Match[str]) -> str:
-    """ISO 13616: with the first four characters last and letters as numbers, 1 modulo 97."""
+    """Redact a valid IBAN: ISO 13616 demands 1 modulo 97 of the rearranged number."""
     iban = re.sub(r"\s", "", match[0])
     number = int("".join(str(int(char, 36)) for char in iban[4:] + iban[:4]))
     return IBAN if number % 97 == 1 else match[0]
@@ -155,15 +157,12 @@ def _masked_iban(match: re.Match[str]) -> str:
 
 def _masked_word(match: re.Match[str]) -> str:
     word = match["word"]
-    return SECRET if word and (_is_long_hex(word) or _is_random(word)) else match[0]
-
-
-def _is_long_hex(word: str) -> bool:
-    return len(word) >= _LONG_HEX and set(word) <= set("0123456789abcdefABCDEF")
+    is_long_hex = word and len(word) >= _LONG_HEX and set(word) <= set(hexdigits)
+    return SECRET if word and (is_long_hex or _is_random(word)) else match[0]
 
 
 def _is_random(word: str) -> bool:
-    """Tell random characters from names and paths: their classes change all the time."""
+    """Return whether the characters look random: their classes change often."""
     if word.islower() or word.isupper():
         return False
     classes = [_char_class(char) for char in word]
@@ -237,9 +236,8 @@ _LONG_WORD: Final = (  # what is part of an address passes
     r"https?://[^\s?#]*|(?<![\w/+.@:#-])(?P<word>[A-Za-z0-9+/_-]{32,}={0,2})"
 )
 
-# The first column is what a text must hold for the rule to apply: it spares most texts the rest.
-# No repetition meets a neighbour that could take over its characters, and every look ahead is
-# bounded: no text makes a pattern slow.
+# A rule applies only if a text has the first column, which is a fast check. No repetition is next
+# to one with the same characters, and every lookahead is bounded: no text makes a pattern slow.
 _RULES: Final[list[_Rule]] = [
     (re.compile(sign), re.compile(pattern), replacement)
     for sign, pattern, replacement in (

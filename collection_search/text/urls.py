@@ -1,18 +1,18 @@
-"""URLs as values: the form that is shown, fetched and stored, and the key that finds duplicates.
+"""URLs in normal form, and keys that find duplicates.
 
-`normalize_url` follows the syntax-based normalisation of RFC 3986 (section 6.2.2) and takes
-tracking parameters away. `url_key` is bolder and never shown or fetched. Both work on the raw
-text: parsing a query into pairs and writing it again would change `%20`, `?flag` and more.
+`normalize_url` follows the syntax-based normalisation of RFC 3986 (section 6.2.2) and removes
+tracking parameters. `url_key` changes more and is never shown or fetched. Both work on the raw
+text, since parsing and rewriting a query would change `%20`, `?flag` and more.
 """
 
 from __future__ import annotations
 
 import re
-from functools import lru_cache
-from ipaddress import AddressValueError, IPv4Address, IPv6Address
+from functools import lru_cache, partial
+from ipaddress import IPv4Address, IPv6Address
 from operator import itemgetter
 from string import ascii_letters, digits
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, TypeVar
 from urllib.parse import quote
 
 from ..errors import InvalidUrlError
@@ -20,11 +20,13 @@ from ..errors import InvalidUrlError
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+_T = TypeVar("_T")
+
 TRACKING_PREFIX: Final = "utm_"
 TRACKING_NAMES: Final = frozenset(
     {"gclid", "fbclid", "igshid", "msclkid", "mc_eid", "vero_conv", "vero_id", "yclid"}
 )
-"""Parameters that no page depends on; compared exactly, case included."""
+"""Parameters that do not change a page; case matters."""
 
 _NOISE: Final = frozenset({
     "_gl", "_ga", "dclid", "gad_campaignid", "gad_source", "gbraid", "gclsrc", "srsltid", "wbraid",
@@ -62,7 +64,7 @@ _NORMAL = re.compile(
     (?:/(?:[{_SAFE}][{_SAFE}.]*+)?)++)(?:\?(?P<query>[{_SAFE}./?]*+))?+(?:\#[!-~]*+)?+""",
     re.VERBOSE,
 )
-"""What most URLs are: normal but for the parameters and the fragment."""
+"""A fast path for most URLs: only the parameters and the fragment need work."""
 
 _KEY_HOST_NOISE = re.compile(
     r"^www\.(?=[^.:]+\.[^.:])"
@@ -107,9 +109,9 @@ def normalize_url(url: str) -> str:
 
 
 def url_key(url: str) -> str:
-    """Return the text that is equal for URLs of the same page; for finding duplicates only.
+    """Return a key that is equal for URLs of the same page; only for finding duplicates.
 
-    Give it the URL as it was found, since routes in the fragment (`#!...`, `#/...`) count.
+    Pass the URL as it was found, since routes in the fragment (`#!...`, `#/...`) count.
     Ignored are: the scheme, a leading `www.`, the mobile host of Wikimedia's sites, a final dot
     of the host, a final slash, the usual names of a folder's index page, click and session ids,
     and whether a space in the query is written `+` or `%20`. Path and values keep their case.
@@ -140,7 +142,7 @@ def _key(url: str) -> str:
 
 
 _remembered_key = lru_cache(maxsize=1 << 13)(_key)
-"""A run asks for the key of a page several times: 4 MiB, 8 MiB if all URLs are long."""
+"""A run needs the key of a page several times; the cache takes 4 to 8 MiB."""
 
 
 def host_of(url: str) -> str:
@@ -155,7 +157,7 @@ def host_of(url: str) -> str:
 
 
 def is_pdf(url: str, content_type: str | None = None) -> bool:
-    """Tell whether the path of the URL ends in `.pdf` or the content type speaks of PDF.
+    """Return whether the path ends in `.pdf` or the content type contains "pdf".
 
     >>> is_pdf("https://example.com/Paper.PDF?download=1"), is_pdf("https://example.com/?f=a.pdf")
     (True, False)
@@ -179,30 +181,26 @@ def _host(host: str) -> str:
     if len(name) > _MAX_HOST_NAME or not _HOST_NAME.fullmatch(name):
         raise InvalidUrlError("the URL's host is not a valid name")
     last = name.rstrip(".").rpartition(".")[2]
-    return _ipv4(name) if last.isdigit() or last.startswith("0x") else name
+    if last.isdigit() or last.startswith("0x"):
+        return str(_parsed(IPv4Address, name.rstrip("."), "IPv4 address"))
+    return name
+
+
+def _parsed(parse: Callable[[str], _T], host: str, kind: str) -> _T:
+    try:
+        return parse(host)
+    except ValueError:  # also of addresses and of international names
+        raise InvalidUrlError(f"the URL's host is not a valid {kind}") from None
 
 
 def _a_labels(host: str) -> str:
     import idna
 
-    try:
-        return idna.encode(host, uts46=True).decode("ascii")
-    except UnicodeError:
-        raise InvalidUrlError("the URL's host is not a valid international name") from None
-
-
-def _ipv4(host: str) -> str:
-    try:
-        return str(IPv4Address(host.rstrip(".")))
-    except AddressValueError:
-        raise InvalidUrlError("the URL's host is not a valid IPv4 address") from None
+    return _parsed(partial(idna.encode, uts46=True), host, "international name").decode("ascii")
 
 
 def _ipv6(host: str) -> str:
-    try:
-        address = IPv6Address(host[1:-1])
-    except AddressValueError:
-        raise InvalidUrlError("the URL's host is not a valid IPv6 address") from None
+    address = _parsed(IPv6Address, host[1:-1], "IPv6 address")
     if address.scope_id is not None:
         raise InvalidUrlError("the URL's host is bound to one network interface; remove the zone")
     return f"[{address.compressed}]"
@@ -222,24 +220,24 @@ def _path(path: str) -> str:
     path = _escaped(path)
     if "/." not in path:
         return path
-    kept: list[str] = []
+    parts: list[str] = []
     segments = path.split("/")[1:]
     for segment in segments:
         if segment == "..":
-            del kept[-1:]
+            del parts[-1:]
         elif segment != ".":
-            kept.append(segment)
+            parts.append(segment)
     if segments[-1] in {".", ".."}:
-        kept.append("")
-    return "/" + "/".join(kept)
+        parts.append("")
+    return "/" + "/".join(parts)
 
 
 def _query(query: str, is_dropped: Callable[[str], bool]) -> str:
     named = [(part.partition("=")[0], part) for part in query.split("&") if part]
-    kept = [pair for pair in named if not is_dropped(pair[0])]
-    if len(kept) > 1:
-        kept.sort(key=itemgetter(0))
-    return "&".join([part for _, part in kept])
+    pairs = [pair for pair in named if not is_dropped(pair[0])]
+    if len(pairs) > 1:
+        pairs.sort(key=itemgetter(0))
+    return "&".join([part for _, part in pairs])
 
 
 def _is_tracking(name: str) -> bool:
@@ -264,8 +262,7 @@ def _escaped(text: str) -> str:
 def _one_escape(match: re.Match[str]) -> str:
     """Return one escape in its normal form.
 
-    An escape right behind a `%` that starts none is left as it is: `%%34%31` decoded would read
-    as the new escape `%41`.
+    An escape right after a stray `%` stays as it is: `%%34%31` decoded would read as `%41`.
     """
     stray, escape = match.groups()
     if escape is None:

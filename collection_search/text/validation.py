@@ -1,4 +1,4 @@
-"""Numbers in values of any type: a bool is no number, and neither is what is out of its range."""
+"""Validation of numbers in values of any type; a bool is no number."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import Any
 
 
 def whole_number(value: Any, *, least: int | None = None, most: int | None = None) -> int | None:
-    """Return the value as a plain `int`, None where it is none or out of its range.
+    """Return the value as a plain `int`, None when it is no integer or out of range.
 
     >>> from http import HTTPStatus
     >>> whole_number(HTTPStatus.OK), whole_number(True), whole_number("73"), whole_number(7.0)
@@ -21,7 +21,7 @@ def whole_number(value: Any, *, least: int | None = None, most: int | None = Non
 
 
 def number_within(value: Any, least: float, most: float) -> float | None:
-    """Return the value as a `float`, None where it is no number from `least` to `most`.
+    """Return the value as a `float`, None when it is no number from `least` to `most`.
 
     >>> number_within(1, 0, 1), number_within(0.5, 0, 1), number_within(10**400, 0, 1)
     (1.0, 0.5, None)

@@ -1,1 +1,1 @@
-"""Stores: staged texts, the ledger of ingestion and the collections; one database each."""
+"""Stores: databases of staged texts, ledger, collections and usage."""

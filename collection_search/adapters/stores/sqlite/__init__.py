@@ -28,10 +28,9 @@ COLLECTIONS: Final = Schema(
 
 
 class SQLiteStore:
-    """Everything that is stored: implements `collection_search.ports.Storage`.
+    """The embedded store: implements `collection_search.ports.Storage`.
 
-    Many threads and processes may share the file. Its methods block: a coroutine calls them
-    through a worker thread.
+    Many threads and processes may share the file.
     """
 
     def __init__(
@@ -51,7 +50,7 @@ class SQLiteStore:
         self._database = database
 
     def close(self) -> None:
-        """Close what no call uses, and free the copies of vectors; the next call opens anew."""
+        """Close unused connections and drop cached vectors; the next call opens a connection."""
         self._vectors.forget()
         self._database.close()
 

@@ -1,4 +1,4 @@
-"""Remembered answers of a SQLite file: those that a thread writes soon, and which ones it has."""
+"""Cached answers of a SQLite file: a queue that a thread writes, and an index of the keys."""
 
 from __future__ import annotations
 
@@ -23,20 +23,19 @@ if TYPE_CHECKING:
     from .database import Database
 
     Place = tuple[str, str, str]
-    Row = tuple[str, str, bytes, bytes, float]
 
 LINGER_S: Final = 0.05
-"""Until then who asked has the answer, and what else there is to write has come."""
+"""Wait before a write, so that one transaction writes many answers."""
 MAX_QUEUED: Final = 8_192
-"""Of 1536 numbers each they take 50 MB."""
+"""Answers that may wait; with 1536 numbers each they take 50 MB."""
 FRESH_S: Final = 5.0
-"""What another process has written in this time may be asked for again."""
+"""Age up to which the index counts as complete; it may lack newer answers of other processes."""
 _STALE_S: Final = 1.0
-"""An index of that age is read on while it is still used."""
+"""Age from which an index in use reads new keys."""
 _RELOAD_S: Final = 300.0
-"""Then the index begins anew, without what has been deleted."""
+"""Age from which the index is rebuilt, without deleted answers."""
 MAX_INDEXED: Final = 50_000
-"""Of more rows, which take 5 MB, there is no index for a while."""
+"""Most rows of an index, which take 5 MB; with more there is none for a while."""
 
 logger = logging.getLogger(__name__)
 
@@ -49,16 +48,16 @@ class Queued:
     stored_at: float
 
     def made(self) -> bytes | None:
-        """Return the payload, None where it cannot be made."""
+        """Return the payload as bytes, None when encoding fails."""
         try:
             return self.payload() if callable(self.payload) else self.payload
-        except Exception as error:  # of an adapter's answer that is not what it should be
+        except Exception as error:  # an adapter's answer may have any form
             logger.warning("An answer cannot be written down.", exc_info=redact_error(error))
             return None
 
 
 class KeyIndex:
-    """Which keys the file has, as of a moment ago: a look at the file costs a run half a ms."""
+    """The keys of the file as of a moment ago, since a read of the file takes half a ms."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
@@ -68,27 +67,27 @@ class KeyIndex:
 
     @property
     def is_stale(self) -> bool:
-        """True when it is time to read on."""
+        """True when new keys should be read."""
         return time.monotonic() > self._due
 
     def lacks(self, hashes: Iterable[bytes]) -> bool:
-        """Return whether the file has none of them; False also where that is not known."""
+        """Return whether the file has none of the hashes; False also when that is not known."""
         known = self._hashes  # first: it may be another set in a moment
         return time.monotonic() - self._read_at < FRESH_S and known.isdisjoint(hashes)
 
     def add(self, hashes: Iterable[bytes]) -> None:
-        """Note what this process has written."""
+        """Add the hashes that this process has written."""
         self._hashes.update(hashes)
 
     def read_on(self) -> None:
-        """Note what came since. Raises StoreError."""
+        """Read the keys that are new since the last read. Raises StoreError."""
         now = time.monotonic()
-        is_anew = now - self._loaded_at > _RELOAD_S
-        known, last_id = (set(), 0) if is_anew else (self._hashes, self._last_id)
+        is_rebuilt = now - self._loaded_at > _RELOAD_S
+        known, last_id = (set(), 0) if is_rebuilt else (self._hashes, self._last_id)
         with self._database.read() as connection:
             rows = connection.execute(_KEYS, (last_id, MAX_INDEXED + 1)).fetchall()
         known.update(key_hash for _, key_hash in rows)
-        if is_anew:
+        if is_rebuilt:
             self._loaded_at = now
         if max(len(rows), len(known)) <= MAX_INDEXED:
             self._hashes, self._last_id = known, rows[-1][0] if rows else last_id
@@ -99,10 +98,10 @@ class KeyIndex:
 
 
 class AnswerQueue:
-    """The answers that wait for one file, whichever store of this process brought them.
+    """The answers that wait for one file, from all stores of this process.
 
-    `put` and `known` wait for no disk. Failures to write are logged, the first of a series as a
-    warning: its answers are asked for again. When the process ends, what waits is written.
+    `put` and `known` do not wait for the disk. Failed writes are logged, the first of a series as
+    a warning, and their answers are lost. Waiting answers are written when the process ends.
     """
 
     def __init__(self, database: Database, insert: str, hashed: Callable[[str], bytes]) -> None:
@@ -120,11 +119,13 @@ class AnswerQueue:
         return known
 
     def reset(self) -> None:
-        """Begin anew with nothing: in a forked child, whose parent writes what waits."""
+        """Start empty: in a forked child, whose parent writes the waiting answers."""
         self._rows: dict[Place, Queued] = {}
         self._changing = threading.Lock()
         self._writing = threading.Lock()
-        self._writer = ThreadPoolExecutor(1, "answers")  # the process ends after it, also a child
+        self._writer = ThreadPoolExecutor(
+            1, "answers"
+        )  # a process, also a forked one, waits for it at its end
         self._is_due = False
         self._index = KeyIndex(self._database)
         self._is_asked = False
@@ -132,10 +133,8 @@ class AnswerQueue:
     def put(
         self, tenant_id: str, kind: str, payloads: Mapping[str, Payload], *, stored_at: float
     ) -> None:
-        """Take the payloads; beyond `MAX_QUEUED` they are dropped with a warning."""
-        rows = {
-            (tenant_id, kind, key): Queued(payload, stored_at) for key, payload in payloads.items()
-        }
+        """Queue the payloads; beyond `MAX_QUEUED` they are dropped with a warning."""
+        rows = {(tenant_id, kind, key): Queued(one, stored_at) for key, one in payloads.items()}
         with self._changing:
             has_room = len(self._rows) + len(rows) <= MAX_QUEUED
             if has_room:
@@ -146,7 +145,7 @@ class AnswerQueue:
             self._complain(StoreError(f"{MAX_QUEUED} answers wait for {self._database.path}."))
 
     def lacks(self, tenant_id: str, kind: str, keys: Sequence[str]) -> bool:
-        """Return whether none of the keys can be found; False also where that is not known."""
+        """Return whether none of the keys can be found; False also when that is not known."""
         if self._index.is_stale and not self._is_asked:
             self._is_asked = True
             self._wake()
@@ -157,7 +156,7 @@ class AnswerQueue:
     def known(
         self, tenant_id: str, kind: str, keys: Iterable[str], *, oldest: float
     ) -> dict[str, bytes]:
-        """Return what waits and is younger than that."""
+        """Return the waiting payloads that were stored after `oldest`, by key."""
         if not self._rows:
             return {}
         with self._changing:
@@ -166,12 +165,12 @@ class AnswerQueue:
         return {key: payload for key, payload in made.items() if payload is not None}
 
     def flush(self) -> None:
-        """Return when all that waits is in the file, or has been complained about."""
+        """Write all waiting answers, or log why that failed."""
         with self._writing:
             with self._changing:
                 rows = dict(self._rows)
             try:
-                self._write(self._told(rows))
+                self._write(rows)
             except Exception as error:  # noqa: BLE001 - it must not end the thread
                 self._complain(error)
             else:
@@ -182,27 +181,24 @@ class AnswerQueue:
                         del self._rows[place]
 
     def close(self) -> None:
-        """Write what waits; the file is left alone until it is asked for again."""
+        """Write the waiting answers; do not open the file again before the next call."""
         self.flush()
         self._is_asked = False
 
-    def _told(self, rows: Mapping[Place, Queued]) -> list[Row]:
-        made = ((place, row.made(), row.stored_at) for place, row in rows.items())
-        return [
-            (tenant_id, kind, self._hashed(key), payload, stored_at)
-            for (tenant_id, kind, key), payload, stored_at in made
-            if payload is not None
+    def _write(self, queued: Mapping[Place, Queued]) -> None:
+        rows = [
+            (tenant_id, kind, self._hashed(key), payload, row.stored_at)
+            for (tenant_id, kind, key), row in queued.items()
+            if (payload := row.made()) is not None
         ]
-
-    def _write(self, rows: Sequence[Row]) -> None:
         if not rows:
             return
         with self._database.write() as connection:
             connection.executemany(self._insert, rows)
-        self._index.add(key_hash for _, _, key_hash, _, _ in rows)
+        self._index.add(row[2] for row in rows)
 
     def _wake(self) -> None:
-        """See to it that all is done in a moment."""
+        """Start the work in the thread unless it is due already."""
         if self._is_due:
             return
         self._is_due = True
@@ -214,18 +210,16 @@ class AnswerQueue:
 
     def _work(self) -> None:
         time.sleep(LINGER_S)
-        self._is_due = False  # what comes from now on may be too late
+        self._is_due = False  # later answers need another run
         self.flush()
-        if self._is_asked:
-            self._is_asked = False
-            self._read_on()
-
-    def _read_on(self) -> None:
+        if not self._is_asked:
+            return
+        self._is_asked = False
         try:
             with self._writing:
                 self._index.read_on()
-        except StoreError as error:  # whoever looks for an answer tells it
-            logger.debug("Which answers are kept cannot be read.", exc_info=redact_error(error))
+        except StoreError as error:  # a read of answers reports it
+            logger.debug("The keys of answers cannot be read.", exc_info=redact_error(error))
 
     def _complain(self, error: Exception) -> None:
         level = logging.DEBUG if self._is_failing else logging.WARNING
@@ -239,7 +233,7 @@ _lock = threading.Lock()
 _queues: Final[WeakValueDictionary[Path, AnswerQueue]] = WeakValueDictionary()
 
 
-def _begin_anew() -> None:
+def _reset_all() -> None:
     global _lock  # noqa: PLW0603 - a thread that the child lacks may hold it
     _lock = threading.Lock()
     for queue in list(_queues.values()):
@@ -247,4 +241,4 @@ def _begin_anew() -> None:
 
 
 if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_begin_anew)
+    os.register_at_fork(after_in_child=_reset_all)

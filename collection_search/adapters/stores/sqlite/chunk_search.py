@@ -1,4 +1,4 @@
-"""Chunks found by their words and by their vectors, among the documents that fit."""
+"""Search for chunks by their words and vectors, among the documents that fit a filter."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from .vector_cache import VectorCache
 
 COSINE_WEIGHT: Final = 0.7
-"""Against 0.3 for BM25, both standardised: best of the fusions compared on seven labelled sets."""
+"""Weight against 0.3 for BM25, both standardised: best of the compared fusions on seven sets."""
 WORD_POOL: Final = 1000
 """Chunks whose words are compared when vectors order them too."""
 
@@ -55,7 +55,7 @@ def find_chunks(
 
 
 def _fitting(connection: sqlite3.Connection, wanted: DocumentFilter) -> list[int]:
-    """Return the ids of the documents that fit: one row of JSON takes half as long as many."""
+    """Return the ids of the documents that fit; one row of JSON takes half as long as many."""
     row = connection.execute(f"SELECT json_group_array(id) FROM ({wanted.query})", wanted.values)
     return json.loads(row.fetchone()[0])  # type: ignore[no-any-return]
 
@@ -63,7 +63,7 @@ def _fitting(connection: sqlite3.Connection, wanted: DocumentFilter) -> list[int
 def _is_fit(
     connection: sqlite3.Connection, documents: Sequence[int], near: Cosines | None
 ) -> Callable[[int], int]:
-    """Return what tells by its id whether a chunk is one of the documents'."""
+    """Return a function that tells by its id whether a chunk belongs to the documents."""
     if near is not None and len(near):  # those that were compared are known already
         last = connection.execute("SELECT max(id) FROM chunks").fetchone()[0]
         return near.marks(last + 1).__getitem__
@@ -83,8 +83,8 @@ def _by_words(
 ) -> dict[int, float]:
     """Return BM25 by chunk id, higher is better, the best first.
 
-    The token only narrows the search; whose chunks they are is checked on the rows. Which ones fit
-    is asked before they are scored.
+    The token only narrows the search; `_chunks` checks the collection. `is_fit` is applied before
+    the chunks are scored.
     """
     if not words:
         return {}

@@ -1,4 +1,4 @@
-"""From a tenant's collection to its id in the database."""
+"""Ids of collections in the database."""
 
 from __future__ import annotations
 
@@ -13,17 +13,17 @@ if TYPE_CHECKING:
 
 
 def ensure_id(connection: sqlite3.Connection, scope: TenantScope) -> int:
-    """Return the id of the collection, made now if it is new."""
+    """Return the id of the collection; create the collection if it is new."""
     key = scope.tenant_id, scope.collection
     connection.execute("INSERT OR IGNORE INTO collections (tenant_id, name) VALUES (?, ?)", key)
     found = find_id(connection, scope)
     if found is None:
-        raise StoreError(f"Collection {scope.collection!r} could not be made.")
+        raise StoreError(f"Collection {scope.collection!r} could not be created.")
     return found
 
 
 def find_id(connection: sqlite3.Connection, scope: TenantScope) -> int | None:
-    """Return the id of the collection, or None when there is none."""
+    """Return the id of the collection, None when it does not exist."""
     row = connection.execute(
         "SELECT id FROM collections WHERE tenant_id = ? AND name = ?",
         (scope.tenant_id, scope.collection),

@@ -1,4 +1,4 @@
-"""The collections of a tenant: every read and write of them is one transaction here."""
+"""The collections of a tenant: every read and write is one transaction."""
 
 from __future__ import annotations
 
@@ -10,17 +10,9 @@ from ....contracts.collection import CollectionInfo, StoredDocument
 from ....contracts.export_row import export_row
 from ....errors import ConfigError, StoreError
 from ....ranking.lexicon import match_query
-from . import questions, reembedding, removal
+from . import documents, questions, reembedding, removal
 from .chunk_search import find_chunks
 from .collection_ids import ensure_id, find_id
-from .documents import (
-    COLUMNS,
-    build_rows,
-    embedder_of,
-    put_document,
-    read_chunks,
-    read_document,
-)
 from .filters import build_filter
 
 if TYPE_CHECKING:
@@ -59,11 +51,7 @@ class SQLiteCollections:
     """The collections' content: implements `collection_search.ports.CollectionStore`."""
 
     def __init__(
-        self,
-        database: Database,
-        *,
-        clock: Callable[[], float],
-        vectors: VectorCache,
+        self, database: Database, *, clock: Callable[[], float], vectors: VectorCache
     ) -> None:
         self._database = database
         self._clock = clock
@@ -73,9 +61,9 @@ class SQLiteCollections:
         self, scope: TenantScope, document: Document, chunks: Sequence[Chunk]
     ) -> None:
         """Store a document in place of the one with the same `url_key`, in one transaction."""
-        rows = build_rows(document, chunks)
+        rows = documents.build_rows(document, chunks)
         with self._database.write() as connection:
-            put_document(connection, ensure_id(connection, scope), rows, self._clock())
+            documents.put_document(connection, ensure_id(connection, scope), rows, self._clock())
 
     def search(
         self,
@@ -86,24 +74,15 @@ class SQLiteCollections:
         limit: int = 40,
         filters: Filters | None = None,
     ) -> list[StoredChunk]:
-        """Return chunks that share words with the question or lie near `vector`, best first.
-
-        By words alone it is BM25, with a vector 0.7 z(cosine) + 0.3 z(BM25).
-        """
-        words = match_query(question)
-        with self._vectors.reading(self._database) as connection:
+        """Return the best chunks by BM25, with a vector by 0.7 z(cosine) + 0.3 z(BM25)."""
+        words, cache = match_query(question), self._vectors
+        with cache.reading(self._database) as connection:
             collection = find_id(connection, scope)
             if collection is None:
                 build_filter(0, filters)
                 return []
             return find_chunks(
-                connection,
-                collection,
-                words,
-                vector,
-                cache=self._vectors,
-                limit=limit,
-                filters=filters,
+                connection, collection, words, vector, cache=cache, limit=limit, filters=filters
             )
 
     def get(self, scope: TenantScope, url_keys: Sequence[str]) -> list[StoredDocument]:
@@ -111,12 +90,12 @@ class SQLiteCollections:
         found = {}
         with self._database.read() as connection:
             for row in connection.execute(
-                f"SELECT {COLUMNS} FROM documents WHERE collection_id = ?"
+                f"SELECT {documents.COLUMNS} FROM documents WHERE collection_id = ?"
                 " AND url_key IN (SELECT value FROM json_each(?))",
                 (find_id(connection, scope), json.dumps([*url_keys])),
             ):
-                chunks = read_chunks(connection, row["id"])
-                found[row["url_key"]] = StoredDocument(read_document(row), chunks)
+                chunks = documents.read_chunks(connection, row["id"])
+                found[row["url_key"]] = StoredDocument(documents.read_document(row), chunks)
         return [found[key] for key in dict.fromkeys(url_keys) if key in found]
 
     def hashes(self, scope: TenantScope) -> dict[str, str]:
@@ -131,20 +110,12 @@ class SQLiteCollections:
     def embedder(self, scope: TenantScope) -> str | None:
         """Return the fingerprint of the embedder that filled the collection, or None."""
         with self._database.read() as connection:
-            row = connection.execute(
-                "SELECT embedder FROM collections WHERE tenant_id = ? AND name = ?",
-                (scope.tenant_id, scope.collection),
-            ).fetchone()
-        return None if row is None else row["embedder"]
+            collection = find_id(connection, scope)
+            return None if collection is None else documents.embedder_of(connection, collection)
 
     def bind_embedder(self, scope: TenantScope, fingerprint: str) -> None:
-        """Remember the embedder of an empty collection; ConfigError when another one filled it.
-
-        One that was filled without a model stays so.
-        """
-        bound = self.embedder(scope)
-        if bound is None:
-            bound = self._bind(scope, fingerprint)
+        """Store the embedder of an empty collection; ConfigError when another one filled it."""
+        bound = self.embedder(scope) or self._bind(scope, fingerprint)
         if bound not in {None, fingerprint}:
             raise ConfigError(
                 f"Collection {scope.collection!r} was filled with the embedder {bound}, which"
@@ -160,7 +131,7 @@ class SQLiteCollections:
                 " AND NOT EXISTS (SELECT 1 FROM documents WHERE collection_id = collections.id)",
                 (fingerprint, collection),
             )
-            return embedder_of(connection, collection)
+            return documents.embedder_of(connection, collection)
 
     def pending_vectors(
         self, scope: TenantScope, fingerprint: str, *, limit: int = 64
@@ -178,7 +149,7 @@ class SQLiteCollections:
         chunks: Sequence[PendingChunk],
         vectors: Vectors,
     ) -> None:
-        """Keep vectors of another embedder beside those in use, one per chunk."""
+        """Store vectors of another embedder beside those in use, one per chunk."""
         with self._database.write() as connection:
             collection = find_id(connection, scope)
             reembedding.store_prepared(connection, collection, fingerprint, chunks, vectors)
@@ -205,12 +176,12 @@ class SQLiteCollections:
             )
 
     def delete_collection(self, scope: TenantScope) -> int:
-        """Delete a collection with all that belongs to it; return how many documents it held."""
+        """Delete a collection with all that belongs to it; return how many documents it had."""
         with self._deletion() as connection:
             return removal.delete_collection_rows(connection, scope, find_id(connection, scope))
 
     def delete_tenant(self, tenant_id: str) -> Deleted:
-        """Delete everything that is kept for a tenant."""
+        """Delete everything that is stored for a tenant."""
         with self._deletion() as connection:
             return removal.delete_tenant_rows(connection, tenant_id)
 
@@ -227,7 +198,7 @@ class SQLiteCollections:
         self._database.truncate_log()
 
     def remember_question(self, scope: TenantScope, record: QuestionRecord) -> None:
-        """Keep a question of the collection, or its new result, with the times it was asked."""
+        """Store a question of the collection, or its new result, with the times it was asked."""
         with self._database.write() as connection:
             questions.remember_question(
                 connection, ensure_id(connection, scope), record, self._clock()
@@ -239,7 +210,7 @@ class SQLiteCollections:
             return questions.list_questions(connection, find_id(connection, scope))
 
     def forget_question(self, scope: TenantScope, question: str) -> bool:
-        """Ask a question no more; False when it is not known. Its pages stay."""
+        """Delete a question, not its pages; False when it is not known."""
         with self._database.write() as connection:
             return questions.forget_question(connection, find_id(connection, scope), question)
 
@@ -249,11 +220,12 @@ class SQLiteCollections:
             collection = find_id(connection, scope)
             if collection is None:
                 return
-            embedder = embedder_of(connection, collection)
-            documents = connection.execute(
-                f"SELECT {COLUMNS} FROM documents WHERE collection_id = ? ORDER BY url_key",
+            embedder = documents.embedder_of(connection, collection)
+            rows = connection.execute(
+                f"SELECT {documents.COLUMNS} FROM documents"
+                " WHERE collection_id = ? ORDER BY url_key",
                 (collection,),
             )
-            for row in documents:
-                chunks = read_chunks(connection, row["id"])
-                yield export_row(read_document(row), chunks, embedder)
+            for row in rows:
+                chunks = documents.read_chunks(connection, row["id"])
+                yield export_row(documents.read_document(row), chunks, embedder)

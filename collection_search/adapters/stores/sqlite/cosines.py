@@ -1,18 +1,19 @@
-"""How near the chunks of a collection are to a question's vector."""
+"""Cosines between the chunks of a collection and a question's vector."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    import numpy as np
     from numpy.typing import NDArray
 
 
 class Cosines:
-    """How near the chunks of a collection are, -1 to 1, by chunk id."""
+    """The cosines of chunks, -1 to 1, by rising chunk id."""
 
     def __init__(self, ids: NDArray[np.int64], values: NDArray[np.float32]) -> None:
         self._ids = ids
@@ -20,8 +21,6 @@ class Cosines:
 
     def best(self, limit: int) -> list[int]:
         """Return the ids of the nearest; among equals the lowest ids."""
-        import numpy as np
-
         ids, values = self._ids, self._values
         if 0 < limit < len(ids):
             least = np.partition(values, len(ids) - limit)[len(ids) - limit]
@@ -32,8 +31,6 @@ class Cosines:
 
     def of(self, chunks: Sequence[int]) -> list[float]:
         """Return the cosine of each chunk, 0 for one that has none."""
-        import numpy as np
-
         if not len(self):
             return [0.0] * len(chunks)
         wanted = np.asarray(chunks, dtype=np.int64)
@@ -44,8 +41,6 @@ class Cosines:
 
     def marks(self, size: int) -> bytes:
         """Return a byte for each id below `size`: 1 where it is one of these."""
-        import numpy as np
-
         marks = np.zeros(size, dtype=np.uint8)
         marks[self._ids] = 1
         return marks.tobytes()

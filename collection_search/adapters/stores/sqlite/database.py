@@ -1,4 +1,4 @@
-"""Connections to a SQLite file, its schema, and sqlite3's failures in plain words."""
+"""Connections to a SQLite file, its schema, and clear messages for sqlite3's failures."""
 
 from __future__ import annotations
 
@@ -47,12 +47,12 @@ _ADVICE: Final = (
         "needs SQLite's full-text search (FTS5). Use a build of Python that has it",
     ),
 )
-"""What sqlite3 says and what it means, since its error codes do not tell these apart."""
+"""Words of sqlite3's messages with advice; its error codes do not tell these cases apart."""
 
 
 @dataclass(frozen=True, slots=True)
 class Schema:
-    """What a file holds, and how an older file becomes one.
+    """The schema of a file, with the migrations of older files.
 
     Scripts are SQL without BEGIN and COMMIT. `script` makes the newest version in an empty file,
     `migrations[n]` makes version n + 1 out of version n.
@@ -64,18 +64,17 @@ class Schema:
     migrations: Mapping[int, Path] = field(default_factory=dict)
 
     def steps(self, version: int) -> list[Path]:
-        """Return the migrations from that version to the newest, in order, or [] without a way."""
-        steps = [self.migrations.get(step) for step in range(version, self.version)]
-        known = [step for step in steps if step is not None]
-        return known if len(known) == len(steps) else []
+        """Return the migrations from that version to the newest, in order; [] if one is missing."""
+        steps = range(version, self.version)
+        has_all = all(step in self.migrations for step in steps)
+        return [self.migrations[step] for step in steps] if has_all else []
 
 
 class Database:
     """A SQLite file in WAL mode, safe for many threads and processes at once.
 
-    Every failure of sqlite3 leaves here as a StoreError that names the file and what to do.
-    With `synchronous="NORMAL"` a power cut may take back the last transactions, an ended process
-    none.
+    A failure of sqlite3 becomes a StoreError that names the file and what to do. With
+    `synchronous="NORMAL"` a power cut may lose the last transactions; a killed process loses none.
     """
 
     def __init__(
@@ -94,7 +93,7 @@ class Database:
         self._pid = os.getpid()
         self._lock = threading.Lock()
         weakref.finalize(self, _close_all, self._idle)
-        with self._in_plain_words():
+        with self._translated():
             self._prepare()
 
     @contextmanager
@@ -115,8 +114,8 @@ class Database:
             yield connection
 
     def truncate_log(self) -> None:
-        """Empty the write-ahead log, in which deleted rows still stand, if nobody reads it now."""
-        with self._in_plain_words(), self._connection() as connection:
+        """Empty the write-ahead log, which still contains deleted rows, if nobody reads it now."""
+        with self._translated(), self._connection() as connection:
             connection.execute(f"PRAGMA busy_timeout = {_LOG_WAIT_MS}")
             try:
                 connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
@@ -130,15 +129,8 @@ class Database:
 
     @contextmanager
     def _transaction(self, begin: str) -> Iterator[sqlite3.Connection]:
-        with self._in_plain_words(), self._connection() as connection:
-            connection.execute(begin)
-            try:
-                yield connection
-                connection.execute("COMMIT")
-            except BaseException:
-                with suppress(sqlite3.Error):
-                    connection.execute("ROLLBACK")
-                raise
+        with self._translated(), self._connection() as connection, _committed(connection, begin):
+            yield connection
 
     @contextmanager
     def _connection(self) -> Iterator[sqlite3.Connection]:
@@ -181,9 +173,8 @@ class Database:
 
     def _prepare(self) -> None:
         with self._connection() as connection:
-            connection.execute("BEGIN")
-            version = self._version(connection)
-            connection.execute("COMMIT")
+            with _committed(connection, "BEGIN"):
+                version = self._version(connection)
             if version == self._schema.version:
                 return
             if version is None:
@@ -193,7 +184,7 @@ class Database:
             connection.execute("PRAGMA foreign_keys = ON")
 
     def _version(self, connection: sqlite3.Connection) -> int | None:
-        """Return the file's version, or None when it is empty; refuse what cannot become ours."""
+        """Return the file's version, None when it is empty. Raises StoreError for other files."""
         if connection.execute("SELECT 1 FROM sqlite_master").fetchone() is None:
             return None
         if _pragma(connection, "application_id") != self._schema.application_id:
@@ -207,22 +198,17 @@ class Database:
         return version
 
     def _build(self, connection: sqlite3.Connection) -> None:
-        """Make or migrate the schema in one transaction, unless another process just did."""
-        connection.execute("BEGIN IMMEDIATE")
-        try:
+        """Create or migrate the schema in one transaction, unless another process just did."""
+        with _committed(connection, "BEGIN IMMEDIATE"):
             version = self._version(connection)
             scripts = [self._schema.script] if version is None else self._schema.steps(version)
             for script in scripts:
                 for statement in _statements(script.read_text("utf-8")):
                     connection.execute(statement)
-            _check_references(connection)
+            if connection.execute("PRAGMA foreign_key_check").fetchone() is not None:
+                raise sqlite3.IntegrityError("the migrated rows refer to rows that do not exist")
             connection.execute(f"PRAGMA application_id = {self._schema.application_id}")
             connection.execute(f"PRAGMA user_version = {self._schema.version}")
-            connection.execute("COMMIT")
-        except BaseException:
-            with suppress(sqlite3.Error):
-                connection.execute("ROLLBACK")
-            raise
 
     def _switch_to_wal(self, connection: sqlite3.Connection) -> None:
         """Switch the journal mode, for which SQLite does not wait by itself."""
@@ -241,7 +227,7 @@ class Database:
         raise StoreError(f"The database {self.path} {reason}.")
 
     @contextmanager
-    def _in_plain_words(self) -> Iterator[None]:
+    def _translated(self) -> Iterator[None]:
         try:
             yield
         except sqlite3.Error as error:
@@ -252,9 +238,16 @@ def _pragma(connection: sqlite3.Connection, name: str) -> int:
     return int(connection.execute(f"PRAGMA {name}").fetchone()[0])
 
 
-def _check_references(connection: sqlite3.Connection) -> None:
-    if connection.execute("PRAGMA foreign_key_check").fetchone() is not None:
-        raise sqlite3.IntegrityError("the migrated rows refer to rows that do not exist")
+@contextmanager
+def _committed(connection: sqlite3.Connection, begin: str) -> Iterator[None]:
+    connection.execute(begin)
+    try:
+        yield
+        connection.execute("COMMIT")
+    except BaseException:
+        with suppress(sqlite3.Error):
+            connection.execute("ROLLBACK")
+        raise
 
 
 def _statements(script: str) -> Iterator[str]:

@@ -1,4 +1,4 @@
-"""Dead letters: pages that were given up, listed and given another chance."""
+"""Dead letters: giving a page up, listing such pages and retrying them."""
 
 from __future__ import annotations
 
@@ -15,7 +15,8 @@ if TYPE_CHECKING:
     from ....contracts.ingestion import Claim
 
 _DEAD: Final = """
-    SELECT ledger.*, collections.name AS collection
+    SELECT name AS collection, url, url_key, title, attempts, coalesce(error, '') AS error,
+        changed_at AS failed_at
     FROM ledger JOIN collections ON collections.id = ledger.collection_id
     WHERE state = 'dead' AND tenant_id = :tenant AND (:name IS NULL OR name = :name)
     ORDER BY collections.name, changed_at DESC, ledger.id LIMIT :limit
@@ -23,7 +24,7 @@ _DEAD: Final = """
 
 
 def give_up(connection: sqlite3.Connection, claim: Claim, error: str, now: float) -> bool:
-    """Give the row up if it is still this worker's: True when it is a dead letter, not retired."""
+    """Give the row up if the claim still has it; return whether it is a dead letter now."""
     if not update_row(connection, claim, "error = ?", error):
         return False
     row = {"id": claim.row_id, "now": now}
@@ -37,26 +38,14 @@ def list_dead_letters(
 ) -> list[DeadLetter]:
     """Return the tenant's dead letters, by collection, the latest first."""
     of = {"tenant": tenant_id, "name": collection, "limit": limit}
-    return [
-        DeadLetter(
-            collection=row["collection"],
-            url=row["url"],
-            url_key=row["url_key"],
-            title=row["title"],
-            attempts=row["attempts"],
-            error=row["error"] or "",
-            failed_at=row["changed_at"],
-        )
-        for row in connection.execute(_DEAD, of)
-    ]
+    return [DeadLetter(**row) for row in connection.execute(_DEAD, of)]
 
 
 def retry_dead_letters(connection: sqlite3.Connection, whose: TenantScope | str) -> int:
-    """Give dead letters of a collection or a tenant all their attempts back; count them."""
+    """Retry the dead letters of a collection or a tenant, with all attempts; return how many."""
+    tenant, name = whose, None
     if isinstance(whose, TenantScope):
         tenant, name = whose.tenant_id, whose.collection
-    else:
-        tenant, name = whose, None
     return connection.execute(
         f"UPDATE ledger SET provenance = {remembering('provenance')}, {IDLE}, {AFRESH}"
         " WHERE state = 'dead' AND collection_id IN (SELECT id FROM collections"

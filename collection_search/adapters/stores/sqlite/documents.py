@@ -1,4 +1,4 @@
-"""A document and its chunks as rows: written and read."""
+"""Documents and chunks as rows: written and read."""
 
 from __future__ import annotations
 
@@ -22,10 +22,11 @@ if TYPE_CHECKING:
     from ....contracts.ingestion import Fetched
 
 COLUMNS: Final = "documents.id, url, url_key, title, content_hash, provenance"
+_DELETE: Final = "DELETE FROM documents WHERE collection_id = ? AND url_key = ?"
 
 
 class DocumentRows(NamedTuple):
-    """A document as its rows, made before the database is locked."""
+    """The rows of a document, made before the database is locked."""
 
     document: tuple[str, ...]
     chunks: list[tuple[int, int, int, bytes | None, str]]
@@ -45,14 +46,9 @@ def build_rows(document: Document, chunks: Sequence[Chunk]) -> DocumentRows:
     if len(sizes) > 1:
         raise StoreError(f"The vectors of {document.url} differ in size or are missing in part.")
     stems = index_text(title)
+    provenance = to_json(document.provenance)
     return DocumentRows(
-        document=(
-            document.url_key,
-            document.url,
-            title,
-            document.content_hash,
-            to_json(document.provenance),
-        ),
+        document=(document.url_key, document.url, title, document.content_hash, provenance),
         chunks=parts,
         words=[(stems, index_text(text)) for *_, text in parts],
         vector_bytes=next(iter(sizes), None),
@@ -60,7 +56,7 @@ def build_rows(document: Document, chunks: Sequence[Chunk]) -> DocumentRows:
 
 
 def to_json(value: Any) -> str:
-    """Return JSON as databases read it: what is no number becomes null, broken text plain.
+    """Return JSON that every database reads: NaN becomes null, broken surrogates become "?".
 
     >>> to_json({"score": float("nan"), "rank": 1})
     '{"score": null, "rank": 1}'
@@ -81,7 +77,7 @@ def _finite(value: Any) -> Any:
 
 
 def fetch_provenance(fetched: Fetched) -> dict[str, Any]:
-    """Return what a document's provenance says of its fetch."""
+    """Return the facts of a fetch that a document's provenance has."""
     facts = {
         "fetched_at": format_time(fetched.fetched_at),
         "final_url": fetched.final_url,
@@ -105,10 +101,7 @@ def put_document(
 ) -> None:
     """Replace a document within the caller's transaction."""
     _check_vectors(connection, collection, rows)
-    connection.execute(
-        "DELETE FROM documents WHERE collection_id = ? AND url_key = ?",
-        (collection, rows.document[0]),
-    )
+    connection.execute(_DELETE, (collection, rows.document[0]))
     document = connection.execute(
         "INSERT INTO documents"
         " (collection_id, url_key, url, title, content_hash, provenance, stored_at)"
@@ -129,7 +122,7 @@ def put_document(
 
 
 def _check_vectors(connection: sqlite3.Connection, collection: int, rows: DocumentRows) -> None:
-    """Raise StoreError unless the vectors are those that this collection needs."""
+    """Raise StoreError unless the vectors fit the collection's embedder."""
     embedder = embedder_of(connection, collection)
     if rows.chunks and (embedder is None) != (rows.vector_bytes is None):
         needed = "no vectors" if embedder is None else f"vectors of {embedder}"
@@ -149,7 +142,7 @@ def _check_vectors(connection: sqlite3.Connection, collection: int, rows: Docume
 def text_hash_of(
     connection: sqlite3.Connection, collection: int | None, url_key: str
 ) -> str | None:
-    """Return the hash of the text that is stored for a page, or None."""
+    """Return the hash of the text that is stored for a page, None without one."""
     row = connection.execute(
         "SELECT content_hash FROM documents WHERE collection_id = ? AND url_key = ?",
         (collection, url_key),
@@ -160,7 +153,7 @@ def text_hash_of(
 def mark_checked(
     connection: sqlite3.Connection, collection: int | None, url_key: str, now: float
 ) -> None:
-    """Note that the page was found unchanged."""
+    """Write the time at which the page was found unchanged."""
     connection.execute(
         "UPDATE documents SET stored_at = ?,"
         " provenance = json_set(provenance, '$.checked_at', ?)"
@@ -170,10 +163,8 @@ def mark_checked(
 
 
 def delete_page(connection: sqlite3.Connection, collection: int | None, url_key: str) -> int:
-    """Delete a document with its chunks; return how many there were."""
-    deleted = connection.execute(
-        "DELETE FROM documents WHERE collection_id = ? AND url_key = ?", (collection, url_key)
-    ).rowcount
+    """Delete a document with its chunks; return the number of documents, 0 or 1."""
+    deleted = connection.execute(_DELETE, (collection, url_key)).rowcount
     if deleted:
         mark_changed(connection, collection)
     return deleted
@@ -186,7 +177,7 @@ def embedder_of(connection: sqlite3.Connection, collection: int) -> str | None:
 
 
 def mark_changed(connection: sqlite3.Connection, collection: int | None) -> None:
-    """Make every process load the collection's vectors anew."""
+    """Count a change, so that every process reloads the vectors of the collection."""
     connection.execute("UPDATE collections SET changes = changes + 1 WHERE id = ?", (collection,))
 
 
@@ -196,25 +187,15 @@ def collection_token(collection: int) -> str:
 
 
 def read_document(row: sqlite3.Row) -> Document:
-    """Return the document of a row with its columns."""
-    return Document(
-        url=row["url"],
-        url_key=row["url_key"],
-        title=row["title"],
-        content_hash=row["content_hash"],
-        provenance=json.loads(row["provenance"]),
-    )
+    """Return the document of a row that has its columns."""
+    provenance = json.loads(row["provenance"])
+    return Document(row["url"], row["url_key"], row["title"], row["content_hash"], provenance)
 
 
 def read_chunk(row: sqlite3.Row) -> Chunk:
-    """Return the chunk of a row with its columns."""
-    return Chunk(
-        ordinal=row["ordinal"],
-        text=row["text"],
-        start=row["start"],
-        end=row["end"],
-        vector=from_blob(row["vector"]),
-    )
+    """Return the chunk of a row that has its columns."""
+    vector = from_blob(row["vector"])
+    return Chunk(row["ordinal"], row["text"], row["start"], row["end"], vector)
 
 
 def read_chunks(connection: sqlite3.Connection, document: int) -> list[Chunk]:

@@ -1,4 +1,4 @@
-"""What a search may be narrowed by: an allow-list of keys, each with its condition in SQL."""
+"""Filters of a search: an allow-list of keys, each with its condition in SQL."""
 
 from __future__ import annotations
 
@@ -15,17 +15,21 @@ if TYPE_CHECKING:
     from ....contracts.collection import Filters
 
 _ONE_OF: Final = ("host", "provider", "source", "url_key")
+_TYPED: Final[dict[str, tuple[type, str, str]]] = {
+    "is_pdf": (bool, "true or false", "is_pdf = :is_pdf"),
+    "url_prefix": (str, "a text", "substr(url, 1, length(:url_prefix)) = :url_prefix"),
+}
 
 
 class DocumentFilter(NamedTuple):
-    """The documents that fit, as a query for their ids whose values are bound."""
+    """A query for the ids of the documents that fit, with its bound values."""
 
     query: str
     values: dict[str, Any]
 
 
 def build_filter(collection: int, filters: Filters | None) -> DocumentFilter | None:
-    """Return which documents of the collection fit, or None when all do.
+    """Return the filter as a query, None when every document fits.
 
     Raises InputError for a key that is unknown or has a value of another kind.
     """
@@ -51,14 +55,11 @@ def build_filter(collection: int, filters: Filters | None) -> DocumentFilter | N
 def _condition(key: str, value: Any) -> tuple[str, Mapping[str, Any]]:
     if key in _ONE_OF:
         return f"{key} IN (SELECT value FROM json_each(:{key}))", {key: _texts(key, value)}
-    if key == "is_pdf":
-        if not isinstance(value, bool):
-            raise _refused(key, value, "true or false")
-        return "is_pdf = :is_pdf", {key: value}
-    if key == "url_prefix":
-        if not isinstance(value, str):
-            raise _refused(key, value, "a text")
-        return "substr(url, 1, length(:url_prefix)) = :url_prefix", {key: value}
+    if key in _TYPED:
+        kind, name, condition = _TYPED[key]
+        if not isinstance(value, kind):
+            raise _refused(key, value, name)
+        return condition, {key: value}
     compare = ">=" if key == "published_after" else "<="
     return f"published {compare} :{key}", {key: _day(key, value)}
 

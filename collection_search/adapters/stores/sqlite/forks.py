@@ -1,4 +1,4 @@
-"""A fork waits for the SQLite calls of other threads."""
+"""Forks that wait for the SQLite calls of other threads."""
 
 from __future__ import annotations
 
@@ -12,21 +12,21 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 FORK_WAIT_S: Final = 5.0
-"""A fork waits no longer than that."""
+"""The longest wait before a fork."""
 
 
 class Calls:
     """The calls of this process that use SQLite at the moment.
 
-    SQLite notes in memory which locks its process holds. A child that is forked while another
-    thread writes has that note, but not the thread that would take it back: it could never write.
+    SQLite records the locks of its process in memory. A child that is forked while another thread
+    writes gets that record without the thread that would release the lock: it could never write.
     """
 
     def __init__(self) -> None:
         self.reset()
 
     def reset(self) -> None:
-        """Begin anew: in a forked child, which has none of the other threads."""
+        """Start with no calls: in a forked child, which has none of the other threads."""
         self._changed = threading.Condition()
         self._threads: Counter[int] = Counter()
         self._forks = 0
@@ -38,7 +38,7 @@ class Calls:
 
     @contextmanager
     def one(self) -> Iterator[None]:
-        """Count as a call; it begins after a fork that is under way, but for one within another."""
+        """Register a call. Waits for a running fork unless this thread has a call already."""
         thread = threading.get_ident()
         with self._changed:
             if thread not in self._threads:
@@ -54,14 +54,14 @@ class Calls:
                 self._changed.notify_all()
 
     def before_fork(self) -> None:
-        """Wait for the calls of other threads, and let no more begin."""
+        """Wait for the calls of other threads, and block new ones."""
         thread = threading.get_ident()
         with self._changed:
             self._forks += 1
             self._changed.wait_for(lambda: self._threads.keys() <= {thread}, FORK_WAIT_S)
 
     def after_fork(self) -> None:
-        """Let calls begin again."""
+        """Allow new calls."""
         with self._changed:
             self._forks -= 1
             self._changed.notify_all()

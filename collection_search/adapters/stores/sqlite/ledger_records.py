@@ -1,4 +1,4 @@
-"""Ledger rows as contracts: an accepted page becomes a row, a taken row becomes a claim."""
+"""Ledger rows made from accepted pages, and claims made from ledger rows."""
 
 from __future__ import annotations
 
@@ -17,18 +17,9 @@ if TYPE_CHECKING:
 
     from ....contracts.ingestion import Fetched, IngestionItem, KnownPages
 
-_OWN_FACTS: Final = frozenset(
-    {
-        "ticket_id",
-        "fetched_at",
-        "checked_at",
-        "final_url",
-        "canonical_url",
-        "page_kind",
-        FAILED_BEFORE,
-    }
-)
-"""What only the store says of a page: which ticket it is on, and how it was fetched."""
+_FETCH_FACTS: Final = ("fetched_at", "checked_at", "final_url", "canonical_url", "page_kind")
+_OWN_FACTS: Final = frozenset({"ticket_id", FAILED_BEFORE, *_FETCH_FACTS})
+"""Provenance that only the store writes: the ticket of a page, and how it was fetched."""
 
 
 def build_row(
@@ -50,7 +41,7 @@ def build_row(
 
 
 def build_claim(row: sqlite3.Row) -> Claim:
-    """Return the claim on a row that is being taken."""
+    """Return the claim on a row, with the attempt and the fence that it is about to get."""
     fetched = json.loads(row["fetched"]) if row["fetched"] and row["text_hash"] else {}
     return Claim(
         row_id=row["id"],
@@ -70,5 +61,5 @@ def build_claim(row: sqlite3.Row) -> Claim:
 
 
 def fetch_facts(fetched: Fetched | None) -> str | None:
-    """Return what a row keeps of a fetched page."""
+    """Return the facts of a fetch as JSON, which the row stores."""
     return None if fetched is None else json.dumps(asdict(fetched))

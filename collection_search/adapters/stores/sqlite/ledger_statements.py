@@ -1,4 +1,4 @@
-"""The SQL of the ledger: which row is taken next, and what becomes of it."""
+"""The SQL of the ledger: accepting, claiming and finishing rows."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from ....ports.ledger import FAILED_BEFORE, LOOK_AGAIN_S, PER_HOST
 
 NEEDS_FETCH: Final = "(refresh OR content_ref IS NULL)"
 IDLE: Final = f"state = CASE WHEN {NEEDS_FETCH} THEN 'to_fetch' ELSE 'waiting' END"
-"""Where an idle row belongs: with those to fetch, or with those whose text is staged."""
+"""An idle row waits to be fetched, or for a worker where its text is staged."""
 PUT_BACK: Final = f"{IDLE}, owner = NULL"
 AFRESH: Final = (
     "owner = NULL, due = 0, attempts = 0, postponed = 0, error = NULL, fence = fence + 1"
@@ -24,16 +24,15 @@ _RENEWS: Final = (
     "(:renews AND excluded.content_ref IS NULL AND state = 'stored'"
     " AND (fetched IS NOT NULL OR json_extract(provenance, '$.page_kind') IS NOT NULL))"
 )
-_IS_WISHED: Final = "(state = 'retired' AND excluded.content_ref IS NULL)"
-_REFRESH: Final = f"((refresh AND NOT {_TAKES_TEXT}) OR {_RENEWS} OR {_IS_WISHED})"
+_RETURNS: Final = "(state = 'retired' AND excluded.content_ref IS NULL)"
+_REFRESH: Final = f"((refresh AND NOT {_TAKES_TEXT}) OR {_RENEWS} OR {_RETURNS})"
 
-
-_HAS_DOCUMENT: Final = """EXISTS (SELECT 1 FROM documents
+HAS_DOCUMENT: Final = """EXISTS (SELECT 1 FROM documents
     WHERE documents.collection_id = ledger.collection_id AND documents.url_key = ledger.url_key)"""
-_FAILED: Final = f"(state = 'dead' AND refresh AND {_HAS_DOCUMENT})"
+_FAILED: Final = f"(state = 'dead' AND refresh AND {HAS_DOCUMENT})"
 
 # What became of a page is noted until it is stored again, whatever its state is meanwhile.
-IS_GONE: Final = f"(change = 'gone' AND NOT {_HAS_DOCUMENT})"
+IS_GONE: Final = f"(change = 'gone' AND NOT {HAS_DOCUMENT})"
 _FAILED_OR_GONE: Final = f"({_FAILED} OR (state = 'retired' AND {IS_GONE}))"
 _IS_REVISIT: Final = (
     "(state IN ('to_fetch', 'working') AND refresh"
@@ -64,7 +63,7 @@ ACCEPT: Final = f"""
        OR ({_TAKES_TEXT} AND excluded.content_ref IS NOT content_ref)
        OR (:retries AND {_IS_REVISIT})
 """
-"""A page that is known with the same text, or comes without one, stays as it is unless renewed."""
+"""A known page with the same text, or without a text, stays as it is unless it is renewed."""
 
 _FREE: Final = f"""
     host NOT IN (SELECT value FROM json_each(:busy)) AND host NOT IN (
@@ -76,8 +75,8 @@ _FREE: Final = f"""
 def next_row(*, fetch: bool) -> str:
     """Return the query for the row to be taken next.
 
-    Rows that failed before come last, so that a bad page never holds up the others. Each state is
-    looked at in the order of its index, so the number of rows does not matter.
+    Rows that failed before come last, so that a bad page never delays the others. Each state is
+    read in the order of its index, so the number of rows does not matter.
     """
     kinds = {
         "waiting": "",
@@ -103,6 +102,7 @@ def next_row(*, fetch: bool) -> str:
 
 DONE: Final = "state = 'stored', owner = NULL, error = NULL, refresh = 0, postponed = 0"
 RETIRED: Final = "state = 'retired', owner = NULL, due = ?, error = ?, refresh = 0, postponed = 0"
+LATER: Final = f"{PUT_BACK}, due = ?, error = ?, attempts = attempts - 1, postponed = postponed + 1"
 NOTHING_STORED: Final = (
     f"{PUT_BACK}, due = 0, fetched = NULL,"
     " error = 'The site says that the page has not changed, but nothing of it is stored.'"
@@ -114,10 +114,10 @@ SPENT: Final = (
 
 
 def given_up(error: str) -> str:
-    """Return what ends the work on a page that cannot be had; `error` is an SQL expression.
+    """Return the change that gives a row up; `error` is an SQL expression.
 
     The page becomes a dead letter, or is retired again as of when it vanished: our own failures
-    add nothing to how long it is left alone.
+    do not lengthen the time until the next visit.
     """
     return f"""
         state = CASE WHEN {IS_GONE} THEN 'retired' ELSE 'dead' END, owner = NULL,
@@ -130,7 +130,7 @@ _ALL: Final = "collection_id = :collection"
 _THESE: Final = f"{_ALL} AND url_key IN (SELECT value FROM json_each(:keys))"
 
 KEPT: Final = f"UPDATE ledger SET change = 'unchanged' WHERE {_THESE} AND state = 'stored'"
-"""What a request says of the pages that stay as they are."""
+"""Marks the pages that a request leaves as they are."""
 
 GONE: Final = f"""
     SELECT url_key FROM ledger
@@ -142,9 +142,9 @@ GONE: Final = f"""
 
 
 def adopt(*, only_these: bool) -> str:
-    """Return what gives rows to documents that have none, since they were imported.
+    """Return the statement that gives rows to imported documents, which have none.
 
-    The reference of a delivered text is the hash of that text, as a document has it.
+    The reference of a delivered text is its hash, which the document has, too.
     """
     return f"""
         INSERT OR IGNORE INTO ledger
@@ -155,7 +155,7 @@ def adopt(*, only_these: bool) -> str:
 
 
 def refetch(*, only_these: bool) -> tuple[str, str]:
-    """Return what puts pages back to be fetched, and the query for all that will be done."""
+    """Return the statement that queues pages for a fetch, and the query for all queued keys."""
     chosen = _THESE if only_these else _ALL
     return (
         f"""

@@ -1,8 +1,8 @@
-"""What the ledger writes in more than one place, within the caller's transaction."""
+"""Reads and writes of ledger rows that several methods share."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 from .ledger_statements import IS_GONE, OVERDUE, PUT_BACK, SPENT, given_up
 
@@ -12,14 +12,12 @@ if TYPE_CHECKING:
 
     from ....contracts.ingestion import Claim, PageChange
 
-_IS_MINE: Final = "id = ? AND fence = ? AND state = 'working'"
-
 
 def update_row(
     connection: sqlite3.Connection, claim: Claim, change: str, *values: float | str
 ) -> bool:
-    """Change the row if it is still this worker's; the fence tells."""
-    statement = f"UPDATE ledger SET {change} WHERE {_IS_MINE}"
+    """Change the row if its fence is still the claim's; return whether it was."""
+    statement = f"UPDATE ledger SET {change} WHERE id = ? AND fence = ? AND state = 'working'"
     return connection.execute(statement, (*values, claim.row_id, claim.fence)).rowcount == 1
 
 
@@ -30,7 +28,7 @@ def finish_row(
     now: float,
     fetched: str | None,
 ) -> None:
-    """Say what the work made of the page; the row is no more in its worker's hands."""
+    """Write the result of a claim that has ended."""
     connection.execute(
         "UPDATE ledger SET change = ?, changed_at = ?, fetched = ? WHERE id = ?",
         (change, now, fetched, claim.row_id),
@@ -38,23 +36,21 @@ def finish_row(
 
 
 def postponements(connection: sqlite3.Connection, claim: Claim) -> int:
-    """Return how often in a row the claimed page was put off."""
-    row = connection.execute("SELECT postponed FROM ledger WHERE id = ?", (claim.row_id,))
-    found = row.fetchone()
+    """Return how often in a row the claimed page was postponed."""
+    query = "SELECT postponed FROM ledger WHERE id = ?"
+    found = connection.execute(query, (claim.row_id,)).fetchone()
     return 0 if found is None else int(found["postponed"])
 
 
 def gone_since(connection: sqlite3.Connection, claim: Claim, now: float) -> float:
     """Return since when the claimed page is gone: `now` unless it was so before."""
-    row = connection.execute(
-        f"SELECT changed_at FROM ledger WHERE id = ? AND {IS_GONE}", (claim.row_id,)
-    )
-    found = row.fetchone()
+    query = f"SELECT changed_at FROM ledger WHERE id = ? AND {IS_GONE}"
+    found = connection.execute(query, (claim.row_id,)).fetchone()
     return now if found is None else float(found["changed_at"])
 
 
 def sweep(connection: sqlite3.Connection, of: Mapping[str, float], gone: Sequence[str]) -> int:
-    """Put back what is overdue or of these owners, give up what is spent; return how many rows."""
+    """Return overdue rows and those of gone owners, give up spent ones; return how many."""
     connection.executemany(
         "UPDATE ledger SET due = 0 WHERE state = 'working' AND owner = ?",
         [(owner,) for owner in gone],

@@ -1,4 +1,4 @@
-"""The questions that filled a collection, to be asked again by a refresh."""
+"""The questions of a collection, which a refresh asks again."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _TIMES: Final = {"first_asked_at", "last_asked_at"}
 def remember_question(
     connection: sqlite3.Connection, collection: int, record: QuestionRecord, now: float
 ) -> None:
-    """Keep a question, or its new result, with the times it was asked."""
+    """Store a question, or its new result, with the times it was asked."""
     connection.execute(
         "INSERT INTO questions (collection_id, question, record, first_asked_at, last_asked_at)"
         " VALUES (:collection, :question, :record, :now, :now)"
@@ -41,9 +41,7 @@ def list_questions(connection: sqlite3.Connection, collection: int | None) -> li
         (collection,),
     )
     return [
-        QuestionRecord.model_validate(
-            {**json.loads(row["record"]), **{name: row[name] for name in _TIMES}}
-        )
+        QuestionRecord(**(json.loads(row["record"]) | {name: row[name] for name in _TIMES}))
         for row in rows
     ]
 
@@ -51,8 +49,5 @@ def list_questions(connection: sqlite3.Connection, collection: int | None) -> li
 def forget_question(connection: sqlite3.Connection, collection: int | None, question: str) -> bool:
     """Delete a question; False when it is not known."""
     enable_secure_delete(connection)
-    deleted = connection.execute(
-        "DELETE FROM questions WHERE collection_id = ? AND question = ?",
-        (collection, to_unicode(question)),
-    )
-    return deleted.rowcount > 0
+    statement = "DELETE FROM questions WHERE collection_id = ? AND question = ?"
+    return connection.execute(statement, (collection, to_unicode(question))).rowcount > 0

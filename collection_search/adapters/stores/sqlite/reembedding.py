@@ -1,4 +1,4 @@
-"""New vectors for a whole collection: prepared beside the old ones, then put in their place."""
+"""New vectors for a collection: prepared beside the old ones, then swapped in at once."""
 
 from __future__ import annotations
 
@@ -36,10 +36,7 @@ _PREPARED: Final = (
 def find_pending(
     connection: sqlite3.Connection, collection: int | None, embedder: str, limit: int
 ) -> PendingVectors:
-    """Return the next chunks that have no vector of this embedder prepared, and how many there are.
-
-    Writes, at least the table.
-    """
+    """Return the next chunks without a prepared vector of this embedder, and their number."""
     connection.execute(_TABLE)
     of = {"collection": collection, "embedder": embedder, "limit": limit}
     total, done = connection.execute(
@@ -48,9 +45,7 @@ def find_pending(
     rows = connection.execute(
         f"SELECT chunks.id, text FROM {_CHUNKS} WHERE NOT {_PREPARED} LIMIT :limit", of
     )
-    return PendingVectors(
-        [PendingChunk(row["id"], row["text"]) for row in rows], total - int(done), total
-    )
+    return PendingVectors([PendingChunk(*row) for row in rows], total - int(done), total)
 
 
 def store_prepared(
@@ -60,10 +55,10 @@ def store_prepared(
     chunks: Sequence[PendingChunk],
     vectors: Vectors,
 ) -> None:
-    """Keep the vectors until all are there.
+    """Store the vectors until all are prepared.
 
-    That of a chunk which is gone or has another text by now is dropped: SQLite gives ids again.
-    So are those of another size, which the embedder made before it changed.
+    Skips chunks that are gone or have another text now: SQLite reuses ids. Deletes vectors of
+    another size, which the embedder made before it changed.
     """
     connection.execute(_TABLE)
     of = {"collection": collection, "embedder": embedder}
@@ -82,7 +77,7 @@ def store_prepared(
 def _drop_other_sizes(
     connection: sqlite3.Connection, of: Mapping[str, Any], vector_bytes: int
 ) -> None:
-    """Begin anew where the embedder's vectors had another size before."""
+    """Delete the embedder's prepared vectors if they have another size."""
     known = connection.execute(
         f"SELECT length(prepared_vectors.vector) FROM {_CHUNKS}"
         " JOIN prepared_vectors ON chunk_id = chunks.id AND embedder = :embedder LIMIT 1",
@@ -97,9 +92,9 @@ def _drop_other_sizes(
 
 
 def swap_vectors(connection: sqlite3.Connection, collection: int, embedder: str | None) -> bool:
-    """Put the prepared vectors, or none, in the place of all others; False when some are missing.
+    """Replace all vectors by the prepared ones, or by none; False when some are missing.
 
-    Pages in a worker's hands are put back, since their vectors are of the old embedder.
+    Claimed pages return to the queue, since their workers use the old embedder.
     """
     connection.execute(_TABLE)
     of = {"collection": collection, "embedder": embedder}

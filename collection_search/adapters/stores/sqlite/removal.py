@@ -1,4 +1,4 @@
-"""What is deleted, and all that goes with it, within the caller's transaction."""
+"""Deletions of documents, collections and tenants with everything that belongs to them."""
 
 from __future__ import annotations
 
@@ -6,23 +6,21 @@ from typing import TYPE_CHECKING, Any, Final
 
 from ....contracts.collection import Deleted
 from .documents import delete_page
+from .ledger_statements import HAS_DOCUMENT
 from .staging import NEEDED
 
 if TYPE_CHECKING:
     import sqlite3
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable, Mapping, Sequence
 
     from ....contracts.collection import TenantScope
 
 _MINE: Final = "collection_id IN (SELECT id FROM collections WHERE tenant_id = :tenant)"
-_CANDIDATES: Final = "session_candidates JOIN sessions ON sessions.id = session_id"
+_ITS_SESSIONS: Final = "sessions WHERE tenant_id = :tenant AND collection = :name"
+_CANDIDATES: Final = f"session_candidates WHERE session_id IN (SELECT id FROM {_ITS_SESSIONS})"
 _IS_BUSY: Final = """EXISTS (
     SELECT 1 FROM ledger WHERE ledger.collection_id = documents.collection_id
         AND ledger.url_key = documents.url_key AND state IN ('waiting', 'to_fetch', 'working')
-)"""
-_HAS_DOCUMENT: Final = """EXISTS (
-    SELECT 1 FROM documents WHERE documents.collection_id = ledger.collection_id
-        AND documents.url_key = ledger.url_key
 )"""
 
 
@@ -31,51 +29,37 @@ def delete_document_rows(
 ) -> bool:
     """Delete a document with its ledger row, staged text and candidates."""
     enable_secure_delete(connection)
-    page = {"collection": collection, "key": url_key}
-    refs = connection.execute(
-        "SELECT content_ref FROM ledger WHERE collection_id = :collection AND url_key = :key"
-        f" UNION SELECT content_ref FROM {_CANDIDATES}"
-        " WHERE tenant_id = :tenant AND collection = :name AND url_key = :key",
-        {**page, "tenant": scope.tenant_id, "name": scope.collection},
-    ).fetchall()
-    connection.execute(
-        "DELETE FROM ledger WHERE collection_id = :collection AND url_key = :key", page
-    )
-    connection.execute(
-        "DELETE FROM session_candidates WHERE url_key = :key AND session_id IN"
-        " (SELECT id FROM sessions WHERE tenant_id = :tenant AND collection = :name)",
-        {"key": url_key, "tenant": scope.tenant_id, "name": scope.collection},
-    )
-    _forget(connection, scope.tenant_id, [row["content_ref"] for row in refs])
+    of = _names(scope, collection) | {"key": url_key}
+    rows = "ledger WHERE collection_id = :collection AND url_key = :key"
+    candidates = f"{_CANDIDATES} AND url_key = :key"
+    refs = _refs(connection, (rows, candidates), of)
+    _delete(connection, rows, of)
+    _delete(connection, candidates, of)
+    _delete_unused_texts(connection, scope.tenant_id, refs)
     deleted = delete_page(connection, collection, url_key) > 0
     if deleted:
-        _forget_words(connection)
+        _rewrite_word_index(connection)
     return deleted
 
 
 def delete_collection_rows(
     connection: sqlite3.Connection, scope: TenantScope, collection: int | None
 ) -> int:
-    """Delete a collection with all that belongs to it; return how many documents it held."""
+    """Delete a collection with all that belongs to it; return how many documents it had."""
     enable_secure_delete(connection)
-    of = {"collection": collection, "tenant": scope.tenant_id, "name": scope.collection}
-    held = _count(connection, "documents WHERE collection_id = :collection", of)
-    refs = connection.execute(
-        "SELECT content_ref FROM ledger WHERE collection_id = :collection"
-        f" UNION SELECT content_ref FROM {_CANDIDATES}"
-        " WHERE tenant_id = :tenant AND collection = :name",
-        of,
-    ).fetchall()
-    connection.execute("DELETE FROM collections WHERE id = :collection", of)
-    connection.execute("DELETE FROM sessions WHERE tenant_id = :tenant AND collection = :name", of)
-    _forget(connection, scope.tenant_id, [row["content_ref"] for row in refs])
-    if held:
-        _forget_words(connection)
-    return held
+    of = _names(scope, collection)
+    documents = _count(connection, "documents WHERE collection_id = :collection", of)
+    refs = _refs(connection, ("ledger WHERE collection_id = :collection", _CANDIDATES), of)
+    _delete(connection, "collections WHERE id = :collection", of)
+    _delete(connection, _ITS_SESSIONS, of)
+    _delete_unused_texts(connection, scope.tenant_id, refs)
+    if documents:
+        _rewrite_word_index(connection)
+    return documents
 
 
 def delete_tenant_rows(connection: sqlite3.Connection, tenant_id: str) -> Deleted:
-    """Delete everything that is kept for a tenant."""
+    """Delete everything that is stored for a tenant."""
     enable_secure_delete(connection)
     of = {"tenant": tenant_id}
     counts = Deleted(
@@ -87,9 +71,9 @@ def delete_tenant_rows(connection: sqlite3.Connection, tenant_id: str) -> Delete
         questions=_count(connection, f"questions WHERE {_MINE}", of),
     )
     for table in ("collections", "sessions", "staged"):
-        connection.execute(f"DELETE FROM {table} WHERE tenant_id = :tenant", of)
+        _delete(connection, f"{table} WHERE tenant_id = :tenant", of)
     if counts.documents:
-        _forget_words(connection)
+        _rewrite_word_index(connection)
     return counts
 
 
@@ -98,51 +82,52 @@ def purge_rows(connection: sqlite3.Connection, tenant_id: str, before: float) ->
     enable_secure_delete(connection)
     of = {"tenant": tenant_id, "before": before}
     connection.execute("UPDATE collections SET changes = changes + 1 WHERE tenant_id = :tenant", of)
-    sessions = _delete(
-        connection, "sessions WHERE tenant_id = :tenant AND created_at <= :before", of
-    )
-    pages = _delete(
-        connection,
-        f"ledger WHERE {_MINE} AND state IN ('dead', 'retired') AND changed_at <= :before",
-        of,
-    )
+    old = "sessions WHERE tenant_id = :tenant AND created_at <= :before"
+    sessions = _delete(connection, old, of)
+    old = f"ledger WHERE {_MINE} AND state IN ('dead', 'retired') AND changed_at <= :before"
+    pages = _delete(connection, old, of)
     documents = _delete(
         connection, f"documents WHERE {_MINE} AND stored_at <= :before AND NOT {_IS_BUSY}", of
     )
     pages += _delete(
-        connection, f"ledger WHERE {_MINE} AND state = 'stored' AND NOT {_HAS_DOCUMENT}", of
+        connection, f"ledger WHERE {_MINE} AND state = 'stored' AND NOT {HAS_DOCUMENT}", of
     )
-    connection.execute(
-        f"DELETE FROM tickets WHERE {_MINE}"
-        " AND NOT EXISTS (SELECT 1 FROM ticket_rows WHERE ticket_id = tickets.id)",
-        of,
-    )
-    texts = _delete(
-        connection,
-        f"staged WHERE tenant_id = :tenant AND staged_at <= :before AND NOT {NEEDED}",
-        of,
-    )
+    empty = "NOT EXISTS (SELECT 1 FROM ticket_rows WHERE ticket_id = tickets.id)"
+    _delete(connection, f"tickets WHERE {_MINE} AND {empty}", of)
+    old = f"staged WHERE tenant_id = :tenant AND staged_at <= :before AND NOT {NEEDED}"
+    texts = _delete(connection, old, of)
     questions = _delete(connection, f"questions WHERE {_MINE} AND last_asked_at <= :before", of)
     if documents:
-        _forget_words(connection)
+        _rewrite_word_index(connection)
     return Deleted(documents=documents, pages=pages, texts=texts + sessions, questions=questions)
 
 
 def enable_secure_delete(connection: sqlite3.Connection) -> None:
-    """Make this connection fill with zeros what it deletes."""
+    """Make this connection overwrite with zeros what it deletes."""
     connection.execute("PRAGMA secure_delete = ON")
 
 
-def _forget_words(connection: sqlite3.Connection) -> None:
-    """Write the word index anew: until then it holds the words of what was deleted."""
+def _rewrite_word_index(connection: sqlite3.Connection) -> None:
+    """Write the word index anew: the old one contains the words of what was deleted."""
     connection.execute("INSERT INTO chunk_words (chunk_words) VALUES ('optimize')")
 
 
-def _forget(connection: sqlite3.Connection, tenant_id: str, refs: Iterable[str | None]) -> None:
-    """Drop the texts that only deleted rows needed."""
+def _names(scope: TenantScope, collection: int | None) -> dict[str, Any]:
+    return {"collection": collection, "tenant": scope.tenant_id, "name": scope.collection}
+
+
+def _refs(connection: sqlite3.Connection, tables: Sequence[str], of: Mapping[str, Any]) -> set[str]:
+    """Return the references to staged texts in these rows."""
+    query = " UNION ".join(f"SELECT content_ref FROM {rows}" for rows in tables)
+    return {row["content_ref"] for row in connection.execute(query, of) if row["content_ref"]}
+
+
+def _delete_unused_texts(
+    connection: sqlite3.Connection, tenant_id: str, refs: Iterable[str]
+) -> None:
     connection.executemany(
         f"DELETE FROM staged WHERE tenant_id = ? AND content_ref = ? AND NOT {NEEDED}",
-        [(tenant_id, ref) for ref in refs if ref],
+        [(tenant_id, ref) for ref in refs],
     )
 
 

@@ -27,16 +27,16 @@ class SQLiteStaging:
         self._clock = clock
 
     def put(self, tenant_id: str, texts: Sequence[str]) -> list[str]:
-        """Keep the texts in one transaction and return their references, in order."""
-        kept = [to_unicode(text) for text in texts]
-        refs = [hashlib.sha256(text.encode()).hexdigest() for text in kept]
+        """Store the texts in one transaction and return their references, in order."""
+        sound = [to_unicode(text) for text in texts]
+        refs = [hashlib.sha256(text.encode()).hexdigest() for text in sound]
         now = self._clock()
         with self._database.write() as connection:
             connection.executemany(
                 "INSERT INTO staged (tenant_id, content_ref, text, staged_at) VALUES (?, ?, ?, ?)"
                 " ON CONFLICT (tenant_id, content_ref)"
                 " DO UPDATE SET staged_at = excluded.staged_at",
-                [(tenant_id, ref, text, now) for ref, text in zip(refs, kept, strict=True)],
+                [(tenant_id, ref, text, now) for ref, text in zip(refs, sound, strict=True)],
             )
         return refs
 
@@ -50,7 +50,7 @@ class SQLiteStaging:
         return None if row is None else str(row["text"])
 
     def prune(self, older_than_s: float) -> int:
-        """Drop texts of that age that no ledger row and no session needs; return how many."""
+        """Delete texts of that age that no ledger row and no session needs; return how many."""
         with self._database.write() as connection:
             return connection.execute(
                 f"DELETE FROM staged WHERE staged_at <= ? AND NOT {NEEDED}",
@@ -63,11 +63,9 @@ class SQLiteStaging:
         candidates: Sequence[Mapping[str, Any]],
         facts: Mapping[str, Any],
     ) -> str:
-        """Keep acquired candidates, both JSON-plain, and return the session's id."""
+        """Store candidates and facts, both JSON-plain, and return the session's id."""
         session_id = f"session-{uuid.uuid4().hex}"
-        rows = [
-            (session_id, place, to_json(candidate)) for place, candidate in enumerate(candidates)
-        ]
+        rows = [(session_id, place, to_json(one)) for place, one in enumerate(candidates)]
         with self._database.write() as connection:
             connection.execute(
                 "INSERT INTO sessions (id, tenant_id, collection, created_at, facts)"
@@ -84,7 +82,8 @@ class SQLiteStaging:
         """Return a session of this tenant with its candidates, or None."""
         with self._database.read() as connection:
             row = connection.execute(
-                "SELECT * FROM sessions WHERE tenant_id = ? AND id = ?", (tenant_id, session_id)
+                f"SELECT {_FACTS} FROM sessions WHERE tenant_id = ? AND id = ?",
+                (tenant_id, session_id),
             ).fetchone()
             if row is None:
                 return None
@@ -98,7 +97,7 @@ class SQLiteStaging:
         """Return the tenant's sessions without their candidates, the youngest first."""
         with self._database.read() as connection:
             rows = connection.execute(
-                "SELECT * FROM sessions WHERE tenant_id = :tenant"
+                f"SELECT {_FACTS} FROM sessions WHERE tenant_id = :tenant"
                 " AND (:name IS NULL OR collection = :name) ORDER BY created_at DESC, id",
                 {"tenant": tenant_id, "name": collection},
             ).fetchall()
@@ -114,15 +113,10 @@ class SQLiteStaging:
 
 
 def _session(row: sqlite3.Row, candidates: list[dict[str, Any]]) -> StagedSession:
-    return StagedSession(
-        session_id=row["id"],
-        collection=row["collection"],
-        created_at=row["created_at"],
-        facts=json.loads(row["facts"]),
-        candidates=candidates,
-    )
+    return StagedSession(**{**row, "facts": json.loads(row["facts"]), "candidates": candidates})
 
 
+_FACTS: Final = "id AS session_id, collection, created_at, facts"
 NEEDED: Final = """(EXISTS (
     SELECT 1 FROM ledger JOIN collections ON collections.id = ledger.collection_id
     WHERE ledger.content_ref = staged.content_ref AND NOT ledger.refresh
@@ -133,4 +127,4 @@ NEEDED: Final = """(EXISTS (
     WHERE session_candidates.content_ref = staged.content_ref
       AND sessions.tenant_id = staged.tenant_id
 ))"""
-"""Whether a staged text is still to be ingested, or may be."""
+"""True for a staged text that a ledger row or a session may still ingest."""

@@ -1,11 +1,12 @@
-"""Tickets: which pages an accepted ingestion is about, and where they stand."""
+"""Tickets: the pages of an accepted ingestion, and their state."""
 
 from __future__ import annotations
 
 import uuid
+from collections import Counter
 from typing import TYPE_CHECKING, Final
 
-from ....contracts.ingestion import RowState, RowStatus, Ticket, TicketStatus
+from ....contracts.ingestion import RowStatus, Ticket, TicketStatus
 
 if TYPE_CHECKING:
     import sqlite3
@@ -14,7 +15,8 @@ if TYPE_CHECKING:
     from ....contracts.collection import TenantScope
 
 _STATUS: Final = """
-    SELECT collections.name AS collection, ledger.*
+    SELECT collections.name AS collection, ledger.id, url, url_key, title, state, attempts, error,
+        CASE WHEN state IN ('stored', 'retired') THEN change END AS change
     FROM tickets
     JOIN collections ON collections.id = tickets.collection_id
     LEFT JOIN ticket_rows ON ticket_rows.ticket_id = tickets.id
@@ -58,31 +60,16 @@ def ticket_status(
     found = connection.execute(_STATUS, (ticket_id, tenant_id)).fetchall()
     if not found:
         return None
-    rows = [_row_status(row) for row in found if row["id"] is not None]
+    rows = [RowStatus(**row) for row in found if row["id"] is not None]
+    states = Counter(row.state for row in rows)
     return TicketStatus(
         ticket_id=ticket_id,
         collection=found[0]["collection"],
         count=len(rows),
-        stored=_count(rows, "stored"),
-        pending=_count(rows, "waiting", "working"),
-        to_fetch=_count(rows, "to_fetch"),
-        failed=_count(rows, "dead"),
-        retired=_count(rows, "retired"),
+        stored=states["stored"],
+        pending=states["waiting"] + states["working"],
+        to_fetch=states["to_fetch"],
+        failed=states["dead"],
+        retired=states["retired"],
         rows=rows,
     )
-
-
-def _row_status(row: sqlite3.Row) -> RowStatus:
-    return RowStatus(
-        url=row["url"],
-        url_key=row["url_key"],
-        title=row["title"],
-        state=row["state"],
-        attempts=row["attempts"],
-        error=row["error"],
-        change=row["change"] if row["state"] in {"stored", "retired"} else None,
-    )
-
-
-def _count(rows: Sequence[RowStatus], *states: RowState) -> int:
-    return sum(row.state in states for row in rows)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import time
-from dataclasses import replace
+from dataclasses import asdict, replace
 from decimal import Decimal
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
@@ -33,16 +33,15 @@ _GROUPS: Final[dict[SpendGroup, tuple[str, str, str]]] = {
     "run": ("run_id", "NULL", "first_at"),
     "name": ("name", "kind", "kind, grp"),
 }
-"""What stands for the group, for its kind, and the order."""
+"""SQL of the group, of its kind, and of the order."""
 
 
 class SQLiteUsage:
-    """Implements `QuotaStore`, `AnswerCache` and `SpendLedger` of `collection_search.ports.usage`.
+    """A usage store: implements `collection_search.ports.usage.UsageStore`.
 
-    Many threads and processes may share the file. Its methods block, all but `put_many` and
-    `lacks`: a coroutine calls them through a worker thread. What it counted outlives the process;
-    a power cut may cost the last moments, in exchange for which a reservation waits for no disk.
-    Answers reach the file a moment after they were put: see `AnswerQueue`.
+    Many threads and processes may share the file. All methods but `put_many` and `lacks` block: a
+    coroutine calls them through a worker thread. A power cut may lose the last moments, since a
+    reservation does not wait for the disk. Answers are written a moment later: see `AnswerQueue`.
     """
 
     def __init__(
@@ -84,7 +83,7 @@ class SQLiteUsage:
     def settle(
         self, provider: str, key_id: str, *, period: str, used: int, reserved: int = 1
     ) -> int:
-        """Replace a reservation by what was used, and return the count of the period after it."""
+        """Replace a reservation by what was used; return the new count of the period."""
         row = {"provider": provider, "key": key_id, "period": period}
         with self._database.write() as connection:
             if used != reserved:
@@ -128,35 +127,32 @@ class SQLiteUsage:
         return self._answers.lacks(tenant_id, kind, keys)
 
     def put(self, tenant_id: str, kind: str, key: str, payload: Payload) -> None:
-        """Keep a payload in place of the one with the same key."""
+        """Store one payload as `put_many` does."""
         self.put_many(tenant_id, kind, {key: payload})
 
     def put_many(self, tenant_id: str, kind: str, payloads: Mapping[str, Payload]) -> None:
-        """Take all payloads, by key; a thread writes them a moment later in one transaction."""
+        """Queue all payloads, by key; a thread writes them a moment later in one transaction."""
         self._answers.put(tenant_id, kind, payloads, stored_at=self._clock())
 
     def flush(self) -> None:
-        """Return when all that was put is in the file; what failed is in the log."""
+        """Wait until all payloads are in the file; failures are logged."""
         self._answers.flush()
 
     def prune(self, older_than_s: float, *, tenant_id: str | None = None) -> int:
-        """Drop the answers of that age, of one tenant or of all; return how many."""
+        """Delete the answers of that age, of one tenant or of all; return how many."""
         self.flush()
         oldest = self._clock() - older_than_s
         if tenant_id is None:
-            with self._database.write() as connection:
-                return connection.execute(
-                    "DELETE FROM answers WHERE stored_at <= ?", (oldest,)
-                ).rowcount
+            return self._delete("answers WHERE stored_at <= ?", oldest)
         return self._erase("answers WHERE tenant_id = ? AND stored_at <= ?", tenant_id, oldest)
 
     def delete_tenant(self, tenant_id: str) -> int:
-        """Drop all answers of a tenant; return how many. What was spent stays in the books."""
+        """Delete all answers of a tenant, not its spending; return how many."""
         self.flush()
         return self._erase("answers WHERE tenant_id = ?", tenant_id)
 
     def add(self, entries: Iterable[SpendEntry]) -> None:
-        """Keep the entries in one transaction."""
+        """Store the entries in one transaction."""
         rows = [_spend_row(entry) for entry in entries]
         if rows:
             with self._database.write() as connection:
@@ -176,7 +172,7 @@ class SQLiteUsage:
         return _totals(rows)
 
     def run_total(self, tenant_id: str, run_id: str) -> SpendTotal:
-        """Return what one run came to; zeros when nothing is known of it."""
+        """Return the sums of one run; zeros when nothing is known of it."""
         with self._database.read() as connection:
             rows = connection.execute(
                 f"SELECT run_id AS grp, NULL AS kind, {_SUMS} FROM spend"
@@ -186,18 +182,19 @@ class SQLiteUsage:
         return next(iter(_totals(rows)), SpendTotal(run_id))
 
     def forget(self, older_than_s: float) -> int:
-        """Drop the entries of that age, of all tenants; return how many."""
-        with self._database.write() as connection:
-            return connection.execute(
-                "DELETE FROM spend WHERE at <= ?", (self._clock() - older_than_s,)
-            ).rowcount
+        """Delete the entries of that age, of all tenants; return how many."""
+        return self._delete("spend WHERE at <= ?", self._clock() - older_than_s)
 
     def forget_tenant(self, tenant_id: str) -> int:
-        """Drop all entries of a tenant; return how many."""
+        """Delete all entries of a tenant; return how many."""
         return self._erase("spend WHERE tenant_id = ?", tenant_id)
 
+    def _delete(self, what: str, value: float) -> int:
+        with self._database.write() as connection:
+            return connection.execute(f"DELETE FROM {what}", (value,)).rowcount
+
     def _erase(self, what: str, *values: str | float) -> int:
-        """Delete for good: what a person wants gone stands in no free page and in no log."""
+        """Delete rows so that no free page and no log of the database contains them."""
         with self._database.write() as connection:
             enable_secure_delete(connection)
             count = connection.execute(f"DELETE FROM {what}", values).rowcount
@@ -222,7 +219,8 @@ _PUT: Final = """
 _ADD: Final = """
     INSERT INTO spend (tenant_id, run_id, at, kind, name, requests, input_tokens, output_tokens,
                        cost_usd, cached)
-    VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+    VALUES (:tenant_id, :run_id, :at, :kind, :name, :requests, :input_tokens, :output_tokens,
+            :cost_usd, :cached)
 """
 
 _SUMS: Final = """
@@ -242,20 +240,9 @@ def _hash(key: str) -> bytes:
     return hashlib.sha256(key.encode("utf-8", "surrogatepass")).digest()
 
 
-def _spend_row(entry: SpendEntry) -> tuple[Any, ...]:
-    cost = entry.exact_cost
-    return (
-        entry.tenant_id,
-        entry.run_id,
-        entry.at,
-        entry.kind,
-        to_unicode(entry.name),
-        entry.requests,
-        entry.input_tokens,
-        entry.output_tokens,
-        None if cost is None else format(cost, "f"),
-        entry.cached,
-    )
+def _spend_row(entry: SpendEntry) -> dict[str, Any]:
+    cost = None if entry.exact_cost is None else format(entry.exact_cost, "f")
+    return asdict(entry) | {"name": to_unicode(entry.name), "cost_usd": cost}
 
 
 def _totals(rows: Iterable[sqlite3.Row]) -> list[SpendTotal]:
@@ -267,12 +254,10 @@ def _totals(rows: Iterable[sqlite3.Row]) -> list[SpendTotal]:
 
 
 def _plus(total: SpendTotal, row: sqlite3.Row) -> SpendTotal:
-    cost, entries = row["cost_usd"], int(row["entries"])
+    cost, entries, first = row["cost_usd"], int(row["entries"]), row["first_at"]
     return replace(
         total,
-        first_at=row["first_at"]
-        if total.first_at is None
-        else min(total.first_at, row["first_at"]),
+        first_at=first if total.first_at is None else min(total.first_at, first),
         requests=total.requests + row["requests"],
         input_tokens=total.input_tokens + row["input_tokens"],
         output_tokens=total.output_tokens + row["output_tokens"],

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from ....errors import StoreError
 
 if TYPE_CHECKING:
-    import numpy as np
     from numpy.typing import NDArray
 
 
@@ -17,10 +18,8 @@ def to_blob(vector: NDArray[np.float32] | None) -> bytes | None:
 
 
 def require_finite(vector: NDArray[np.float32]) -> NDArray[np.float32]:
-    """Return the vector as float32. Raises StoreError for what would spoil every order."""
-    import numpy as np
-
-    with np.errstate(over="ignore"):  # said below
+    """Return the vector as float32. Raises StoreError when it is not finite."""
+    with np.errstate(over="ignore"):  # reported below
         one = np.asarray(vector, dtype=np.float32)
     if not np.isfinite(one).all():
         raise StoreError(
@@ -34,6 +33,4 @@ def from_blob(blob: bytes | None) -> NDArray[np.float32] | None:
     """Return the vector, read-only."""
     if blob is None:
         return None
-    import numpy as np
-
     return np.frombuffer(blob, dtype="<f4")

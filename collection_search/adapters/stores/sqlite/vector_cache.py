@@ -1,4 +1,4 @@
-"""Which collections' vectors stay in memory or in files, and until when."""
+"""Cache of the collections' vectors, in memory and in files."""
 
 from __future__ import annotations
 
@@ -11,6 +11,8 @@ from collections import OrderedDict
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
+
+import numpy as np
 
 from ....errors import StoreError
 from .cosines import Cosines
@@ -25,14 +27,14 @@ if TYPE_CHECKING:
     from .database import Database
 
 SMALL_BYTES: Final = 8 * 1024 * 1024
-"""Of a matrix in memory: 5,000 vectors of 384. In a file they would take a third longer."""
+"""Most bytes of a matrix in memory: 5,000 vectors of 384. A file is a third slower."""
 MAX_BYTES: Final = 64 * 1024 * 1024
-"""Of all that is in memory."""
+"""Most bytes of all matrices in memory."""
 MAX_FILED_BYTES: Final = 2 * 1024**3
-"""Of all files: 1.4 million vectors of 384, scanned in about a tenth of a second."""
+"""Most bytes of all files: 1.4 million vectors of 384, scanned in about 0.1 seconds."""
 MAX_MATRICES: Final = 256
 LOADS: Final = 16
-"""Locks, so that a matrix is read once; two collections may share one."""
+"""Number of locks, so that a matrix is read once; two collections may share one."""
 _NO_ROOM: Final = "Make room there, or set COLLECTION_SEARCH_HOME to another folder."
 _TOO_MANY: Final = "Divide the collection, or embed it anew with fewer dimensions."
 
@@ -67,7 +69,7 @@ class VectorCache:
 
     @property
     def bytes(self) -> int:
-        """Return the size of what is kept in memory."""
+        """Return the size of all matrices in memory."""
         with self._lock:
             return sum(matrix.loaded_bytes for matrix in self._matrices.values())
 
@@ -78,12 +80,12 @@ class VectorCache:
             return sum(matrix.filed for matrix in self._matrices.values())
 
     def forget(self) -> None:
-        """Drop all: memory and files are free as soon as no search uses them."""
+        """Drop all matrices; a running search may still use its own."""
         with self._lock:
             self._matrices.clear()
 
     def forget_deleted(self, database: Database) -> None:
-        """Drop what has changed; to be called when a deletion is committed."""
+        """Drop changed matrices; to be called when a deletion is committed."""
         with self._lock:
             self._deletions += 1
         with database.read() as connection:
@@ -91,7 +93,7 @@ class VectorCache:
 
     @contextmanager
     def reading(self, database: Database) -> Iterator[sqlite3.Connection]:
-        """Open a transaction to search in; if it began before a deletion, it leaves nothing."""
+        """Open a transaction for a search; drop changed matrices if a deletion came meanwhile."""
         before = self._deletions
         try:
             with database.read() as connection:
@@ -112,8 +114,6 @@ class VectorCache:
 
         Raises StoreError for a vector of another size than theirs, or one that is not finite.
         """
-        import numpy as np
-
         one = require_finite(vector).reshape(-1)
         self._drop_changed(connection)
         matrix = self._matrix(connection, collection)
@@ -131,14 +131,14 @@ class VectorCache:
         changes = connection.execute(
             "SELECT changes FROM collections WHERE id = ?", (collection,)
         ).fetchone()["changes"]
-        found = self._kept(collection, changes)
+        found = self._cached(collection, changes)
         if found is not None:
             return found
         with self._loading[collection % LOADS]:  # who comes second finds what the first has read
-            found = self._kept(collection, changes)
+            found = self._cached(collection, changes)
             return self._load(connection, collection, changes) if found is None else found
 
-    def _kept(self, collection: int, changes: int) -> VectorMatrix | None:
+    def _cached(self, collection: int, changes: int) -> VectorMatrix | None:
         with self._lock:
             found = self._matrices.get(collection)
             if found is None or found.changes != changes:
@@ -168,29 +168,29 @@ class VectorCache:
     def _drop_changed(self, connection: sqlite3.Connection) -> None:
         """Drop the matrices whose collection has changed since, or is gone."""
         with self._lock:
-            kept = list(self._matrices)
+            known = list(self._matrices)
         rows = connection.execute(
             "SELECT id, changes FROM collections WHERE id IN (SELECT value FROM json_each(?))",
-            (json.dumps(kept),),
+            (json.dumps(known),),
         )
         changes = {row["id"]: row["changes"] for row in rows}
         with self._lock:
-            for collection in kept:
+            for collection in known:
                 matrix = self._matrices.get(collection)
                 if matrix is not None and matrix.changes < changes.get(collection, math.inf):
                     del self._matrices[collection]
 
-    def _make_room(self, held: int, filed: int) -> None:
-        """Forget what was searched longest ago, until so many bytes more are within the limits."""
+    def _make_room(self, loaded: int, filed: int) -> None:
+        """Drop the least recently used matrices until so many bytes more are within the limits."""
         with self._lock:
-            kept = self._matrices
-            held += sum(matrix.loaded_bytes for matrix in kept.values())
-            filed += sum(matrix.filed for matrix in kept.values())
-            for collection, matrix in list(kept.items()):
-                crowded = held > self._max_bytes or len(kept) >= MAX_MATRICES
+            cached = self._matrices
+            loaded += sum(matrix.loaded_bytes for matrix in cached.values())
+            filed += sum(matrix.filed for matrix in cached.values())
+            for collection, matrix in list(cached.items()):
+                crowded = loaded > self._max_bytes or len(cached) >= MAX_MATRICES
                 if crowded or (matrix.filed and filed > self._max_filed_bytes):
-                    held, filed = held - matrix.loaded_bytes, filed - matrix.filed
-                    del kept[collection]
+                    loaded, filed = loaded - matrix.loaded_bytes, filed - matrix.filed
+                    del cached[collection]
 
     def _file(self, connection: sqlite3.Connection, matrix: VectorMatrix) -> None:
         database = connection.execute("PRAGMA database_list").fetchone()["file"]

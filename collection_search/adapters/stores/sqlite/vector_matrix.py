@@ -1,7 +1,7 @@
 """The vectors of one collection, compared block by block: memory does not grow with them.
 
-A large matrix is a copy in a file without a name, which the system's page cache keeps warm or
-forgets as it likes. The file is gone with the process, or when its matrix is.
+A large matrix is a copy in a file without a name, for the system's page cache to manage. The file
+is gone with the process, or with its matrix.
 """
 
 from __future__ import annotations
@@ -15,37 +15,38 @@ import weakref
 from contextlib import ExitStack
 from typing import TYPE_CHECKING, Final
 
+import numpy as np
+
 from ....errors import StoreError
 
 if TYPE_CHECKING:
     import sqlite3
     from collections.abc import Callable, Sequence
 
-    import numpy as np
     from numpy.typing import NDArray
 
     from ....contracts.collection import Vectors
 
 BLOCK_BYTES: Final = 1536 * 1024
-"""Read at once, so that a core's own cache still holds them when they are compared."""
+"""Bytes of one read: they fit into the cache of a core until they are compared."""
 GAP_BYTES: Final = 32 * 1024
-"""Between rows that are wanted: reading fewer costs less than another call."""
+"""Gap between wanted rows that is read, too: that costs less than another call."""
 SCAN_ALL: Final = 0.25
-"""Share of a matrix in memory from which on all of it is compared."""
+"""Share of wanted rows from which a matrix in memory is compared as a whole."""
 FREE_SHARE: Final = 0.5
-"""Of the free disk that a file may take: the database has to grow as well."""
+"""Share of the free disk that a file may take: the database has to grow as well."""
 
 
 def free_bytes(folder: str) -> int:
-    """Return what is free on the disk of a folder."""
+    """Return the free bytes on the disk of a folder."""
     return shutil.disk_usage(folder).free
 
 
 class VectorMatrix:
-    """Vectors by rising chunk id, as they were at one count of changes; for many threads.
+    """Vectors by rising chunk id, as of one count of changes; safe for many threads.
 
-    At first they are still in the database, from which every search reads them. `load` takes them
-    into memory, `file` onto the disk.
+    At first every search reads them from the database. `load` copies them into memory, `file` onto
+    the disk.
     """
 
     def __init__(self, connection: sqlite3.Connection, collection: int, changes: int) -> None:
@@ -55,24 +56,22 @@ class VectorMatrix:
         self.bytes = len(self.ids) * self.size * 4
         self.filed = 0
         """Bytes on the disk."""
-        self._held: Vectors | None = None
+        self._loaded: Vectors | None = None
         self._file = -1
         self._folder = ""
 
     @property
     def loaded_bytes(self) -> int:
         """Return the bytes in memory."""
-        vectors = 0 if self._held is None else self.bytes
+        vectors = 0 if self._loaded is None else self.bytes
         return self.ids.nbytes + self._owners.nbytes + vectors
 
     def load(self, connection: sqlite3.Connection) -> None:
-        """Take the vectors into memory."""
-        import numpy as np
-
+        """Copy the vectors into memory."""
         vectors: Vectors = np.empty((len(self.ids), self.size), dtype="<f4")
         for first in range(0, len(vectors), self._step):
             self._stored(connection, first, vectors[first : first + self._step])
-        self._held = vectors
+        self._loaded = vectors
 
     def file(
         self,
@@ -81,9 +80,7 @@ class VectorMatrix:
         *,
         free: Callable[[str], int] = free_bytes,
     ) -> None:
-        """Copy the vectors into a file there. Raises OSError when it does not take them."""
-        import numpy as np
-
+        """Copy the vectors into a file in the folder. Raises OSError when that fails."""
         if not hasattr(os, "preadv"):
             raise OSError(errno.ENOSYS, "this system cannot read at a place of a file")
         if self.bytes > free(folder) * FREE_SHARE:
@@ -91,7 +88,7 @@ class VectorMatrix:
         with ExitStack() as stack:  # nameless, for this user alone
             file = stack.enter_context(tempfile.TemporaryFile(dir=folder, buffering=0))
             if hasattr(os, "posix_fallocate"):
-                os.posix_fallocate(file.fileno(), 0, self.bytes)  # what is full says so now
+                os.posix_fallocate(file.fileno(), 0, self.bytes)  # a full disk fails here
             room: Vectors = np.empty((min(self._step, len(self.ids)), self.size), dtype="<f4")
             for first in range(0, len(self.ids), self._step):
                 block = room[: len(self.ids) - first]
@@ -101,9 +98,7 @@ class VectorMatrix:
         self.filed, self._file, self._folder = self.bytes, file.fileno(), folder
 
     def places(self, documents: Sequence[int]) -> NDArray[np.intp]:
-        """Return where the rows of these documents are, rising."""
-        import numpy as np
-
+        """Return the positions of the documents' rows, rising."""
         wanted = np.asarray(documents, dtype=np.int64)
         marks = np.zeros(max(wanted.max(initial=0), self._owners.max(initial=0)) + 1, dtype=bool)
         marks[wanted] = True
@@ -115,18 +110,18 @@ class VectorMatrix:
         vector: NDArray[np.float32],
         places: NDArray[np.intp] | None = None,
     ) -> NDArray[np.float32]:
-        """Return the products with all rows, or with those at these places."""
-        held = self._held
-        if held is None:
+        """Return the products of the vector with all rows, or with those at these places."""
+        loaded = self._loaded
+        if loaded is None:
             if places is None:
                 return self._scanned(connection, vector, [(0, len(self.ids))])
             pieces, among = pieces_of(places, gap=GAP_BYTES // (4 * self.size))
             return self._scanned(connection, vector, pieces)[among]
         if places is None:
-            return held @ vector
-        if len(places) > len(held) * SCAN_ALL:  # copying rows costs more than comparing them
-            return (held @ vector)[places]
-        return held[places] @ vector
+            return loaded @ vector
+        if len(places) > len(loaded) * SCAN_ALL:  # copying rows costs more than comparing them
+            return (loaded @ vector)[places]
+        return loaded[places] @ vector
 
     def _scanned(
         self,
@@ -134,8 +129,6 @@ class VectorMatrix:
         vector: NDArray[np.float32],
         pieces: Sequence[tuple[int, int]],
     ) -> NDArray[np.float32]:
-        import numpy as np
-
         values = np.empty(sum(count for _, count in pieces), dtype=np.float32)
         buffer: Vectors = np.empty((min(self._step, len(values)), self.size), dtype="<f4")
         done = filled = 0
@@ -153,7 +146,7 @@ class VectorMatrix:
 
     @property
     def _step(self) -> int:
-        """Rows of a block: sixteens, as the product takes them."""
+        """Return the rows of a block, a multiple of 16 for a fast product."""
         return max(1, BLOCK_BYTES // (64 * max(1, self.size))) * 16
 
     def _read(self, connection: sqlite3.Connection, first: int, room: Vectors) -> None:
@@ -169,8 +162,6 @@ class VectorMatrix:
             ) from error
 
     def _stored(self, connection: sqlite3.Connection, first: int, room: Vectors) -> None:
-        import numpy as np
-
         ids = json.dumps(self.ids[first : first + len(room)].tolist())
         rows = connection.execute(
             "SELECT vector FROM chunks WHERE id IN (SELECT value FROM json_each(?)) ORDER BY id",
@@ -188,9 +179,7 @@ def _whole(moved: int, room: Vectors) -> None:
 def _listed(
     connection: sqlite3.Connection, collection: int
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Return the ids of the chunks that have a vector, rising, and their documents'."""
-    import numpy as np
-
+    """Return the ids of the chunks that have a vector, rising, and of their documents."""
     rows = connection.cursor()
     rows.row_factory = None  # plain pairs
     rows.execute(
@@ -212,7 +201,7 @@ def _size(connection: sqlite3.Connection, ids: NDArray[np.int64]) -> int:
 def pieces_of(
     places: NDArray[np.intp], *, gap: int
 ) -> tuple[list[tuple[int, int]], NDArray[np.intp]]:
-    """Return pieces that hold all places, and where in the joined pieces these are.
+    """Return pieces that cover all places, and the positions of the places in them.
 
     A piece is its first place and its length. Between two pieces lie more than `gap` places.
 
@@ -221,8 +210,6 @@ def pieces_of(
     >>> pieces, among.tolist()
     ([(3, 4), (20, 2)], [0, 1, 3, 4, 5])
     """
-    import numpy as np
-
     if not len(places):
         return [], places
     breaks = np.flatnonzero(np.diff(places) > gap + 1) + 1
