@@ -17,7 +17,7 @@ import typer.core
 
 from .. import __version__
 from ..errors import CollectionSearchError
-from .shared.error_output import ExitCode, Interrupted, UsageError, print_error
+from .shared.exit_codes import ExitCode, Interrupted, UsageError, print_error
 from .shared.logging_setup import log_verbosely, terminal_logging
 
 if TYPE_CHECKING:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Final
 import typer
 
 from .shared.context_options import AsJson, NoWait, Tenant, search_context
-from .shared.error_output import ExitCode, Interrupted
+from .shared.exit_codes import ExitCode, Interrupted
 from .shared.preparation import flush_on_exit
 from .shared.signals import catch_sigterm
 from .shared.terminal import Screen

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from .shared.context_options import AsJson, Collection, QuestionArgument, Tenant, search_context
-from .shared.error_output import ExitCode
+from .shared.exit_codes import ExitCode
 from .shared.terminal import Screen
 
 if TYPE_CHECKING:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Final
 import typer
 
 from .shared.context_options import AsJson  # noqa: TC001 - typer reads the annotations
-from .shared.error_output import ExitCode
+from .shared.exit_codes import ExitCode
 from .shared.terminal import Screen, printable
 
 if TYPE_CHECKING:

@@ -8,7 +8,7 @@ import typer
 
 from .add import release_on_interrupt
 from .shared.context_options import AsJson, MaxCost, Provider, Tenant, search_context
-from .shared.error_output import ExitCode
+from .shared.exit_codes import ExitCode
 from .shared.preparation import prepare_provider
 from .shared.run_summary import cost_line
 from .shared.stored_collections import NameArgument, find_collection

@@ -9,7 +9,7 @@ import typer
 
 from .shared.cassette_options import Record, Replay, open_cassette, report_cassette
 from .shared.context_options import AsJson, Provider, Tenant, search_context
-from .shared.error_output import ExitCode
+from .shared.exit_codes import ExitCode
 from .shared.preparation import flush_on_exit, prepare_provider
 from .shared.run_verdict import NOTHING_FOUND
 from .shared.search_options import search_options, show_applied

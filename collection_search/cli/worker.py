@@ -12,7 +12,7 @@ import typer
 from ..errors import IngestError
 from ..runtime.gc import relieve_collector
 from .shared.context_options import search_context
-from .shared.error_output import Interrupted
+from .shared.exit_codes import Interrupted
 from .shared.preparation import flush_on_exit
 from .shared.signals import handle_signals
 from .shared.terminal import Screen

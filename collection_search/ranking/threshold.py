@@ -1,4 +1,7 @@
-"""Which pages score high enough to be ingested."""
+"""Which pages score high enough to be ingested.
+
+The wanted score is the run's `auto_ingest_min_score`: 60 by default, 0 to 100.
+"""
 
 from __future__ import annotations
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from ...errors import InputError
-from .error_output import ExitCode
+from .exit_codes import ExitCode
 
 if TYPE_CHECKING:
     from ...cassette import Cassette

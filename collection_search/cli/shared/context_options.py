@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import typer
 
-from .error_output import refuse_option
+from .exit_codes import refuse_option
 
 if TYPE_CHECKING:
     from ...context import SearchContext

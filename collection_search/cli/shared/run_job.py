@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
 from ...errors import CollectionSearchError
-from .error_output import Interrupted
+from .exit_codes import Interrupted
 from .live_hint import suggest_live_settings
 from .next_steps import next_steps
 from .pipeline_view import Pipeline
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
     from ...context import SearchContext
     from ...ports import Storage
-    from .error_output import ExitCode
+    from .exit_codes import ExitCode
     from .terminal import Screen
 
 WAIT_S: Final = 600.0

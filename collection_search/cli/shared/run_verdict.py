@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
-from .error_output import ExitCode
+from .exit_codes import ExitCode
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
-from .error_output import refuse_option
+from .exit_codes import refuse_option
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -1,4 +1,4 @@
-"""Connections to permitted IP addresses only.
+"""Opens the sockets to the web: connections to permitted IP addresses only.
 
 `url_rules` has checked the URL before. Here every name is resolved once, each IP address is
 checked, and only a permitted one is connected to, also when the URL itself names an IP address.

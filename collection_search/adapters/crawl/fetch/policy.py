@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Protocol
 
+from ....ports.ledger import PER_HOST
 from ...http import USER_AGENT
 from .url_rules import WEB_PORTS
 
@@ -42,9 +43,9 @@ class FetchPolicy:
     robots: bool = True
     ignore_robots_hosts: frozenset[str] = frozenset()
     """Hosts whose robots.txt the operator may ignore; their pages are marked `ignored`."""
-    per_host_connections: int = 2
+    per_host_connections: int = PER_HOST
     min_delay_s: float = 1.0
-    """Between the starts of two requests to a host."""
+    """Between the starts of two requests to a host; a process sets it by `fetch_delay_s`."""
     max_delay_s: float = 30.0
     """The longest Crawl-delay or back-off that is used."""
     max_wait_s: float = 60.0

@@ -85,11 +85,7 @@ class SQLiteLedger:
             row = connection.execute(query, of).fetchone()
             if row is None:
                 return None
-            connection.execute(
-                "UPDATE ledger SET state = 'working', owner = ?, due = ?,"
-                " attempts = attempts + 1, fence = fence + 1 WHERE id = ?",
-                (owner, now + lease_s, row["id"]),
-            )
+            connection.execute(sql.CLAIM, (owner, now + lease_s, row["id"]))
         return build_claim(row)
 
     def renew(self, claim: Claim, *, lease_s: float) -> bool:

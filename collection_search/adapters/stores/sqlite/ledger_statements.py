@@ -100,6 +100,13 @@ def next_row(*, fetch: bool) -> str:
     """
 
 
+CLAIM: Final = """
+    UPDATE ledger SET state = 'working', owner = ?, due = ?,
+        attempts = attempts + 1, fence = fence + 1
+    WHERE id = ?
+"""
+"""Gives the row of `next_row` to its new owner; the higher fence shuts the former one out."""
+
 DONE: Final = "state = 'stored', owner = NULL, error = NULL, refresh = 0, postponed = 0"
 RETIRED: Final = "state = 'retired', owner = NULL, due = ?, error = ?, refresh = 0, postponed = 0"
 LATER: Final = f"{PUT_BACK}, due = ?, error = ?, attempts = attempts - 1, postponed = postponed + 1"

@@ -7,7 +7,7 @@ import json
 import pytest
 
 from collection_search import errors
-from collection_search.cli.shared.error_output import Interrupted, exit_code, print_error
+from collection_search.cli.shared.exit_codes import Interrupted, exit_code, print_error
 
 
 @pytest.mark.parametrize(
