@@ -10,11 +10,11 @@ import numpy as np
 from pybase64 import b64decode
 
 from ...contracts.collection import Embedded
-from ...errors import ConfigError, ModelError
+from ...errors import ConfigError
 from ...runtime.concurrency import compute
 from ...text.redaction import mask_text
-from ..models.endpoint import Endpoint, EndpointError, clean_key, token_count
-from ..models.error_mapping import Remedies, model_error
+from ..models.endpoint import Endpoint, EndpointError, clean_key, require_key, token_count
+from ..models.error_mapping import Remedies, model_errors
 from ..models.health_check import check_endpoint_health
 from .batches import clean_texts, empty_vectors, unit_vectors, unusable_error
 
@@ -78,11 +78,7 @@ class OpenAIEmbedder:
         name, dimensions = _named(model)
         key, key_variable = _access(settings)
         base_url = settings.embeddings_base_url or settings.openai_base_url
-        if key is None and not base_url:
-            raise ConfigError(
-                f"The embedding model openai:{name} needs a key: set OPENAI_API_KEY. A compatible "
-                "endpoint of your own may need none: set OPENAI_BASE_URL, /v1 included."
-            )
+        require_key(f"embedding model openai:{name}", key, base_url)
         own = settings.embeddings_base_url
         variable = "COLLECTION_SEARCH_EMBEDDINGS_BASE_URL" if own else "OPENAI_BASE_URL"
         return cls(
@@ -103,14 +99,8 @@ class OpenAIEmbedder:
         """Return `(len(texts), d)` float32, unit length, in order. Raises `ModelError`."""
         if not texts:
             return Embedded(empty_vectors(self._dimension), input_tokens=0)
-        try:
+        with model_errors(self._subject, remedies=self._remedies, timeout_s=self._timeout_s):
             answers = await self._all(list(_batches(clean_texts(texts))))
-        except ModelError:
-            raise
-        except Exception as error:
-            raise model_error(
-                self._subject, error, remedies=self._remedies, timeout_s=self._timeout_s
-            ) from error
         tokens = [answer.input_tokens for answer in answers]
         vectors = [answer.vectors for answer in answers]
         return Embedded(
@@ -119,13 +109,9 @@ class OpenAIEmbedder:
         )
 
     async def acheck(self, *, timeout: float) -> Health:  # noqa: ASYNC109 - as search adapters
-        """Return whether the endpoint is there and takes the key, unpaid. Raises ModelError."""
-        try:
+        """Return whether the endpoint answers and accepts the key. Raises ModelError."""
+        with model_errors(self._subject, remedies=self._remedies, timeout_s=timeout):
             return await check_endpoint_health(self._endpoint, self._model, timeout_s=timeout)
-        except Exception as error:
-            raise model_error(
-                self._subject, error, remedies=self._remedies, timeout_s=timeout
-            ) from error
 
     async def _all(self, batches: Sequence[list[str]]) -> list[Embedded]:
         """Return the batches' answers in order; one that fails cancels the others."""
@@ -158,10 +144,9 @@ class OpenAIEmbedder:
         return read
 
     async def _answer(self, body: dict[str, Any]) -> bytes:
-        """Return the answer, in base64 where the endpoint takes that.
+        """Return the answer, in base64 where the endpoint accepts that.
 
-        Gateways that do not are not always clear about it: any refusal of the first request is
-        tried once without.
+        A first request that is refused for any reason is tried once without it.
         """
         if self._takes_base64 is not False:
             try:

@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 from http import HTTPStatus
-from typing import TYPE_CHECKING, Any, ClassVar, Final
+from typing import TYPE_CHECKING, ClassVar, Final
 
 from ...contracts.options import NO_OPTIONS, SearchOptions
-from ...contracts.search import ProviderSearchResult
 from ...text.validation import whole_number
 from ..http import HttpRequest, join_url
 from ..retry_after import parse_numbers
 from .http.adapter import HttpSearch, ResultPage
 from .http.error_mapping import FailureRules
-from .http.json_values import read_date, read_path, read_text
+from .http.json_values import read_path
 from .http.regions import map_codes
+from .http.result_page import RowNames
 
 if TYPE_CHECKING:
     from ...errors import ErrorCode
@@ -42,6 +42,7 @@ class BraveSearch(HttpSearch):
     address_variable = "BRAVE_BASE_URL"
     needs_key = True
     default_base_url = "https://api.search.brave.com"
+    names = RowNames(snippet="description", dates=("page_age", "age"))
     page_size = 20
     max_pages = 10
     max_query_chars = 400
@@ -99,7 +100,6 @@ class BraveSearch(HttpSearch):
         more = read_path(answer, "query", "more_results_available")
         return self.page_of(
             raw,
-            self._row,
             response,
             more=more if isinstance(more, bool) else None,
             quota_remaining=_left_this_month(response),
@@ -126,17 +126,6 @@ class BraveSearch(HttpSearch):
             return word
         first, last = options.published(self.today())
         return f"{first}to{last or self.today()}"
-
-    def _row(self, row: dict[str, Any]) -> ProviderSearchResult:
-        today = self.today()
-        return ProviderSearchResult(
-            url=read_text(row.get("url")),
-            title=read_text(row.get("title")),
-            snippet=read_text(row.get("description")),
-            source=self.provider_name,
-            published_date=read_date(row.get("page_age"), today=today)
-            or read_date(row.get("age"), today=today),
-        )
 
 
 def _left_this_month(response: HttpResponse) -> int | None:

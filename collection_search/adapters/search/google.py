@@ -7,13 +7,13 @@ from datetime import date
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from ...contracts.options import NO_OPTIONS, SearchOptions
-from ...contracts.search import ProviderSearchResult
 from ...errors import ConfigError
 from ..http import HttpRequest, join_url
 from .http.adapter import HttpSearch, ResultPage
 from .http.error_mapping import FailureRules
 from .http.json_values import read_path, read_text
 from .http.regions import map_codes
+from .http.result_page import RowNames
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from pydantic import SecretStr
 
     from ...contracts.options import Applied, OptionName
+    from ...contracts.search import ProviderSearchResult
     from ...errors import ErrorCode
     from ...settings import Settings
     from ..http import HttpResponse
@@ -41,6 +42,7 @@ class GoogleSearchAdapter(HttpSearch):
     address_variable = "GOOGLE_BASE_URL"
     needs_key = True
     default_base_url = "https://www.googleapis.com"
+    names = RowNames(url="link")
     page_size = 10
     max_pages = 10  # start + num may be 101 at most
     supports: ClassVar = {
@@ -154,7 +156,7 @@ class GoogleSearchAdapter(HttpSearch):
         items = answer.get("items")
         raw = [] if items is None else self.listed(items, response)
         more = bool(read_path(answer, "queries", "nextPage"))
-        return self.page_of(raw, self._row, response, more=more)
+        return self.page_of(raw, response, more=more)
 
     def meaning(self, refusal: VendorRefusal) -> ErrorCode:
         """Return what a refusal stands for; one code means a minute's and a day's limit."""
@@ -162,11 +164,9 @@ class GoogleSearchAdapter(HttpSearch):
         is_of_the_day = re.search("per.?day", str(refusal.error), re.IGNORECASE)
         return "quotaExceeded" if meaning == "rateLimited" and is_of_the_day else meaning
 
-    def _row(self, row: dict[str, Any]) -> ProviderSearchResult:
-        return ProviderSearchResult(
-            url=read_text(row.get("link")),
-            title=read_text(row.get("title")),
-            snippet=read_text(row.get("snippet")),
-            source=read_text(row.get("displayLink")) or self.provider_name,
-            content_type=read_text(row.get("mime")) or None,
-        )
+    def row(self, row: dict[str, Any]) -> ProviderSearchResult:
+        """Return the result in a row; its source is the site."""
+        made = super().row(row)
+        made.source = read_text(row.get("displayLink")) or made.source
+        made.content_type = read_text(row.get("mime")) or None
+        return made

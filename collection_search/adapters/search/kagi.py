@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, Any, ClassVar, Final
 
 from ...contracts.options import NO_OPTIONS, SearchOptions
 from ...contracts.prices import format_usd, parse_usd
-from ...contracts.search import ProviderSearchResult
 from ...text.validation import number_within
 from ..http import HttpRequest, join_url
 from .http.adapter import HttpSearch, ResultPage
 from .http.error_mapping import FailureRules
-from .http.json_values import read_date, read_path, read_text
+from .http.json_values import read_path
 from .http.query_limits import shift_day
+from .http.result_page import RowNames
 
 if TYPE_CHECKING:
     from ..http import HttpResponse
@@ -36,6 +36,7 @@ class KagiSearch(HttpSearch):
     address_variable = "KAGI_BASE_URL"
     needs_key = True
     default_base_url = "https://kagi.com"
+    names = RowNames(dates=("time",))
     page_size = 10
     max_pages = 10
     supports: ClassVar = {
@@ -63,7 +64,7 @@ class KagiSearch(HttpSearch):
         return HttpRequest(
             "POST",
             join_url(self.base_url, "api/v1/search"),
-            headers={"Authorization": f"Bearer {self.key()}"},
+            headers=self.login(),
             json={"query": asked, "limit": count, "page": page + 1},
         )
 
@@ -77,7 +78,7 @@ class KagiSearch(HttpSearch):
         left, notices = _dollars_left(answer), []
         if left is not None and left <= LOW_USD:
             notices = [f"{self.title}: {format_usd(left)} of the balance left"]
-        return self.page_of(raw, self._row, response, notices=notices)
+        return self.page_of(raw, response, notices=notices)
 
     def refusal(self, response: HttpResponse, answer: Any) -> VendorRefusal:
         """Return what a response says; its list of errors has one of two names."""
@@ -86,15 +87,6 @@ class KagiSearch(HttpSearch):
         if response.status in _OF_BALANCE and _dollars_left(answer) == 0:
             return replace(refusal, codes=(*refusal.codes, _NO_BALANCE))
         return refusal
-
-    def _row(self, row: dict[str, Any]) -> ProviderSearchResult:
-        return ProviderSearchResult(
-            url=read_text(row.get("url")),
-            title=read_text(row.get("title")),
-            snippet=read_text(row.get("snippet")),
-            source=self.provider_name,
-            published_date=read_date(row.get("time"), today=self.today()),
-        )
 
 
 def _dollars_left(answer: Any) -> float | None:

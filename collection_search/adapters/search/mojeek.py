@@ -6,12 +6,12 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from ...contracts.options import NO_OPTIONS, SearchOptions
-from ...contracts.search import ProviderSearchResult
 from ..http import HttpRequest, join_url
 from .http.adapter import HttpSearch, ResultPage
 from .http.error_mapping import FailureRules
 from .http.json_values import read_path, read_text
 from .http.query_limits import shift_day
+from .http.result_page import RowNames
 
 if TYPE_CHECKING:
     from ...contracts.options import Applied, OptionName
@@ -31,6 +31,7 @@ class MojeekSearch(HttpSearch):
     address_variable = "MOJEEK_BASE_URL"
     needs_key = True
     default_base_url = "https://api.mojeek.com"
+    names = RowNames(snippet="desc")
     page_size = 10
     max_pages = 10
     supports: ClassVar = {
@@ -80,20 +81,12 @@ class MojeekSearch(HttpSearch):
         if _complaint(answer):
             raise self.failure(self.refusal(response, answer), response)
         raw = self.listed(read_path(answer, "response", "results"), response)
-        return self.page_of(raw, self._row, response)
+        return self.page_of(raw, response)
 
     def refusal(self, response: HttpResponse, answer: Any) -> VendorRefusal:
         """Return what a response says; Mojeek's errors are a sentence in `response.status`."""
         refusal = super().refusal(response, answer)
         return replace(refusal, text=_complaint(answer) or refusal.text)
-
-    def _row(self, row: dict[str, Any]) -> ProviderSearchResult:
-        return ProviderSearchResult(
-            url=read_text(row.get("url")),
-            title=read_text(row.get("title")),
-            snippet=read_text(row.get("desc")),
-            source=self.provider_name,
-        )
 
 
 def _complaint(answer: Any) -> str:

@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING, Any, ClassVar, Final
 
 from ...contracts.health import Health
 from ...contracts.options import NO_OPTIONS, SearchOptions
-from ...contracts.search import ProviderSearchResult
 from ...errors import SearchProviderUnavailable
 from ...text.redaction import redact
 from ..http import HttpRequest, join_url
 from ..refusals import MAX_TEXT_CHARS
 from .http.adapter import HttpSearch, ResultPage
 from .http.error_mapping import FailureRules
-from .http.json_values import read_date, read_json, read_path, read_text
+from .http.json_values import read_json, read_path, read_text
+from .http.result_page import RowNames
 
 if TYPE_CHECKING:
     from ..http import HttpResponse
@@ -40,6 +40,7 @@ class SearxngSearch(HttpSearch):
     title = "SearXNG"
     key_variable = "SEARXNG_API_KEY"
     address_variable = "SEARXNG_URL"
+    names = RowNames(snippet="content", dates=("publishedDate",))  # its scores have no upper end
     page_size = 20  # for planning: about 10 an engine and page
     max_pages = 100
     fills_pages = False
@@ -74,7 +75,6 @@ class SearxngSearch(HttpSearch):
         options: SearchOptions = NO_OPTIONS,
     ) -> HttpRequest:
         """Return the call for one page."""
-        key = self.key()
         params: dict[str, str | int] = {"q": query, "format": "json", "pageno": page + 1}
         if options.topic == "news":
             params["categories"] = "news"
@@ -86,7 +86,7 @@ class SearxngSearch(HttpSearch):
             "GET",
             join_url(self.base_url, "search"),
             params=params,
-            headers={"Authorization": f"Bearer {key}"} if key else {},
+            headers=self.login(),
         )
 
     def parse(self, response: HttpResponse) -> ResultPage:
@@ -105,7 +105,7 @@ class SearxngSearch(HttpSearch):
                 http_status=response.status,
             )
         notices = [f"{self.title} had no answer from some engines: {failed}."] if failed else []
-        return self.page_of(raw, self._row, response, notices=notices, complete=not failed)
+        return self.page_of(raw, response, notices=notices, complete=not failed)
 
     def check(self) -> HttpRequest:
         """Return a search for nothing, which is refused in the form that was asked for."""
@@ -117,15 +117,6 @@ class SearxngSearch(HttpSearch):
         if response.status != HTTPStatus.BAD_REQUEST or not read_path(refusal, "error"):
             self.answer(response)
         return Health("it answers in JSON; its engines were not asked")
-
-    def _row(self, row: dict[str, Any]) -> ProviderSearchResult:
-        return ProviderSearchResult(
-            url=read_text(row.get("url")),
-            title=read_text(row.get("title")),
-            snippet=read_text(row.get("content")),
-            source=self.provider_name,  # its score has no upper end and compares within one answer
-            published_date=read_date(row.get("publishedDate"), today=self.today()),
-        )
 
 
 def strip_commands(query: str) -> str:

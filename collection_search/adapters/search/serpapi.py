@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 from ...contracts.health import Health
 from ...contracts.options import NO_OPTIONS, SearchOptions
-from ...contracts.search import ProviderSearchResult
 from ..http import HttpRequest, join_url
 from .http.adapter import HttpSearch, ResultPage
 from .http.error_mapping import FailureRules
 from .http.health_check import to_whole_number
-from .http.json_values import read_date, read_path, read_text
+from .http.json_values import read_path
+from .http.query_limits import google_parameters
+from .http.result_page import RowNames
 
 if TYPE_CHECKING:
     from ..http import HttpResponse
@@ -29,6 +30,7 @@ class SerpApiSearch(HttpSearch):
     address_variable = "SERPAPI_BASE_URL"
     needs_key = True
     default_base_url = "https://serpapi.com"
+    names = RowNames(url="link", dates=("date",))
     page_size = 10
     max_pages = 10
     supports: ClassVar = {
@@ -60,13 +62,8 @@ class SerpApiSearch(HttpSearch):
             "num": count,
             "start": page * count,
             "api_key": self.key(),
+            **google_parameters(options),
         }
-        if options.freshness:
-            params["tbs"] = f"qdr:{options.freshness[0]}"
-        if options.language:
-            params["hl"] = options.language
-        if options.country:
-            params["gl"] = options.country.lower()
         return HttpRequest("GET", join_url(self.base_url, "search"), params=params)
 
     def parse(self, response: HttpResponse) -> ResultPage:
@@ -76,7 +73,7 @@ class SerpApiSearch(HttpSearch):
         if organic is None and read_path(answer, "search_metadata", "status") == "Success":
             organic = []  # a page of other boxes alone
         more = bool(read_path(answer, "serpapi_pagination", "next"))
-        return self.page_of(self.listed(organic, response), self._row, response, more=more)
+        return self.page_of(self.listed(organic, response), response, more=more)
 
     def check(self) -> HttpRequest:
         """Return the question for the account; it is no search and costs none."""
@@ -90,12 +87,3 @@ class SerpApiSearch(HttpSearch):
         if left is None:
             left = to_whole_number(answer.get("plan_searches_left"))
         return Health(key_valid=True, quota_left=left)
-
-    def _row(self, row: dict[str, Any]) -> ProviderSearchResult:
-        return ProviderSearchResult(
-            url=read_text(row.get("link")),
-            title=read_text(row.get("title")),
-            snippet=read_text(row.get("snippet")),
-            source=self.provider_name,
-            published_date=read_date(row.get("date"), today=self.today()),
-        )

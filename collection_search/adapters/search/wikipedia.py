@@ -9,13 +9,13 @@ from urllib.parse import quote
 
 from ...contracts.health import Health
 from ...contracts.options import NO_OPTIONS, SearchOptions
-from ...contracts.search import ProviderSearchResult
 from ...errors import ConfigError
 from ...text.clean import to_unicode
 from ..http import HttpRequest, join_url
 from .http.adapter import HttpSearch, ResultPage
 from .http.error_mapping import FailureRules
-from .http.json_values import read_date, read_path, read_text
+from .http.json_values import read_path
+from .http.result_page import RowNames
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from httpx import AsyncClient
 
     from ...contracts.options import Applied, OptionName
-    from ...contracts.search import SearchAdapterResponse
+    from ...contracts.search import ProviderSearchResult, SearchAdapterResponse
     from ...settings import Settings
     from ..http import HttpResponse
 
@@ -46,6 +46,7 @@ class WikipediaSearch(HttpSearch):
     title = "Wikipedia"
     address_variable = "WIKIPEDIA_BASE_URL"
     default_base_url = "https://en.wikipedia.org"
+    names = RowNames(dates=("timestamp",))
     page_size = 50
     max_pages = 200
     max_query_chars = 300
@@ -150,7 +151,7 @@ class WikipediaSearch(HttpSearch):
         """Return the page of results. Raises SearchProviderError, for an error in a 200 too."""
         answer = self.answer(response)
         raw = self.listed(read_path(answer, "query", "search"), response)
-        return self.page_of(raw, self._row, response, more="continue" in answer)
+        return self.page_of(raw, response, more="continue" in answer)
 
     def check(self) -> HttpRequest:
         """Return a search for one page: all of them are free."""
@@ -161,20 +162,13 @@ class WikipediaSearch(HttpSearch):
         self.parse(response)
         return Health("it searches")
 
-    def _row(self, row: dict[str, Any]) -> ProviderSearchResult:
-        return ProviderSearchResult(
-            url=self._url(row),
-            title=read_text(row.get("title")),
-            snippet=read_text(row.get("snippet")),
-            source=self.provider_name,
-            published_date=read_date(row.get("timestamp"), today=self.today()),
-        )
-
-    def _url(self, row: dict[str, Any]) -> str:
-        """Return the address of a page: by title, as the wiki itself shows it, else by id."""
-        if title := to_unicode(read_text(row.get("title"))).strip():
-            return join_url(
-                self.base_url, f"wiki/{quote(title.replace(' ', '_'), safe=_IN_TITLES)}"
-            )
+    def row(self, row: dict[str, Any]) -> ProviderSearchResult:
+        """Return the result in a row, with the address of its page: by title, else by id."""
+        made = super().row(row)
         page_id = row.get("pageid")
-        return join_url(self.base_url, f"w/index.php?curid={page_id}") if page_id else ""
+        if title := to_unicode(made.title).strip():
+            page = quote(title.replace(" ", "_"), safe=_IN_TITLES)
+            made.url = join_url(self.base_url, f"wiki/{page}")
+        else:
+            made.url = join_url(self.base_url, f"w/index.php?curid={page_id}") if page_id else ""
+        return made

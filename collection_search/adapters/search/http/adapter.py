@@ -130,9 +130,7 @@ class HttpSearch(Vendor):
         found = _Found(
             timeout or self.timeout, [*notices, *self._notices(max_results, options)], applied
         )
-        full = self.full_page(max_results)
-        count = min(max_results, full)
-        pages = min(math.ceil(max_results / full), self.max_pages)
+        count, pages = self._paging(max_results)
         for number in range(pages):
             try:
                 if number and turn:
@@ -154,9 +152,13 @@ class HttpSearch(Vendor):
 
     def price(self, max_results: int, options: SearchOptions) -> tuple[int, float]:
         """Return how many requests, and units of the list price, such a search takes at most."""
+        count, pages = self._paging(max_results)
+        return pages, pages * self.credits(options, count)
+
+    def _paging(self, max_results: int) -> tuple[int, int]:
+        """Return how many rows each request asks for, and how many requests there are at most."""
         full = self.full_page(max_results)
-        pages = min(math.ceil(max_results / full), self.max_pages)
-        return pages, pages * self.credits(options, min(max_results, full))
+        return min(max_results, full), min(math.ceil(max_results / full), self.max_pages)
 
     async def acheck(
         self,

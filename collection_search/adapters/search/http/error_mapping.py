@@ -47,10 +47,6 @@ class FailureRules:
             return "{name} asks for a key. Set {key}."
         return SENTENCES[meaning]
 
-    def may_try_once_more(self, refusal: VendorRefusal) -> bool:
-        """Return whether a retry may help although the code says that it does not."""
-        return not self.once_more.isdisjoint(refusal.codes)
-
     def finds_nothing(self, refusal: VendorRefusal) -> bool:
         """Return whether the refusal only says that nothing was found."""
         said = (*refusal.codes, refusal.text) if refusal.error and self.no_hits else ()

@@ -86,3 +86,29 @@ def site_operators(options: SearchOptions, *, include: bool, exclude: bool) -> s
     wanted = f"({' OR '.join(sites)})" if len(sites) > 1 else "".join(sites)
     unwanted = [f"-site:{domain}" for domain in options.exclude_domains if exclude]
     return " ".join(filter(None, [wanted, *unwanted]))
+
+
+def domain_lists(options: SearchOptions, include: str, exclude: str) -> dict[str, list[str]]:
+    """Return the parameters of these names for the domains of the options.
+
+    >>> from collection_search.contracts.options import SearchOptions
+    >>> domain_lists(SearchOptions(include_domains=("a.org",)), "only", "not")
+    {'only': ['a.org']}
+    """
+    lists = {include: options.include_domains, exclude: options.exclude_domains}
+    return {name: list(domains) for name, domains in lists.items() if domains}
+
+
+def google_parameters(options: SearchOptions) -> dict[str, str]:
+    """Return the parameters of Google's result pages for freshness, language and country.
+
+    >>> from collection_search.contracts.options import SearchOptions
+    >>> google_parameters(SearchOptions(freshness="week", country="DE"))
+    {'tbs': 'qdr:w', 'gl': 'de'}
+    """
+    values = {
+        "tbs": options.freshness and f"qdr:{options.freshness[0]}",
+        "hl": options.language,
+        "gl": options.country and options.country.lower(),
+    }
+    return {name: value for name, value in values.items() if value}
