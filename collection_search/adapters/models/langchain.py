@@ -85,7 +85,7 @@ class LangChainQueryModel:
     async def _answer(
         self, messages: list[tuple[str, str]], method: OutputMethod, spent: Tokens = _NOTHING
     ) -> tuple[dict[str, Any], Tokens]:
-        """Return the answer by the first method that is not refused, raw and parsed, and its cost."""
+        """Return raw and parsed answer by the first method that is not refused, and its cost."""
         try:
             answer = await _ask(self._model, messages, method)
         except NotImplementedError as refusal:

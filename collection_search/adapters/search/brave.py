@@ -12,6 +12,7 @@ from ..retry_after import parse_numbers
 from .http.adapter import HttpSearch, ResultPage
 from .http.error_mapping import FailureRules
 from .http.json_values import read_path
+from .http.query_limits import DOMAINS, supported_options
 from .http.regions import map_codes
 from .http.result_page import RowNames
 
@@ -30,7 +31,7 @@ _COUNTRIES: Final = map_codes(
     " SE CH TW TR GB US"
 )
 _UNLIMITED: Final = 0
-"""What stands as the limit of a plan that has none."""
+"""The limit that Brave reports for a plan without one."""
 
 
 class BraveSearch(HttpSearch):
@@ -47,15 +48,9 @@ class BraveSearch(HttpSearch):
     max_pages = 10
     max_query_chars = 400
     max_query_words = 50
-    supports: ClassVar = {
-        "max_results": "native",
-        "include_domains": "emulated",
-        "exclude_domains": "emulated",
-        "topic": "emulated",  # another endpoint
-        "freshness": "native",
-        "language": "native",
-        "country": "native",
-    }
+    supports: ClassVar = supported_options(
+        "freshness", "language", "country", emulated=[*DOMAINS, "topic"]
+    )  # news have another endpoint
     languages = _LANGUAGES
     countries = _COUNTRIES
     storage_rights = "by plan"
@@ -70,7 +65,7 @@ class BraveSearch(HttpSearch):
     def request(
         self, query: str, count: int, page: int, options: SearchOptions = NO_OPTIONS
     ) -> HttpRequest:
-        """Return the call for one page; Brave's `offset` counts pages, not rows."""
+        """Return the call for one page; the parameter `offset` counts pages, not rows."""
         is_news = options.topic == "news"
         params: dict[str, str | int] = {"q": query, "count": count, "offset": page}
         if not is_news:
@@ -106,7 +101,7 @@ class BraveSearch(HttpSearch):
         )
 
     def meaning(self, refusal: VendorRefusal) -> ErrorCode:
-        """Return what a refusal stands for; a plan's quota shows in the counters only."""
+        """Return the error code of a refusal; only its counters show that a quota is used up."""
         meta = refusal.error.get("meta")
         limit = whole_number(read_path(meta, "quota_limit"), least=_UNLIMITED + 1)
         current = whole_number(read_path(meta, "quota_current"), least=limit)
@@ -116,12 +111,12 @@ class BraveSearch(HttpSearch):
         return super().meaning(refusal)
 
     def wait_s(self, response: HttpResponse) -> float | None:
-        """Return when the shortest of the rate limits is reset."""
+        """Return the seconds until the shortest rate limit is reset."""
         resets = parse_numbers(response.headers.get("x-ratelimit-reset"))
         return resets[0] if resets else None
 
     def _freshness(self, options: SearchOptions) -> str:
-        """Return a word of Brave's, or `from..to` in its form; an open end is today."""
+        """Return the parameter for a word or a range; an open range ends today."""
         if word := _PERIODS.get(options.freshness or ""):
             return word
         first, last = options.published(self.today())

@@ -23,7 +23,7 @@ from ...text.clean import to_unicode
 from ...text.redaction import redact
 from ..refusals import MAX_TEXT_CHARS
 from .http.json_values import read_text
-from .http.query_limits import fit_query
+from .http.query_limits import DOMAINS, fit_query, supported_options
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -50,14 +50,9 @@ class DdgsSearch:
 
     provider_name = "ddgs"
     info: ClassVar = ProviderInfo(name="ddgs", source="ddgs", page_size=10)
-    supports: ClassVar[Mapping[OptionName, Applied]] = {
-        "max_results": "native",
-        "include_domains": "emulated",
-        "exclude_domains": "emulated",
-        "freshness": "native",
-        "language": "native",
-        "country": "native",
-    }
+    supports: ClassVar[Mapping[OptionName, Applied]] = supported_options(
+        "freshness", "language", "country", emulated=DOMAINS
+    )
 
     def __init__(self, *, client: Callable[..., Any] | None = None, timeout: float = 10.0) -> None:
         if not 0 < timeout < math.inf:

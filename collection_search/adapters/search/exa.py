@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Final
 from ...text.clean import excerpt
 from .http.adapter import HttpSearch, ResultPage
 from .http.json_values import read_path, read_text
-from .http.query_limits import domain_lists
+from .http.query_limits import DOMAINS, domain_lists, supported_options
 from .http.result_page import RowNames
 
 if TYPE_CHECKING:
@@ -37,16 +37,9 @@ class ExaSearch(HttpSearch):
     names = RowNames(score="score", content="text", dates=("publishedDate",))
     page_size = 10
     max_count = 100
-    supports: ClassVar = {
-        "max_results": "native",
-        "search_depth": "native",
-        "include_domains": "native",
-        "exclude_domains": "native",
-        "topic": "emulated",  # a category
-        "include_content": "native",
-        "freshness": "native",
-        "country": "native",
-    }
+    supports: ClassVar = supported_options(
+        "search_depth", *DOMAINS, "include_content", "freshness", "country", emulated=["topic"]
+    )  # a topic is a category
 
     def login(self) -> dict[str, str]:
         """Return the header that carries the key."""
@@ -74,7 +67,7 @@ class ExaSearch(HttpSearch):
         return body | domain_lists(options, "includeDomains", "excludeDomains") | dates
 
     def credits(self, options: SearchOptions, count: int) -> float:
-        """Return the units of the price of ten results with the type `auto`."""
+        """Return the price in units of ten results with the type `auto`."""
         kind = DEEP_CREDITS if options.search_depth == "deep" else 1
         return kind + RESULT_CREDITS * max(0, count - self.page_size)
 

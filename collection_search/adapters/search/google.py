@@ -12,12 +12,12 @@ from ..http import HttpRequest, join_url
 from .http.adapter import HttpSearch, ResultPage
 from .http.error_mapping import FailureRules
 from .http.json_values import read_path, read_text
+from .http.query_limits import DOMAINS, supported_options
 from .http.regions import map_codes
 from .http.result_page import RowNames
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from typing import Self
 
     from httpx import AsyncClient
     from pydantic import SecretStr
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from ...contracts.options import Applied, OptionName
     from ...contracts.search import ProviderSearchResult
     from ...errors import ErrorCode
-    from ...settings import Settings
+    from ...settings.table import ProviderAccess
     from ..http import HttpResponse
     from ..refusals import VendorRefusal
 
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 class GoogleSearchAdapter(HttpSearch):
     """Searches with Google, 10 results a request and 100 a query; says when it ends.
 
-    `source` of a result is its site. The remaining quota is not told by this API.
+    `source` of a result is its site. The API does not show the remaining quota.
     """
 
     provider_name = "google"
@@ -45,14 +45,7 @@ class GoogleSearchAdapter(HttpSearch):
     names = RowNames(url="link")
     page_size = 10
     max_pages = 10  # start + num may be 101 at most
-    supports: ClassVar = {
-        "max_results": "native",
-        "include_domains": "emulated",
-        "exclude_domains": "emulated",
-        "freshness": "native",
-        "language": "native",
-        "country": "native",
-    }
+    supports: ClassVar = supported_options("freshness", "language", "country", emulated=DOMAINS)
     ranges_of_days = False
     languages: ClassVar = map_codes(
         "ar bg ca cs da de el en es et fi fr hr hu id is it ja ko lt lv nl no pl pt ro ru sk sl sr"
@@ -97,20 +90,13 @@ class GoogleSearchAdapter(HttpSearch):
         )
 
     @classmethod
-    def from_settings(cls, settings: Settings, *, http_client: AsyncClient | None = None) -> Self:
-        """Return the adapter with key, engine and address of the settings. Raises ConfigError."""
-        access = settings.access(cls.provider_name)
-        return cls(
-            api_key=access.api_key,
-            search_engine_id=access.search_engine_id,
-            base_url=access.base_url,
-            timeout=settings.search_timeout_s,
-            http_client=http_client,
-        )
+    def arguments(cls, access: ProviderAccess) -> dict[str, Any]:
+        """Return key, address and engine of the settings."""
+        return super().arguments(access) | {"search_engine_id": access.search_engine_id}
 
     @property
     def answers_from(self) -> str:
-        """The source with the engine, whose sites are searched."""
+        """The source with the engine, which limits the sites."""
         return f"{self.source}&cx={self.search_engine_id}"
 
     def request(
@@ -138,9 +124,9 @@ class GoogleSearchAdapter(HttpSearch):
         return HttpRequest("GET", join_url(self.base_url, "customsearch/v1"), params=params)
 
     def applied(self, options: SearchOptions) -> dict[OptionName, Applied]:
-        """Return what is made of each option: one site has a parameter, several are in the query.
+        """Return how each option is applied: one site is a parameter, several are in the query.
 
-        The parameter goes to the domains that are wanted, where there are both kinds.
+        With both kinds of domains, the included one gets the parameter.
         """
         made = super().applied(options)
         included, excluded = len(options.include_domains), len(options.exclude_domains)
@@ -159,7 +145,7 @@ class GoogleSearchAdapter(HttpSearch):
         return self.page_of(raw, response, more=more)
 
     def meaning(self, refusal: VendorRefusal) -> ErrorCode:
-        """Return what a refusal stands for; one code means a minute's and a day's limit."""
+        """Return the error code of a refusal; one code of Google's means two kinds of limit."""
         meaning = super().meaning(refusal)
         is_of_the_day = re.search("per.?day", str(refusal.error), re.IGNORECASE)
         return "quotaExceeded" if meaning == "rateLimited" and is_of_the_day else meaning

@@ -13,7 +13,7 @@ from ..http import HttpRequest, join_url
 from .http.adapter import HttpSearch, ResultPage
 from .http.error_mapping import FailureRules
 from .http.json_values import read_path
-from .http.query_limits import shift_day
+from .http.query_limits import DOMAINS, shift_day, supported_options
 from .http.result_page import RowNames
 
 if TYPE_CHECKING:
@@ -21,9 +21,9 @@ if TYPE_CHECKING:
     from ..refusals import VendorRefusal
 
 _NO_BALANCE: Final = "no balance"
-"""Stands among the codes of a refusal where nothing is left to pay with."""
+"""A code that is added to a refusal when the balance is used up."""
 _OF_BALANCE: Final = {200, 400, 402, 403, 429}
-"""Statuses that may come of it; that of a refused key says nothing about an account."""
+"""Statuses that an empty balance may cause; 401 only concerns the key."""
 LOW_USD: Final = 1.0
 
 
@@ -39,12 +39,7 @@ class KagiSearch(HttpSearch):
     names = RowNames(dates=("time",))
     page_size = 10
     max_pages = 10
-    supports: ClassVar = {
-        "max_results": "native",
-        "include_domains": "emulated",
-        "exclude_domains": "emulated",
-        "freshness": "emulated",
-    }
+    supports: ClassVar = supported_options(emulated=[*DOMAINS, "freshness"])
     rules = FailureRules(
         codes={"general.invalid_token": "authenticationFailed", _NO_BALANCE: "quotaExceeded"},
         texts={
@@ -56,7 +51,7 @@ class KagiSearch(HttpSearch):
     def request(
         self, query: str, count: int, page: int, options: SearchOptions = NO_OPTIONS
     ) -> HttpRequest:
-        """Return the call for one page; Kagi counts pages from 1, and has operators for dates."""
+        """Return the call for one page, counted from 1; dates are operators in the query."""
         first, last = options.published(self.today())
         after = f"after:{shift_day(first, -1)}" if first else ""
         before = f"before:{shift_day(last, 1)}" if last else ""
@@ -81,7 +76,7 @@ class KagiSearch(HttpSearch):
         return self.page_of(raw, response, notices=notices)
 
     def refusal(self, response: HttpResponse, answer: Any) -> VendorRefusal:
-        """Return what a response says; its list of errors has one of two names."""
+        """Return the refusal in a response; its list of errors has one of two names."""
         errors = read_path(answer, "errors") or read_path(answer, "error")
         refusal = super().refusal(response, {"error": errors} if errors else answer)
         if response.status in _OF_BALANCE and _dollars_left(answer) == 0:
@@ -90,6 +85,6 @@ class KagiSearch(HttpSearch):
 
 
 def _dollars_left(answer: Any) -> float | None:
-    """Return the account's balance; a debt is none."""
+    """Return the account's balance in US dollars, at least 0."""
     left = read_path(answer, "meta", "api_balance")
     return parse_usd(left) if number_within(left, -math.inf, 0) is None else 0.0

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from .http.adapter import HttpSearch
 from .http.error_mapping import FailureRules
-from .http.query_limits import domain_lists
+from .http.query_limits import DOMAINS, domain_lists, supported_options
 from .http.result_page import RowNames
 
 if TYPE_CHECKING:
@@ -28,14 +28,7 @@ class LinkupSearch(HttpSearch):
     path = "v1/search"
     names = RowNames(title="name", snippet="content", content="content")
     page_size = 100
-    supports: ClassVar = {
-        "max_results": "native",
-        "search_depth": "native",
-        "include_domains": "native",
-        "exclude_domains": "native",
-        "include_content": "native",
-        "freshness": "native",
-    }
+    supports: ClassVar = supported_options("search_depth", *DOMAINS, "include_content", "freshness")
     rules = FailureRules(
         codes={
             "TASKS_QUEUE_LIMIT_EXCEEDED": "rateLimited",
@@ -57,5 +50,5 @@ class LinkupSearch(HttpSearch):
         }
 
     def credits(self, options: SearchOptions, count: int) -> float:  # noqa: ARG002
-        """Return the units of the price of a search of the depth `standard`."""
+        """Return the price in units of a search with the depth `standard`."""
         return 10 if options.search_depth == "deep" else 1

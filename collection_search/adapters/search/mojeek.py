@@ -10,7 +10,7 @@ from ..http import HttpRequest, join_url
 from .http.adapter import HttpSearch, ResultPage
 from .http.error_mapping import FailureRules
 from .http.json_values import read_path, read_text
-from .http.query_limits import shift_day
+from .http.query_limits import shift_day, supported_options
 from .http.result_page import RowNames
 
 if TYPE_CHECKING:
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 class MojeekSearch(HttpSearch):
     """Searches Mojeek, 10 results a request.
 
-    The key is part of the address: Mojeek takes it nowhere else.
+    The key is part of the address: Mojeek reads it from there only.
     """
 
     provider_name = "mojeek"
@@ -34,12 +34,9 @@ class MojeekSearch(HttpSearch):
     names = RowNames(snippet="desc")
     page_size = 10
     max_pages = 10
-    supports: ClassVar = {
-        "max_results": "native",
-        "include_domains": "native",
-        "exclude_domains": "emulated",
-        "freshness": "native",
-    }
+    supports: ClassVar = supported_options(
+        "include_domains", "freshness", emulated=["exclude_domains"]
+    )
     rules = FailureRules(
         texts={
             "daily|monthly|quota|credit": "quotaExceeded",
@@ -69,7 +66,7 @@ class MojeekSearch(HttpSearch):
         return HttpRequest("GET", join_url(self.base_url, "search"), params=params)
 
     def applied(self, options: SearchOptions) -> dict[OptionName, Applied]:
-        """Return what is made of each option: one site can be searched, not several."""
+        """Return how each option is applied: only one site can be searched."""
         made = super().applied(options)
         if len(options.include_domains) > 1:
             made.pop("include_domains", None)
@@ -84,7 +81,7 @@ class MojeekSearch(HttpSearch):
         return self.page_of(raw, response)
 
     def refusal(self, response: HttpResponse, answer: Any) -> VendorRefusal:
-        """Return what a response says; Mojeek's errors are a sentence in `response.status`."""
+        """Return the refusal in a response; Mojeek writes errors into `response.status`."""
         refusal = super().refusal(response, answer)
         return replace(refusal, text=_complaint(answer) or refusal.text)
 

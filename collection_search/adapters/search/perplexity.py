@@ -1,4 +1,4 @@
-"""Perplexity: the results of its search, without an answer of a model."""
+"""Perplexity: its search results without a model's answer."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Final
 
 from .http.adapter import HttpSearch
 from .http.error_mapping import FailureRules
+from .http.query_limits import DOMAINS, supported_options
 from .http.result_page import RowNames
 
 if TYPE_CHECKING:
@@ -27,15 +28,9 @@ class PerplexitySearch(HttpSearch):
     default_base_url = "https://api.perplexity.ai"
     names = RowNames(dates=("date",))
     page_size = 20
-    supports: ClassVar = {
-        "max_results": "native",
-        "search_depth": "emulated",  # more of each page
-        "include_domains": "native",
-        "exclude_domains": "native",
-        "freshness": "native",
-        "language": "native",
-        "country": "native",
-    }
+    supports: ClassVar = supported_options(
+        *DOMAINS, "freshness", "language", "country", emulated=["search_depth"]
+    )  # deep: more of each page
     rules = FailureRules(  # whatever the status
         codes={"insufficient_quota": "quotaExceeded"},
         texts={"exceeded your current quota": "quotaExceeded"},
@@ -61,7 +56,7 @@ class PerplexitySearch(HttpSearch):
         )
 
     def applied(self, options: SearchOptions) -> dict[OptionName, Applied]:
-        """Return what is made of each option: a few domains to allow, or a few to deny."""
+        """Return how each option is applied: up to 20 domains to allow, or to deny."""
         made = super().applied(options)
         if len(options.include_domains) > MAX_DOMAINS:
             made.pop("include_domains", None)

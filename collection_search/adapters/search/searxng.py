@@ -26,13 +26,13 @@ MAX_ENGINES_TOLD: Final = 8
 _SIGN: Final = re.compile(
     r"(?<!\S)(?:!+(?=\w)|!!+(?!\S)|:(?=[A-Za-z]{2,3}(?:[-_]\w+)?(?!\S))|<(?=\d+(?!\S)))"
 )
-"""What makes a command of a word within a query."""
+"""The signs that turn a word of a query into a command."""
 
 
 class SearxngSearch(HttpSearch):
     """Searches a SearXNG instance; its settings decide about engines, language and formats.
 
-    It knows no number of results: a page holds what its engines gave, and the rest is cut here.
+    A request cannot limit the number of results: the adapter cuts a page that holds more.
     `api_key` is sent as a bearer token, for a proxy in front of it.
     """
 
@@ -64,7 +64,7 @@ class SearxngSearch(HttpSearch):
     )
 
     def prepared(self, query: str) -> str:
-        """Return the query without what SearXNG would take for a command."""
+        """Return the query without SearXNG's commands."""
         return strip_commands(query)
 
     def request(
@@ -90,7 +90,7 @@ class SearxngSearch(HttpSearch):
         )
 
     def parse(self, response: HttpResponse) -> ResultPage:
-        """Return the page of results; none at all although engines failed is a failure."""
+        """Return the page of results. Raises SearchProviderUnavailable if engines failed and it is empty."""
         answer = self.answer(response)
         raw = [
             row
@@ -108,11 +108,11 @@ class SearxngSearch(HttpSearch):
         return self.page_of(raw, response, notices=notices, complete=not failed)
 
     def check(self) -> HttpRequest:
-        """Return a search for nothing, which is refused in the form that was asked for."""
+        """Return an empty search, which SearXNG refuses in JSON if JSON is enabled."""
         return self.request("", 1, 0)
 
     def health(self, response: HttpResponse) -> Health:
-        """Return that JSON is on. Raises SearchProviderError; no engine was asked."""
+        """Return that JSON is enabled, without a search. Raises SearchProviderError."""
         refusal = read_json(response)
         if response.status != HTTPStatus.BAD_REQUEST or not read_path(refusal, "error"):
             self.answer(response)
@@ -122,7 +122,7 @@ class SearxngSearch(HttpSearch):
 def strip_commands(query: str) -> str:
     """Return the query without SearXNG's commands: `!engine`, `:language`, `<seconds`.
 
-    At the beginning the whole word goes, later its sign alone, as the word may be meant.
+    At the beginning the whole word is removed, later only its sign.
 
     >>> strip_commands("!!w :de <3 asyncio timeouts"), strip_commands("css !important")
     ('asyncio timeouts', 'css important')

@@ -11,7 +11,7 @@ from .http.adapter import HttpSearch, ResultPage
 from .http.error_mapping import FailureRules
 from .http.health_check import to_whole_number
 from .http.json_values import read_path
-from .http.query_limits import google_parameters
+from .http.query_limits import DOMAINS, google_parameters, supported_options
 from .http.result_page import RowNames
 
 if TYPE_CHECKING:
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 class SerpApiSearch(HttpSearch):
     """Searches Google through SerpApi, 10 results a request.
 
-    The key is part of the address: SerpApi takes it nowhere else.
+    The key is part of the address: SerpApi reads it from there only.
     """
 
     provider_name = "serpapi"
@@ -33,14 +33,7 @@ class SerpApiSearch(HttpSearch):
     names = RowNames(url="link", dates=("date",))
     page_size = 10
     max_pages = 10
-    supports: ClassVar = {
-        "max_results": "native",
-        "include_domains": "emulated",
-        "exclude_domains": "emulated",
-        "freshness": "native",
-        "language": "native",
-        "country": "native",
-    }
+    supports: ClassVar = supported_options("freshness", "language", "country", emulated=DOMAINS)
     ranges_of_days = False
     rules = FailureRules(
         texts={
@@ -76,7 +69,7 @@ class SerpApiSearch(HttpSearch):
         return self.page_of(self.listed(organic, response), response, more=more)
 
     def check(self) -> HttpRequest:
-        """Return the question for the account; it is no search and costs none."""
+        """Return the request for the account, which is free."""
         params = {"api_key": self.key()}
         return HttpRequest("GET", join_url(self.base_url, "account"), params=params)
 

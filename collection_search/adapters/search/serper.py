@@ -8,7 +8,7 @@ from ...contracts.options import NO_OPTIONS, SearchOptions
 from ..http import HttpRequest, join_url
 from .http.adapter import HttpSearch, ResultPage
 from .http.error_mapping import FailureRules
-from .http.query_limits import google_parameters
+from .http.query_limits import DOMAINS, google_parameters, supported_options
 from .http.result_page import RowNames
 
 if TYPE_CHECKING:
@@ -29,15 +29,9 @@ class SerperSearch(HttpSearch):
     max_pages = 10
     fills_pages = False  # Google's pages hold less where other boxes take the room
     max_query_chars = 2048
-    supports: ClassVar = {
-        "max_results": "native",
-        "include_domains": "emulated",
-        "exclude_domains": "emulated",
-        "topic": "emulated",  # another endpoint
-        "freshness": "native",
-        "language": "native",
-        "country": "native",
-    }
+    supports: ClassVar = supported_options(
+        "freshness", "language", "country", emulated=[*DOMAINS, "topic"]
+    )  # news have another endpoint
     ranges_of_days = False
     rules = FailureRules(texts={"not enough credits": "quotaExceeded"})  # with status 400
 

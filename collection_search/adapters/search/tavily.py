@@ -11,7 +11,7 @@ from .http.adapter import HttpSearch, ResultPage
 from .http.error_mapping import FailureRules
 from .http.health_check import remaining_quota
 from .http.json_values import read_text
-from .http.query_limits import domain_lists
+from .http.query_limits import DOMAINS, domain_lists, supported_options
 from .http.regions import named_codes
 from .http.result_page import RowNames
 
@@ -38,17 +38,9 @@ class TavilySearch(HttpSearch):
     )
     page_size = 20
     max_query_chars = 400
-    supports: ClassVar = {
-        "max_results": "native",
-        "search_depth": "native",
-        "include_domains": "native",
-        "exclude_domains": "native",
-        "topic": "native",
-        "include_content": "native",
-        "freshness": "native",
-        "language": "native",
-        "country": "native",
-    }
+    supports: ClassVar = supported_options(
+        "search_depth", *DOMAINS, "topic", "include_content", "freshness", "language", "country"
+    )
     prefers_domains = True
     countries = named_codes("tavily_countries.txt")
     rules = FailureRules(
@@ -81,7 +73,7 @@ class TavilySearch(HttpSearch):
         return body | self.dates(options, "time_range", start_date="{}", end_date="{}")
 
     def applied(self, options: SearchOptions) -> dict[OptionName, Applied]:
-        """Return what is made of each option; a country is for the general topic alone."""
+        """Return how each option is applied; only the general topic has a country."""
         made = super().applied(options)
         if options.topic == "news":
             made.pop("country", None)
@@ -98,10 +90,7 @@ class TavilySearch(HttpSearch):
         return self.page_of(raw, response, more=False, cost_usd=free)
 
     def check(self) -> HttpRequest | None:
-        """Return the question for the account's usage, which only a key has.
-
-        The form of its answer is not confirmed by the vendor's own client.
-        """
+        """Return the request for the account's usage, None without a key."""
         if not self.key():
             return None
         return HttpRequest("GET", join_url(self.base_url, "usage"), headers=self.login())
@@ -118,7 +107,7 @@ class TavilySearch(HttpSearch):
         return Health(key_valid=True, quota_left=left, quota_unit="credits")
 
     def meaning(self, refusal: VendorRefusal) -> ErrorCode:
-        """Return what a refusal stands for; the keyless mode has limits of several lengths."""
+        """Return the error code of a refusal; the mode without a key has daily limits too."""
         if re.search("da[iy]|month", read_text(refusal.error.get("window"))):
             return "quotaExceeded"
         return super().meaning(refusal)

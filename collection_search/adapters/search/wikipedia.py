@@ -15,6 +15,7 @@ from ..http import HttpRequest, join_url
 from .http.adapter import HttpSearch, ResultPage
 from .http.error_mapping import FailureRules
 from .http.json_values import read_path
+from .http.query_limits import supported_options
 from .http.result_page import RowNames
 
 if TYPE_CHECKING:
@@ -33,7 +34,7 @@ if TYPE_CHECKING:
 _LANGUAGE: Final = re.compile(r"[a-z]{2,}(?:-[a-z]+)*")
 _WIKIPEDIA: Final = re.compile(r"https://[a-z-]+\.wikipedia\.org/?")
 _IN_TITLES: Final = ";@$!*(),/~:"
-"""What MediaWiki does not quote in the address of a page."""
+"""The characters that MediaWiki does not quote in the address of a page."""
 
 
 class WikipediaSearch(HttpSearch):
@@ -50,7 +51,7 @@ class WikipediaSearch(HttpSearch):
     page_size = 50
     max_pages = 200
     max_query_chars = 300
-    supports: ClassVar = {"max_results": "native", "language": "emulated"}  # another wiki
+    supports: ClassVar = supported_options(emulated=["language"])  # another wiki
     storage_rights = "allowed"  # under the licence of its texts
     rules = FailureRules(
         codes={
@@ -119,7 +120,7 @@ class WikipediaSearch(HttpSearch):
         )
 
     def applied(self, options: SearchOptions) -> dict[OptionName, Applied]:
-        """Return what is made of each option; only Wikipedia has a wiki for each language."""
+        """Return how each option is applied; only Wikipedia has a wiki for each language."""
         made = super().applied(options)
         if not _WIKIPEDIA.fullmatch(self.base_url):
             made.pop("language", None)
@@ -134,7 +135,7 @@ class WikipediaSearch(HttpSearch):
         options: SearchOptions | None = None,
         turn: Callable[[], Awaitable[None]] | None = None,
     ) -> SearchAdapterResponse:
-        """Return the same as `HttpSearch.asearch`, from the wiki in the wished language."""
+        """Return the same as `HttpSearch.asearch`, from the wiki in the requested language."""
         wiki = self.in_language(self.taken(options or NO_OPTIONS).language)
         return await super(WikipediaSearch, wiki).asearch(
             query, max_results=max_results, timeout=timeout, options=options, turn=turn

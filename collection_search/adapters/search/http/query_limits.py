@@ -1,15 +1,19 @@
-"""Queries as providers take them."""
+"""Queries within providers' limits, and parameters that several providers share."""
 
 from __future__ import annotations
 
 import math
 from datetime import date
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from ....errors import SearchProviderInvalidQuery
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from ....contracts.options import Applied, OptionName, SearchOptions
+
+DOMAINS: Final[tuple[OptionName, OptionName]] = ("include_domains", "exclude_domains")
 
 
 def fit_query(
@@ -21,9 +25,9 @@ def fit_query(
     chars: int | None = None,
     words: int | None = None,
 ) -> tuple[str, list[str]]:
-    """Return the query with operators for its domains, cut to these limits, with a notice if it is.
+    """Return the query with operators for its domains, cut to these limits, and notices of a cut.
 
-    At least half of the room is the query's. Domains for which there is none are taken from
+    Operators that are longer than half of the limit are left out, and their options removed from
     `applied`: the worker's filter remains. Raises SearchProviderInvalidQuery for a blank query.
     """
     whole = " ".join(query.split())
@@ -75,7 +79,7 @@ def shift_day(day: date, days: int) -> date:
 
 
 def site_operators(options: SearchOptions, *, include: bool, exclude: bool) -> str:
-    """Return the operators that most search engines know for domains, blank without any.
+    """Return the `site:` operators for the domains, blank without any.
 
     >>> from collection_search.contracts.options import SearchOptions
     >>> options = SearchOptions(include_domains=("a.org", "b.org"), exclude_domains=("c.org",))
@@ -86,6 +90,19 @@ def site_operators(options: SearchOptions, *, include: bool, exclude: bool) -> s
     wanted = f"({' OR '.join(sites)})" if len(sites) > 1 else "".join(sites)
     unwanted = [f"-site:{domain}" for domain in options.exclude_domains if exclude]
     return " ".join(filter(None, [wanted, *unwanted]))
+
+
+def supported_options(
+    *native: OptionName, emulated: Sequence[OptionName] = ()
+) -> dict[OptionName, Applied]:
+    """Return the table of the options that an API has, besides `max_results`, or that are emulated.
+
+    >>> supported_options("language", emulated=["topic"])
+    {'max_results': 'native', 'language': 'native', 'topic': 'emulated'}
+    """
+    names: Sequence[OptionName] = ("max_results", *native)
+    made: dict[OptionName, Applied] = dict.fromkeys(names, "native")
+    return made | dict.fromkeys(emulated, "emulated")
 
 
 def domain_lists(options: SearchOptions, include: str, exclude: str) -> dict[str, list[str]]:
