@@ -1,4 +1,4 @@
-"""Any LangChain `Embeddings` object, or what has its `embed_documents`, as `Embedder`."""
+"""Any object with `embed_documents`, such as a LangChain `Embeddings`, as `Embedder`."""
 
 from __future__ import annotations
 
@@ -26,8 +26,8 @@ _DIMENSIONS: Final[Memory[dict[str, int]]] = Memory(dict)
 class LangChainEmbedder:
     """An object with `embed_documents`, and mostly `aembed_documents`, as `Embedder`.
 
-    Give a `fingerprint` where class, model, deployment and address do not tell two embedders
-    apart. Raises ConfigError without one for an object that names no model.
+    Two embedders with equal class, model, deployment and address need a `fingerprint`. Raises
+    ConfigError without one for an object that names no model.
     """
 
     def __init__(
@@ -81,9 +81,9 @@ class LangChainEmbedder:
 
 
 def _is_asynchronous(embeddings: Any) -> bool:
-    """Return whether the class has a coroutine of its own, not LangChain's thread around the other.
+    """Return whether the class has a coroutine of its own.
 
-    That thread would come from the loop's own pool, which has as few as six.
+    LangChain's default would run in the event loop's own thread pool, which may be too small.
     """
     own = getattr(type(embeddings), "aembed_documents", None)
     module = getattr(own, "__module__", "")

@@ -30,21 +30,20 @@ if TYPE_CHECKING:
 
 MAX_INPUTS: Final = 2_048
 MAX_BATCH_CHARS: Final = 250_000
-"""Bounds of one request; OpenAI refuses more inputs, and more than 300,000 tokens."""
+"""Limits of one request; OpenAI refuses more inputs, and more than 300,000 tokens."""
 _AT_ONCE: Final = 4
-"""Requests of one call that are under way at a time."""
+"""Concurrent requests of one call."""
 _MAX_BYTES: Final = 128 * 1024 * 1024
 _QUICK_BYTES: Final = 1024 * 1024
-"""Up to here an answer is read in a few milliseconds; a larger one is read in a thread."""
+"""A larger answer is read in a thread: it takes more than a few milliseconds."""
 _KEY: Final = "COLLECTION_SEARCH_EMBEDDINGS_API_KEY"
 
 
 class OpenAIEmbedder:
     """A model behind an OpenAI-compatible endpoint as `Embedder`: one request for a normal run.
 
-    With `dimensions` the endpoint is asked for shorter vectors than the model's own. The
-    fingerprint stands for the model wherever it is served: an address of your own must serve
-    under a known name the model of that name, or name it differently.
+    With `dimensions` the endpoint makes shorter vectors than the model's own. The fingerprint
+    does not depend on the address: a known name must mean the known model everywhere.
     """
 
     def __init__(
@@ -219,7 +218,7 @@ def _batches(texts: Sequence[str]) -> Iterator[list[str]]:
 
 
 def _joined(parts: Sequence[Vectors]) -> Vectors:
-    """Return all rows in one block, part by part: numpy's own way keeps the interpreter for it."""
+    """Return all rows in one array, copied part by part: `np.concatenate` would hold the GIL."""
     whole = np.empty((sum(map(len, parts)), parts[0].shape[1]), dtype=np.float32)
     end = 0
     for part in parts:
@@ -229,7 +228,7 @@ def _joined(parts: Sequence[Vectors]) -> Vectors:
 
 
 def _rows(data: Any, count: int) -> list[Any]:
-    """Return the vectors in the order of the texts. Raises where an item is none."""
+    """Return the vectors in the order of the texts. Raises an error for any other item."""
     items = data
     if len(data) == count and any("index" in item for item in data):
         items = sorted(data, key=lambda item: item["index"])

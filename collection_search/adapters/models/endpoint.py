@@ -15,13 +15,13 @@ from ...text.validation import whole_number
 from ..http import MAX_ANSWER_BYTES, HttpRequest, join_url, parse_json
 from ..httpx_client import choose_transmit
 from ..refusals import read_refusal, refusal_in
+from ..search.http.json_values import read_json
 from .output_methods import Tokens
 
 if TYPE_CHECKING:
     from httpx import AsyncClient
     from pydantic import SecretStr
 
-    from ..http import HttpResponse
     from ..refusals import VendorRefusal
 
 DEFAULT_BASE_URL: Final = "https://api.openai.com/v1"
@@ -70,9 +70,8 @@ class Endpoint:
         max_bytes: int = MAX_ANSWER_BYTES,
     ) -> bytes:
         """Return the body of a successful answer. Raises HttpError, EndpointError; no retry."""
-        request = HttpRequest(
-            "POST", join_url(self.base_url, path), headers=self._login(), json=body
-        )
+        url, headers = join_url(self.base_url, path), self._login()
+        request = HttpRequest("POST", url, headers=headers, json=body)
         return await self._sent(request, timeout_s, max_bytes)
 
     async def get(self, path: str, *, timeout_s: float, with_key: bool = True) -> bytes:
@@ -94,7 +93,7 @@ class Endpoint:
     async def _sent(self, request: HttpRequest, timeout_s: float, max_bytes: int) -> bytes:
         response = await self._transmit(request, timeout_s=timeout_s, max_bytes=max_bytes)
         if response.status >= HTTPStatus.MULTIPLE_CHOICES:
-            raise self._refusal(response)
+            raise self._error(read_refusal(response, read_json(response)))
         return self._telling_secrets.redact_bytes(response.body)
 
     def read(self, body: bytes) -> dict[str, Any]:
@@ -113,13 +112,6 @@ class Endpoint:
 
     def _key(self) -> str:
         return self._api_key.get_secret_value() if self._api_key else ""
-
-    def _refusal(self, response: HttpResponse) -> EndpointError:
-        try:
-            answer = response.json()
-        except ValueError:
-            answer = None
-        return self._error(read_refusal(response, answer))
 
     def _error(self, refusal: VendorRefusal) -> EndpointError:
         said = refusal.text or (json.dumps(refusal.error) if refusal.error else "")

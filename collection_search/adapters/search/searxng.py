@@ -90,7 +90,7 @@ class SearxngSearch(HttpSearch):
         )
 
     def parse(self, response: HttpResponse) -> ResultPage:
-        """Return the page of results. Raises SearchProviderUnavailable if engines failed and it is empty."""
+        """Return the page of results; an empty one with failed engines is an error."""
         answer = self.answer(response)
         raw = [
             row
