@@ -3,20 +3,19 @@
 from __future__ import annotations
 
 from http import HTTPStatus
-from typing import TYPE_CHECKING, ClassVar, Final
+from typing import TYPE_CHECKING, Any, ClassVar, Final
 
-from ...contracts.options import NO_OPTIONS, SearchOptions
 from ...text.validation import whole_number
-from ..http import HttpRequest, join_url
 from ..retry_after import parse_numbers
 from .http.adapter import HttpSearch, ResultPage
 from .http.error_mapping import FailureRules
 from .http.json_values import read_path
-from .http.query_limits import DOMAINS, supported_options
+from .http.query_limits import DOMAINS, drop_empty, supported_options
 from .http.regions import map_codes
-from .http.result_page import RowNames
+from .http.result_page import Paging, RowNames
 
 if TYPE_CHECKING:
+    from ...contracts.options import SearchOptions
     from ...errors import ErrorCode
     from ..http import HttpResponse
     from ..refusals import VendorRefusal
@@ -44,6 +43,11 @@ class BraveSearch(HttpSearch):
     needs_key = True
     default_base_url = "https://api.search.brave.com"
     names = RowNames(snippet="description", dates=("page_age", "age"))
+    method = "GET"
+    path = "res/v1/web/search"
+    news_path = "res/v1/news/search"
+    key_header = "X-Subscription-Token"
+    paging = Paging("offset")  # pages, not rows
     page_size = 20
     max_pages = 10
     max_query_chars = 400
@@ -62,30 +66,19 @@ class BraveSearch(HttpSearch):
         once_more=frozenset({"SUBSCRIPTION_TOKEN_INVALID"}),  # seen with good keys too
     )
 
-    def request(
-        self, query: str, count: int, page: int, options: SearchOptions = NO_OPTIONS
-    ) -> HttpRequest:
-        """Return the call for one page; the parameter `offset` counts pages, not rows."""
-        is_news = options.topic == "news"
-        params: dict[str, str | int] = {"q": query, "count": count, "offset": page}
-        if not is_news:
-            params["result_filter"] = "web"
-        if options.freshness:
-            params["freshness"] = self._freshness(options)
-        if options.country:
-            params["country"] = options.country
-        if options.language:
-            params["search_lang"] = self.languages[options.language]
-        return HttpRequest(
-            "GET",
-            join_url(self.base_url, "res/v1/news/search" if is_news else "res/v1/web/search"),
-            params=params,
-            headers={
-                "X-Subscription-Token": self.key(),
-                "Accept": "application/json",
-                "Accept-Encoding": "gzip",
-            },
-        )
+    def parameters(self, query: str, count: int, options: SearchOptions) -> dict[str, Any]:
+        """Return what the call for each page sends."""
+        chosen = {
+            "result_filter": None if options.topic == "news" else "web",
+            "freshness": self._freshness(options) if options.freshness else None,
+            "country": options.country,
+            "search_lang": self.languages[options.language] if options.language else None,
+        }
+        return {"q": query, "count": count} | drop_empty(chosen)
+
+    def login(self) -> dict[str, str]:
+        """Return the header with the key, and those for the form of the answer."""
+        return super().login() | {"Accept": "application/json", "Accept-Encoding": "gzip"}
 
     def parse(self, response: HttpResponse) -> ResultPage:
         """Return the page of results; without hits no `web`. Raises SearchProviderError."""

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Final
 from ...text.clean import excerpt
 from .http.adapter import HttpSearch, ResultPage
 from .http.json_values import read_path, read_text
-from .http.query_limits import DOMAINS, domain_lists, supported_options
+from .http.query_limits import DOMAINS, date_parameters, drop_empty, supported_options
 from .http.result_page import RowNames
 
 if TYPE_CHECKING:
@@ -35,36 +35,35 @@ class ExaSearch(HttpSearch):
     needs_key = True
     default_base_url = "https://api.exa.ai"
     names = RowNames(score="score", content="text", dates=("publishedDate",))
+    key_header = "x-api-key"
     page_size = 10
     max_count = 100
     supports: ClassVar = supported_options(
         "search_depth", *DOMAINS, "include_content", "freshness", "country", emulated=["topic"]
     )  # a topic is a category
 
-    def login(self) -> dict[str, str]:
-        """Return the header that carries the key."""
-        return {"x-api-key": self.key()}
-
-    def body(self, query: str, count: int, options: SearchOptions) -> dict[str, Any]:
+    def parameters(self, query: str, count: int, options: SearchOptions) -> dict[str, Any]:
         """Return what the only call sends."""
-        body: dict[str, Any] = {
+        full_texts = {"text": True} if options.include_content else {}
+        chosen = {
+            "includeDomains": list(options.include_domains),
+            "excludeDomains": list(options.exclude_domains),
+            "category": "news" if options.topic == "news" else None,
+            "userLocation": options.country,
+        }
+        return {
             "query": query,
             "type": "deep" if options.search_depth == "deep" else "auto",
             "numResults": count,
-            "contents": {"highlights": True},
+            "contents": {"highlights": True} | full_texts,
+            **drop_empty(chosen),
+            **date_parameters(
+                options,
+                self.today(),
+                startPublishedDate="{}T00:00:00.000Z",
+                endPublishedDate="{}T23:59:59.999Z",
+            ),
         }
-        if options.include_content:
-            body["contents"]["text"] = True
-        if options.topic == "news":
-            body["category"] = "news"
-        if options.country:
-            body["userLocation"] = options.country
-        dates = self.dates(
-            options,
-            startPublishedDate="{}T00:00:00.000Z",
-            endPublishedDate="{}T23:59:59.999Z",
-        )
-        return body | domain_lists(options, "includeDomains", "excludeDomains") | dates
 
     def credits(self, options: SearchOptions, count: int) -> float:
         """Return the price in units of ten results with the type `auto`."""

@@ -6,15 +6,13 @@ import re
 from datetime import date
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from ...contracts.options import NO_OPTIONS, SearchOptions
 from ...errors import ConfigError
-from ..http import HttpRequest, join_url
 from .http.adapter import HttpSearch, ResultPage
 from .http.error_mapping import FailureRules
 from .http.json_values import read_path, read_text
 from .http.query_limits import DOMAINS, supported_options
 from .http.regions import map_codes
-from .http.result_page import RowNames
+from .http.result_page import Paging, RowNames
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -22,7 +20,7 @@ if TYPE_CHECKING:
     from httpx import AsyncClient
     from pydantic import SecretStr
 
-    from ...contracts.options import Applied, OptionName
+    from ...contracts.options import Applied, OptionName, SearchOptions
     from ...contracts.search import ProviderSearchResult
     from ...errors import ErrorCode
     from ...settings.table import ProviderAccess
@@ -43,6 +41,10 @@ class GoogleSearchAdapter(HttpSearch):
     needs_key = True
     default_base_url = "https://www.googleapis.com"
     names = RowNames(url="link")
+    method = "GET"
+    path = "customsearch/v1"
+    key_header = ""
+    paging = Paging("start", first=1, counts_rows=True)
     page_size = 10
     max_pages = 10  # start + num may be 101 at most
     supports: ClassVar = supported_options("freshness", "language", "country", emulated=DOMAINS)
@@ -99,16 +101,13 @@ class GoogleSearchAdapter(HttpSearch):
         """The source with the engine, which limits the sites."""
         return f"{self.source}&cx={self.search_engine_id}"
 
-    def request(
-        self, query: str, count: int, page: int, options: SearchOptions = NO_OPTIONS
-    ) -> HttpRequest:
-        """Return the call for one page; Google's `start` counts rows from 1."""
-        params: dict[str, str | int] = {
+    def parameters(self, query: str, count: int, options: SearchOptions) -> dict[str, Any]:
+        """Return what the call for each page sends."""
+        params: dict[str, Any] = {
             "key": self.key(),
             "cx": self.search_engine_id,
             "q": query,
             "num": count,
-            "start": page * count + 1,
         }
         made = self.applied(options)
         if made.get("include_domains") == "native":
@@ -121,7 +120,7 @@ class GoogleSearchAdapter(HttpSearch):
             params["lr"] = self.languages[options.language]
         if options.country:
             params["gl"] = options.country.lower()
-        return HttpRequest("GET", join_url(self.base_url, "customsearch/v1"), params=params)
+        return params
 
     def applied(self, options: SearchOptions) -> dict[OptionName, Applied]:
         """Return how each option is applied: one site is a parameter, several are in the query.

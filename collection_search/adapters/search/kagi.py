@@ -6,17 +6,16 @@ import math
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, ClassVar, Final
 
-from ...contracts.options import NO_OPTIONS, SearchOptions
 from ...contracts.prices import format_usd, parse_usd
 from ...text.validation import number_within
-from ..http import HttpRequest, join_url
 from .http.adapter import HttpSearch, ResultPage
 from .http.error_mapping import FailureRules
 from .http.json_values import read_path
 from .http.query_limits import DOMAINS, shift_day, supported_options
-from .http.result_page import RowNames
+from .http.result_page import Paging, RowNames
 
 if TYPE_CHECKING:
+    from ...contracts.options import SearchOptions
     from ..http import HttpResponse
     from ..refusals import VendorRefusal
 
@@ -37,6 +36,8 @@ class KagiSearch(HttpSearch):
     needs_key = True
     default_base_url = "https://kagi.com"
     names = RowNames(dates=("time",))
+    path = "api/v1/search"
+    paging = Paging("page", first=1)
     page_size = 10
     max_pages = 10
     supports: ClassVar = supported_options(emulated=[*DOMAINS, "freshness"])
@@ -48,20 +49,12 @@ class KagiSearch(HttpSearch):
         },
     )
 
-    def request(
-        self, query: str, count: int, page: int, options: SearchOptions = NO_OPTIONS
-    ) -> HttpRequest:
-        """Return the call for one page, counted from 1; dates are operators in the query."""
+    def parameters(self, query: str, count: int, options: SearchOptions) -> dict[str, Any]:
+        """Return what the call for each page sends; dates are operators in the query."""
         first, last = options.published(self.today())
         after = f"after:{shift_day(first, -1)}" if first else ""
         before = f"before:{shift_day(last, 1)}" if last else ""
-        asked = " ".join(filter(None, [query, after, before]))
-        return HttpRequest(
-            "POST",
-            join_url(self.base_url, "api/v1/search"),
-            headers=self.login(),
-            json={"query": asked, "limit": count, "page": page + 1},
-        )
+        return {"query": " ".join(filter(None, [query, after, before])), "limit": count}
 
     def parse(self, response: HttpResponse) -> ResultPage:
         """Return the page of results; without hits no `search`. Raises SearchProviderError."""

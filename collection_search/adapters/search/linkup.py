@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from .http.adapter import HttpSearch
 from .http.error_mapping import FailureRules
-from .http.query_limits import DOMAINS, domain_lists, supported_options
+from .http.query_limits import DOMAINS, date_parameters, drop_empty, supported_options
 from .http.result_page import RowNames
 
 if TYPE_CHECKING:
@@ -38,15 +38,19 @@ class LinkupSearch(HttpSearch):
     )
     without_hits: ClassVar = {"results": []}
 
-    def body(self, query: str, count: int, options: SearchOptions) -> dict[str, Any]:
+    def parameters(self, query: str, count: int, options: SearchOptions) -> dict[str, Any]:
         """Return what the only call sends."""
+        chosen = {
+            "includeDomains": list(options.include_domains),
+            "excludeDomains": list(options.exclude_domains),
+        }
         return {
             "q": query,
             "depth": "deep" if options.search_depth == "deep" else "standard",
             "outputType": "searchResults",
             "maxResults": count,
-            **domain_lists(options, "includeDomains", "excludeDomains"),
-            **self.dates(options, fromDate="{}", toDate="{}"),
+            **drop_empty(chosen),
+            **date_parameters(options, self.today(), fromDate="{}", toDate="{}"),
         }
 
     def credits(self, options: SearchOptions, count: int) -> float:  # noqa: ARG002

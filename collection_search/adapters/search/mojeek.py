@@ -5,16 +5,14 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from ...contracts.options import NO_OPTIONS, SearchOptions
-from ..http import HttpRequest, join_url
 from .http.adapter import HttpSearch, ResultPage
 from .http.error_mapping import FailureRules
 from .http.json_values import read_path, read_text
 from .http.query_limits import shift_day, supported_options
-from .http.result_page import RowNames
+from .http.result_page import Paging, RowNames
 
 if TYPE_CHECKING:
-    from ...contracts.options import Applied, OptionName
+    from ...contracts.options import Applied, OptionName, SearchOptions
     from ..http import HttpResponse
     from ..refusals import VendorRefusal
 
@@ -32,6 +30,9 @@ class MojeekSearch(HttpSearch):
     needs_key = True
     default_base_url = "https://api.mojeek.com"
     names = RowNames(snippet="desc")
+    method = "GET"
+    key_header = ""
+    paging = Paging("s", first=1, counts_rows=True)
     page_size = 10
     max_pages = 10
     supports: ClassVar = supported_options(
@@ -45,25 +46,17 @@ class MojeekSearch(HttpSearch):
         }
     )
 
-    def request(
-        self, query: str, count: int, page: int, options: SearchOptions = NO_OPTIONS
-    ) -> HttpRequest:
-        """Return the call for one page; Mojeek's `s` counts rows from 1."""
-        params: dict[str, str | int] = {
-            "q": query,
-            "t": count,
-            "s": page * count + 1,
-            "fmt": "json",
-            "api_key": self.key(),
-        }
+    def parameters(self, query: str, count: int, options: SearchOptions) -> dict[str, Any]:
+        """Return what the call for each page sends; the day `before` is excluded."""
+        sent: dict[str, Any] = {"q": query, "t": count, "fmt": "json", "api_key": self.key()}
         if options.include_domains:
-            params["site"] = options.include_domains[0]
+            sent["site"] = options.include_domains[0]
         first, last = options.published(self.today())
         if first:
-            params["since"] = first.isoformat().replace("-", "")
+            sent["since"] = first.isoformat().replace("-", "")
         if last:
-            params["before"] = shift_day(last, 1).isoformat().replace("-", "")
-        return HttpRequest("GET", join_url(self.base_url, "search"), params=params)
+            sent["before"] = shift_day(last, 1).isoformat().replace("-", "")
+        return sent
 
     def applied(self, options: SearchOptions) -> dict[OptionName, Applied]:
         """Return how each option is applied: only one site can be searched."""

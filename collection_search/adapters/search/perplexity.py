@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Final
 
 from .http.adapter import HttpSearch
 from .http.error_mapping import FailureRules
-from .http.query_limits import DOMAINS, supported_options
+from .http.query_limits import DOMAINS, date_parameters, drop_empty, supported_options
 from .http.result_page import RowNames
 
 if TYPE_CHECKING:
@@ -36,24 +36,18 @@ class PerplexitySearch(HttpSearch):
         texts={"exceeded your current quota": "quotaExceeded"},
     )
 
-    def body(self, query: str, count: int, options: SearchOptions) -> dict[str, Any]:
+    def parameters(self, query: str, count: int, options: SearchOptions) -> dict[str, Any]:
         """Return what the only call sends; it takes a word of `freshness`, or American dates."""
-        body: dict[str, Any] = {"query": query, "max_results": count}
-        domains = [*options.include_domains, *(f"-{each}" for each in options.exclude_domains)]
-        if domains:
-            body["search_domain_filter"] = domains
-        if options.search_depth == "deep":
-            body["search_context_size"] = "high"
-        if options.language:
-            body["search_language_filter"] = [options.language]
-        if options.country:
-            body["country"] = options.country
-        return body | self.dates(
-            options,
-            "search_recency_filter",
-            search_after_date_filter=_DAY,
-            search_before_date_filter=_DAY,
-        )
+        allowed, denied = options.include_domains, options.exclude_domains
+        chosen = {
+            "search_domain_filter": [*allowed, *(f"-{domain}" for domain in denied)],
+            "search_context_size": "high" if options.search_depth == "deep" else None,
+            "search_language_filter": [options.language] if options.language else None,
+            "country": options.country,
+        }
+        days = {"search_after_date_filter": _DAY, "search_before_date_filter": _DAY}
+        dates = date_parameters(options, self.today(), word="search_recency_filter", **days)
+        return {"query": query, "max_results": count} | drop_empty(chosen) | dates
 
     def applied(self, options: SearchOptions) -> dict[OptionName, Applied]:
         """Return how each option is applied: up to 20 domains to allow, or to deny."""

@@ -7,18 +7,18 @@ from http import HTTPStatus
 from typing import TYPE_CHECKING, Any, ClassVar, Final
 
 from ...contracts.health import Health
-from ...contracts.options import NO_OPTIONS, SearchOptions
 from ...errors import SearchProviderUnavailable
 from ...text.redaction import redact
-from ..http import HttpRequest, join_url
 from ..refusals import MAX_TEXT_CHARS
 from .http.adapter import HttpSearch, ResultPage
 from .http.error_mapping import FailureRules
 from .http.json_values import read_json, read_path, read_text
-from .http.result_page import RowNames
+from .http.query_limits import drop_empty
+from .http.result_page import Paging, RowNames
 
 if TYPE_CHECKING:
-    from ..http import HttpResponse
+    from ...contracts.options import SearchOptions
+    from ..http import HttpRequest, HttpResponse
 
 MAX_ENGINES_TOLD: Final = 8
 """Failing engines that a message names."""
@@ -41,6 +41,8 @@ class SearxngSearch(HttpSearch):
     key_variable = "SEARXNG_API_KEY"
     address_variable = "SEARXNG_URL"
     names = RowNames(snippet="content", dates=("publishedDate",))  # its scores have no upper end
+    method = "GET"
+    paging = Paging("pageno", first=1)
     page_size = 20  # for planning: about 10 an engine and page
     max_pages = 100
     fills_pages = False
@@ -67,27 +69,19 @@ class SearxngSearch(HttpSearch):
         """Return the query without SearXNG's commands."""
         return strip_commands(query)
 
-    def request(
+    def parameters(
         self,
         query: str,
         count: int,  # noqa: ARG002 - the server decides
-        page: int,
-        options: SearchOptions = NO_OPTIONS,
-    ) -> HttpRequest:
-        """Return the call for one page."""
-        params: dict[str, str | int] = {"q": query, "format": "json", "pageno": page + 1}
-        if options.topic == "news":
-            params["categories"] = "news"
-        if options.freshness:
-            params["time_range"] = options.freshness
-        if options.language:
-            params["language"] = options.language
-        return HttpRequest(
-            "GET",
-            join_url(self.base_url, "search"),
-            params=params,
-            headers=self.login(),
-        )
+        options: SearchOptions,
+    ) -> dict[str, Any]:
+        """Return what the call for each page sends."""
+        chosen = {
+            "categories": "news" if options.topic == "news" else None,
+            "time_range": options.freshness,
+            "language": options.language,
+        }
+        return {"q": query, "format": "json"} | drop_empty(chosen)
 
     def parse(self, response: HttpResponse) -> ResultPage:
         """Return the page of results; an empty one with failed engines is an error."""

@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from ...contracts.health import Health
-from ...contracts.options import NO_OPTIONS, SearchOptions
 from ..http import HttpRequest, join_url
 from .http.adapter import HttpSearch, ResultPage
 from .http.error_mapping import FailureRules
 from .http.health_check import to_whole_number
 from .http.json_values import read_path
 from .http.query_limits import DOMAINS, google_parameters, supported_options
-from .http.result_page import RowNames
+from .http.result_page import Paging, RowNames
 
 if TYPE_CHECKING:
+    from ...contracts.options import SearchOptions
     from ..http import HttpResponse
 
 
@@ -31,6 +31,9 @@ class SerpApiSearch(HttpSearch):
     needs_key = True
     default_base_url = "https://serpapi.com"
     names = RowNames(url="link", dates=("date",))
+    method = "GET"
+    key_header = ""
+    paging = Paging("start", counts_rows=True)
     page_size = 10
     max_pages = 10
     supports: ClassVar = supported_options("freshness", "language", "country", emulated=DOMAINS)
@@ -45,19 +48,10 @@ class SerpApiSearch(HttpSearch):
     )
     without_hits: ClassVar = {"organic_results": []}
 
-    def request(
-        self, query: str, count: int, page: int, options: SearchOptions = NO_OPTIONS
-    ) -> HttpRequest:
-        """Return the call for one page; `start` counts rows from 0."""
-        params: dict[str, str | int] = {
-            "engine": "google",
-            "q": query,
-            "num": count,
-            "start": page * count,
-            "api_key": self.key(),
-            **google_parameters(options),
-        }
-        return HttpRequest("GET", join_url(self.base_url, "search"), params=params)
+    def parameters(self, query: str, count: int, options: SearchOptions) -> dict[str, Any]:
+        """Return what the call for each page sends."""
+        sent = {"engine": "google", "q": query, "num": count, "api_key": self.key()}
+        return sent | google_parameters(options)
 
     def parse(self, response: HttpResponse) -> ResultPage:
         """Return the page of results. Raises SearchProviderError, for an error in a 200 too."""

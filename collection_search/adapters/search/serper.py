@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
-from ...contracts.options import NO_OPTIONS, SearchOptions
-from ..http import HttpRequest, join_url
 from .http.adapter import HttpSearch, ResultPage
 from .http.error_mapping import FailureRules
 from .http.query_limits import DOMAINS, google_parameters, supported_options
-from .http.result_page import RowNames
+from .http.result_page import Paging, RowNames
 
 if TYPE_CHECKING:
+    from ...contracts.options import SearchOptions
     from ..http import HttpResponse
 
 
@@ -25,6 +24,9 @@ class SerperSearch(HttpSearch):
     needs_key = True
     default_base_url = "https://google.serper.dev"
     names = RowNames(url="link", dates=("date",))
+    key_header = "X-API-KEY"
+    news_path = "news"
+    paging = Paging("page", first=1)
     page_size = 10  # more in one request cost two credits
     max_pages = 10
     fills_pages = False  # Google's pages hold less where other boxes take the room
@@ -35,16 +37,9 @@ class SerperSearch(HttpSearch):
     ranges_of_days = False
     rules = FailureRules(texts={"not enough credits": "quotaExceeded"})  # with status 400
 
-    def request(
-        self, query: str, count: int, page: int, options: SearchOptions = NO_OPTIONS
-    ) -> HttpRequest:
-        """Return the call for one page; Serper counts pages from 1."""
-        return HttpRequest(
-            "POST",
-            join_url(self.base_url, "news" if options.topic == "news" else "search"),
-            headers={"X-API-KEY": self.key()},
-            json={"q": query, "num": count, "page": page + 1, **google_parameters(options)},
-        )
+    def parameters(self, query: str, count: int, options: SearchOptions) -> dict[str, Any]:
+        """Return what the call for each page sends."""
+        return {"q": query, "num": count, **google_parameters(options)}
 
     def credits(self, options: SearchOptions, count: int) -> float:  # noqa: ARG002
         """Return the credits of one request."""

@@ -11,7 +11,7 @@ from .http.adapter import HttpSearch, ResultPage
 from .http.error_mapping import FailureRules
 from .http.health_check import remaining_quota
 from .http.json_values import read_text
-from .http.query_limits import DOMAINS, domain_lists, supported_options
+from .http.query_limits import DOMAINS, date_parameters, drop_empty, supported_options
 from .http.regions import named_codes
 from .http.result_page import RowNames
 
@@ -51,26 +51,24 @@ class TavilySearch(HttpSearch):
         """Return the header that carries the key, or asks for the mode without one."""
         return super().login() or {"X-Tavily-Access-Mode": "keyless"}
 
-    def body(self, query: str, count: int, options: SearchOptions) -> dict[str, Any]:
+    def parameters(self, query: str, count: int, options: SearchOptions) -> dict[str, Any]:
         """Return what the only call sends; it takes a word of `freshness`, or days."""
-        body: dict[str, Any] = {
-            "query": query,
+        dates = date_parameters(
+            options, self.today(), word="time_range", start_date="{}", end_date="{}"
+        )
+        chosen = {
             # always sent: without it Tavily may choose the depth that costs two credits
             "search_depth": "advanced" if options.search_depth == "deep" else "basic",
-            "max_results": count,
-            **domain_lists(options, "include_domains", "exclude_domains"),
+            "include_domains": list(options.include_domains),
+            "include_domains_mode": options.domain_mode if options.include_domains else None,
+            "exclude_domains": list(options.exclude_domains),
+            "topic": "news" if options.topic == "news" else None,
+            "include_raw_content": "markdown" if options.include_content else None,
+            "language": options.language,
+            "filter_by_language": bool(options.language),
+            "country": self.countries[options.country] if options.country else None,
         }
-        if options.include_domains:
-            body["include_domains_mode"] = options.domain_mode
-        if options.topic == "news":
-            body["topic"] = "news"
-        if options.include_content:
-            body["include_raw_content"] = "markdown"
-        if options.language:
-            body |= {"language": options.language, "filter_by_language": True}
-        if options.country:
-            body["country"] = self.countries[options.country]
-        return body | self.dates(options, "time_range", start_date="{}", end_date="{}")
+        return {"query": query, "max_results": count} | drop_empty(chosen) | dates
 
     def applied(self, options: SearchOptions) -> dict[OptionName, Applied]:
         """Return how each option is applied; only the general topic has a country."""

@@ -16,7 +16,7 @@ from .http.adapter import HttpSearch, ResultPage
 from .http.error_mapping import FailureRules
 from .http.json_values import read_path
 from .http.query_limits import supported_options
-from .http.result_page import RowNames
+from .http.result_page import Paging, RowNames
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
@@ -48,6 +48,9 @@ class WikipediaSearch(HttpSearch):
     address_variable = "WIKIPEDIA_BASE_URL"
     default_base_url = "https://en.wikipedia.org"
     names = RowNames(dates=("timestamp",))
+    method = "GET"
+    path = "w/api.php"
+    paging = Paging("sroffset", counts_rows=True)
     page_size = 50
     max_pages = 200
     max_query_chars = 300
@@ -98,26 +101,15 @@ class WikipediaSearch(HttpSearch):
             base_url = f"https://{model}.wikipedia.org"
         return cls(base_url=base_url, timeout=settings.search_timeout_s, http_client=http_client)
 
-    def request(
+    def parameters(
         self,
         query: str,
         count: int,
-        page: int,
-        options: SearchOptions = NO_OPTIONS,  # noqa: ARG002 - the language is the address
-    ) -> HttpRequest:
-        """Return the call for one page; MediaWiki's `sroffset` counts rows from 0."""
-        return HttpRequest(
-            "GET",
-            join_url(self.base_url, "w/api.php"),
-            params={
-                "action": "query",
-                "list": "search",
-                "format": "json",
-                "srsearch": query,
-                "srlimit": count,
-                "sroffset": page * count,
-            },
-        )
+        options: SearchOptions,  # noqa: ARG002 - the language is the address
+    ) -> dict[str, Any]:
+        """Return what the call for each page sends."""
+        form = {"action": "query", "list": "search", "format": "json"}
+        return form | {"srsearch": query, "srlimit": count}
 
     def applied(self, options: SearchOptions) -> dict[OptionName, Applied]:
         """Return how each option is applied; only Wikipedia has a wiki for each language."""

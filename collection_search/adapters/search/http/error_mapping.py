@@ -95,6 +95,10 @@ SENTENCES: Final[Mapping[ErrorCode, str]] = {
     "unknown": "{name} gave an answer that cannot be used. Check {address}.",
 }
 
+_UNUSABLE: Final = (
+    SearchProviderBadResponse,
+    "{name} gave an answer that cannot be used: {reason}. Check {address}.",
+)
 BY_KIND: Final[Mapping[FailureKind, tuple[type[SearchProviderError], str]]] = {
     "timeout": (
         SearchProviderTimeout,
@@ -104,14 +108,8 @@ BY_KIND: Final[Mapping[FailureKind, tuple[type[SearchProviderError], str]]] = {
         SearchProviderUnavailable,
         "{name} is out of reach: {reason}. Check the network and {address}.",
     ),
-    "too_large": (
-        SearchProviderBadResponse,
-        "{name} gave an answer that cannot be used: {reason}. Check {address}.",
-    ),
-    "unreadable": (
-        SearchProviderBadResponse,
-        "{name} gave an answer that cannot be used: {reason}. Check {address}.",
-    ),
+    "too_large": _UNUSABLE,
+    "unreadable": _UNUSABLE,
 }
 """Error and message of a call without a complete answer."""
 

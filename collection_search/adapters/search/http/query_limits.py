@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from datetime import date
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from ....errors import SearchProviderInvalidQuery
 
@@ -105,15 +105,31 @@ def supported_options(
     return made | dict.fromkeys(emulated, "emulated")
 
 
-def domain_lists(options: SearchOptions, include: str, exclude: str) -> dict[str, list[str]]:
-    """Return the parameters of these names for the domains of the options.
+def drop_empty(parameters: dict[str, Any]) -> dict[str, Any]:
+    """Return the parameters that have a value.
+
+    >>> drop_empty({"country": None, "language": "de"})
+    {'language': 'de'}
+    """
+    return {name: value for name, value in parameters.items() if value}
+
+
+def date_parameters(
+    options: SearchOptions, today: date, *, word: str = "", **forms: str
+) -> dict[str, str]:
+    """Return the parameters for `freshness`: first and last day, each in the form given for it.
+
+    With `word`, a word such as `week` is sent as it is, under that name.
 
     >>> from collection_search.contracts.options import SearchOptions
-    >>> domain_lists(SearchOptions(include_domains=("a.org",)), "only", "not")
-    {'only': ['a.org']}
+    >>> options = SearchOptions(freshness="2026-01-01..")
+    >>> date_parameters(options, date(2026, 3, 1), since="{}", until="{}")
+    {'since': '2026-01-01'}
     """
-    lists = {include: options.include_domains, exclude: options.exclude_domains}
-    return {name: list(domains) for name, domains in lists.items() if domains}
+    if word and options.freshness and ".." not in options.freshness:
+        return {word: options.freshness}
+    days = zip(forms.items(), options.published(today), strict=True)
+    return {name: form.format(day) for (name, form), day in days if day}
 
 
 def google_parameters(options: SearchOptions) -> dict[str, str]:
@@ -123,9 +139,9 @@ def google_parameters(options: SearchOptions) -> dict[str, str]:
     >>> google_parameters(SearchOptions(freshness="week", country="DE"))
     {'tbs': 'qdr:w', 'gl': 'de'}
     """
-    values = {
+    chosen = {
         "tbs": options.freshness and f"qdr:{options.freshness[0]}",
         "hl": options.language,
         "gl": options.country and options.country.lower(),
     }
-    return {name: value for name, value in values.items() if value}
+    return drop_empty(chosen)

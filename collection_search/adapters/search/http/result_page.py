@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ....contracts.search import ProviderSearchResult
 from .json_values import read_date, read_share, read_text
@@ -30,6 +30,18 @@ class ResultPage:
     """The cost in US dollars that the answer states."""
     complete: bool = True
     """Whether it holds all that the vendor would have given, had nothing failed."""
+
+
+class Paging(NamedTuple):
+    """The parameter for a page, which counts pages or rows from `first`."""
+
+    name: str
+    first: int = 0
+    counts_rows: bool = False
+
+    def parameter(self, count: int, page: int) -> dict[str, int]:
+        """Return the parameter for a page of `count` rows."""
+        return {self.name: self.first + page * (count if self.counts_rows else 1)}
 
 
 @dataclass(frozen=True, slots=True)

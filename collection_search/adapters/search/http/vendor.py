@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any, ClassVar, Final, NoReturn, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, Final, Literal, NoReturn, TypeVar
 
 from ....contracts.health import Health
 from ....contracts.options import NO_OPTIONS, Applied, OptionName, SearchOptions, utc_today
@@ -17,7 +17,7 @@ from .credentials import validate_address, validate_key
 from .declaration import DeclaredProvider
 from .error_mapping import BY_KIND, FailureRules, classify
 from .json_values import describe_body, read_json
-from .result_page import ResultPage, RowNames
+from .result_page import Paging, ResultPage, RowNames
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -34,7 +34,7 @@ SUCCESS: Final = range(200, 300)
 
 
 class Vendor(DeclaredProvider):
-    """The data of one vendor; a subclass gives it, and `request` and `parse` where they differ.
+    """The data of one vendor; a subclass gives it, with `parameters`, and `parse` where it differs.
 
     The constructor raises ConfigError for a key or an address that is missing or cannot be right.
     """
@@ -60,8 +60,14 @@ class Vendor(DeclaredProvider):
     countries: ClassVar[Mapping[str, str]] = {}
     """The same for countries."""
 
+    method: ClassVar[Literal["GET", "POST"]] = "POST"
     path: ClassVar[str] = "search"
-    """The path of the call that `request` makes by default."""
+    news_path: ClassVar[str] = ""
+    """The path for the topic `news`, where it has its own."""
+    key_header: ClassVar[str] = "Authorization"
+    """The header of the key; blank where `parameters` contain the key."""
+    paging: ClassVar[Paging | None] = None
+    """The parameter for the page, if there are several."""
     names: ClassVar[RowNames] = RowNames()
     """The names of the parts of a result."""
 
@@ -86,42 +92,30 @@ class Vendor(DeclaredProvider):
         self.today = today or utc_today
 
     def request(
-        self,
-        query: str,
-        count: int,
-        page: int,  # noqa: ARG002 - for subclasses
-        options: SearchOptions = NO_OPTIONS,
+        self, query: str, count: int, page: int, options: SearchOptions = NO_OPTIONS
     ) -> HttpRequest:
-        """Return the call for one page of `count` rows, by default a POST; `page` counts from 0.
+        """Return the call for one page of `count` rows; `page` counts from 0.
 
         All pages of a search have the same count: a full page's where there are several. The
         options are those of `taken`; `site:` is in the query already.
         """
-        return HttpRequest(
-            "POST",
-            join_url(self.base_url, self.path),
-            headers=self.login(),
-            json=self.body(query, count, options),
-        )
+        path = self.news_path if options.topic == "news" and self.news_path else self.path
+        url, sent = join_url(self.base_url, path), self.parameters(query, count, options)
+        if self.paging:
+            sent |= self.paging.parameter(count, page)
+        if self.method == "GET":
+            return HttpRequest("GET", url, params=sent, headers=self.login())
+        return HttpRequest("POST", url, headers=self.login(), json=sent)
 
-    def body(self, query: str, count: int, options: SearchOptions) -> dict[str, Any]:
-        """Return the JSON that `request` sends by default."""
+    def parameters(self, query: str, count: int, options: SearchOptions) -> dict[str, Any]:
+        """Return what `request` sends for any page: a query string, or the JSON of a POST."""
         raise NotImplementedError
 
     def login(self) -> dict[str, str]:
-        """Return the headers that carry the key; by default it is a bearer token."""
-        key = self.key()
-        return {"Authorization": f"Bearer {key}"} if key else {}
-
-    def dates(self, options: SearchOptions, word: str = "", **forms: str) -> dict[str, str]:
-        """Return the parameters for `freshness`: first and last day, each in the form given for it.
-
-        With `word`, a word such as `week` is sent as it is, under that name.
-        """
-        if word and options.freshness and ".." not in options.freshness:
-            return {word: options.freshness}
-        days = zip(forms.items(), options.published(self.today()), strict=True)
-        return {name: form.format(day) for (name, form), day in days if day}
+        """Return the headers that carry the key."""
+        if not (self.key_header and (key := self.key())):
+            return {}
+        return {self.key_header: f"Bearer {key}" if self.key_header == "Authorization" else key}
 
     def applied(self, options: SearchOptions) -> dict[OptionName, Applied]:
         """Return how each option is applied; overridden where that depends on its value."""
