@@ -72,13 +72,11 @@ class LangChainQueryModel:
     async def plan(self, question: str, *, purpose: str, count: int) -> QueryPlan:
         """Return up to `count` queries. Raises `ModelError`; the caller falls back, not retries."""
         messages = strategy_messages(question, purpose=purpose, count=count)
+        subject, limit_s = f"The model {self.model_name}", self._timeout_s
         with model_errors(
-            f"The model {self.model_name}",
-            remedies=self._remedies,
-            timeout_s=self._timeout_s,
-            malformed="unusable",
+            subject, remedies=self._remedies, timeout_s=limit_s, malformed="unusable"
         ):
-            async with asyncio.timeout(self._timeout_s):
+            async with asyncio.timeout(limit_s):
                 answer, spent = await self._answer(messages, self._learnt.method)
             return _plan(self.model_name, answer, spent)
 

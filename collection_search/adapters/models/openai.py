@@ -135,12 +135,8 @@ class OpenAIQueryModel:
             address=f"OPENAI_BASE_URL ({mask_text(self._endpoint.base_url)})",
             model="COLLECTION_SEARCH_MODEL",
         )
-        return model_errors(
-            f"The model {self.model_name}",
-            remedies=remedies,
-            timeout_s=timeout_s,
-            malformed=malformed,
-        )
+        subject = f"The model {self.model_name}"
+        return model_errors(subject, remedies=remedies, timeout_s=timeout_s, malformed=malformed)
 
 
 def _milder(form: _RequestForm, error: EndpointError | NoJsonError) -> _RequestForm:
@@ -167,13 +163,9 @@ def _form_parameters(form: _RequestForm) -> dict[str, Any]:
             schema = {"name": _FORM, "strict": True, "schema": _schema()}
             return warmth | {"response_format": {"type": "json_schema", "json_schema": schema}}
         case "function_calling":
-            function = {
-                "name": _FORM,
-                "description": SearchQueries.__doc__,
-                "parameters": _schema(),
-            }
+            tool = {"name": _FORM, "description": SearchQueries.__doc__, "parameters": _schema()}
             return warmth | {
-                "tools": [{"type": "function", "function": function}],
+                "tools": [{"type": "function", "function": tool}],
                 "tool_choice": {"type": "function", "function": {"name": _FORM}},
             }
         case "json_mode":

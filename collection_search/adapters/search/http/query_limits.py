@@ -101,8 +101,9 @@ def supported_options(
     {'max_results': 'native', 'language': 'native', 'topic': 'emulated'}
     """
     names: Sequence[OptionName] = ("max_results", *native)
-    made: dict[OptionName, Applied] = dict.fromkeys(names, "native")
-    return made | dict.fromkeys(emulated, "emulated")
+    by_api: dict[OptionName, Applied] = dict.fromkeys(names, "native")
+    otherwise: dict[OptionName, Applied] = dict.fromkeys(emulated, "emulated")
+    return by_api | otherwise
 
 
 def drop_empty(parameters: dict[str, Any]) -> dict[str, Any]:
