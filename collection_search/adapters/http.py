@@ -1,9 +1,8 @@
-"""The one way to the addresses that the operator configured: providers, models, embedders.
+"""HTTP requests to the addresses that the operator configured: providers, models, embedders.
 
-A request and its answer are plain data, so that an adapter is pure functions around one call.
-Connections are kept alive, one session per event loop, and end with their loop. Redirects are not
-followed and cookies are not kept. `HTTPS_PROXY`, `HTTP_PROXY` and `NO_PROXY` are honoured as
-usual, netrc files are not. `httpx_client` does the same through the caller's own client.
+There is one session with persistent connections per event loop, which ends with its loop.
+Redirects are not followed and cookies are not stored. `HTTPS_PROXY`, `HTTP_PROXY` and `NO_PROXY`
+have their usual effect, netrc files have none. `httpx_client` uses the caller's own client instead.
 """
 
 from __future__ import annotations
@@ -28,9 +27,9 @@ if TYPE_CHECKING:
     from .per_loop import Sockets
 
 MAX_ANSWER_BYTES: Final = 16 * 1024 * 1024
-"""Decoded bytes of one answer that are read at most."""
+"""Limit of the decoded bytes of one answer."""
 KEEP_ALIVE_S: Final = 60.0
-"""How long an unused connection is kept."""
+"""After this time an unused connection is closed."""
 USER_AGENT: Final = "collection-search (+https://github.com/collection-search/collection-search)"
 
 FailureKind = Literal["timeout", "unreachable", "too_large", "unreadable"]
@@ -56,7 +55,7 @@ _PROBLEMS: Final[Mapping[Problem, tuple[FailureKind, str]]] = {
 
 @dataclass(frozen=True, slots=True)
 class HttpRequest:
-    """One call, ready to be made; what may hold a key or a password does not show in its `repr`."""
+    """One call; its `repr` does not show parts with a possible key or password."""
 
     method: Literal["GET", "POST"]
     url: str = field(repr=False)
@@ -76,7 +75,7 @@ class HttpResponse:
     body: bytes = field(repr=False)
 
     def json(self) -> Any:
-        """Return the body's JSON value. Raises ValueError when it is none."""
+        """Return the body's JSON value. Raises ValueError for invalid JSON."""
         return parse_json(self.body)
 
     def text(self) -> str:
@@ -85,7 +84,7 @@ class HttpResponse:
 
 
 class HttpError(Exception):
-    """No complete answer came; the message names the host, never an address with its query."""
+    """A call without a complete answer; the message names the host, never the query."""
 
     def __init__(self, kind: FailureKind, message: str) -> None:
         super().__init__(message)
@@ -93,16 +92,16 @@ class HttpError(Exception):
 
     @classmethod
     def of(cls, problem: Problem, request: HttpRequest, detail: object = "") -> HttpError:
-        """Return the error of a request's problem, in the same words whoever sends it."""
+        """Return the error of a request's problem."""
         kind, sentence = _PROBLEMS[problem]
         return cls(kind, sentence.format(host=_host(request.url), detail=detail))
 
 
 class Transmit(Protocol):
-    """Makes one call and returns its answer, whatever the status. Raises HttpError.
+    """A function that makes one call and returns its answer with any status. Raises HttpError.
 
-    It takes `timeout_s` seconds at most in all and reads `max_bytes` decoded bytes at most. It
-    follows no redirect, sends and keeps no cookies, and makes no second attempt.
+    It takes at most `timeout_s` seconds and reads at most `max_bytes` decoded bytes. It does not
+    follow redirects, send or store cookies, or retry.
     """
 
     def __call__(
@@ -150,10 +149,9 @@ def join_url(base: str, path: str) -> str:
 
 
 def parse_json(body: bytes) -> Any:
-    """Return the JSON value of a body. Raises ValueError when it holds none.
+    """Return the JSON value of a body. Raises ValueError for invalid JSON.
 
-    What the standard library takes and RFC 8259 does not is taken too: NaN, half a surrogate pair,
-    UTF-16.
+    Like the standard library, it accepts NaN, half a surrogate pair and UTF-16.
 
     >>> parse_json(b'{"score": 1}'), parse_json(b"NaN")
     ({'score': 1}, nan)
@@ -169,7 +167,7 @@ def parse_json(body: bytes) -> Any:
 
 
 def wire_form(request: HttpRequest) -> tuple[str, dict[str, str], bytes | None]:
-    """Return address, headers and body as they are sent. Raises ValueError for a body of no JSON.
+    """Return address, headers and body as they are sent. Raises ValueError for an invalid body.
 
     >>> wire_form(HttpRequest("GET", "https://api.example/find", {"q": "a b"}))
     ('https://api.example/find?q=a+b', {}, None)
@@ -186,7 +184,7 @@ def wire_form(request: HttpRequest) -> tuple[str, dict[str, str], bytes | None]:
 
 
 async def read_body(parts: AsyncIterator[bytes], request: HttpRequest, max_bytes: int) -> bytes:
-    """Return the parts of a body in one. Raises HttpError as soon as they are too many bytes."""
+    """Return the whole body. Raises HttpError as soon as it is too large."""
     read: list[bytes] = []
     size = 0
     async for part in parts:

@@ -1,8 +1,8 @@
-"""The second way to the operator's addresses: the caller's own `httpx.AsyncClient`.
+"""HTTP requests through the caller's own `httpx.AsyncClient`.
 
-It keeps the rules of `http.send`. Own authorities, client certificates, proxies, default headers
-and hooks are the client's. Its cookies are not sent, and answers leave none in it. Its `auth` logs
-in where a request carries no login of ours. The client is never closed here.
+The rules of `http.send` apply. The client's certificates, proxies, default headers and hooks are
+used, and its `auth` where a request has no credentials. Its cookies are neither sent nor changed.
+The client is never closed here.
 """
 
 from __future__ import annotations
@@ -38,19 +38,16 @@ _is_our_call: ContextVar[bool] = ContextVar("is_our_call", default=False)
 
 
 def choose_transmit(http_client: httpx.AsyncClient | None) -> Transmit:
-    """Return what makes calls: the caller's client, or without one the product's own session.
+    """Return the function that makes calls: with the caller's client, else with the own session.
 
-    Raises InputError for what is no `httpx.AsyncClient`.
+    Raises InputError for anything but an `httpx.AsyncClient`.
     """
     given = validate_http_client(http_client)
     return send if given is None else ClientTransmit(given)
 
 
 class ClientTransmit:
-    """Makes calls through one client, on the event loop that used it first.
-
-    Calls of other loops, and so synchronous ones, are handed over to that loop.
-    """
+    """Makes calls through one client, always on the event loop that used it first."""
 
     def __init__(self, client: httpx.AsyncClient) -> None:
         self._client = client
@@ -59,7 +56,7 @@ class ClientTransmit:
     async def __call__(
         self, request: HttpRequest, *, timeout_s: float, max_bytes: int = MAX_ANSWER_BYTES
     ) -> HttpResponse:
-        """Return the answer. Raises HttpError, and ConfigError for a client that is of no use."""
+        """Return the answer. Raises HttpError, and ConfigError for an unusable client."""
         if self._client.is_closed:
             raise ConfigError("The httpx client is closed. Keep it open until all work is done.")
         home = self._home_loop()
@@ -130,7 +127,7 @@ class ClientTransmit:
             raise _UnfitError from None
 
     async def _head(self, built: httpx.Request, heads: list[httpx.Response]) -> httpx.Response:
-        """Return the answer with its body unread; `heads` gets it too, whatever follows."""
+        """Return the answer with its body unread, also appended to `heads` before any hook."""
         import httpx
 
         async def remember(response: httpx.Response) -> None:
@@ -151,11 +148,11 @@ class ClientTransmit:
 
 
 class _UnfitError(Exception):
-    """No request can be made of this; the cause may show a key."""
+    """An invalid request; its cause may show a key."""
 
 
 def _with_defaults(headers: dict[str, str], given: httpx.Headers) -> httpx.Headers:
-    """Return our headers with those of the client below them; cookies are left out."""
+    """Return our headers with the client's as defaults, without cookies."""
     import httpx
 
     merged = httpx.Headers(given)
@@ -168,7 +165,7 @@ def _with_defaults(headers: dict[str, str], given: httpx.Headers) -> httpx.Heade
 
 
 def _is_unread_answer(error: Exception, head: httpx.Response) -> bool:
-    """Return whether an answer came: a redirect to nowhere, or one that a hook raised for."""
+    """Return whether an answer came: an invalid redirect, or one for which a hook raised."""
     import httpx
 
     is_redirect = isinstance(error, httpx.RemoteProtocolError) and head.has_redirect_location
@@ -181,7 +178,7 @@ def _answer(response: httpx.Response, body: bytes) -> HttpResponse:
 
 
 def _failure(error: Exception, request: HttpRequest, timeout_s: float) -> HttpError:
-    """Return what the error means before an answer began."""
+    """Return the HttpError for an error before the answer."""
     import httpx
 
     if isinstance(error, httpx.TimeoutException | TimeoutError):
@@ -217,7 +214,7 @@ def _causes(error: BaseException | None) -> Iterator[BaseException]:
 
 
 class _WithoutSecrets(logging.Filter):
-    """Takes queries and passwords out of the addresses that httpx logs for our calls."""
+    """Removes queries and passwords from the addresses that httpx logs for our calls."""
 
     def filter(self, record: logging.LogRecord) -> bool:
         import httpx

@@ -1,4 +1,4 @@
-"""One object with connections per event loop, which ends with its loop."""
+"""One object with connections per event loop, closed at the end of the loop."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 Sockets = weakref.WeakSet[socket.socket]
 
-_GOODBYE_S: Final = 1.0
+_CLOSE_S: Final = 1.0
 
 
 class _Life(NamedTuple, Generic[T]):
@@ -28,7 +28,7 @@ class _Life(NamedTuple, Generic[T]):
     process: int
 
     def end_from_outside(self, loop: asyncio.AbstractEventLoop) -> Future[None] | None:
-        """Have a loop that runs close the object; a forked child has a copy that does not run."""
+        """Schedule the closing in a running loop of this process."""
         if self.process != os.getpid() or not loop.is_running():
             return None
         with suppress(RuntimeError):
@@ -40,11 +40,11 @@ _Lives: TypeAlias = "weakref.WeakKeyDictionary[asyncio.AbstractEventLoop, _Life[
 
 
 class PerLoop(Generic[T]):
-    """Makes one `T` for each event loop that asks.
+    """One `T` for each event loop.
 
-    What `make(sockets)` returns notes the sockets that it opens there, since these are closed by
-    hand when a loop was closed without further ado; else `close` ends it. It must not hold the
-    owner of this: when nobody else does, the objects of running loops are closed as well.
+    `make(sockets)` returns an object that adds its sockets there: they are closed if its loop was
+    closed without shutdown; else `close` ends it. The object must not refer to the owner of this,
+    whose deletion closes the objects of running loops.
     """
 
     def __init__(self, make: Callable[[Sockets], T], close: Callable[[T], Awaitable[None]]) -> None:
@@ -69,18 +69,18 @@ class PerLoop(Generic[T]):
         return life.value
 
     async def aclose(self) -> None:
-        """Close the running loop's object, and what belongs to loops that were closed."""
+        """Close the running loop's object, and those of closed loops."""
         await self._forget_closed()
         life = self._lives.get(asyncio.get_running_loop())
         if life is not None:
             await life.ending.aclose()
 
     def close_running(self) -> None:
-        """Close from outside what belongs to loops that run, such as the bridge's."""
+        """Close the objects of running loops from another thread."""
         for loop, life in list(self._lives.items()):
             if closed := life.end_from_outside(loop):
                 with suppress(RuntimeError, TimeoutError):
-                    closed.result(_GOODBYE_S)
+                    closed.result(_CLOSE_S)
 
     async def _forget_closed(self) -> None:
         with self._lock:
@@ -100,7 +100,7 @@ async def _until_end(
     value: T,
     close: Callable[[T], Awaitable[None]],
 ) -> AsyncGenerator[T]:
-    """Yield the object; a loop that shuts down closes its generators, and so this one."""
+    """Yield the object, and close it when the loop shuts down its generators."""
     try:
         yield value
     finally:
@@ -111,7 +111,7 @@ async def _until_end(
 
 
 def _abandon(lives: _Lives[Any]) -> None:
-    """Close what nobody can ask for any more."""
+    """Close the objects of a deleted `PerLoop`."""
     for loop, life in list(lives.items()):
         life.end_from_outside(loop)
 

@@ -1,4 +1,4 @@
-"""What a vendor says instead of an answer, read from the many forms of an error body."""
+"""A vendor's refusal, read from the many forms of an error body."""
 
 from __future__ import annotations
 
@@ -16,28 +16,28 @@ if TYPE_CHECKING:
     from .http import HttpResponse
 
 MAX_TEXT_CHARS: Final = 300
-"""Of what a provider says, as much is repeated in the error's message."""
+"""Limit of a provider's text in an error's message."""
 _PAGE_BYTES: Final = 4000
 
 
 @dataclass(frozen=True, slots=True)
 class VendorRefusal:
-    """What a provider said instead of an answer."""
+    """A provider's answer without results."""
 
     status: int
     """HTTP status; for an error inside a 200 the status that the body names, if it names one."""
     codes: tuple[str, ...] = ()
-    """The vendor's own words for it, as sent."""
+    """The vendor's own codes, as sent."""
     text: str = ""
     """Its sentence for people; may repeat the key."""
     error: Mapping[str, Any] = field(default_factory=dict)
     """The object that describes the error, else the one around it; empty where there is none."""
     wait_s: float | None = None
-    """How long it asks to wait."""
+    """The waiting time that it asks for."""
 
 
 def read_refusal(response: HttpResponse, answer: Any) -> VendorRefusal:
-    """Return what the response says; `answer` is its JSON value, None where it has none."""
+    """Return the refusal in a response; `answer` is its JSON value, None without one."""
     refusal = refusal_in(answer, status=response.status)
     wait_s = retry_after_s(response.headers.get("retry-after"))
     return replace(
@@ -48,7 +48,7 @@ def read_refusal(response: HttpResponse, answer: Any) -> VendorRefusal:
 
 
 def refusal_in(answer: Any, *, status: int) -> VendorRefusal:
-    """Return what the JSON value of an answer says.
+    """Return the refusal in the JSON value of an answer.
 
     >>> refusal_in({"error": {"message": "Too warm", "param": "temperature"}}, status=400).text
     'Too warm (temperature)'
@@ -86,7 +86,7 @@ def reports_error(answer: Mapping[str, Any]) -> bool:
 
 
 def http_status_of(error: Exception) -> int | None:
-    """Return the HTTP status that vendors' error classes carry, each in its own place."""
+    """Return the HTTP status of a vendor's error, which may be in one of several attributes."""
     response = getattr(error, "response", None)
     for holder, name in ((error, "status_code"), (response, "status_code"), (error, "code")):
         status = whole_number(getattr(holder, name, None), least=HTTPStatus.MULTIPLE_CHOICES)
@@ -96,7 +96,7 @@ def http_status_of(error: Exception) -> int | None:
 
 
 def _error_of(answer: Any) -> Any:
-    """Return what describes the error: `error`, `detail`, `detail.error`, else the whole."""
+    """Return the description of the error: `error`, `detail`, `detail.error`, else the whole."""
     answer = _first(answer)
     while isinstance(answer, Mapping):
         inner = _first(answer.get("error")) or (
@@ -124,7 +124,7 @@ def _status_of(status: int, error: Mapping[str, Any]) -> int:
 
 
 def _codes_of(error: Mapping[str, Any]) -> Iterator[str]:
-    """Give the vendor's codes: of its details first, where they say more than the whole."""
+    """Yield the vendor's codes, those of its more specific details first."""
     for name in ("details", "errors"):
         details = error.get(name)
         for detail in details if isinstance(details, list) else ():
@@ -151,7 +151,7 @@ def _text_of(error: Any) -> str:
 
 
 def _text_around(response: HttpResponse, answer: Any) -> str:
-    """Return what a response says outside JSON: where it leads to, or the text of a page."""
+    """Return the text of a response without JSON: its redirect, or the text of a page."""
     if response.status < HTTPStatus.BAD_REQUEST:
         target = response.headers.get("location")
         return f"it redirects to {target}" if target else ""

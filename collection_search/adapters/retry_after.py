@@ -1,4 +1,4 @@
-"""How long a server asks to wait, and until when: the many ways in which it is written."""
+"""Waiting times that servers ask for, in their various forms."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ LONGEST_WAIT_S: Final = 1e9
 
 
 def parse_seconds(value: Any, *, longest_s: float = LONGEST_WAIT_S) -> float | None:
-    """Return a waiting time given in seconds; below zero is zero, and what is none is None.
+    """Return a waiting time in seconds, at least 0; None for anything but a number.
 
     >>> (parse_seconds("7"), parse_seconds(1.5), parse_seconds("-5"), parse_seconds("soon"),
     ...  parse_seconds("inf"), parse_seconds(True))
@@ -33,7 +33,7 @@ def retry_after_s(
 ) -> float | None:
     """Return the seconds that a `Retry-After` header asks for, `longest_s` at most.
 
-    A date that is past asks for none. `now` are the seconds since 1970, the clock's by default.
+    A past date means 0. `now` are the seconds since 1970, by default the clock's.
 
     >>> now = 1_795_255_200.0
     >>> retry_after_s("Sat, 21 Nov 2026 10:00:45 GMT", now=now), retry_after_s("86400")
@@ -56,7 +56,7 @@ def retry_after_s(
 
 
 def parse_numbers(value: str | None) -> list[int]:
-    """Return the numbers of a header that holds one per time window, shortest window first.
+    """Return the numbers of a header with one per time window, shortest window first.
 
     >>> parse_numbers("1, 1999"), parse_numbers("14"), parse_numbers("many"), parse_numbers(None)
     ([1, 1999], [14], [], [])

@@ -1,4 +1,4 @@
-"""What a search adapter is and how it is called: the one place that looks at its members."""
+"""The description of a search adapter: the only place that reads an adapter's members."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ MEMBERS: Final = (
     *("key_variable", "address_variable", "default_base_url", "needs_key", "api_key", "ends_on"),
     *("storage_rights", "search", "asearch", "price", "acheck", "prepare", "from_settings"),
 )
-"""Every member that is looked for."""
+"""Every member that is used."""
 _PACKAGE: Final = __name__.partition(".")[0]
 _LOGGER = logging.getLogger(__name__)
 _known: Final[dict[int, tuple[weakref.ref[object], ProviderInfo]]] = {}
@@ -35,7 +35,7 @@ _warned: Final[weakref.WeakSet[type]] = weakref.WeakSet()
 
 @dataclass(slots=True)
 class SearchDescription:
-    """A search adapter, typed."""
+    """A search adapter with typed access to its members."""
 
     adapter: object
     info: ProviderInfo
@@ -63,26 +63,26 @@ class SearchDescription:
 
     @property
     def price(self) -> SupportsPrice | None:
-        """The adapter where it tells the price of a search; None: one request, one unit."""
+        """The adapter if it states the price of a search; None: one request, one unit."""
         return cast("SupportsPrice", self.adapter) if _callable(self.adapter, "price") else None
 
     @property
     def health_check(self) -> SupportsHealthCheck | None:
-        """The adapter where it has a check that spends nothing."""
+        """The adapter if it has a free check."""
         return health_check_of(self.adapter)
 
     @property
     def preparation(self) -> SupportsPreparation | None:
-        """The adapter where it has something to do before its first search."""
+        """The adapter if it has a preparation for its first search."""
         has_any = _callable(self.adapter, "prepare")
         return cast("SupportsPreparation", self.adapter) if has_any else None
 
 
 def describe(adapter: object) -> SearchDescription:
-    """Return what the adapter says and takes.
+    """Return the description of the adapter.
 
-    Its `ProviderInfo` is made once: what changes in the adapter afterwards is not seen. A member
-    that is most likely misspelt is warned of, once for a class.
+    Its `ProviderInfo` is read once: later changes of the adapter have no effect. A member whose
+    name is probably misspelt is logged, once for a class.
     """
     remembered = _known.get(id(adapter))
     if remembered is not None and remembered[0]() is adapter:
@@ -94,10 +94,10 @@ def describe(adapter: object) -> SearchDescription:
 
 
 def read_info(adapter: object) -> ProviderInfo:
-    """Return what an adapter, or the class of one, says of its provider.
+    """Return the provider's data of an adapter, or of the class of one.
 
-    Its `info` counts, else the older attributes, each of which is its own: `provider_name` (or the
-    legacy `provider`, which may be a method), `source`, `page_size` and so on.
+    It is in `info`, else in the older attributes: `provider_name` (or the legacy `provider`, which
+    may be a method), `source`, `page_size` and so on.
     """
     info = getattr(adapter, "info", None)
     if not isinstance(info, ProviderInfo):
@@ -120,7 +120,7 @@ def read_info(adapter: object) -> ProviderInfo:
 
 
 def give_source(adapter: Any, source: str) -> bool:
-    """Give an adapter that says nothing of it a `source`; return whether it has one now."""
+    """Set `source` on an adapter without one; return whether it has one now."""
     if describe(adapter).info.source is not None or hasattr(adapter, "source"):
         return True
     try:
@@ -132,20 +132,19 @@ def give_source(adapter: Any, source: str) -> bool:
 
 
 def health_check_of(part: object) -> SupportsHealthCheck | None:
-    """Return the part itself where it has a check that spends nothing."""
+    """Return the part itself if it has a free check."""
     return cast("SupportsHealthCheck", part) if _callable(part, "acheck") else None
 
 
 def is_runnable(given: object) -> bool:
-    """Tell whether it is a tool or retriever of LangChain's and no search adapter."""
+    """Return whether it is a LangChain tool or retriever and no search adapter."""
     return _callable(given, "ainvoke") is not None and not hasattr(given, "search")
 
 
 def find_misspelt(adapter: object) -> dict[str, str]:
-    """Return members and keywords of an adapter, or of the class of one, that nobody looks for.
+    """Return probably misspelt members and keywords of an adapter or class, with the right ones.
 
-    Only those that are nearly ones that are looked for, with those. What our own classes hold is
-    no mistake.
+    Members of our own classes are not checked.
     """
     owners = [adapter] if isinstance(adapter, type) else [adapter, type(adapter)]
     named = {name for owner in owners for name in _own_names(owner) if not name.startswith("_")}
@@ -204,11 +203,11 @@ def _name_of(adapter: object) -> str:
 
 
 def _storage_rights(adapter: object) -> StorageRights | None:
-    """Return what the adapter says; what nobody knows forbids as `unknown` does."""
+    """Return the adapter's storage rights; an invalid value counts as `unknown`."""
     if not hasattr(adapter, "storage_rights"):
         return None
-    said = getattr(adapter, "storage_rights", None)
-    return said if said in get_args(StorageRights) else "unknown"
+    rights = getattr(adapter, "storage_rights", None)
+    return rights if rights in get_args(StorageRights) else "unknown"
 
 
 def _text(adapter: object, attribute: str) -> str | None:

@@ -1,4 +1,4 @@
-"""The caller's own HTTP client, which may stand in the place of the product's."""
+"""The caller's own HTTP client, which may replace the built-in one."""
 
 from __future__ import annotations
 
@@ -15,9 +15,7 @@ if TYPE_CHECKING:
 
 
 def validate_http_client(value: Any) -> AsyncClient | None:
-    """Return the client, or None for none. Raises InputError for anything else.
-
-    httpx is not imported for that: whoever has a client has imported it.
+    """Return the client or None. Raises InputError for anything else, without importing httpx.
 
     >>> validate_http_client("https://proxy.example")
     Traceback (most recent call last):

@@ -1,4 +1,4 @@
-"""Names that are most likely misspelt."""
+"""Names that are probably misspelt."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ def find_near_misses(
 ) -> dict[str, str]:
     """Return the names that are nearly a known name, with that name.
 
-    A known name that is there as well was not meant. With `has_forms` a plural, and a longer or
-    shorter form of a single word, is a word of its own.
+    A known name that is present too does not count. With `has_forms` a plural, and a longer or
+    shorter form of a single word, is a different word.
 
     >>> find_near_misses(["key_varaible", "pageSize"], ["key_variable", "page_size"])
     {'key_varaible': 'key_variable', 'pageSize': 'page_size'}

@@ -1,4 +1,4 @@
-"""What a search adapter says of its provider, as data."""
+"""The data of a search adapter's provider."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 class ProviderInfo:
     """One search provider. An adapter offers it as `info`, on its class, on itself or on both.
 
-    None stands for what the adapter does not say. No field holds a secret.
+    None means that the adapter does not state the value. No field contains a secret.
     """
 
     name: str
@@ -23,10 +23,10 @@ class ProviderInfo:
     title: str = ""
     """The provider's name for people."""
     source: str | None = None
-    """Differs with provider, address and key, and shows no key: rate, quota, breaker, fallback and
-    cached answers go by it. Without it there are none of these."""
+    """The identity of provider, address and key, without showing the key. Rate, quota, breaker,
+    fallback and cached answers need it."""
     cache_identity: str | None = None
-    """The same for cached answers alone, where they depend on more; by default `source`."""
+    """The identity for cached answers, if they depend on more; by default `source`."""
     page_size: int | None = None
     """Rows of one billed request."""
     key_variable: str | None = None
@@ -45,7 +45,7 @@ class ProviderInfo:
     """Whether texts that the provider delivers may be stored; None leaves it to the caller."""
 
     def sunset(self, today: date) -> str | None:
-        """Return what a person should know about the end of the API, None where none is known.
+        """Return the notice about the end of the API, None where no end is known.
 
         >>> from datetime import date
         >>> ProviderInfo(name="a", title="A", ends_on=date(2027, 1, 1)).sunset(date(2026, 1, 1))

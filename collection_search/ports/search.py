@@ -16,17 +16,17 @@ if TYPE_CHECKING:
 
 @runtime_checkable
 class BaseSearchAdapter(Protocol):
-    """A search provider: the smallest thing that `WebSearchWorker` can use.
+    """A search provider with the least that `WebSearchWorker` needs.
 
-    It may offer more, each for itself: `info`, a `ProviderInfo`, on its class and, with what only
-    the object knows, on itself; the keywords of `SupportsOptions`; and what the other protocols
-    here have. `describe` finds out what there is, and warns of names that are nearly right.
+    It may also have `info`, a `ProviderInfo`, on its class and on itself; the keywords of
+    `SupportsOptions`; and the methods of the other protocols here. `describe` reads them and logs
+    names that are probably misspelt.
 
     An adapter that makes several requests takes a `turn` keyword, a coroutine function that it
     awaits before each but the first: it waits for the rate limit, and raises a
-    `SearchProviderError` where no further request may be made.
+    `SearchProviderError` if no further request is allowed.
 
-    Older forms go on to work: attributes named as the fields of `ProviderInfo` instead of `info`
+    Older forms still work: attributes named as the fields of `ProviderInfo` instead of `info`
     (with `answers_from` for `cache_identity` and `default_base_url` for `default_address`),
     `limit=` instead of `max_results=`, and a `provider()` method instead of `provider_name`.
     """
@@ -43,9 +43,9 @@ class BaseSearchAdapter(Protocol):
 
 @runtime_checkable
 class SupportsOptions(Protocol):
-    """A search adapter that looks at options and says in `applied` what it made of each.
+    """A search adapter with options, which reports in `applied` how it applied each.
 
-    The worker drops what does not fit afterwards, so that an adapter may leave an option out.
+    It may leave an option out: the worker filters the results afterwards.
     """
 
     provider_name: str
@@ -63,7 +63,7 @@ class SupportsOptions(Protocol):
 
 
 class SupportsAsyncSearch(Protocol):
-    """A search adapter that event loops need no thread for."""
+    """A search adapter with a coroutine function, which needs no thread."""
 
     async def asearch(self, query: str, *, max_results: int) -> SearchAdapterResponse:
         """Return the same as `BaseSearchAdapter.search`; cancelling it ends the search."""
@@ -71,30 +71,30 @@ class SupportsAsyncSearch(Protocol):
 
 
 class SupportsPrice(Protocol):
-    """A search adapter whose searches may take more than one request for one unit."""
+    """A search adapter whose searches may need several requests or units."""
 
     def price(self, max_results: int, options: SearchOptions) -> tuple[int, float]:
-        """Return how many requests, and units of the list price, such a search takes at most."""
+        """Return the most requests, and units of the list price, of such a search."""
         ...
 
 
 class SupportsHealthCheck(Protocol):
-    """A search adapter, model or embedder that can tell how it is and spends nothing for it."""
+    """A search adapter, model or embedder with a free health check."""
 
     async def acheck(
         self,
         *,
         timeout: float,  # noqa: ASYNC109 - the keyword of the port
     ) -> Health:
-        """Return how it is; `timeout` is in seconds. Raises the error that a call would raise."""
+        """Return its health; `timeout` is in seconds. Raises the error that a call would raise."""
         ...
 
 
 class SupportsPreparation(Protocol):
-    """A search adapter with work to do before its first search."""
+    """A search adapter with a preparation before its first search."""
 
     def prepare(self, progress: Callable[[int, int], None] | None = None) -> None:
-        """Do the work. Blocks, perhaps for seconds; `progress` gets what is done, and of what."""
+        """Prepare. Blocks, perhaps for seconds; `progress` gets the steps done and their total."""
         ...
 
 
@@ -104,7 +104,7 @@ SearchAdapter = BaseSearchAdapter
 
 @dataclass(frozen=True, slots=True)
 class QueryPlan:
-    """Queries that a model proposes for a question, with what the proposal cost."""
+    """Queries that a model proposes for a question, with the tokens used."""
 
     queries: Sequence[str]
     model: str

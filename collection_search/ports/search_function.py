@@ -1,4 +1,4 @@
-"""How one search function is called, by the keywords of its signature."""
+"""Calls of a search function by the keywords of its signature."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Mapping
 
 KEYWORDS: Final = ("max_results", "limit", "timeout", "options", "turn")
-"""Every keyword of a search function that is looked for; `limit` is the older `max_results`."""
+"""Every known keyword of a search function; `limit` is the older `max_results`."""
 
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """What a provider is asked for."""
+    """One request to a provider."""
 
     query: str
     count: int
@@ -38,7 +38,7 @@ class SearchFunction:
 
     @classmethod
     def of(cls, function: Callable[..., Any]) -> SearchFunction:
-        """Return what the signature shows; without one, the keywords of `BaseSearchAdapter`."""
+        """Return the function with the keywords of its signature, or of `BaseSearchAdapter`."""
         parameters = read_parameters(function)
         if parameters is None:
             return cls(function, "max_results", takes_timeout=False)
@@ -54,7 +54,7 @@ class SearchFunction:
 
     @property
     def keywords(self) -> list[str]:
-        """What may be given besides the query, but for `turn`."""
+        """The accepted keywords besides `turn`."""
         taken = {
             self.count_keyword: True,
             "timeout": self.takes_timeout,
@@ -65,7 +65,7 @@ class SearchFunction:
     def call(
         self, asked: Asked, *, timeout_s: float, turn: Callable[[], Awaitable[None]] | None = None
     ) -> Callable[[], Any]:
-        """Return the call, ready to be made."""
+        """Return the call without arguments."""
         keywords: dict[str, Any] = {}
         if self.count_keyword:
             keywords[self.count_keyword] = asked.count
@@ -79,7 +79,7 @@ class SearchFunction:
 
 
 def read_parameters(function: Callable[..., Any]) -> Mapping[str, inspect.Parameter] | None:
-    """Return the parameters, which a method's function has too; None where they do not show."""
+    """Return the parameters of a function or method, None without a signature."""
     try:
         return _read_signature(getattr(function, "__func__", function))
     except (TypeError, ValueError):  # no signature, or an object that cannot be looked up

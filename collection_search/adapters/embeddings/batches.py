@@ -1,4 +1,4 @@
-"""What every embedder does to its texts before, and to its vectors after."""
+"""The steps that all embedders share: clean texts before, unit vectors after."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ if TYPE_CHECKING:
     from ...contracts.collection import Vectors
 
 MAX_CHARS: Final = 8_000
-"""A longer text is cut: models read no further, or refuse it."""
+"""A longer text is cut: models ignore the rest, or refuse it."""
 
 
 def clean_texts(texts: Sequence[str]) -> list[str]:
-    """Return the texts as any model takes them: cut, never empty, and valid Unicode.
+    """Return the texts cut, never empty, and in valid Unicode, as all models accept them.
 
     >>> clean_texts(["a task", "", "x" * 9_000])[:2], len(clean_texts(["x" * 9_000])[0])
     (['a task', ' '], 8000)
@@ -58,12 +58,12 @@ def unit_vectors(rows: Any, *, count: int, subject: str, dimension: int | None =
 
 
 def empty_vectors(dimension: int | None) -> Vectors:
-    """Return the answer to no text at all."""
+    """Return the vectors of no texts."""
     return np.zeros((0, dimension or 0), dtype=np.float32)
 
 
 def unusable_error(subject: str, what: str) -> ModelError:
-    """Return what to raise for an answer that cannot be used; `what` says what it held."""
+    """Return the error of an unusable answer; `what` describes its content."""
     return ModelError(
         f"{subject} gave {what}. Check COLLECTION_SEARCH_EMBEDDINGS: "
         "it must name an embedding model. Take another one if this repeats."

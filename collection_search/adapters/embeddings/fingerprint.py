@@ -1,4 +1,4 @@
-"""What tells the vectors of one LangChain `Embeddings` object from those of another."""
+"""The fingerprint of a LangChain `Embeddings` object: equal ones make comparable vectors."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ def _own(embeddings: Any, attributes: Iterable[str]) -> Iterator[str]:
 
 
 def _address_hash(embeddings: Any) -> list[str]:
-    """Return a hash of where the model is served, or nothing for the vendor's own address."""
+    """Return a hash of the model's address, or nothing for the vendor's own address."""
     addresses = {_plain(address) for address in _own(embeddings, _ADDRESS)}
     addresses -= {_plain(DEFAULT_BASE_URL)}
     if not addresses:  # OpenAI's client reads one more variable than its LangChain class

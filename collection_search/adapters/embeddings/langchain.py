@@ -1,4 +1,4 @@
-"""Any LangChain `Embeddings` object, or what has its `embed_documents`, as `Embedder`."""
+"""Any object with `embed_documents`, such as a LangChain `Embeddings`, as `Embedder`."""
 
 from __future__ import annotations
 
@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Any, Final, Self
 import anyio.to_thread
 
 from ...contracts.collection import Embedded
-from ...errors import ConfigError, ModelError
-from ..models.error_mapping import Remedies, model_error
+from ..models.error_mapping import Remedies, model_errors
 from ..models.object_memo import Memory
 from ..models.vendors import EMBEDDINGS, make_vendor_model
 from .batches import clean_texts, empty_vectors, unit_vectors
@@ -19,15 +18,16 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from ...settings import Settings
+
 _DIMENSIONS: Final[Memory[dict[str, int]]] = Memory(dict)
-"""The dimension of each object by fingerprint: a host may set the object to another one."""
+"""The dimension of each object by fingerprint: a host may change the object's model."""
 
 
 class LangChainEmbedder:
     """An object with `embed_documents`, and mostly `aembed_documents`, as `Embedder`.
 
-    Give a `fingerprint` where class, model, deployment and address do not tell two embedders
-    apart. Raises ConfigError without one for an object that names no model.
+    Two embedders with equal class, model, deployment and address need a `fingerprint`. Raises
+    ConfigError without one for an object that names no model.
     """
 
     def __init__(
@@ -51,17 +51,11 @@ class LangChainEmbedder:
         Raises ConfigError for a vendor that is not known, and MissingExtraError naming the package.
         """
         name = model.strip()
-        if not name:
-            raise ConfigError(f"No embedding model is named. Write {vendor}:<model>.")
         return cls(
             make_vendor_model(EMBEDDINGS, vendor, name),
             f"{vendor}:{name}",
             timeout_s=settings.model_timeout_s,
-            remedies=Remedies(
-                key=f"the key of {vendor} in the environment",
-                address=f"the address of {vendor} in the environment",
-                model="COLLECTION_SEARCH_EMBEDDINGS",
-            ),
+            remedies=Remedies.of_vendor(vendor, model="COLLECTION_SEARCH_EMBEDDINGS"),
         )
 
     async def embed(self, texts: Sequence[str]) -> Embedded:
@@ -69,15 +63,9 @@ class LangChainEmbedder:
         if not texts:
             return Embedded(empty_vectors(self._dimensions.get(self.fingerprint)))
         subject = f"The embedding model {self.fingerprint}"
-        try:
+        with model_errors(subject, remedies=self._remedies, timeout_s=self._timeout_s):
             async with asyncio.timeout(self._timeout_s):
                 rows = await self._rows(clean_texts(texts))
-        except ModelError:
-            raise
-        except Exception as error:
-            raise model_error(
-                subject, error, remedies=self._remedies, timeout_s=self._timeout_s
-            ) from error
         known = self._dimensions.get(self.fingerprint)
         vectors = unit_vectors(rows, count=len(texts), subject=subject, dimension=known)
         self._dimensions[self.fingerprint] = vectors.shape[1]
@@ -93,9 +81,9 @@ class LangChainEmbedder:
 
 
 def _is_asynchronous(embeddings: Any) -> bool:
-    """Return whether the class has a coroutine of its own, not LangChain's thread around the other.
+    """Return whether the class has a coroutine of its own.
 
-    That thread would come from the loop's own pool, which has as few as six.
+    LangChain's default would run in the event loop's own thread pool, which may be too small.
     """
     own = getattr(type(embeddings), "aembed_documents", None)
     module = getattr(own, "__module__", "")

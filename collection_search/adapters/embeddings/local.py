@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from ...settings import Settings
 
 BATCH: Final = 32
-"""Texts that are computed at once: memory grows with it, speed hardly."""
+"""Texts of one computation: more need more memory and are hardly faster."""
 
 _loaded: dict[str, Any] = {}
 _loading = threading.Lock()
@@ -35,13 +35,13 @@ _turn: anyio.lowlevel.RunVar[anyio.CapacityLimiter] = anyio.lowlevel.RunVar("loc
 
 
 class LocalEmbedder:
-    """A model that runs in this process, loaded by its first use and shared from then on.
+    """A model in this process, loaded by its first use and then shared.
 
-    One batch is computed at a time, by all cores: more at once would only take more memory.
+    One batch is computed at a time, by all cores.
     """
 
     def __init__(self, model: str | ModelFolder, *, cache: Path | None = None) -> None:
-        """Take a name of fastembed's list, whose files are kept in `cache`, or a folder."""
+        """Set the model: a name of fastembed's list, with its files in `cache`, or a folder."""
         name = model if isinstance(model, str) else f"{model.name}:{model.digest}"
         self.fingerprint = f"local:{name}"
         self._model = model
@@ -77,17 +77,16 @@ class LocalEmbedder:
         ready, rows = clean_texts(texts), []
         for start in range(0, len(ready), BATCH):
             async with _limiter():
-                model = _loaded.get(self.fingerprint) or await self._load(subject)
+                model = _loaded.get(self.fingerprint) or await anyio.to_thread.run_sync(
+                    self._load, subject, abandon_on_cancel=True
+                )
                 rows += await offload(_computed, model, ready[start : start + BATCH], subject)
         vectors = unit_vectors(rows, count=len(texts), subject=subject, dimension=self._dimension)
         self._dimension = vectors.shape[1]
         return Embedded(vectors)
 
-    async def _load(self, subject: str) -> Any:
-        """Return the model; a load that nobody waits for any more ends in its thread."""
-        return await anyio.to_thread.run_sync(self._loaded_once, subject, abandon_on_cancel=True)
-
-    def _loaded_once(self, subject: str) -> Any:
+    def _load(self, subject: str) -> Any:
+        """Return the model, which the first call loads."""
         with _loading:
             if self.fingerprint not in _loaded:
                 _loaded[self.fingerprint] = self._read(subject)
@@ -109,7 +108,7 @@ class LocalEmbedder:
 
 
 def _limiter() -> anyio.CapacityLimiter:
-    """Return what lets one batch of this event loop be computed at a time."""
+    """Return the limiter that allows one batch at a time in this event loop."""
     try:
         return _turn.get()
     except LookupError:
@@ -146,7 +145,7 @@ def _list() -> list[dict[str, Any]]:
 
 
 def _from_hub(name: str, cache: Path | None) -> Any:
-    """Return a listed model, fetched by its first use on this machine. Raises what fails."""
+    """Return a listed model; the first use on this machine fetches it."""
     from fastembed import TextEmbedding
 
     folder = None if cache is None or os.environ.get("FASTEMBED_CACHE_PATH") else str(cache)
@@ -157,7 +156,7 @@ def _from_hub(name: str, cache: Path | None) -> Any:
 
 
 def _reach(name: str) -> None:
-    """Raise where the hub cannot be reached: fastembed would try three times, for 39 seconds."""
+    """Raise an error if the hub is out of reach: fastembed would retry for 39 seconds."""
     from huggingface_hub import model_info
 
     sources = next(known["sources"] for known in _list() if known["model"] == name)
@@ -167,7 +166,7 @@ def _reach(name: str) -> None:
 
 @contextmanager
 def _quiet() -> Iterator[None]:
-    """Keep fastembed from printing as an error what is none."""
+    """Prevent fastembed from logging an expected failure as an error."""
     from loguru import logger
 
     logger.disable("fastembed")

@@ -16,7 +16,7 @@ Pooling = Literal["CLS", "MEAN", "LAST_TOKEN", "DISABLED"]
 """Names of fastembed; DISABLED: the model's own output is already one vector per text."""
 
 _WEIGHTS: Final = ("model.onnx", "*int8*.onnx", "*quantized*.onnx", "*.onnx")
-"""Looked for in this order, each beside the tokenizer and in `onnx/`."""
+"""Searched in this order, each beside the tokenizer and in `onnx/`."""
 _TOKENIZER: Final = ("tokenizer.json", "tokenizer_config.json")
 _POOLING: Final[dict[str, Pooling]] = {
     "cls": "CLS",
@@ -26,7 +26,7 @@ _POOLING: Final[dict[str, Pooling]] = {
     "lasttoken": "LAST_TOKEN",
 }
 _DONE_HERE: Final = ("Transformer", "Pooling", "Normalize")
-"""Modules of sentence-transformers that the weights, the pooling and our own scaling cover."""
+"""Modules of sentence-transformers that need nothing besides weights, pooling and scaling."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +64,7 @@ class ModelFolder:
 
 
 def model_folder(path: Path) -> ModelFolder:
-    """Return what the folder holds. Reads the weights to the end; raises ConfigError."""
+    """Return the model in the folder, with all weights read for its hash. Raises ConfigError."""
     if not path.is_dir():
         raise ConfigError(f"The local model's folder {path} does not exist.")
     weights = _weights(path)
@@ -92,7 +92,7 @@ def _weights(path: Path) -> Path | None:
 
 
 def _pooling(path: Path) -> Pooling:
-    """Return how the token vectors become one. Raises ConfigError where that is not offered."""
+    """Return the pooling of the token vectors. Raises ConfigError for an unknown one."""
     for module in _json(path / "modules.json", default=[]):
         kind = str(module.get("type", "")).rpartition(".")[2]
         if kind not in _DONE_HERE:

@@ -10,11 +10,11 @@ import numpy as np
 from pybase64 import b64decode
 
 from ...contracts.collection import Embedded
-from ...errors import ConfigError, ModelError
+from ...errors import ConfigError
 from ...runtime.concurrency import compute
 from ...text.redaction import mask_text
-from ..models.endpoint import Endpoint, EndpointError, clean_key, token_count
-from ..models.error_mapping import Remedies, model_error
+from ..models.endpoint import Endpoint, EndpointError, clean_key, require_key, token_count
+from ..models.error_mapping import Remedies, model_errors
 from ..models.health_check import check_endpoint_health
 from .batches import clean_texts, empty_vectors, unit_vectors, unusable_error
 
@@ -30,21 +30,20 @@ if TYPE_CHECKING:
 
 MAX_INPUTS: Final = 2_048
 MAX_BATCH_CHARS: Final = 250_000
-"""Bounds of one request; OpenAI refuses more inputs, and more than 300,000 tokens."""
+"""Limits of one request; OpenAI refuses more inputs, and more than 300,000 tokens."""
 _AT_ONCE: Final = 4
-"""Requests of one call that are under way at a time."""
+"""Concurrent requests of one call."""
 _MAX_BYTES: Final = 128 * 1024 * 1024
 _QUICK_BYTES: Final = 1024 * 1024
-"""Up to here an answer is read in a few milliseconds; a larger one is read in a thread."""
+"""A larger answer is read in a thread: it takes more than a few milliseconds."""
 _KEY: Final = "COLLECTION_SEARCH_EMBEDDINGS_API_KEY"
 
 
 class OpenAIEmbedder:
     """A model behind an OpenAI-compatible endpoint as `Embedder`: one request for a normal run.
 
-    With `dimensions` the endpoint is asked for shorter vectors than the model's own. The
-    fingerprint stands for the model wherever it is served: an address of your own must serve
-    under a known name the model of that name, or name it differently.
+    With `dimensions` the endpoint makes shorter vectors than the model's own. The fingerprint
+    does not depend on the address: a known name must mean the known model everywhere.
     """
 
     def __init__(
@@ -78,11 +77,7 @@ class OpenAIEmbedder:
         name, dimensions = _named(model)
         key, key_variable = _access(settings)
         base_url = settings.embeddings_base_url or settings.openai_base_url
-        if key is None and not base_url:
-            raise ConfigError(
-                f"The embedding model openai:{name} needs a key: set OPENAI_API_KEY. A compatible "
-                "endpoint of your own may need none: set OPENAI_BASE_URL, /v1 included."
-            )
+        require_key(f"embedding model openai:{name}", key, base_url)
         own = settings.embeddings_base_url
         variable = "COLLECTION_SEARCH_EMBEDDINGS_BASE_URL" if own else "OPENAI_BASE_URL"
         return cls(
@@ -103,14 +98,8 @@ class OpenAIEmbedder:
         """Return `(len(texts), d)` float32, unit length, in order. Raises `ModelError`."""
         if not texts:
             return Embedded(empty_vectors(self._dimension), input_tokens=0)
-        try:
+        with model_errors(self._subject, remedies=self._remedies, timeout_s=self._timeout_s):
             answers = await self._all(list(_batches(clean_texts(texts))))
-        except ModelError:
-            raise
-        except Exception as error:
-            raise model_error(
-                self._subject, error, remedies=self._remedies, timeout_s=self._timeout_s
-            ) from error
         tokens = [answer.input_tokens for answer in answers]
         vectors = [answer.vectors for answer in answers]
         return Embedded(
@@ -119,13 +108,9 @@ class OpenAIEmbedder:
         )
 
     async def acheck(self, *, timeout: float) -> Health:  # noqa: ASYNC109 - as search adapters
-        """Return whether the endpoint is there and takes the key, unpaid. Raises ModelError."""
-        try:
+        """Return whether the endpoint answers and accepts the key. Raises ModelError."""
+        with model_errors(self._subject, remedies=self._remedies, timeout_s=timeout):
             return await check_endpoint_health(self._endpoint, self._model, timeout_s=timeout)
-        except Exception as error:
-            raise model_error(
-                self._subject, error, remedies=self._remedies, timeout_s=timeout
-            ) from error
 
     async def _all(self, batches: Sequence[list[str]]) -> list[Embedded]:
         """Return the batches' answers in order; one that fails cancels the others."""
@@ -158,10 +143,9 @@ class OpenAIEmbedder:
         return read
 
     async def _answer(self, body: dict[str, Any]) -> bytes:
-        """Return the answer, in base64 where the endpoint takes that.
+        """Return the answer, in base64 where the endpoint accepts that.
 
-        Gateways that do not are not always clear about it: any refusal of the first request is
-        tried once without.
+        A first request that is refused for any reason is tried once without it.
         """
         if self._takes_base64 is not False:
             try:
@@ -234,7 +218,7 @@ def _batches(texts: Sequence[str]) -> Iterator[list[str]]:
 
 
 def _joined(parts: Sequence[Vectors]) -> Vectors:
-    """Return all rows in one block, part by part: numpy's own way keeps the interpreter for it."""
+    """Return all rows in one array, copied part by part: `np.concatenate` would hold the GIL."""
     whole = np.empty((sum(map(len, parts)), parts[0].shape[1]), dtype=np.float32)
     end = 0
     for part in parts:
@@ -244,7 +228,7 @@ def _joined(parts: Sequence[Vectors]) -> Vectors:
 
 
 def _rows(data: Any, count: int) -> list[Any]:
-    """Return the vectors in the order of the texts. Raises where an item is none."""
+    """Return the vectors in the order of the texts. Raises an error for any other item."""
     items = data
     if len(data) == count and any("index" in item for item in data):
         items = sorted(data, key=lambda item: item["index"])

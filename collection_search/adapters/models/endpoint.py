@@ -1,4 +1,4 @@
-"""One endpoint that speaks OpenAI's protocol: its address, its key, its way to say no."""
+"""One endpoint with OpenAI's protocol: its address, its key and its refusals."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from ...text.validation import whole_number
 from ..http import MAX_ANSWER_BYTES, HttpRequest, join_url, parse_json
 from ..httpx_client import choose_transmit
 from ..refusals import read_refusal, refusal_in
+from ..search.http.json_values import read_json
 from .output_methods import Tokens
 
 if TYPE_CHECKING:
     from httpx import AsyncClient
     from pydantic import SecretStr
 
-    from ..http import HttpResponse
     from ..refusals import VendorRefusal
 
 DEFAULT_BASE_URL: Final = "https://api.openai.com/v1"
@@ -30,7 +30,7 @@ _TELLING_KEY: Final = 8
 
 
 class EndpointError(Exception):
-    """The endpoint said no; the message is its own, without the key."""
+    """A refusal of the endpoint; the message is its own, without the key."""
 
     def __init__(
         self, message: str, *, status: int | None = None, code: str = "", kind: str = ""
@@ -39,7 +39,7 @@ class EndpointError(Exception):
         self.status_code = status
         self.code = code
         self.kind = kind
-        """Set where the status does not tell: see `failures`."""
+        """A kind of failure, set where the status does not show it."""
 
 
 class Endpoint:
@@ -70,9 +70,8 @@ class Endpoint:
         max_bytes: int = MAX_ANSWER_BYTES,
     ) -> bytes:
         """Return the body of a successful answer. Raises HttpError, EndpointError; no retry."""
-        request = HttpRequest(
-            "POST", join_url(self.base_url, path), headers=self._login(), json=body
-        )
+        url, headers = join_url(self.base_url, path), self._login()
+        request = HttpRequest("POST", url, headers=headers, json=body)
         return await self._sent(request, timeout_s, max_bytes)
 
     async def get(self, path: str, *, timeout_s: float, with_key: bool = True) -> bytes:
@@ -94,11 +93,11 @@ class Endpoint:
     async def _sent(self, request: HttpRequest, timeout_s: float, max_bytes: int) -> bytes:
         response = await self._transmit(request, timeout_s=timeout_s, max_bytes=max_bytes)
         if response.status >= HTTPStatus.MULTIPLE_CHOICES:
-            raise self._refusal(response)
+            raise self._error(read_refusal(response, read_json(response)))
         return self._telling_secrets.redact_bytes(response.body)
 
     def read(self, body: bytes) -> dict[str, Any]:
-        """Return the JSON object of an answer. Raises EndpointError where it is none of these."""
+        """Return the JSON object of an answer. Raises EndpointError."""
         try:
             answer = parse_json(body)
         except ValueError as error:
@@ -114,13 +113,6 @@ class Endpoint:
     def _key(self) -> str:
         return self._api_key.get_secret_value() if self._api_key else ""
 
-    def _refusal(self, response: HttpResponse) -> EndpointError:
-        try:
-            answer = response.json()
-        except ValueError:
-            answer = None
-        return self._error(read_refusal(response, answer))
-
     def _error(self, refusal: VendorRefusal) -> EndpointError:
         said = refusal.text or (json.dumps(refusal.error) if refusal.error else "")
         redirects = refusal.status < HTTPStatus.BAD_REQUEST
@@ -133,7 +125,7 @@ class Endpoint:
         )
 
     def _told(self, text: str) -> str:
-        """Return what may be shown of a text that the endpoint sent: it may repeat the key."""
+        """Return a text of the endpoint with secrets redacted: it may repeat the key."""
         return redact(self._shown_secrets.redact(text), most=400)
 
     def _secrets(self) -> set[str]:
@@ -155,8 +147,17 @@ def clean_key(given: SecretStr | None, variable: str) -> SecretStr | None:
     return SecretStr(key) if key else None
 
 
+def require_key(what: str, key: SecretStr | None, base_url: str | None) -> None:
+    """Raise ConfigError without a key, unless an address of one's own is set."""
+    if key is None and not base_url:
+        raise ConfigError(
+            f"The {what} needs a key: set OPENAI_API_KEY. A compatible "
+            "endpoint of your own may need none: set OPENAI_BASE_URL, /v1 included."
+        )
+
+
 def tokens_of(answer: dict[str, Any]) -> Tokens:
-    """Return what a chat answer cost, in the words of either of OpenAI's protocols."""
+    """Return the tokens of a chat answer, by the names of either of OpenAI's protocols."""
     given, made = token_count(answer, "prompt_tokens"), token_count(answer, "completion_tokens")
     return Tokens(
         token_count(answer, "input_tokens") if given is None else given,
@@ -165,6 +166,6 @@ def tokens_of(answer: dict[str, Any]) -> Tokens:
 
 
 def token_count(answer: dict[str, Any], name: str) -> int | None:
-    """Return a count of the answer's `usage`, None where the endpoint does not say."""
+    """Return a count of the answer's `usage`, None where it is missing."""
     usage = answer.get("usage")
     return whole_number(usage.get(name), least=0) if isinstance(usage, dict) else None

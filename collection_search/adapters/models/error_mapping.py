@@ -1,14 +1,18 @@
-"""What a person is told when a model fails: what happened, and where it is mended."""
+"""The messages of failing models: what happened, and which setting to check."""
 
 from __future__ import annotations
 
 import re
+from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Final, Literal
+from typing import TYPE_CHECKING, Final, Literal, Self
 
 from ...errors import ModelError
 from ...text.redaction import redact
 from ..refusals import http_status_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 ModelErrorKind = Literal[
     "key",
@@ -28,30 +32,50 @@ ModelErrorKind = Literal[
 
 @dataclass(frozen=True, slots=True)
 class Remedies:
-    """Where a person mends what made a model fail; completes the sentence "Check ..."."""
+    """The settings to check after a failure; each completes the sentence "Check ..."."""
 
     key: str = "the key that the model object was given"
     address: str = "the address that the model object was given"
     model: str = "the name that the model object was given"
     timeout: str = "COLLECTION_SEARCH_MODEL_TIMEOUT_S"
 
+    @classmethod
+    def of_vendor(cls, vendor: str, *, model: str) -> Self:
+        """Return those of a vendor whose package reads its own variables."""
+        return cls(
+            key=f"the key of {vendor} in the environment",
+            address=f"the address of {vendor} in the environment",
+            model=model,
+        )
+
 
 class Declined(Exception):  # noqa: N818 - no failure of the program
-    """The model answered that it will not do it; the message is its reason."""
+    """The model declined to answer; the message is its reason."""
 
 
-def model_error(
+@contextmanager
+def model_errors(
     subject: str,
-    error: Exception,
     *,
     remedies: Remedies,
     timeout_s: float,
     malformed: ModelErrorKind = "other",
-) -> ModelError:
-    """Return what to raise from `error`; `subject` is for example "The model gpt-4o-mini".
+) -> Iterator[None]:
+    """Raise a ModelError in place of any other error; `subject` is such as "The model gpt-4o-mini".
 
-    `malformed` is what an error of the answer's form counts as.
+    `malformed` is the kind of an error in the form of the answer.
     """
+    try:
+        yield
+    except ModelError:
+        raise
+    except Exception as error:
+        raise _model_error(subject, error, remedies, timeout_s, malformed) from error
+
+
+def _model_error(
+    subject: str, error: Exception, remedies: Remedies, timeout_s: float, malformed: ModelErrorKind
+) -> ModelError:
     status = http_status_of(error)
     kind = _kind(error, status) or (malformed if isinstance(error, _OF_FORM) else "other")
     cause = redact(str(error), most=300).rstrip(". \n") or type(error).__name__
@@ -80,7 +104,7 @@ _SENTENCES: Final[dict[ModelErrorKind, str]] = {
 _UNBILLED: Final[frozenset[ModelErrorKind]] = frozenset(
     {"key", "model", "throttled", "quota", "address", "elsewhere", "down"}
 )
-"""Nothing was worked on, as with search providers that fail so."""
+"""Kinds of failures before any work was done, which vendors do not bill."""
 _OF_FORM: Final = (ValueError, LookupError, TypeError)
 _NO_MONEY: Final = re.compile(
     r"insufficient[_ ](?:quota|balance|funds|credits?)|credit balance|out of credits", re.IGNORECASE
@@ -112,7 +136,7 @@ _BY_FAILURE: Final[dict[str, ModelErrorKind]] = {
 
 
 def _kind(error: Exception, status: int | None) -> ModelErrorKind | None:
-    """Return what the error says of itself, or None."""
+    """Return the kind that the error itself shows, or None."""
     ancestry = " ".join(parent.__name__ for parent in type(error).__mro__)
     known = _BY_FAILURE.get(getattr(error, "kind", ""))
     signs: tuple[tuple[ModelErrorKind | None, object], ...] = (

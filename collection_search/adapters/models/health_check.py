@@ -1,4 +1,4 @@
-"""Whether an OpenAI-compatible endpoint can be reached and takes the key: by its list of models."""
+"""A check by its list of models whether an OpenAI-compatible endpoint accepts the key."""
 
 from __future__ import annotations
 
@@ -18,10 +18,9 @@ _NO_LIST: Final = {HTTPStatus.NOT_FOUND, HTTPStatus.METHOD_NOT_ALLOWED, HTTPStat
 
 
 async def check_endpoint_health(endpoint: Endpoint, model: str, *, timeout_s: float) -> Health:
-    """Return what the list of models says; nothing is spent. Raises HttpError, EndpointError.
+    """Return what the free list of models shows. Raises HttpError, EndpointError.
 
-    Some endpoints show their list to anybody: only where it is refused without a key has the key
-    been looked at.
+    Some endpoints show their list without a key: only where they refuse that is the key valid.
     """
     try:
         names = _names(endpoint, await endpoint.get("models", timeout_s=timeout_s))

@@ -9,12 +9,11 @@ from typing import TYPE_CHECKING, Any, Final, Self
 
 from pydantic import ValidationError
 
-from ...errors import ConfigError
 from ...planning.prompts import SearchQueries, strategy_messages
 from ...ports import QueryPlan
 from ..refusals import http_status_of
 from .endpoint import tokens_of
-from .error_mapping import Remedies, model_error
+from .error_mapping import Remedies, model_errors
 from .object_memo import Memory
 from .output_methods import WEAKER, OutputMethod, Tokens, refuses_method
 from .plan_parsing import parse_queries
@@ -34,7 +33,7 @@ _NOTHING: Final = Tokens()
 
 @dataclass(slots=True)
 class _Learnt:
-    """How a model wants to be asked."""
+    """The output method that a model is known to accept."""
 
     method: OutputMethod = "json_schema"
 
@@ -64,39 +63,27 @@ class LangChainQueryModel:
 
         Raises ConfigError for a vendor that is not known, and MissingExtraError naming the package.
         """
-        if not model.strip():
-            raise ConfigError(f"No chat model is named. Write {vendor}:<model>.")
-        remedies = Remedies(
-            key=f"the key of {vendor} in the environment",
-            address=f"the address of {vendor} in the environment",
-            model="COLLECTION_SEARCH_MODEL",
+        return cls(
+            make_vendor_model(CHAT, vendor, model.strip()),
+            timeout_s=settings.model_timeout_s,
+            remedies=Remedies.of_vendor(vendor, model="COLLECTION_SEARCH_MODEL"),
         )
-        chat = make_vendor_model(CHAT, vendor, model.strip())
-        return cls(chat, timeout_s=settings.model_timeout_s, remedies=remedies)
 
     async def plan(self, question: str, *, purpose: str, count: int) -> QueryPlan:
         """Return up to `count` queries. Raises `ModelError`; the caller falls back, not retries."""
         messages = strategy_messages(question, purpose=purpose, count=count)
-        try:
-            async with asyncio.timeout(self._timeout_s):
+        subject, limit_s = f"The model {self.model_name}", self._timeout_s
+        with model_errors(
+            subject, remedies=self._remedies, timeout_s=limit_s, malformed="unusable"
+        ):
+            async with asyncio.timeout(limit_s):
                 answer, spent = await self._answer(messages, self._learnt.method)
             return _plan(self.model_name, answer, spent)
-        except Exception as error:
-            raise model_error(
-                f"The model {self.model_name}",
-                error,
-                remedies=self._remedies,
-                timeout_s=self._timeout_s,
-                malformed="unusable",
-            ) from error
 
     async def _answer(
         self, messages: list[tuple[str, str]], method: OutputMethod, spent: Tokens = _NOTHING
     ) -> tuple[dict[str, Any], Tokens]:
-        """Return LangChain's raw and parsed answer, by the first method that is not refused.
-
-        And what the answers before it cost.
-        """
+        """Return raw and parsed answer by the first method that is not refused, and its cost."""
         try:
             answer = await _ask(self._model, messages, method)
         except NotImplementedError as refusal:
@@ -128,14 +115,14 @@ async def _ask(
 
 
 def _refuses_method(error: Exception) -> bool:
-    """Return True where the endpoint lacks the method: it says so, or answered in prose."""
+    """Return whether the endpoint lacks the method: it says so, or answered in prose."""
     if isinstance(error, ValidationError):
         return error.errors()[0]["type"] == "json_invalid"
     return refuses_method(http_status_of(error), str(error))
 
 
 def _cost(refusal: BaseException | None) -> Tokens:
-    """Return what a refusal cost: nothing, but for an answer in prose, which tells or not."""
+    """Return the tokens of a refusal: none, or those of an answer in prose."""
     if not isinstance(refusal, ValidationError):
         return _NOTHING
     try:

@@ -1,4 +1,4 @@
-"""What is learnt about a live object, for as long as the object lives."""
+"""Records about live objects, which end with their objects."""
 
 from __future__ import annotations
 
@@ -12,10 +12,9 @@ Learnt = TypeVar("Learnt")
 
 
 class Memory(Generic[Learnt]):
-    """One record per object, whatever wraps it and however often; it keeps no object alive.
+    """One record per object, by identity: chat models are often not hashable.
 
-    Objects are told apart by identity: chat models are often neither hashable nor equal to
-    themselves alone.
+    It does not prevent an object's deletion.
     """
 
     def __init__(self, new: Callable[[], Learnt]) -> None:
@@ -23,7 +22,7 @@ class Memory(Generic[Learnt]):
         self._records: dict[int, Learnt] = {}
 
     def of(self, owner: object) -> Learnt:
-        """Return the owner's record; a new one each time where it takes no weak reference."""
+        """Return the owner's record, always a new one where weak references are impossible."""
         known = self._records.get(id(owner))
         if known is not None:
             return known

@@ -12,18 +12,21 @@ from ...errors import ConfigError
 from ...planning.prompts import SearchQueries, strategy_messages
 from ...ports import QueryPlan
 from ...text.redaction import mask_text
-from .endpoint import Endpoint, EndpointError, clean_key, tokens_of
-from .error_mapping import Declined, Remedies, model_error
+from .endpoint import Endpoint, EndpointError, clean_key, require_key, tokens_of
+from .error_mapping import Declined, Remedies, model_errors
 from .health_check import check_endpoint_health
 from .output_methods import REFUSAL_STATUS, WEAKER, OutputMethod, Tokens, refuses_method
 from .plan_parsing import NoJsonError, parse_queries
 
 if TYPE_CHECKING:
+    from contextlib import AbstractContextManager
+
     from httpx import AsyncClient
     from pydantic import SecretStr
 
     from ...contracts.health import Health
     from ...settings import Settings
+    from .error_mapping import ModelErrorKind
 
 _ROLES: Final = {"system": "system", "human": "user"}
 _FORM: Final = SearchQueries.__name__
@@ -36,8 +39,8 @@ _REASONS = re.compile(r"(?:^|/)(?:o\d|gpt-[5-9](?!.*chat))")
 
 
 @dataclass(frozen=True, slots=True)
-class _Manner:
-    """How an endpoint wants to be asked."""
+class _RequestForm:
+    """The form of request that an endpoint accepts."""
 
     method: OutputMethod = "json_schema"
     temperature: float | None = 0.0
@@ -46,7 +49,7 @@ class _Manner:
 class OpenAIQueryModel:
     """A model behind an OpenAI-compatible endpoint as `QueryModel`: one request per plan.
 
-    The first plan finds out how the endpoint wants to be asked, which may take a few requests.
+    The first plan finds out which form of request is accepted, which may take a few requests.
     """
 
     def __init__(
@@ -61,7 +64,7 @@ class OpenAIQueryModel:
         self.model_name = model
         self._endpoint = Endpoint(base_url, api_key, http_client)
         self._timeout_s = timeout_s
-        self._manner = _Manner(temperature=None if _REASONS.search(model) else 0.0)
+        self._request_form = _RequestForm(temperature=None if _REASONS.search(model) else 0.0)
 
     @classmethod
     def from_settings(
@@ -73,11 +76,7 @@ class OpenAIQueryModel:
                 "No chat model is named. Write openai:<model>, for example openai:gpt-4o-mini."
             )
         key = clean_key(settings.openai_key(), "OPENAI_API_KEY")
-        if key is None and not settings.openai_base_url:
-            raise ConfigError(
-                f"The chat model openai:{model} needs a key: set OPENAI_API_KEY. A compatible "
-                "endpoint of your own may need none: set OPENAI_BASE_URL, /v1 included."
-            )
+        require_key(f"chat model openai:{model}", key, settings.openai_base_url)
         return cls(
             model.strip(),
             api_key=key,
@@ -92,45 +91,30 @@ class OpenAIQueryModel:
             {"role": _ROLES[role], "content": text.encode(errors="replace").decode()}
             for role, text in strategy_messages(question, purpose=purpose, count=count)
         ]
-        try:
+        with self._errors(self._timeout_s, "unusable"):
             async with asyncio.timeout(self._timeout_s):
-                return await self._asked(messages, self._manner)
-        except Exception as error:
-            raise model_error(
-                f"The model {self.model_name}",
-                error,
-                remedies=self._remedies(),
-                timeout_s=self._timeout_s,
-                malformed="unusable",
-            ) from error
+                return await self._ask(messages, self._request_form)
 
     async def acheck(self, *, timeout: float) -> Health:  # noqa: ASYNC109 - as search adapters
-        """Return whether the endpoint is there and takes the key, unpaid. Raises ModelError."""
-        try:
+        """Return whether the endpoint answers and accepts the key. Raises ModelError."""
+        with self._errors(timeout, "other"):
             return await check_endpoint_health(self._endpoint, self.model_name, timeout_s=timeout)
-        except Exception as error:
-            raise model_error(
-                f"The model {self.model_name}",
-                error,
-                remedies=self._remedies(),
-                timeout_s=timeout,
-            ) from error
 
-    async def _asked(
-        self, messages: list[dict[str, str]], manner: _Manner, spent: Tokens = _NOTHING
+    async def _ask(
+        self, messages: list[dict[str, str]], form: _RequestForm, spent: Tokens = _NOTHING
     ) -> QueryPlan:
-        """Return the plan, asked in this manner or in the first milder one that is accepted.
+        """Return the plan, asked in this form or in the first simpler one that is accepted.
 
-        `spent` is what the answers so far cost: one in prose is paid for, too.
+        `spent` are the tokens of the answers so far: one in prose is billed too.
         """
-        body = {"model": self.model_name, "messages": messages, **_form(manner)}
+        body = {"model": self.model_name, "messages": messages, **_form_parameters(form)}
         try:
             answer = await self._answer(body)
             spent = spent.plus(tokens_of(answer))
             queries = parse_queries(_content(answer))
         except (EndpointError, NoJsonError) as error:
-            return await self._asked(messages, _milder(manner, error), spent)
-        self._manner = manner
+            return await self._ask(messages, _milder(form, error), spent)
+        self._request_form = form
         named = answer.get("model")
         return QueryPlan(
             queries=queries,
@@ -145,45 +129,43 @@ class OpenAIQueryModel:
         )
         return self._endpoint.read(answer)
 
-    def _remedies(self) -> Remedies:
-        return Remedies(
+    def _errors(self, timeout_s: float, malformed: ModelErrorKind) -> AbstractContextManager[None]:
+        remedies = Remedies(
             key="OPENAI_API_KEY",
             address=f"OPENAI_BASE_URL ({mask_text(self._endpoint.base_url)})",
             model="COLLECTION_SEARCH_MODEL",
         )
+        subject = f"The model {self.model_name}"
+        return model_errors(subject, remedies=remedies, timeout_s=timeout_s, malformed=malformed)
 
 
-def _milder(manner: _Manner, error: EndpointError | NoJsonError) -> _Manner:
-    """Return the manner to ask in next. Raises where the error is no refusal of this one."""
+def _milder(form: _RequestForm, error: EndpointError | NoJsonError) -> _RequestForm:
+    """Return the next simpler form. Raises `error` where it does not refuse this one."""
     if isinstance(error, NoJsonError):
-        refused = manner.method == "json_schema"  # the schema was ignored
+        refused = form.method == "json_schema"  # the schema was ignored
     else:
-        warm = manner.temperature is not None and "temperature" in str(error)
+        warm = form.temperature is not None and "temperature" in str(error)
         if warm and error.status_code in REFUSAL_STATUS:
-            return replace(manner, temperature=None)
+            return replace(form, temperature=None)
         refused = refuses_method(error.status_code, str(error))
     if not refused:
         raise error
-    if manner.method not in WEAKER:
+    if form.method not in WEAKER:
         raise NotImplementedError(str(error)) from error
-    return replace(manner, method=WEAKER[manner.method])
+    return replace(form, method=WEAKER[form.method])
 
 
-def _form(manner: _Manner) -> dict[str, Any]:
-    """Return the part of a request that asks for the form of the answer."""
-    warmth = {} if manner.temperature is None else {"temperature": manner.temperature}
-    match manner.method:
+def _form_parameters(form: _RequestForm) -> dict[str, Any]:
+    """Return the parameters that ask for a form of answer."""
+    warmth = {} if form.temperature is None else {"temperature": form.temperature}
+    match form.method:
         case "json_schema":
             schema = {"name": _FORM, "strict": True, "schema": _schema()}
             return warmth | {"response_format": {"type": "json_schema", "json_schema": schema}}
         case "function_calling":
-            function = {
-                "name": _FORM,
-                "description": SearchQueries.__doc__,
-                "parameters": _schema(),
-            }
+            tool = {"name": _FORM, "description": SearchQueries.__doc__, "parameters": _schema()}
             return warmth | {
-                "tools": [{"type": "function", "function": function}],
+                "tools": [{"type": "function", "function": tool}],
                 "tool_choice": {"type": "function", "function": {"name": _FORM}},
             }
         case "json_mode":

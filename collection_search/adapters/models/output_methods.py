@@ -1,4 +1,4 @@
-"""The ladder of structured output: which form of answer is asked for, and which one after it."""
+"""The methods of structured output, from the strictest to the most widely supported one."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ WEAKER: Final[dict[OutputMethod, OutputMethod]] = {
     "json_schema": "function_calling",
     "function_calling": "json_mode",
 }
-"""What is tried after a method that was refused."""
+"""The method to try after one that was refused."""
 
 # How endpoints word it when they lack a method; llama.cpp does so with status 500.
 REFUSAL_STATUS: Final = frozenset({400, 404, 422, 500, 501})
@@ -23,7 +23,7 @@ _WORDS = re.compile(
 
 
 class Tokens(NamedTuple):
-    """What the answers of a ladder cost; None where one of them does not say."""
+    """The tokens of all answers to one request; None where one of them does not report any."""
 
     input: int | None = 0
     output: int | None = 0
@@ -42,7 +42,7 @@ def _sum(one: int | None, other: int | None) -> int | None:
 
 
 def refuses_method(status: int | None, message: str) -> bool:
-    """Return True where an endpoint says that it lacks the method.
+    """Return whether a refusal means that the endpoint lacks the method.
 
     >>> refuses_method(400, "This model does not support tools."), refuses_method(400, "Too long.")
     (True, False)

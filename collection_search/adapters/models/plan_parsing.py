@@ -1,4 +1,4 @@
-"""Reads the queries out of what a model wrote, in whatever wrapping it came."""
+"""The queries in a model's answer: JSON, alone or inside of other text."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from typing import Any, Final
 from ...planning.prompts import SearchQueries
 
 MAX_CHARS: Final = 50_000
-"""What is read of a text, its thoughts not counted."""
+"""The limit of a text that is read, without its thoughts."""
 MAX_QUERIES: Final = 50
-"""What is read of a list of queries; nobody asks for more than a handful."""
+"""The limit of a list of queries that is read."""
 _OPENING, _CLOSING = "<think>", "</think>"
 
 

@@ -1,4 +1,4 @@
-"""Models of other vendors by name: each through the LangChain package that the vendor has."""
+"""Models of other vendors by name, through their LangChain packages."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class VendorClass:
-    """Where a vendor's LangChain class is, and how it is told which model."""
+    """A vendor's LangChain class and its parameter for the model's name."""
 
     module: str
     name: str
@@ -30,7 +30,7 @@ class VendorClass:
 
     @property
     def package_name(self) -> str:
-        """What pip calls it."""
+        """The name for pip."""
         return self.package.replace("_", "-")
 
 
@@ -90,6 +90,8 @@ def make_vendor_model(table: VendorTable, vendor: str, model: str) -> Any:
     Imports the vendor's package, so it may take seconds. Raises ConfigError for a vendor that is
     not known or a model that cannot be set up, MissingExtraError naming the package to install.
     """
+    if not model:
+        raise ConfigError(f"No {table.kind} is named. Write {vendor}:<model>.")
     try:
         if entry := table.classes.get(vendor):
             return _built(table, entry, vendor, model)

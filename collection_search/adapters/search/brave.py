@@ -5,17 +5,17 @@ from __future__ import annotations
 from http import HTTPStatus
 from typing import TYPE_CHECKING, Any, ClassVar, Final
 
-from ...contracts.options import NO_OPTIONS, SearchOptions
-from ...contracts.search import ProviderSearchResult
 from ...text.validation import whole_number
-from ..http import HttpRequest, join_url
 from ..retry_after import parse_numbers
 from .http.adapter import HttpSearch, ResultPage
 from .http.error_mapping import FailureRules
-from .http.json_values import read_date, read_path, read_text
+from .http.json_values import read_path
+from .http.query_limits import DOMAINS, drop_empty, supported_options
 from .http.regions import map_codes
+from .http.result_page import Paging, RowNames
 
 if TYPE_CHECKING:
+    from ...contracts.options import SearchOptions
     from ...errors import ErrorCode
     from ..http import HttpResponse
     from ..refusals import VendorRefusal
@@ -30,7 +30,7 @@ _COUNTRIES: Final = map_codes(
     " SE CH TW TR GB US"
 )
 _UNLIMITED: Final = 0
-"""What stands as the limit of a plan that has none."""
+"""The limit that Brave reports for a plan without one."""
 
 
 class BraveSearch(HttpSearch):
@@ -42,19 +42,19 @@ class BraveSearch(HttpSearch):
     address_variable = "BRAVE_BASE_URL"
     needs_key = True
     default_base_url = "https://api.search.brave.com"
+    names = RowNames(snippet="description", dates=("page_age", "age"))
+    method = "GET"
+    path = "res/v1/web/search"
+    news_path = "res/v1/news/search"
+    key_header = "X-Subscription-Token"
+    paging = Paging("offset")  # pages, not rows
     page_size = 20
     max_pages = 10
     max_query_chars = 400
     max_query_words = 50
-    supports: ClassVar = {
-        "max_results": "native",
-        "include_domains": "emulated",
-        "exclude_domains": "emulated",
-        "topic": "emulated",  # another endpoint
-        "freshness": "native",
-        "language": "native",
-        "country": "native",
-    }
+    supports: ClassVar = supported_options(
+        "freshness", "language", "country", emulated=[*DOMAINS, "topic"]
+    )  # news have another endpoint
     languages = _LANGUAGES
     countries = _COUNTRIES
     storage_rights = "by plan"
@@ -66,30 +66,19 @@ class BraveSearch(HttpSearch):
         once_more=frozenset({"SUBSCRIPTION_TOKEN_INVALID"}),  # seen with good keys too
     )
 
-    def request(
-        self, query: str, count: int, page: int, options: SearchOptions = NO_OPTIONS
-    ) -> HttpRequest:
-        """Return the call for one page; Brave's `offset` counts pages, not rows."""
-        is_news = options.topic == "news"
-        params: dict[str, str | int] = {"q": query, "count": count, "offset": page}
-        if not is_news:
-            params["result_filter"] = "web"
-        if options.freshness:
-            params["freshness"] = self._freshness(options)
-        if options.country:
-            params["country"] = options.country
-        if options.language:
-            params["search_lang"] = self.languages[options.language]
-        return HttpRequest(
-            "GET",
-            join_url(self.base_url, "res/v1/news/search" if is_news else "res/v1/web/search"),
-            params=params,
-            headers={
-                "X-Subscription-Token": self.key(),
-                "Accept": "application/json",
-                "Accept-Encoding": "gzip",
-            },
-        )
+    def parameters(self, query: str, count: int, options: SearchOptions) -> dict[str, Any]:
+        """Return what the call for each page sends."""
+        chosen = {
+            "result_filter": None if options.topic == "news" else "web",
+            "freshness": self._freshness(options) if options.freshness else None,
+            "country": options.country,
+            "search_lang": self.languages[options.language] if options.language else None,
+        }
+        return {"q": query, "count": count} | drop_empty(chosen)
+
+    def login(self) -> dict[str, str]:
+        """Return the header with the key, and those for the form of the answer."""
+        return super().login() | {"Accept": "application/json", "Accept-Encoding": "gzip"}
 
     def parse(self, response: HttpResponse) -> ResultPage:
         """Return the page of results; without hits no `web`. Raises SearchProviderError."""
@@ -99,14 +88,13 @@ class BraveSearch(HttpSearch):
         more = read_path(answer, "query", "more_results_available")
         return self.page_of(
             raw,
-            self._row,
             response,
             more=more if isinstance(more, bool) else None,
             quota_remaining=_left_this_month(response),
         )
 
     def meaning(self, refusal: VendorRefusal) -> ErrorCode:
-        """Return what a refusal stands for; a plan's quota shows in the counters only."""
+        """Return the error code of a refusal; only its counters show that a quota is used up."""
         meta = refusal.error.get("meta")
         limit = whole_number(read_path(meta, "quota_limit"), least=_UNLIMITED + 1)
         current = whole_number(read_path(meta, "quota_current"), least=limit)
@@ -116,27 +104,16 @@ class BraveSearch(HttpSearch):
         return super().meaning(refusal)
 
     def wait_s(self, response: HttpResponse) -> float | None:
-        """Return when the shortest of the rate limits is reset."""
+        """Return the seconds until the shortest rate limit is reset."""
         resets = parse_numbers(response.headers.get("x-ratelimit-reset"))
         return resets[0] if resets else None
 
     def _freshness(self, options: SearchOptions) -> str:
-        """Return a word of Brave's, or `from..to` in its form; an open end is today."""
+        """Return the parameter for a word or a range; an open range ends today."""
         if word := _PERIODS.get(options.freshness or ""):
             return word
         first, last = options.published(self.today())
         return f"{first}to{last or self.today()}"
-
-    def _row(self, row: dict[str, Any]) -> ProviderSearchResult:
-        today = self.today()
-        return ProviderSearchResult(
-            url=read_text(row.get("url")),
-            title=read_text(row.get("title")),
-            snippet=read_text(row.get("description")),
-            source=self.provider_name,
-            published_date=read_date(row.get("page_age"), today=today)
-            or read_date(row.get("age"), today=today),
-        )
 
 
 def _left_this_month(response: HttpResponse) -> int | None:

@@ -7,8 +7,8 @@ import importlib.util
 import math
 from typing import TYPE_CHECKING, Any, ClassVar, Final
 
-from ...contracts.options import NO_OPTIONS, Applied, OptionName, SearchOptions
-from ...contracts.search import ProviderSearchResult, SearchAdapterResponse
+from ...contracts.options import NO_OPTIONS, Applied, OptionName, SearchOptions, utc_today
+from ...contracts.search import SearchAdapterResponse
 from ...errors import (
     InputError,
     MissingExtraError,
@@ -22,18 +22,20 @@ from ...ports.provider_info import ProviderInfo
 from ...text.clean import to_unicode
 from ...text.redaction import redact
 from ..refusals import MAX_TEXT_CHARS
-from .http.json_values import read_text
-from .http.query_limits import fit_query
+from .http.query_limits import DOMAINS, fit_query, supported_options
+from .http.result_page import RowNames
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from typing import Self
 
+    from ...contracts.search import ProviderSearchResult
     from ...settings import Settings
 
 _OK: Final = 200
 _MAX_QUERY_CHARS: Final = 400
 _OWN_CODES: Final = {"GB": "uk"}
+_NAMES: Final = RowNames(url="href", snippet="body")
 _NOTHING: Final = "no results found"
 _NOTICE: Final = (
     "ddgs reads the result pages of public search engines, in changing order: its answers cannot "
@@ -42,22 +44,17 @@ _NOTICE: Final = (
 
 
 class DdgsSearch:
-    """Searches through ddgs (extra `[ddgs]`), which asks several engines in threads of its own.
+    """Searches with ddgs (extra `[ddgs]`), which calls several engines in its own threads.
 
-    Blocks; safe to use from several threads. `client` stands in for `ddgs.DDGS`. Raises
+    Blocks; safe to use from several threads. `client` replaces `ddgs.DDGS`. Raises
     MissingExtraError without the library.
     """
 
     provider_name = "ddgs"
     info: ClassVar = ProviderInfo(name="ddgs", source="ddgs", page_size=10)
-    supports: ClassVar[Mapping[OptionName, Applied]] = {
-        "max_results": "native",
-        "include_domains": "emulated",
-        "exclude_domains": "emulated",
-        "freshness": "native",
-        "language": "native",
-        "country": "native",
-    }
+    supports: ClassVar[Mapping[OptionName, Applied]] = supported_options(
+        "freshness", "language", "country", emulated=DOMAINS
+    )
 
     def __init__(self, *, client: Callable[..., Any] | None = None, timeout: float = 10.0) -> None:
         if not 0 < timeout < math.inf:
@@ -84,8 +81,7 @@ class DdgsSearch:
     ) -> SearchAdapterResponse:
         """Return up to `max_results` rows, best first; `timeout` is in seconds, for each engine.
 
-        Nothing found raises SearchProviderUnavailable: ddgs does not tell whether its engines
-        found nothing or all failed.
+        Raises SearchProviderUnavailable without results, which may mean that all engines failed.
         """
         if max_results < 1:
             raise InputError(f"max_results must be 1 or more, got {max_results}.")
@@ -109,7 +105,7 @@ class DdgsSearch:
         )
 
     def applied(self, options: SearchOptions) -> dict[OptionName, Applied]:
-        """Return what is made of each option; a region takes language and country together."""
+        """Return how each option is applied; a region needs language and country together."""
         asked: list[OptionName] = [name for name in options.asked() if name in self.supports]
         made: dict[OptionName, Applied] = {name: self.supports[name] for name in asked}
         if ".." in (options.freshness or ""):
@@ -130,8 +126,9 @@ class DdgsSearch:
             raise _failure(error, errors) from error
         if not isinstance(found, list):
             raise SearchProviderBadResponse("ddgs gave no list of results. Use another provider.")
-        rows = [_row(row) for row in found if isinstance(row, dict)]
-        return [row for row in rows if row.url][: keywords["max_results"]]
+        raw = [row for row in found if isinstance(row, dict)]
+        rows = [_NAMES.read(row, source="ddgs", today=utc_today()) for row in raw]
+        return [row for row in rows if row.url.strip()][: keywords["max_results"]]
 
 
 def _keywords(applied: Mapping[OptionName, Applied], options: SearchOptions) -> dict[str, str]:
@@ -145,7 +142,7 @@ def _keywords(applied: Mapping[OptionName, Applied], options: SearchOptions) -> 
 
 
 def _failure(error: Exception, errors: Any) -> SearchProviderError:
-    """Return the error that fits; what went wrong with an engine is often inside another."""
+    """Return the error for a failure, whose cause is often inside another error."""
     inner = next((each for each in error.args if isinstance(each, Exception)), error)
     said = redact(str(inner), most=MAX_TEXT_CHARS)
     if isinstance(inner, errors.RatelimitException):
@@ -159,12 +156,3 @@ def _failure(error: Exception, errors: Any) -> SearchProviderError:
             retryable=False,
         )
     return SearchProviderUnavailable(f"The search engines behind ddgs failed ({said}).")
-
-
-def _row(row: Mapping[str, Any]) -> ProviderSearchResult:
-    return ProviderSearchResult(
-        url=read_text(row.get("href")).strip(),
-        title=read_text(row.get("title")),
-        snippet=read_text(row.get("body")),
-        source="ddgs",
-    )

@@ -6,25 +6,24 @@ import re
 from datetime import date
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from ...contracts.options import NO_OPTIONS, SearchOptions
-from ...contracts.search import ProviderSearchResult
 from ...errors import ConfigError
-from ..http import HttpRequest, join_url
 from .http.adapter import HttpSearch, ResultPage
 from .http.error_mapping import FailureRules
 from .http.json_values import read_path, read_text
+from .http.query_limits import DOMAINS, supported_options
 from .http.regions import map_codes
+from .http.result_page import Paging, RowNames
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from typing import Self
 
     from httpx import AsyncClient
     from pydantic import SecretStr
 
-    from ...contracts.options import Applied, OptionName
+    from ...contracts.options import Applied, OptionName, SearchOptions
+    from ...contracts.search import ProviderSearchResult
     from ...errors import ErrorCode
-    from ...settings import Settings
+    from ...settings.table import ProviderAccess
     from ..http import HttpResponse
     from ..refusals import VendorRefusal
 
@@ -32,7 +31,7 @@ if TYPE_CHECKING:
 class GoogleSearchAdapter(HttpSearch):
     """Searches with Google, 10 results a request and 100 a query; says when it ends.
 
-    `source` of a result is its site. The remaining quota is not told by this API.
+    `source` of a result is its site. The API does not show the remaining quota.
     """
 
     provider_name = "google"
@@ -41,16 +40,14 @@ class GoogleSearchAdapter(HttpSearch):
     address_variable = "GOOGLE_BASE_URL"
     needs_key = True
     default_base_url = "https://www.googleapis.com"
+    names = RowNames(url="link")
+    method = "GET"
+    path = "customsearch/v1"
+    key_header = ""
+    paging = Paging("start", first=1, counts_rows=True)
     page_size = 10
     max_pages = 10  # start + num may be 101 at most
-    supports: ClassVar = {
-        "max_results": "native",
-        "include_domains": "emulated",
-        "exclude_domains": "emulated",
-        "freshness": "native",
-        "language": "native",
-        "country": "native",
-    }
+    supports: ClassVar = supported_options("freshness", "language", "country", emulated=DOMAINS)
     ranges_of_days = False
     languages: ClassVar = map_codes(
         "ar bg ca cs da de el en es et fi fr hr hu id is it ja ko lt lv nl no pl pt ro ru sk sl sr"
@@ -95,32 +92,22 @@ class GoogleSearchAdapter(HttpSearch):
         )
 
     @classmethod
-    def from_settings(cls, settings: Settings, *, http_client: AsyncClient | None = None) -> Self:
-        """Return the adapter with key, engine and address of the settings. Raises ConfigError."""
-        access = settings.access(cls.provider_name)
-        return cls(
-            api_key=access.api_key,
-            search_engine_id=access.search_engine_id,
-            base_url=access.base_url,
-            timeout=settings.search_timeout_s,
-            http_client=http_client,
-        )
+    def arguments(cls, access: ProviderAccess) -> dict[str, Any]:
+        """Return key, address and engine of the settings."""
+        return super().arguments(access) | {"search_engine_id": access.search_engine_id}
 
     @property
     def answers_from(self) -> str:
-        """The source with the engine, whose sites are searched."""
+        """The source with the engine, which limits the sites."""
         return f"{self.source}&cx={self.search_engine_id}"
 
-    def request(
-        self, query: str, count: int, page: int, options: SearchOptions = NO_OPTIONS
-    ) -> HttpRequest:
-        """Return the call for one page; Google's `start` counts rows from 1."""
-        params: dict[str, str | int] = {
+    def parameters(self, query: str, count: int, options: SearchOptions) -> dict[str, Any]:
+        """Return what the call for each page sends."""
+        params: dict[str, Any] = {
             "key": self.key(),
             "cx": self.search_engine_id,
             "q": query,
             "num": count,
-            "start": page * count + 1,
         }
         made = self.applied(options)
         if made.get("include_domains") == "native":
@@ -133,12 +120,12 @@ class GoogleSearchAdapter(HttpSearch):
             params["lr"] = self.languages[options.language]
         if options.country:
             params["gl"] = options.country.lower()
-        return HttpRequest("GET", join_url(self.base_url, "customsearch/v1"), params=params)
+        return params
 
     def applied(self, options: SearchOptions) -> dict[OptionName, Applied]:
-        """Return what is made of each option: one site has a parameter, several are in the query.
+        """Return how each option is applied: one site is a parameter, several are in the query.
 
-        The parameter goes to the domains that are wanted, where there are both kinds.
+        With both kinds of domains, the included one gets the parameter.
         """
         made = super().applied(options)
         included, excluded = len(options.include_domains), len(options.exclude_domains)
@@ -154,19 +141,17 @@ class GoogleSearchAdapter(HttpSearch):
         items = answer.get("items")
         raw = [] if items is None else self.listed(items, response)
         more = bool(read_path(answer, "queries", "nextPage"))
-        return self.page_of(raw, self._row, response, more=more)
+        return self.page_of(raw, response, more=more)
 
     def meaning(self, refusal: VendorRefusal) -> ErrorCode:
-        """Return what a refusal stands for; one code means a minute's and a day's limit."""
+        """Return the error code of a refusal; one code of Google's means two kinds of limit."""
         meaning = super().meaning(refusal)
         is_of_the_day = re.search("per.?day", str(refusal.error), re.IGNORECASE)
         return "quotaExceeded" if meaning == "rateLimited" and is_of_the_day else meaning
 
-    def _row(self, row: dict[str, Any]) -> ProviderSearchResult:
-        return ProviderSearchResult(
-            url=read_text(row.get("link")),
-            title=read_text(row.get("title")),
-            snippet=read_text(row.get("snippet")),
-            source=read_text(row.get("displayLink")) or self.provider_name,
-            content_type=read_text(row.get("mime")) or None,
-        )
+    def row(self, row: dict[str, Any]) -> ProviderSearchResult:
+        """Return the result in a row; its source is the site."""
+        made = super().row(row)
+        made.source = read_text(row.get("displayLink")) or made.source
+        made.content_type = read_text(row.get("mime")) or None
+        return made

@@ -6,24 +6,23 @@ import math
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, ClassVar, Final
 
-from ...contracts.options import NO_OPTIONS, SearchOptions
 from ...contracts.prices import format_usd, parse_usd
-from ...contracts.search import ProviderSearchResult
 from ...text.validation import number_within
-from ..http import HttpRequest, join_url
 from .http.adapter import HttpSearch, ResultPage
 from .http.error_mapping import FailureRules
-from .http.json_values import read_date, read_path, read_text
-from .http.query_limits import shift_day
+from .http.json_values import read_path
+from .http.query_limits import DOMAINS, shift_day, supported_options
+from .http.result_page import Paging, RowNames
 
 if TYPE_CHECKING:
+    from ...contracts.options import SearchOptions
     from ..http import HttpResponse
     from ..refusals import VendorRefusal
 
 _NO_BALANCE: Final = "no balance"
-"""Stands among the codes of a refusal where nothing is left to pay with."""
+"""A code that is added to a refusal when the balance is used up."""
 _OF_BALANCE: Final = {200, 400, 402, 403, 429}
-"""Statuses that may come of it; that of a refused key says nothing about an account."""
+"""Statuses that an empty balance may cause; 401 only concerns the key."""
 LOW_USD: Final = 1.0
 
 
@@ -36,14 +35,12 @@ class KagiSearch(HttpSearch):
     address_variable = "KAGI_BASE_URL"
     needs_key = True
     default_base_url = "https://kagi.com"
+    names = RowNames(dates=("time",))
+    path = "api/v1/search"
+    paging = Paging("page", first=1)
     page_size = 10
     max_pages = 10
-    supports: ClassVar = {
-        "max_results": "native",
-        "include_domains": "emulated",
-        "exclude_domains": "emulated",
-        "freshness": "emulated",
-    }
+    supports: ClassVar = supported_options(emulated=[*DOMAINS, "freshness"])
     rules = FailureRules(
         codes={"general.invalid_token": "authenticationFailed", _NO_BALANCE: "quotaExceeded"},
         texts={
@@ -52,20 +49,12 @@ class KagiSearch(HttpSearch):
         },
     )
 
-    def request(
-        self, query: str, count: int, page: int, options: SearchOptions = NO_OPTIONS
-    ) -> HttpRequest:
-        """Return the call for one page; Kagi counts pages from 1, and has operators for dates."""
+    def parameters(self, query: str, count: int, options: SearchOptions) -> dict[str, Any]:
+        """Return what the call for each page sends; dates are operators in the query."""
         first, last = options.published(self.today())
         after = f"after:{shift_day(first, -1)}" if first else ""
         before = f"before:{shift_day(last, 1)}" if last else ""
-        asked = " ".join(filter(None, [query, after, before]))
-        return HttpRequest(
-            "POST",
-            join_url(self.base_url, "api/v1/search"),
-            headers={"Authorization": f"Bearer {self.key()}"},
-            json={"query": asked, "limit": count, "page": page + 1},
-        )
+        return {"query": " ".join(filter(None, [query, after, before])), "limit": count}
 
     def parse(self, response: HttpResponse) -> ResultPage:
         """Return the page of results; without hits no `search`. Raises SearchProviderError."""
@@ -77,27 +66,18 @@ class KagiSearch(HttpSearch):
         left, notices = _dollars_left(answer), []
         if left is not None and left <= LOW_USD:
             notices = [f"{self.title}: {format_usd(left)} of the balance left"]
-        return self.page_of(raw, self._row, response, notices=notices)
+        return self.page_of(raw, response, notices=notices)
 
     def refusal(self, response: HttpResponse, answer: Any) -> VendorRefusal:
-        """Return what a response says; its list of errors has one of two names."""
+        """Return the refusal in a response; its list of errors has one of two names."""
         errors = read_path(answer, "errors") or read_path(answer, "error")
         refusal = super().refusal(response, {"error": errors} if errors else answer)
         if response.status in _OF_BALANCE and _dollars_left(answer) == 0:
             return replace(refusal, codes=(*refusal.codes, _NO_BALANCE))
         return refusal
 
-    def _row(self, row: dict[str, Any]) -> ProviderSearchResult:
-        return ProviderSearchResult(
-            url=read_text(row.get("url")),
-            title=read_text(row.get("title")),
-            snippet=read_text(row.get("snippet")),
-            source=self.provider_name,
-            published_date=read_date(row.get("time"), today=self.today()),
-        )
-
 
 def _dollars_left(answer: Any) -> float | None:
-    """Return the account's balance; a debt is none."""
+    """Return the account's balance in US dollars, at least 0."""
     left = read_path(answer, "meta", "api_balance")
     return parse_usd(left) if number_within(left, -math.inf, 0) is None else 0.0

@@ -27,17 +27,16 @@ if TYPE_CHECKING:
 
 _OK: Final = 200
 _ARGUMENTS: Final = ("query", "q", "search_query", "question", "input")
-"""What tools call their query; else it is their first argument."""
+"""Usual names of a tool's query; without one it is the first argument."""
 _CALL_ID: Final = "collection-search"
 
 
 class LangChainSearch:
-    """A LangChain tool that searches, or a retriever, by its own arguments' defaults.
+    """A LangChain search tool, or a retriever, with its own default arguments.
 
-    A tool may give a list of results, an object that holds one, documents, an artifact, or any of
-    it written as JSON. A retriever's documents become results that carry their text. How many
-    there are is the object's own setting; more than asked for are cut. `provider_name` is the
-    tool's name, unless another is given.
+    A tool may return a list of results, an object with one, documents, an artifact, or any of
+    these as JSON. A retriever's documents become results with their text. The object's own setting
+    limits their number; surplus ones are cut. By default `provider_name` is the tool's name.
     """
 
     def __init__(self, tool_or_retriever: Any, *, provider_name: str | None = None) -> None:
@@ -65,8 +64,8 @@ class LangChainSearch:
     ) -> SearchAdapterResponse:
         """Return up to `max_results` rows in the object's order; `timeout` is in seconds.
 
-        Raises SearchProviderBadResponse for an answer whose results cannot be told apart, and the
-        SearchProviderError that fits when the object fails.
+        Raises SearchProviderBadResponse for an answer of an unknown form, and another
+        SearchProviderError when the object fails.
         """
         if max_results < 1:
             raise InputError(f"max_results must be 1 or more, got {max_results}.")
@@ -92,9 +91,9 @@ class LangChainSearch:
         )
 
     def _input(self, query: str) -> str | Mapping[str, Any]:
-        """Return what is given to `ainvoke`: a retriever's query, or the argument of a tool.
+        """Return the input of `ainvoke`: a retriever's query, or a tool's argument.
 
-        An artifact comes only to what looks like a model's call.
+        A tool with an artifact returns it only to a model's call.
         """
         known = getattr(self._source, "args", None)
         if known is None:
@@ -110,7 +109,7 @@ class LangChainSearch:
         }
 
     def _failure(self, error: Exception) -> SearchProviderError:
-        """Return the error that fits; a status decides where the exception has one."""
+        """Return the error for a failure, by its HTTP status if it has one."""
         said = f"{type(error).__name__}: {redact(str(error), most=MAX_TEXT_CHARS)}"
         sentence = f"The LangChain object {self.provider_name} failed ({said})."
         if isinstance(error, TimeoutError):

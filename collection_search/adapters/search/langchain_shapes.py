@@ -1,4 +1,4 @@
-"""The forms in which LangChain's search tools and retrievers give their results."""
+"""The forms of results of LangChain's search tools and retrievers."""
 
 from __future__ import annotations
 
@@ -27,13 +27,13 @@ _FIELD: Final = re.compile(r"(?:^|, )(snippet|title|link): ")
 
 
 class UnknownShapeError(ValueError):
-    """An answer in which no results can be told apart; the message says what it was."""
+    """An answer without recognizable results; the message describes it."""
 
 
 def extract_rows(
     answer: Any, *, source: str
 ) -> tuple[list[ProviderSearchResult], list[RawSearchResult]]:
-    """Return the results in an answer, and the same as they came. Raises UnknownShapeError.
+    """Return the results in an answer, and their raw form. Raises UnknownShapeError.
 
     >>> rows, _ = extract_rows('[{"link": "https://a.org", "title": "A", "snippet": "b"}]',
     ...     source="x")
@@ -48,7 +48,7 @@ def extract_rows(
 
 
 def _listed(answer: Any, depth: int) -> Sequence[Any]:
-    """Return the list of results, wherever it is."""
+    """Return the list of results in any of the known forms."""
     if depth > _MAX_DEPTH:
         raise UnknownShapeError("results that are nested too deeply")
     if hasattr(answer, "tool_call_id"):
@@ -63,7 +63,7 @@ def _listed(answer: Any, depth: int) -> Sequence[Any]:
 
 
 def _of_message(message: Any, depth: int) -> Sequence[Any]:
-    """Return the results in a tool's message: in its artifact, else in what a model would read."""
+    """Return the results in a tool's message: in its artifact, else in its content."""
     if message.artifact is not None:
         try:
             return _listed(message.artifact, depth + 1)
@@ -92,7 +92,7 @@ def _of_list(answer: Sequence[Any], depth: int) -> Sequence[Any]:
 
 
 def _of_text(answer: str, depth: int) -> Sequence[Any]:
-    """Return the results that are written in a text: as JSON, or each field with its name."""
+    """Return the results in a text: as JSON, or as named fields."""
     written = answer.strip()
     if not written or _NOTHING.fullmatch(written.rstrip(".!")):
         return []

@@ -5,16 +5,14 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from ...contracts.options import NO_OPTIONS, SearchOptions
-from ...contracts.search import ProviderSearchResult
-from ..http import HttpRequest, join_url
 from .http.adapter import HttpSearch, ResultPage
 from .http.error_mapping import FailureRules
 from .http.json_values import read_path, read_text
-from .http.query_limits import shift_day
+from .http.query_limits import shift_day, supported_options
+from .http.result_page import Paging, RowNames
 
 if TYPE_CHECKING:
-    from ...contracts.options import Applied, OptionName
+    from ...contracts.options import Applied, OptionName, SearchOptions
     from ..http import HttpResponse
     from ..refusals import VendorRefusal
 
@@ -22,7 +20,7 @@ if TYPE_CHECKING:
 class MojeekSearch(HttpSearch):
     """Searches Mojeek, 10 results a request.
 
-    The key is part of the address: Mojeek takes it nowhere else.
+    The key is part of the address: Mojeek reads it from there only.
     """
 
     provider_name = "mojeek"
@@ -31,14 +29,15 @@ class MojeekSearch(HttpSearch):
     address_variable = "MOJEEK_BASE_URL"
     needs_key = True
     default_base_url = "https://api.mojeek.com"
+    names = RowNames(snippet="desc")
+    method = "GET"
+    key_header = ""
+    paging = Paging("s", first=1, counts_rows=True)
     page_size = 10
     max_pages = 10
-    supports: ClassVar = {
-        "max_results": "native",
-        "include_domains": "native",
-        "exclude_domains": "emulated",
-        "freshness": "native",
-    }
+    supports: ClassVar = supported_options(
+        "include_domains", "freshness", emulated=["exclude_domains"]
+    )
     rules = FailureRules(
         texts={
             "daily|monthly|quota|credit": "quotaExceeded",
@@ -47,28 +46,20 @@ class MojeekSearch(HttpSearch):
         }
     )
 
-    def request(
-        self, query: str, count: int, page: int, options: SearchOptions = NO_OPTIONS
-    ) -> HttpRequest:
-        """Return the call for one page; Mojeek's `s` counts rows from 1."""
-        params: dict[str, str | int] = {
-            "q": query,
-            "t": count,
-            "s": page * count + 1,
-            "fmt": "json",
-            "api_key": self.key(),
-        }
+    def parameters(self, query: str, count: int, options: SearchOptions) -> dict[str, Any]:
+        """Return what the call for each page sends; the day `before` is excluded."""
+        sent: dict[str, Any] = {"q": query, "t": count, "fmt": "json", "api_key": self.key()}
         if options.include_domains:
-            params["site"] = options.include_domains[0]
+            sent["site"] = options.include_domains[0]
         first, last = options.published(self.today())
         if first:
-            params["since"] = first.isoformat().replace("-", "")
+            sent["since"] = first.isoformat().replace("-", "")
         if last:
-            params["before"] = shift_day(last, 1).isoformat().replace("-", "")
-        return HttpRequest("GET", join_url(self.base_url, "search"), params=params)
+            sent["before"] = shift_day(last, 1).isoformat().replace("-", "")
+        return sent
 
     def applied(self, options: SearchOptions) -> dict[OptionName, Applied]:
-        """Return what is made of each option: one site can be searched, not several."""
+        """Return how each option is applied: only one site can be searched."""
         made = super().applied(options)
         if len(options.include_domains) > 1:
             made.pop("include_domains", None)
@@ -80,20 +71,12 @@ class MojeekSearch(HttpSearch):
         if _complaint(answer):
             raise self.failure(self.refusal(response, answer), response)
         raw = self.listed(read_path(answer, "response", "results"), response)
-        return self.page_of(raw, self._row, response)
+        return self.page_of(raw, response)
 
     def refusal(self, response: HttpResponse, answer: Any) -> VendorRefusal:
-        """Return what a response says; Mojeek's errors are a sentence in `response.status`."""
+        """Return the refusal in a response; Mojeek writes errors into `response.status`."""
         refusal = super().refusal(response, answer)
         return replace(refusal, text=_complaint(answer) or refusal.text)
-
-    def _row(self, row: dict[str, Any]) -> ProviderSearchResult:
-        return ProviderSearchResult(
-            url=read_text(row.get("url")),
-            title=read_text(row.get("title")),
-            snippet=read_text(row.get("desc")),
-            source=self.provider_name,
-        )
 
 
 def _complaint(answer: Any) -> str:

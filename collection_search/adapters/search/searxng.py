@@ -7,18 +7,18 @@ from http import HTTPStatus
 from typing import TYPE_CHECKING, Any, ClassVar, Final
 
 from ...contracts.health import Health
-from ...contracts.options import NO_OPTIONS, SearchOptions
-from ...contracts.search import ProviderSearchResult
 from ...errors import SearchProviderUnavailable
 from ...text.redaction import redact
-from ..http import HttpRequest, join_url
 from ..refusals import MAX_TEXT_CHARS
 from .http.adapter import HttpSearch, ResultPage
 from .http.error_mapping import FailureRules
-from .http.json_values import read_date, read_json, read_path, read_text
+from .http.json_values import read_json, read_path, read_text
+from .http.query_limits import drop_empty
+from .http.result_page import Paging, RowNames
 
 if TYPE_CHECKING:
-    from ..http import HttpResponse
+    from ...contracts.options import SearchOptions
+    from ..http import HttpRequest, HttpResponse
 
 MAX_ENGINES_TOLD: Final = 8
 """Failing engines that a message names."""
@@ -26,13 +26,13 @@ MAX_ENGINES_TOLD: Final = 8
 _SIGN: Final = re.compile(
     r"(?<!\S)(?:!+(?=\w)|!!+(?!\S)|:(?=[A-Za-z]{2,3}(?:[-_]\w+)?(?!\S))|<(?=\d+(?!\S)))"
 )
-"""What makes a command of a word within a query."""
+"""The signs that turn a word of a query into a command."""
 
 
 class SearxngSearch(HttpSearch):
     """Searches a SearXNG instance; its settings decide about engines, language and formats.
 
-    It knows no number of results: a page holds what its engines gave, and the rest is cut here.
+    A request cannot limit the number of results: the adapter cuts a page that holds more.
     `api_key` is sent as a bearer token, for a proxy in front of it.
     """
 
@@ -40,6 +40,9 @@ class SearxngSearch(HttpSearch):
     title = "SearXNG"
     key_variable = "SEARXNG_API_KEY"
     address_variable = "SEARXNG_URL"
+    names = RowNames(snippet="content", dates=("publishedDate",))  # its scores have no upper end
+    method = "GET"
+    paging = Paging("pageno", first=1)
     page_size = 20  # for planning: about 10 an engine and page
     max_pages = 100
     fills_pages = False
@@ -63,34 +66,25 @@ class SearxngSearch(HttpSearch):
     )
 
     def prepared(self, query: str) -> str:
-        """Return the query without what SearXNG would take for a command."""
+        """Return the query without SearXNG's commands."""
         return strip_commands(query)
 
-    def request(
+    def parameters(
         self,
         query: str,
         count: int,  # noqa: ARG002 - the server decides
-        page: int,
-        options: SearchOptions = NO_OPTIONS,
-    ) -> HttpRequest:
-        """Return the call for one page."""
-        key = self.key()
-        params: dict[str, str | int] = {"q": query, "format": "json", "pageno": page + 1}
-        if options.topic == "news":
-            params["categories"] = "news"
-        if options.freshness:
-            params["time_range"] = options.freshness
-        if options.language:
-            params["language"] = options.language
-        return HttpRequest(
-            "GET",
-            join_url(self.base_url, "search"),
-            params=params,
-            headers={"Authorization": f"Bearer {key}"} if key else {},
-        )
+        options: SearchOptions,
+    ) -> dict[str, Any]:
+        """Return what the call for each page sends."""
+        chosen = {
+            "categories": "news" if options.topic == "news" else None,
+            "time_range": options.freshness,
+            "language": options.language,
+        }
+        return {"q": query, "format": "json"} | drop_empty(chosen)
 
     def parse(self, response: HttpResponse) -> ResultPage:
-        """Return the page of results; none at all although engines failed is a failure."""
+        """Return the page of results; an empty one with failed engines is an error."""
         answer = self.answer(response)
         raw = [
             row
@@ -105,33 +99,24 @@ class SearxngSearch(HttpSearch):
                 http_status=response.status,
             )
         notices = [f"{self.title} had no answer from some engines: {failed}."] if failed else []
-        return self.page_of(raw, self._row, response, notices=notices, complete=not failed)
+        return self.page_of(raw, response, notices=notices, complete=not failed)
 
     def check(self) -> HttpRequest:
-        """Return a search for nothing, which is refused in the form that was asked for."""
+        """Return an empty search, which SearXNG refuses in JSON if JSON is enabled."""
         return self.request("", 1, 0)
 
     def health(self, response: HttpResponse) -> Health:
-        """Return that JSON is on. Raises SearchProviderError; no engine was asked."""
+        """Return that JSON is enabled, without a search. Raises SearchProviderError."""
         refusal = read_json(response)
         if response.status != HTTPStatus.BAD_REQUEST or not read_path(refusal, "error"):
             self.answer(response)
         return Health("it answers in JSON; its engines were not asked")
 
-    def _row(self, row: dict[str, Any]) -> ProviderSearchResult:
-        return ProviderSearchResult(
-            url=read_text(row.get("url")),
-            title=read_text(row.get("title")),
-            snippet=read_text(row.get("content")),
-            source=self.provider_name,  # its score has no upper end and compares within one answer
-            published_date=read_date(row.get("publishedDate"), today=self.today()),
-        )
-
 
 def strip_commands(query: str) -> str:
     """Return the query without SearXNG's commands: `!engine`, `:language`, `<seconds`.
 
-    At the beginning the whole word goes, later its sign alone, as the word may be meant.
+    At the beginning the whole word is removed, later only its sign.
 
     >>> strip_commands("!!w :de <3 asyncio timeouts"), strip_commands("css !important")
     ('asyncio timeouts', 'css important')

@@ -5,22 +5,23 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from ...contracts.health import Health
-from ...contracts.options import NO_OPTIONS, SearchOptions
-from ...contracts.search import ProviderSearchResult
 from ..http import HttpRequest, join_url
 from .http.adapter import HttpSearch, ResultPage
 from .http.error_mapping import FailureRules
 from .http.health_check import to_whole_number
-from .http.json_values import read_date, read_path, read_text
+from .http.json_values import read_path
+from .http.query_limits import DOMAINS, google_parameters, supported_options
+from .http.result_page import Paging, RowNames
 
 if TYPE_CHECKING:
+    from ...contracts.options import SearchOptions
     from ..http import HttpResponse
 
 
 class SerpApiSearch(HttpSearch):
     """Searches Google through SerpApi, 10 results a request.
 
-    The key is part of the address: SerpApi takes it nowhere else.
+    The key is part of the address: SerpApi reads it from there only.
     """
 
     provider_name = "serpapi"
@@ -29,16 +30,13 @@ class SerpApiSearch(HttpSearch):
     address_variable = "SERPAPI_BASE_URL"
     needs_key = True
     default_base_url = "https://serpapi.com"
+    names = RowNames(url="link", dates=("date",))
+    method = "GET"
+    key_header = ""
+    paging = Paging("start", counts_rows=True)
     page_size = 10
     max_pages = 10
-    supports: ClassVar = {
-        "max_results": "native",
-        "include_domains": "emulated",
-        "exclude_domains": "emulated",
-        "freshness": "native",
-        "language": "native",
-        "country": "native",
-    }
+    supports: ClassVar = supported_options("freshness", "language", "country", emulated=DOMAINS)
     ranges_of_days = False
     rules = FailureRules(
         texts={
@@ -50,24 +48,10 @@ class SerpApiSearch(HttpSearch):
     )
     without_hits: ClassVar = {"organic_results": []}
 
-    def request(
-        self, query: str, count: int, page: int, options: SearchOptions = NO_OPTIONS
-    ) -> HttpRequest:
-        """Return the call for one page; `start` counts rows from 0."""
-        params: dict[str, str | int] = {
-            "engine": "google",
-            "q": query,
-            "num": count,
-            "start": page * count,
-            "api_key": self.key(),
-        }
-        if options.freshness:
-            params["tbs"] = f"qdr:{options.freshness[0]}"
-        if options.language:
-            params["hl"] = options.language
-        if options.country:
-            params["gl"] = options.country.lower()
-        return HttpRequest("GET", join_url(self.base_url, "search"), params=params)
+    def parameters(self, query: str, count: int, options: SearchOptions) -> dict[str, Any]:
+        """Return what the call for each page sends."""
+        sent = {"engine": "google", "q": query, "num": count, "api_key": self.key()}
+        return sent | google_parameters(options)
 
     def parse(self, response: HttpResponse) -> ResultPage:
         """Return the page of results. Raises SearchProviderError, for an error in a 200 too."""
@@ -76,10 +60,10 @@ class SerpApiSearch(HttpSearch):
         if organic is None and read_path(answer, "search_metadata", "status") == "Success":
             organic = []  # a page of other boxes alone
         more = bool(read_path(answer, "serpapi_pagination", "next"))
-        return self.page_of(self.listed(organic, response), self._row, response, more=more)
+        return self.page_of(self.listed(organic, response), response, more=more)
 
     def check(self) -> HttpRequest:
-        """Return the question for the account; it is no search and costs none."""
+        """Return the request for the account, which is free."""
         params = {"api_key": self.key()}
         return HttpRequest("GET", join_url(self.base_url, "account"), params=params)
 
@@ -90,12 +74,3 @@ class SerpApiSearch(HttpSearch):
         if left is None:
             left = to_whole_number(answer.get("plan_searches_left"))
         return Health(key_valid=True, quota_left=left)
-
-    def _row(self, row: dict[str, Any]) -> ProviderSearchResult:
-        return ProviderSearchResult(
-            url=read_text(row.get("link")),
-            title=read_text(row.get("title")),
-            snippet=read_text(row.get("snippet")),
-            source=self.provider_name,
-            published_date=read_date(row.get("date"), today=self.today()),
-        )

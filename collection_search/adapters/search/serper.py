@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from ...contracts.options import NO_OPTIONS, SearchOptions
-from ...contracts.search import ProviderSearchResult
-from ..http import HttpRequest, join_url
 from .http.adapter import HttpSearch, ResultPage
 from .http.error_mapping import FailureRules
-from .http.json_values import read_date, read_text
+from .http.query_limits import DOMAINS, google_parameters, supported_options
+from .http.result_page import Paging, RowNames
 
 if TYPE_CHECKING:
+    from ...contracts.options import SearchOptions
     from ..http import HttpResponse
 
 
@@ -24,39 +23,23 @@ class SerperSearch(HttpSearch):
     address_variable = "SERPER_BASE_URL"
     needs_key = True
     default_base_url = "https://google.serper.dev"
+    names = RowNames(url="link", dates=("date",))
+    key_header = "X-API-KEY"
+    news_path = "news"
+    paging = Paging("page", first=1)
     page_size = 10  # more in one request cost two credits
     max_pages = 10
     fills_pages = False  # Google's pages hold less where other boxes take the room
     max_query_chars = 2048
-    supports: ClassVar = {
-        "max_results": "native",
-        "include_domains": "emulated",
-        "exclude_domains": "emulated",
-        "topic": "emulated",  # another endpoint
-        "freshness": "native",
-        "language": "native",
-        "country": "native",
-    }
+    supports: ClassVar = supported_options(
+        "freshness", "language", "country", emulated=[*DOMAINS, "topic"]
+    )  # news have another endpoint
     ranges_of_days = False
     rules = FailureRules(texts={"not enough credits": "quotaExceeded"})  # with status 400
 
-    def request(
-        self, query: str, count: int, page: int, options: SearchOptions = NO_OPTIONS
-    ) -> HttpRequest:
-        """Return the call for one page; Serper counts pages from 1."""
-        body: dict[str, str | int] = {"q": query, "num": count, "page": page + 1}
-        if options.freshness:
-            body["tbs"] = f"qdr:{options.freshness[0]}"
-        if options.language:
-            body["hl"] = options.language
-        if options.country:
-            body["gl"] = options.country.lower()
-        return HttpRequest(
-            "POST",
-            join_url(self.base_url, "news" if options.topic == "news" else "search"),
-            headers={"X-API-KEY": self.key()},
-            json=body,
-        )
+    def parameters(self, query: str, count: int, options: SearchOptions) -> dict[str, Any]:
+        """Return what the call for each page sends."""
+        return {"q": query, "num": count, **google_parameters(options)}
 
     def credits(self, options: SearchOptions, count: int) -> float:  # noqa: ARG002
         """Return the credits of one request."""
@@ -66,13 +49,4 @@ class SerperSearch(HttpSearch):
         """Return the page of results. Raises SearchProviderError."""
         answer = self.answer(response)
         raw = self.listed(answer["news"] if "news" in answer else answer.get("organic"), response)
-        return self.page_of(raw, self._row, response)
-
-    def _row(self, row: dict[str, Any]) -> ProviderSearchResult:
-        return ProviderSearchResult(
-            url=read_text(row.get("link")),
-            title=read_text(row.get("title")),
-            snippet=read_text(row.get("snippet")),
-            source=self.provider_name,
-            published_date=read_date(row.get("date"), today=self.today()),
-        )
+        return self.page_of(raw, response)

@@ -6,17 +6,17 @@ import re
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from ...contracts.health import Health
-from ...contracts.options import NO_OPTIONS, SearchOptions
-from ...contracts.search import ProviderSearchResult
 from ..http import HttpRequest, join_url
 from .http.adapter import HttpSearch, ResultPage
 from .http.error_mapping import FailureRules
 from .http.health_check import remaining_quota
-from .http.json_values import read_date, read_share, read_text
+from .http.json_values import read_text
+from .http.query_limits import DOMAINS, date_parameters, drop_empty, supported_options
 from .http.regions import named_codes
+from .http.result_page import RowNames
 
 if TYPE_CHECKING:
-    from ...contracts.options import Applied, OptionName
+    from ...contracts.options import Applied, OptionName, SearchOptions
     from ...errors import ErrorCode
     from ..http import HttpResponse
     from ..refusals import VendorRefusal
@@ -33,74 +33,45 @@ class TavilySearch(HttpSearch):
     key_variable = "TAVILY_API_KEY"
     address_variable = "TAVILY_BASE_URL"
     default_base_url = "https://api.tavily.com"
+    names = RowNames(
+        snippet="content", score="score", content="raw_content", dates=("published_date",)
+    )
     page_size = 20
     max_query_chars = 400
-    supports: ClassVar = {
-        "max_results": "native",
-        "search_depth": "native",
-        "include_domains": "native",
-        "exclude_domains": "native",
-        "topic": "native",
-        "include_content": "native",
-        "freshness": "native",
-        "language": "native",
-        "country": "native",
-    }
+    supports: ClassVar = supported_options(
+        "search_depth", *DOMAINS, "topic", "include_content", "freshness", "language", "country"
+    )
     prefers_domains = True
     countries = named_codes("tavily_countries.txt")
     rules = FailureRules(
         statuses={432: "quotaExceeded", 433: "quotaExceeded"}  # of the plan, of pay-as-you-go
     )
 
-    def request(
-        self,
-        query: str,
-        count: int,
-        page: int,  # noqa: ARG002 - one page
-        options: SearchOptions = NO_OPTIONS,
-    ) -> HttpRequest:
-        """Return the only call."""
-        key = self.key()
-        return HttpRequest(
-            "POST",
-            join_url(self.base_url, "search"),
-            headers=(
-                {"Authorization": f"Bearer {key}"} if key else {"X-Tavily-Access-Mode": "keyless"}
-            ),
-            json=self._body(query, count, options),
+    def login(self) -> dict[str, str]:
+        """Return the header that carries the key, or asks for the mode without one."""
+        return super().login() or {"X-Tavily-Access-Mode": "keyless"}
+
+    def parameters(self, query: str, count: int, options: SearchOptions) -> dict[str, Any]:
+        """Return what the only call sends; it takes a word of `freshness`, or days."""
+        dates = date_parameters(
+            options, self.today(), word="time_range", start_date="{}", end_date="{}"
         )
-
-    def _body(self, query: str, count: int, options: SearchOptions) -> dict[str, Any]:
-        body: dict[str, Any] = {
-            "query": query,
-            # always said: left to Tavily, it may take the one of two credits
+        chosen = {
+            # always sent: without it Tavily may choose the depth that costs two credits
             "search_depth": "advanced" if options.search_depth == "deep" else "basic",
-            "max_results": count,
+            "include_domains": list(options.include_domains),
+            "include_domains_mode": options.domain_mode if options.include_domains else None,
+            "exclude_domains": list(options.exclude_domains),
+            "topic": "news" if options.topic == "news" else None,
+            "include_raw_content": "markdown" if options.include_content else None,
+            "language": options.language,
+            "filter_by_language": bool(options.language),
+            "country": self.countries[options.country] if options.country else None,
         }
-        if options.include_domains:
-            body["include_domains"] = list(options.include_domains)
-            body["include_domains_mode"] = options.domain_mode
-        if options.exclude_domains:
-            body["exclude_domains"] = list(options.exclude_domains)
-        if options.topic == "news":
-            body["topic"] = "news"
-        if options.include_content:
-            body["include_raw_content"] = "markdown"
-        if options.language:
-            body |= {"language": options.language, "filter_by_language": True}
-        if options.country:
-            body["country"] = self.countries[options.country]
-        return body | self._dates(options)
-
-    def _dates(self, options: SearchOptions) -> dict[str, str]:
-        """Return a word, or the days of a range."""
-        if options.freshness and ".." not in options.freshness:
-            return {"time_range": options.freshness}
-        days = zip(("start_date", "end_date"), options.published(self.today()), strict=True)
-        return {name: day.isoformat() for name, day in days if day}
+        return {"query": query, "max_results": count} | drop_empty(chosen) | dates
 
     def applied(self, options: SearchOptions) -> dict[OptionName, Applied]:
-        """Return what is made of each option; a country is for the general topic alone."""
+        """Return how each option is applied; only the general topic has a country."""
         made = super().applied(options)
         if options.topic == "news":
             made.pop("country", None)
@@ -114,17 +85,13 @@ class TavilySearch(HttpSearch):
         """Return the page of results. Raises SearchProviderError."""
         raw = self.listed(self.answer(response).get("results"), response)
         free = None if self.key() else 0.0
-        return self.page_of(raw, self._row, response, more=False, cost_usd=free)
+        return self.page_of(raw, response, more=False, cost_usd=free)
 
     def check(self) -> HttpRequest | None:
-        """Return the question for the account's usage, which only a key has.
-
-        The form of its answer is not confirmed by the vendor's own client.
-        """
-        if not (key := self.key()):
+        """Return the request for the account's usage, None without a key."""
+        if not self.key():
             return None
-        headers = {"Authorization": f"Bearer {key}"}
-        return HttpRequest("GET", join_url(self.base_url, "usage"), headers=headers)
+        return HttpRequest("GET", join_url(self.base_url, "usage"), headers=self.login())
 
     def health(self, response: HttpResponse) -> Health:
         """Return the credits left to the key and to its account. Raises SearchProviderError."""
@@ -138,18 +105,7 @@ class TavilySearch(HttpSearch):
         return Health(key_valid=True, quota_left=left, quota_unit="credits")
 
     def meaning(self, refusal: VendorRefusal) -> ErrorCode:
-        """Return what a refusal stands for; the keyless mode has limits of several lengths."""
+        """Return the error code of a refusal; the mode without a key has daily limits too."""
         if re.search("da[iy]|month", read_text(refusal.error.get("window"))):
             return "quotaExceeded"
         return super().meaning(refusal)
-
-    def _row(self, row: dict[str, Any]) -> ProviderSearchResult:
-        return ProviderSearchResult(
-            url=read_text(row.get("url")),
-            title=read_text(row.get("title")),
-            snippet=read_text(row.get("content")),
-            source=self.provider_name,
-            score=read_share(row.get("score")),
-            content=read_text(row.get("raw_content")) or None,
-            published_date=read_date(row.get("published_date"), today=self.today()),
-        )

@@ -9,13 +9,14 @@ from urllib.parse import quote
 
 from ...contracts.health import Health
 from ...contracts.options import NO_OPTIONS, SearchOptions
-from ...contracts.search import ProviderSearchResult
 from ...errors import ConfigError
 from ...text.clean import to_unicode
 from ..http import HttpRequest, join_url
 from .http.adapter import HttpSearch, ResultPage
 from .http.error_mapping import FailureRules
-from .http.json_values import read_date, read_path, read_text
+from .http.json_values import read_path
+from .http.query_limits import supported_options
+from .http.result_page import Paging, RowNames
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
     from httpx import AsyncClient
 
     from ...contracts.options import Applied, OptionName
-    from ...contracts.search import SearchAdapterResponse
+    from ...contracts.search import ProviderSearchResult, SearchAdapterResponse
     from ...settings import Settings
     from ..http import HttpResponse
 
@@ -33,7 +34,7 @@ if TYPE_CHECKING:
 _LANGUAGE: Final = re.compile(r"[a-z]{2,}(?:-[a-z]+)*")
 _WIKIPEDIA: Final = re.compile(r"https://[a-z-]+\.wikipedia\.org/?")
 _IN_TITLES: Final = ";@$!*(),/~:"
-"""What MediaWiki does not quote in the address of a page."""
+"""The characters that MediaWiki does not quote in the address of a page."""
 
 
 class WikipediaSearch(HttpSearch):
@@ -46,10 +47,14 @@ class WikipediaSearch(HttpSearch):
     title = "Wikipedia"
     address_variable = "WIKIPEDIA_BASE_URL"
     default_base_url = "https://en.wikipedia.org"
+    names = RowNames(dates=("timestamp",))
+    method = "GET"
+    path = "w/api.php"
+    paging = Paging("sroffset", counts_rows=True)
     page_size = 50
     max_pages = 200
     max_query_chars = 300
-    supports: ClassVar = {"max_results": "native", "language": "emulated"}  # another wiki
+    supports: ClassVar = supported_options(emulated=["language"])  # another wiki
     storage_rights = "allowed"  # under the licence of its texts
     rules = FailureRules(
         codes={
@@ -96,29 +101,18 @@ class WikipediaSearch(HttpSearch):
             base_url = f"https://{model}.wikipedia.org"
         return cls(base_url=base_url, timeout=settings.search_timeout_s, http_client=http_client)
 
-    def request(
+    def parameters(
         self,
         query: str,
         count: int,
-        page: int,
-        options: SearchOptions = NO_OPTIONS,  # noqa: ARG002 - the language is the address
-    ) -> HttpRequest:
-        """Return the call for one page; MediaWiki's `sroffset` counts rows from 0."""
-        return HttpRequest(
-            "GET",
-            join_url(self.base_url, "w/api.php"),
-            params={
-                "action": "query",
-                "list": "search",
-                "format": "json",
-                "srsearch": query,
-                "srlimit": count,
-                "sroffset": page * count,
-            },
-        )
+        options: SearchOptions,  # noqa: ARG002 - the language is the address
+    ) -> dict[str, Any]:
+        """Return what the call for each page sends."""
+        form = {"action": "query", "list": "search", "format": "json"}
+        return form | {"srsearch": query, "srlimit": count}
 
     def applied(self, options: SearchOptions) -> dict[OptionName, Applied]:
-        """Return what is made of each option; only Wikipedia has a wiki for each language."""
+        """Return how each option is applied; only Wikipedia has a wiki for each language."""
         made = super().applied(options)
         if not _WIKIPEDIA.fullmatch(self.base_url):
             made.pop("language", None)
@@ -133,7 +127,7 @@ class WikipediaSearch(HttpSearch):
         options: SearchOptions | None = None,
         turn: Callable[[], Awaitable[None]] | None = None,
     ) -> SearchAdapterResponse:
-        """Return the same as `HttpSearch.asearch`, from the wiki in the wished language."""
+        """Return the same as `HttpSearch.asearch`, from the wiki in the requested language."""
         wiki = self.in_language(self.taken(options or NO_OPTIONS).language)
         return await super(WikipediaSearch, wiki).asearch(
             query, max_results=max_results, timeout=timeout, options=options, turn=turn
@@ -150,7 +144,7 @@ class WikipediaSearch(HttpSearch):
         """Return the page of results. Raises SearchProviderError, for an error in a 200 too."""
         answer = self.answer(response)
         raw = self.listed(read_path(answer, "query", "search"), response)
-        return self.page_of(raw, self._row, response, more="continue" in answer)
+        return self.page_of(raw, response, more="continue" in answer)
 
     def check(self) -> HttpRequest:
         """Return a search for one page: all of them are free."""
@@ -161,20 +155,13 @@ class WikipediaSearch(HttpSearch):
         self.parse(response)
         return Health("it searches")
 
-    def _row(self, row: dict[str, Any]) -> ProviderSearchResult:
-        return ProviderSearchResult(
-            url=self._url(row),
-            title=read_text(row.get("title")),
-            snippet=read_text(row.get("snippet")),
-            source=self.provider_name,
-            published_date=read_date(row.get("timestamp"), today=self.today()),
-        )
-
-    def _url(self, row: dict[str, Any]) -> str:
-        """Return the address of a page: by title, as the wiki itself shows it, else by id."""
-        if title := to_unicode(read_text(row.get("title"))).strip():
-            return join_url(
-                self.base_url, f"wiki/{quote(title.replace(' ', '_'), safe=_IN_TITLES)}"
-            )
+    def row(self, row: dict[str, Any]) -> ProviderSearchResult:
+        """Return the result in a row, with the address of its page: by title, else by id."""
+        made = super().row(row)
         page_id = row.get("pageid")
-        return join_url(self.base_url, f"w/index.php?curid={page_id}") if page_id else ""
+        if title := to_unicode(made.title).strip():
+            page = quote(title.replace(" ", "_"), safe=_IN_TITLES)
+            made.url = join_url(self.base_url, f"wiki/{page}")
+        else:
+            made.url = join_url(self.base_url, f"w/index.php?curid={page_id}") if page_id else ""
+        return made

@@ -1,4 +1,4 @@
-"""Whether a Langfuse server can be reached and takes both keys, by the project of theirs."""
+"""A check whether a Langfuse server can be reached and accepts both keys."""
 
 from __future__ import annotations
 
@@ -19,15 +19,11 @@ _REFUSED: Final = {HTTPStatus.UNAUTHORIZED, HTTPStatus.FORBIDDEN}
 async def check_langfuse_health(
     *, public_key: str, secret_key: str, base_url: str, timeout_s: float
 ) -> Health:
-    """Return the project's name. Raises ConfigError that says what to mend; nothing is sent to it.
-
-    The form of the answer is not relied upon.
-    """
-    login = base64.b64encode(f"{public_key}:{secret_key}".encode()).decode()
+    """Return the project's name, if the answer shows it. Raises ConfigError with a remedy."""
     request = HttpRequest(
         "GET",
         join_url(base_url, "api/public/projects"),
-        headers={"Authorization": f"Basic {login}"},
+        headers=basic_login(public_key, secret_key),
     )
     try:
         response = await send(request, timeout_s=timeout_s)
@@ -44,6 +40,12 @@ async def check_langfuse_health(
         )
     name = _project(response)
     return Health(f"its project is {name}" if name else "it answers", key_valid=True)
+
+
+def basic_login(public_key: str, secret_key: str) -> dict[str, str]:
+    """Return the header that carries both keys."""
+    credentials = base64.b64encode(f"{public_key}:{secret_key}".encode()).decode()
+    return {"Authorization": f"Basic {credentials}"}
 
 
 def _project(response: HttpResponse) -> str:

@@ -6,7 +6,6 @@ five times as much and does not nest in coroutines.
 
 from __future__ import annotations
 
-import base64
 import logging
 import os
 import threading
@@ -25,7 +24,7 @@ from ...runtime.concurrency import offload
 from ...runtime.spans import NULL_SINK, GuardedSink
 from ...text.clean import to_unicode
 from ...text.redaction import mask, mask_text, redact
-from .health_check import check_langfuse_health
+from .health_check import basic_login, check_langfuse_health
 from .quiet_exporter import QuietExporter
 
 if TYPE_CHECKING:
@@ -53,8 +52,8 @@ _trace: ContextVar[TraceRef | None] = ContextVar("langfuse_trace", default=None)
 class LangfuseSink:
     """A sink that makes every span an observation in the Langfuse project of its key.
 
-    Building the first one of a project takes about half a second: do it off the event loop. After
-    that nothing here waits for anything but `flush`; a thread of the SDK sends what has ended.
+    Building the first one of a project takes about half a second: do it in a thread. After that
+    only `flush` blocks; a thread of the SDK sends the observations that have ended.
     """
 
     def __init__(self, *, public_key: str, secret_key: str, base_url: str = CLOUD) -> None:
@@ -62,7 +61,7 @@ class LangfuseSink:
 
     @classmethod
     def from_settings(cls, settings: Settings) -> SpanSink:
-        """Return a sink that never fails; without both keys, or switched off, one that is off."""
+        """Return a sink that never fails; it is off without both keys or when disabled."""
         public_key = settings.langfuse_public_key
         if not (settings.langfuse_tracing and public_key):
             return NULL_SINK
@@ -83,7 +82,7 @@ class LangfuseSink:
 
     @staticmethod
     async def acheck(settings: Settings, *, timeout: float) -> Health:  # noqa: ASYNC109
-        """Return whether the server takes both keys; `settings` has them. Raises ConfigError."""
+        """Return whether the server accepts both keys of the settings. Raises ConfigError."""
         secret_key = await offload(settings.langfuse_key)
         return await check_langfuse_health(
             public_key=settings.langfuse_public_key or "",
@@ -99,7 +98,7 @@ class LangfuseSink:
         return Observation(self._client, name, kind, trace)
 
     def flush(self, timeout_s: float) -> None:
-        """Send what is waiting. What is not sent by then, and all that follows, is dropped."""
+        """Send what is waiting. After a timeout the rest, and all later spans, are dropped."""
         sender = threading.Thread(target=self._client.flush, daemon=True)
         sender.start()
         sender.join(timeout_s)
@@ -109,7 +108,7 @@ class LangfuseSink:
 
 
 class Observation:
-    """One observation: what is said about it is gathered and written once, when it ends."""
+    """One observation; its fields are collected and written once, when it ends."""
 
     def __init__(self, client: Langfuse, name: str, kind: SpanKind, trace: TraceRef | None) -> None:
         self._client = client
@@ -122,7 +121,11 @@ class Observation:
 
     def set(self, fields: Mapping[str, Scalar]) -> None:
         """Add scalar metadata; None values are left out."""
-        self._fields |= {name: _utf8(value) for name, value in fields.items() if value is not None}
+        self._fields |= {
+            name: to_unicode(value) if isinstance(value, str) else value  # else a batch is lost
+            for name, value in fields.items()
+            if value is not None
+        }
 
     def usage(
         self,
@@ -132,7 +135,7 @@ class Observation:
         output_tokens: int | None,
         cost_usd: float | None,
     ) -> None:
-        """Say what a model call consumed; the SDK keeps it for generations and embeddings."""
+        """Add the usage of a model call; the SDK stores it for generations and embeddings."""
         tokens = {"input": input_tokens, "output": output_tokens}
         self._facts |= {
             "model": to_unicode(model),
@@ -173,24 +176,21 @@ class Observation:
     ) -> None:
         # The SDK does not see the exception: it would send message and traceback unmasked.
         with self._open:
-            if error is not None and "level" not in self._facts:
-                self._pass_through(error)
+            if "level" in self._facts:
+                pass
+            elif isinstance(error, Exception):
+                self.fail(type(error).__name__, str(error))
+            elif error is not None:  # cancelled or interrupted from outside
+                self._facts |= {"level": "WARNING", "status_message": type(error).__name__}
             self._observation.update(metadata=mask(self._fields), **self._facts)
-
-    def _pass_through(self, error: BaseException) -> None:
-        if isinstance(error, Exception):
-            self.fail(type(error).__name__, str(error))
-        else:  # cancelled or interrupted from outside
-            self._facts |= {"level": "WARNING", "status_message": type(error).__name__}
 
 
 def _project(public_key: str, secret_key: str, base_url: str) -> tuple[Langfuse, QuietExporter]:
-    """Return the client of a project, one per key and process as the SDK wants it.
+    """Return the client of a project, one per key and process as the SDK requires.
 
-    Where the host has built a client for this key, the SDK gives us that one, exporter included.
-    The tracer provider is our own: the SDK would otherwise install a global one, or hang itself
-    into the host's and so send our spans to the host's other backends. OpenTelemetry's context is
-    shared between providers, so our spans nest below the host's all the same.
+    Where the host has built a client for this key, the SDK returns that one, exporter included.
+    The tracer provider is our own: with a global one our spans would reach the host's other
+    backends. OpenTelemetry's context is shared, so our spans still nest below the host's.
     """
     with _lock:
         if public_key not in _clients:
@@ -222,9 +222,8 @@ def _without_login(address: str) -> str:
 
 
 def _headers(public_key: str, secret_key: str) -> dict[str, str]:
-    credentials = base64.b64encode(f"{public_key}:{secret_key}".encode()).decode()
     return {
-        "Authorization": f"Basic {credentials}",
+        **basic_login(public_key, secret_key),
         "x-langfuse-public-key": public_key,
         "x-langfuse-sdk-name": "python",
         "x-langfuse-ingestion-version": "4",
@@ -232,7 +231,7 @@ def _headers(public_key: str, secret_key: str) -> dict[str, str]:
 
 
 def _trace_wide(trace: TraceRef, *, named: bool) -> dict[str, Any]:
-    """Return what all observations of a trace share; a host's trace keeps its own name."""
+    """Return the attributes of all observations of a trace; a host's trace keeps its name."""
     return {
         "trace_name": _trace_value(trace.trace_name) if named else None,
         "session_id": _trace_value(trace.session_id) if trace.session_id else None,
@@ -243,8 +242,3 @@ def _trace_wide(trace: TraceRef, *, named: bool) -> dict[str, Any]:
 def _trace_value(text: str) -> str:
     ascii_text = mask_text(text).encode("ascii", "xmlcharrefreplace").decode()
     return ascii_text[:MAX_TRACE_VALUE_CHARS]
-
-
-def _utf8(value: Any) -> Any:
-    """Return the value with broken surrogates replaced: one would cost the whole batch of spans."""
-    return to_unicode(value) if isinstance(value, str) else value

@@ -1,4 +1,4 @@
-"""The way of spans to an OTLP server: one log line when it fails, nothing once told to stop."""
+"""An exporter of spans to an OTLP server that logs one failure and can be stopped."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _complaints: ContextVar[list[str] | None] = ContextVar("complaints", default=Non
 
 
 def _keep_back(record: logging.LogRecord) -> bool:
-    """Collect what the library says during our exports; everybody else's lines pass."""
+    """Collect the library's log lines during our exports; all others pass."""
     complaints = _complaints.get()
     if complaints is not None:
         complaints.append(record.getMessage())
@@ -61,13 +61,13 @@ class QuietExporter(trace_exporter.OTLPSpanExporter):
         return result
 
     def shutdown(self) -> None:
-        """Send nothing from now on, and cut short the waiting between two attempts."""
+        """Send nothing from now on, and end the wait between two attempts."""
         if not self._stopped:
             self._stopped = True
             super().shutdown()  # type: ignore[no-untyped-call]
 
     def report(self, cause: str) -> None:
-        """Log the first failure; a server that stays away is not worth a second line."""
+        """Log the first failure only."""
         if not self._reported:
             self._reported = True
             logger.warning(

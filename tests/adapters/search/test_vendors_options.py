@@ -261,7 +261,7 @@ def test_wikipedia_in_another_language():
     assert wikipedia.applied(options) == {"language": "emulated"}
     german = wikipedia.in_language("de")
     assert german.request("asyncio", 10, 0).url == "https://de.wikipedia.org/w/api.php"
-    assert german._url({"title": "Prozess"}) == "https://de.wikipedia.org/wiki/Prozess"
+    assert german.row({"title": "Prozess"}).url == "https://de.wikipedia.org/wiki/Prozess"
     assert wikipedia.base_url == "https://en.wikipedia.org"
 
 

@@ -57,11 +57,9 @@ class ExampleSearch(HttpSearch):
         return HttpRequest("GET", join_url(self.base_url, "search"), params=params)
 
     def parse(self, response: HttpResponse) -> ResultPage:
-        return self.page_of(
-            self.listed(self.answer(response).get("results"), response), self._row, response
-        )
+        return self.page_of(self.listed(self.answer(response).get("results"), response), response)
 
-    def _row(self, row: dict[str, Any]) -> ProviderSearchResult:
+    def row(self, row: dict[str, Any]) -> ProviderSearchResult:
         return ProviderSearchResult(
             read_text(row.get("url")),
             read_text(row.get("title")),
@@ -78,7 +76,7 @@ class Confused(ExampleSearch):
     """Has a mistake in it."""
 
     def parse(self, response: HttpResponse) -> ResultPage:
-        return self.page_of([response.json()["no such key"]], self._row, response)
+        return self.page_of([response.json()["no such key"]], response)
 
 
 @pytest.fixture

@@ -1,4 +1,4 @@
-"""A search provider over HTTP: sends what a vendor builds, page after page, within a time limit."""
+"""A search provider over HTTP: sends a vendor's requests, page after page, within a time limit."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import logging
 import math
 from dataclasses import dataclass, field
 from functools import cache
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from ....contracts.options import NO_OPTIONS, SearchOptions
 from ....contracts.search import ProviderSearchResult, RawSearchResult, SearchAdapterResponse
@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from ....contracts.health import Health
     from ....contracts.options import Applied, OptionName
     from ....settings import Settings
+    from ....settings.table import ProviderAccess
     from ...http import HttpRequest
 
     WaitTurn = Callable[[], Awaitable[None]]
@@ -40,19 +41,18 @@ __all__ = ["HttpSearch", "ResultPage"]
 
 _LOGGER = logging.getLogger(__name__)
 _NOTHING_FOUND: Final = 200
-"""The status of an answer that says so with one of failure."""
+"""The status that is reported for an empty answer with a status of failure."""
 
 
 class HttpSearch(Vendor):
     """Searches a vendor's API; safe to share between threads and event loops.
 
-    Subclass it with the data of `Vendor`, `request` and `parse`. `timeout` is in seconds and for a
-    whole search, all its pages together. `http_client` makes the calls in place of the product's
-    own session.
+    Subclass it with the data of `Vendor`, `request` and `parse`. `timeout` is in seconds, for all
+    pages of a search together. `http_client` makes the calls in place of the built-in session.
     """
 
     transmit: Transmit = staticmethod(send)
-    """Makes one call; whoever needs no network gives another."""
+    """The function that makes one call; tests replace it."""
 
     def __init__(
         self,
@@ -73,13 +73,13 @@ class HttpSearch(Vendor):
     @classmethod
     def from_settings(cls, settings: Settings, *, http_client: AsyncClient | None = None) -> Self:
         """Return the adapter with the key and address of the settings. Raises ConfigError."""
-        access = settings.access(cls.provider_name)
-        return cls(
-            api_key=access.api_key,
-            base_url=access.base_url,
-            timeout=settings.search_timeout_s,
-            http_client=http_client,
-        )
+        arguments = cls.arguments(settings.access(cls.provider_name))
+        return cls(**arguments, timeout=settings.search_timeout_s, http_client=http_client)
+
+    @classmethod
+    def arguments(cls, access: ProviderAccess) -> dict[str, Any]:
+        """Return the constructor's arguments from the provider's settings."""
+        return {"api_key": access.api_key, "base_url": access.base_url}
 
     def search(
         self,
@@ -106,14 +106,12 @@ class HttpSearch(Vendor):
         options: SearchOptions | None = None,
         turn: WaitTurn | None = None,
     ) -> SearchAdapterResponse:
-        """Return up to `max_results` rows, best first, from as many pages as that takes.
+        """Return up to `max_results` rows, best first, from several pages if necessary.
 
-        `turn` is awaited before every page but the first; the time that it takes is not counted.
-
-        Titles and snippets are as the vendor sent them, HTML included: the worker cleans them, and
-        drops what the options rule out.
-        Raises SearchProviderError when the first page fails. When a later one does, what was
-        found is kept and a notice says what is missing.
+        `turn` is awaited before every page but the first; its time does not count. Titles and
+        snippets are as the vendor sent them, HTML included: the worker cleans and filters them.
+        Raises SearchProviderError when the first page fails; when a later one fails, the rows so
+        far are returned with a notice.
         """
         if max_results < 1:
             raise InputError(f"max_results must be 1 or more, got {max_results}.")
@@ -130,9 +128,7 @@ class HttpSearch(Vendor):
         found = _Found(
             timeout or self.timeout, [*notices, *self._notices(max_results, options)], applied
         )
-        full = self.full_page(max_results)
-        count = min(max_results, full)
-        pages = min(math.ceil(max_results / full), self.max_pages)
+        count, pages = self._paging(max_results)
         for number in range(pages):
             try:
                 if number and turn:
@@ -153,24 +149,25 @@ class HttpSearch(Vendor):
         return found.response(max_results)
 
     def price(self, max_results: int, options: SearchOptions) -> tuple[int, float]:
-        """Return how many requests, and units of the list price, such a search takes at most."""
+        """Return the most requests, and units of the list price, of such a search."""
+        count, pages = self._paging(max_results)
+        return pages, pages * self.credits(options, count)
+
+    def _paging(self, max_results: int) -> tuple[int, int]:
+        """Return how many rows each request asks for, and how many requests there are at most."""
         full = self.full_page(max_results)
-        pages = min(math.ceil(max_results / full), self.max_pages)
-        return pages, pages * self.credits(options, min(max_results, full))
+        return min(max_results, full), min(math.ceil(max_results / full), self.max_pages)
 
     async def acheck(
         self,
         *,
         timeout: float | None = None,  # noqa: ASYNC109 - as in `asearch`
     ) -> Health:
-        """Return what can be known of reachability, key and account without paying.
-
-        Raises SearchProviderError.
-        """
+        """Return reachability, key and account as a free call shows. Raises SearchProviderError."""
         return await check_vendor_health(self, self.transmit, timeout or self.timeout)
 
     async def _page(self, request: HttpRequest, found: _Found) -> ResultPage:
-        """Return one page of results; `found` counts the request and knows the time left."""
+        """Return one page of results; the request is counted in `found`."""
         too_late = f"no answer within {found.timeout_s:g} s"
         if (left_s := found.left_s()) <= 0:
             raise self.unanswered("timeout", too_late)
@@ -190,7 +187,7 @@ class HttpSearch(Vendor):
         return not self.fills_pages or len(page.raw) >= count
 
     def _notices(self, max_results: int, options: SearchOptions) -> Iterator[str]:
-        """Give what a person should know about the vendor."""
+        """Yield notices about the vendor's limits and prices."""
         if options.search_depth == "deep" and (units := self.credits(options, 1)) > 1:
             yield f"{self.title} bills a deep search as {units:.3g} usual ones."
         if (full := self.full_page(max_results)) > self.page_size:
@@ -208,7 +205,7 @@ def _now() -> float:
 
 @dataclass(slots=True)
 class _Found:
-    """What the pages gave so far, and how long there is for further ones."""
+    """The results of the pages so far, and the time limit for further ones."""
 
     timeout_s: float
     notices: list[str]
@@ -225,7 +222,7 @@ class _Found:
     complete: bool = True
 
     async def pause(self, turn: WaitTurn) -> None:
-        """Let that much more time pass."""
+        """Wait for the turn without counting its time."""
         paused = _now()
         await turn()
         self.started += _now() - paused
@@ -235,7 +232,7 @@ class _Found:
         return self.started + self.timeout_s - _now()
 
     def add(self, page: ResultPage) -> bool:
-        """Take the page in and return whether it brought anything new."""
+        """Add the page and return whether it has a new row."""
         before = len(self.rows)
         for row in page.rows:
             self.rows.setdefault(row.url, row)
@@ -248,7 +245,7 @@ class _Found:
         return len(self.rows) > before
 
     def response(self, max_results: int) -> SearchAdapterResponse:
-        """Return the whole as the port has it."""
+        """Return the response of the port."""
         return SearchAdapterResponse(
             results=list(self.rows.values())[:max_results],
             status_code=self.status,

@@ -12,7 +12,7 @@ from ....errors import ConfigError
 def validate_key(
     given: str | SecretStr | None, *, title: str, variable: str, required: bool
 ) -> SecretStr | None:
-    """Return the key without white space around it, None where there is none and need be none.
+    """Return the key without surrounding white space, None where an optional key is missing.
 
     Raises ConfigError naming the variable: a blank key is a mistake, not a missing one.
     """

@@ -1,4 +1,4 @@
-"""What a vendor's class declares, as the port has it."""
+"""The `ProviderInfo` of a vendor's class."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 class _Info:
-    """The `ProviderInfo` of a class; of an adapter also with what goes by its address and key."""
+    """A property of class and adapter; of an adapter it includes address and key."""
 
     def __get__(
         self, adapter: DeclaredProvider | None, owner: type[DeclaredProvider]
@@ -40,7 +40,7 @@ class _Info:
 
 
 class DeclaredProvider:
-    """The data of one vendor that others than its adapter may know."""
+    """The public data of one vendor."""
 
     provider_name: str
     title: ClassVar[str]
@@ -58,7 +58,7 @@ class DeclaredProvider:
     storage_rights: ClassVar[StorageRights] = "unknown"
 
     info: ClassVar[_Info] = _Info()
-    """All of it, for `describe`."""
+    """The data for `describe`."""
 
     api_key: SecretStr | None
     base_url: str
@@ -66,12 +66,12 @@ class DeclaredProvider:
 
     @property
     def source(self) -> str:
-        """Provider, address and a hash of the key: limits go by it."""
+        """Provider, address and a hash of the key, which identify its limits."""
         return f"{self.provider_name}@{self.base_url}#{key_id(self.key())}"
 
     @property
     def answers_from(self) -> str:
-        """The source with all else on which answers depend: kept ones go by it."""
+        """The source with all else on which answers depend: it identifies cached ones."""
         return self.source
 
     def key(self) -> str:
@@ -79,5 +79,5 @@ class DeclaredProvider:
         return self.api_key.get_secret_value() if self.api_key else ""
 
     def sunset(self) -> str | None:
-        """Return what a person should know about the end of the API, None where none is known."""
+        """Return the notice about the end of the API, None where no end is known."""
         return self.info.sunset(self.today()) if self.ends_on else None

@@ -1,4 +1,4 @@
-"""From a provider's refusal to the error that fits: its own code first, then text, then status."""
+"""The error code of a provider's refusal: by its own code, then by text, then by status."""
 
 from __future__ import annotations
 
@@ -24,41 +24,37 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class FailureRules:
-    """What one vendor's refusals mean, where it is not what HTTP says."""
+    """The meaning of one vendor's refusals where it differs from HTTP's."""
 
     codes: Mapping[str, ErrorCode] = field(default_factory=dict)
     """By the vendor's code, case ignored; a code that ends in `*` stands for all that begin so."""
     texts: Mapping[str, ErrorCode] = field(default_factory=dict)
-    """By a regular expression that is found in its text, case ignored. Texts of web pages are left
-    out: those may be of anybody, and repeat the query."""
+    """By a regular expression in its text, case ignored. Texts of web pages do not count: they may
+    come from a proxy and repeat the query."""
     statuses: Mapping[int, ErrorCode] = field(default_factory=dict)
     sentences: Mapping[int | ErrorCode, str] = field(default_factory=dict)
-    """What a person is told, by HTTP status, else by code; other codes have a usual sentence."""
+    """Messages by HTTP status, else by code; other codes have a default one."""
     once_more: frozenset[str] = frozenset()
-    """Vendor codes that are seen now and then without a reason, so that one retry may help."""
+    """Vendor codes that sometimes come without a reason, so that one retry may help."""
     no_hits: str = ""
-    """The same for a code or text that is no refusal but says that nothing was found."""
+    """A regular expression for a code or text that means that nothing was found."""
 
     def sentence(self, meaning: ErrorCode, status: int, *, has_key: bool) -> str:
-        """Return what a person is told, with the places `{name}`, `{key}` and `{address}`."""
+        """Return the message, with the fields `{name}`, `{key}` and `{address}`."""
         if own := self.sentences.get(status) or self.sentences.get(meaning):
             return own
         if meaning == "authenticationFailed" and not has_key:
             return "{name} asks for a key. Set {key}."
         return SENTENCES[meaning]
 
-    def may_try_once_more(self, refusal: VendorRefusal) -> bool:
-        """Return whether a retry may help although the code says that it does not."""
-        return not self.once_more.isdisjoint(refusal.codes)
-
     def finds_nothing(self, refusal: VendorRefusal) -> bool:
-        """Return whether the refusal only says that nothing was found."""
+        """Return whether the refusal only means that nothing was found."""
         said = (*refusal.codes, refusal.text) if refusal.error and self.no_hits else ()
         return any(re.search(self.no_hits, each, re.IGNORECASE) for each in said)
 
 
 def classify(refusal: VendorRefusal, rules: FailureRules) -> ErrorCode:
-    """Return what the refusal means.
+    """Return the error code of the refusal.
 
     >>> from collection_search.adapters.refusals import VendorRefusal
     >>> classify(VendorRefusal(400, codes=("API_KEY_INVALID",)),
@@ -87,7 +83,7 @@ _OF_QUOTA: Final = {400, 403, 429}
 _USED_UP: Final = re.compile(
     r"funds|credits|budget|insufficient|per.?day|daily|per.?month|monthly", re.IGNORECASE
 )
-"""What vendors' codes hold when money or a day's share is used up, whatever the status."""
+"""Words in vendors' codes for a quota or balance that is used up."""
 
 SENTENCES: Final[Mapping[ErrorCode, str]] = {
     "authenticationFailed": "{name} refused the key. Check {key}.",
@@ -99,6 +95,10 @@ SENTENCES: Final[Mapping[ErrorCode, str]] = {
     "unknown": "{name} gave an answer that cannot be used. Check {address}.",
 }
 
+_UNUSABLE: Final = (
+    SearchProviderBadResponse,
+    "{name} gave an answer that cannot be used: {reason}. Check {address}.",
+)
 BY_KIND: Final[Mapping[FailureKind, tuple[type[SearchProviderError], str]]] = {
     "timeout": (
         SearchProviderTimeout,
@@ -108,16 +108,10 @@ BY_KIND: Final[Mapping[FailureKind, tuple[type[SearchProviderError], str]]] = {
         SearchProviderUnavailable,
         "{name} is out of reach: {reason}. Check the network and {address}.",
     ),
-    "too_large": (
-        SearchProviderBadResponse,
-        "{name} gave an answer that cannot be used: {reason}. Check {address}.",
-    ),
-    "unreadable": (
-        SearchProviderBadResponse,
-        "{name} gave an answer that cannot be used: {reason}. Check {address}.",
-    ),
+    "too_large": _UNUSABLE,
+    "unreadable": _UNUSABLE,
 }
-"""Error and message where no complete answer came."""
+"""Error and message of a call without a complete answer."""
 
 
 def _matches(code: str, pattern: str) -> bool:

@@ -1,4 +1,4 @@
-"""Whether a vendor can be reached and takes the key, found out without paying for a search."""
+"""A free check whether a vendor can be reached and accepts the key."""
 
 from __future__ import annotations
 
@@ -15,14 +15,13 @@ if TYPE_CHECKING:
     from .vendor import Vendor
 
 _GATEWAY: Final = range(502, 505)
-"""What a gateway answers when nobody is behind it."""
+"""The statuses of a gateway whose server does not answer."""
 
 
 async def check_vendor_health(vendor: Vendor, transmit: Transmit, timeout_s: float) -> Health:
-    """Return what the vendor's free call says, else that its host answers, whatever it says.
+    """Return what the vendor's free call shows, else that its host answers.
 
-    That one is asked without key and query, so that nothing can be billed. Raises
-    SearchProviderError.
+    The host is asked without key and query, so nothing is billed. Raises SearchProviderError.
     """
     free = vendor.check()
     try:
@@ -51,7 +50,7 @@ def remaining_quota(value: Any, used: str, limit: str) -> int | None:
 
 
 def to_whole_number(value: Any) -> int | None:
-    """Return a number without its fraction, None for anything that is no sound number.
+    """Return a number without its fraction, None for anything else.
 
     >>> (to_whole_number(250), to_whole_number(249.9), to_whole_number("250"),
     ...  to_whole_number(True), to_whole_number(float("nan")))

@@ -1,4 +1,4 @@
-"""What a provider's JSON may hold, read without trust: wrong types count as missing."""
+"""Values of a provider's JSON; those of a wrong type count as missing."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def read_json(response: HttpResponse) -> Any:
 
 
 def describe_body(response: HttpResponse) -> str:
-    """Return in words what a body is that is no JSON object."""
+    """Return a description of a body that is no JSON object."""
     if not response.body.strip():
         return "nothing"
     if response.body.lstrip()[:1] == b"<":
@@ -40,7 +40,7 @@ def read_text(value: Any) -> str:
 
 
 def read_path(value: Any, *path: str) -> Any:
-    """Return what stands at the path of names, None where it ends early.
+    """Return the value at the path of names, None where it is missing.
 
     >>> (read_path({"query": {"search": []}}, "query", "search"),
     ...  read_path({"query": 7}, "query", "search"))
@@ -99,7 +99,7 @@ def _ago(written: str, today: date) -> str | None:
 
 
 def _rfc_2822(written: str) -> str | None:
-    """Return the time, or the day of a date that is written out without one."""
+    """Return the time, or the day of a date without a time."""
     with suppress(ValueError, TypeError, IndexError, OverflowError):
         return _with_zone(parsedate_to_datetime(written))
     with suppress(ValueError, TypeError, IndexError, OverflowError):

@@ -1,15 +1,19 @@
-"""Queries as providers take them."""
+"""Queries within providers' limits, and parameters that several providers share."""
 
 from __future__ import annotations
 
 import math
 from datetime import date
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, Final
 
 from ....errors import SearchProviderInvalidQuery
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from ....contracts.options import Applied, OptionName, SearchOptions
+
+DOMAINS: Final[tuple[OptionName, OptionName]] = ("include_domains", "exclude_domains")
 
 
 def fit_query(
@@ -21,9 +25,9 @@ def fit_query(
     chars: int | None = None,
     words: int | None = None,
 ) -> tuple[str, list[str]]:
-    """Return the query with operators for its domains, cut to these limits, with a notice if it is.
+    """Return the query with operators for its domains, cut to these limits, and notices of a cut.
 
-    At least half of the room is the query's. Domains for which there is none are taken from
+    Operators that are longer than half of the limit are left out, and their options removed from
     `applied`: the worker's filter remains. Raises SearchProviderInvalidQuery for a blank query.
     """
     whole = " ".join(query.split())
@@ -75,7 +79,7 @@ def shift_day(day: date, days: int) -> date:
 
 
 def site_operators(options: SearchOptions, *, include: bool, exclude: bool) -> str:
-    """Return the operators that most search engines know for domains, blank without any.
+    """Return the `site:` operators for the domains, blank without any.
 
     >>> from collection_search.contracts.options import SearchOptions
     >>> options = SearchOptions(include_domains=("a.org", "b.org"), exclude_domains=("c.org",))
@@ -86,3 +90,59 @@ def site_operators(options: SearchOptions, *, include: bool, exclude: bool) -> s
     wanted = f"({' OR '.join(sites)})" if len(sites) > 1 else "".join(sites)
     unwanted = [f"-site:{domain}" for domain in options.exclude_domains if exclude]
     return " ".join(filter(None, [wanted, *unwanted]))
+
+
+def supported_options(
+    *native: OptionName, emulated: Sequence[OptionName] = ()
+) -> dict[OptionName, Applied]:
+    """Return the table of the options that an API has, besides `max_results`, or that are emulated.
+
+    >>> supported_options("language", emulated=["topic"])
+    {'max_results': 'native', 'language': 'native', 'topic': 'emulated'}
+    """
+    names: Sequence[OptionName] = ("max_results", *native)
+    by_api: dict[OptionName, Applied] = dict.fromkeys(names, "native")
+    otherwise: dict[OptionName, Applied] = dict.fromkeys(emulated, "emulated")
+    return by_api | otherwise
+
+
+def drop_empty(parameters: dict[str, Any]) -> dict[str, Any]:
+    """Return the parameters that have a value.
+
+    >>> drop_empty({"country": None, "language": "de"})
+    {'language': 'de'}
+    """
+    return {name: value for name, value in parameters.items() if value}
+
+
+def date_parameters(
+    options: SearchOptions, today: date, *, word: str = "", **forms: str
+) -> dict[str, str]:
+    """Return the parameters for `freshness`: first and last day, each in the form given for it.
+
+    With `word`, a word such as `week` is sent as it is, under that name.
+
+    >>> from collection_search.contracts.options import SearchOptions
+    >>> options = SearchOptions(freshness="2026-01-01..")
+    >>> date_parameters(options, date(2026, 3, 1), since="{}", until="{}")
+    {'since': '2026-01-01'}
+    """
+    if word and options.freshness and ".." not in options.freshness:
+        return {word: options.freshness}
+    days = zip(forms.items(), options.published(today), strict=True)
+    return {name: form.format(day) for (name, form), day in days if day}
+
+
+def google_parameters(options: SearchOptions) -> dict[str, str]:
+    """Return the parameters of Google's result pages for freshness, language and country.
+
+    >>> from collection_search.contracts.options import SearchOptions
+    >>> google_parameters(SearchOptions(freshness="week", country="DE"))
+    {'tbs': 'qdr:w', 'gl': 'de'}
+    """
+    chosen = {
+        "tbs": options.freshness and f"qdr:{options.freshness[0]}",
+        "hl": options.language,
+        "gl": options.country and options.country.lower(),
+    }
+    return drop_empty(chosen)

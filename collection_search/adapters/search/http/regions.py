@@ -1,4 +1,4 @@
-"""Languages and countries by their codes, as vendors name them."""
+"""Vendors' names of languages and countries, by code."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from pathlib import Path
 
 
 def map_codes(listed: str, form: str = "{}") -> dict[str, str]:
-    """Return what a vendor makes of each of these codes.
+    """Return the vendor's form of each of these codes.
 
     >>> map_codes("de en", "lang_{}")
     {'de': 'lang_de', 'en': 'lang_en'}

@@ -1,19 +1,23 @@
-"""One page of a vendor's results, read."""
+"""One page of a vendor's results, and how a vendor names the parts of a result."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from ....contracts.search import ProviderSearchResult
+from .json_values import read_date, read_share, read_text
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+    from datetime import date
 
-    from ....contracts.search import ProviderSearchResult, RawSearchResult
+    from ....contracts.search import RawSearchResult
 
 
 @dataclass(frozen=True, slots=True)
 class ResultPage:
-    """One page of results, read."""
+    """One page of results."""
 
     rows: Sequence[ProviderSearchResult]
     raw: Sequence[RawSearchResult] = ()
@@ -23,6 +27,48 @@ class ResultPage:
     quota_remaining: int | None = None
     notices: Sequence[str] = ()
     cost_usd: float | None = None
-    """What the answer says it cost, in US dollars."""
+    """The cost in US dollars that the answer states."""
     complete: bool = True
     """Whether it holds all that the vendor would have given, had nothing failed."""
+
+
+class Paging(NamedTuple):
+    """The parameter for a page, which counts pages or rows from `first`."""
+
+    name: str
+    first: int = 0
+    counts_rows: bool = False
+
+    def parameter(self, count: int, page: int) -> dict[str, int]:
+        """Return the parameter for a page of `count` rows."""
+        return {self.name: self.first + page * (count if self.counts_rows else 1)}
+
+
+@dataclass(frozen=True, slots=True)
+class RowNames:
+    """The vendor's names for the parts of a result; blank where a result has no such part."""
+
+    url: str = "url"
+    title: str = "title"
+    snippet: str = "snippet"
+    score: str = ""
+    content: str = ""
+    dates: tuple[str, ...] = ()
+    """The first of these that holds a date counts."""
+
+    def read(self, row: dict[str, Any], *, source: str, today: date) -> ProviderSearchResult:
+        """Return the result in a row; a value of a wrong type counts as missing."""
+
+        def part(name: str) -> Any:
+            return row.get(name) if name else None
+
+        dates = (read_date(part(name), today=today) for name in self.dates)
+        return ProviderSearchResult(
+            url=read_text(part(self.url)),
+            title=read_text(part(self.title)),
+            snippet=read_text(part(self.snippet)),
+            source=source,
+            score=read_share(part(self.score)),
+            content=read_text(part(self.content)) or None,
+            published_date=next(filter(None, dates), None),
+        )

@@ -1,9 +1,9 @@
-"""One search vendor as data and pure functions: builds requests, reads responses, opens nothing."""
+"""One search vendor as data and pure functions, which build requests and read responses."""
 
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any, ClassVar, Final, NoReturn, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, Final, Literal, NoReturn, TypeVar
 
 from ....contracts.health import Health
 from ....contracts.options import NO_OPTIONS, Applied, OptionName, SearchOptions, utc_today
@@ -11,12 +11,13 @@ from ....contracts.prices import parse_usd
 from ....errors import BY_CODE, ErrorCode, SearchProviderBadResponse, SearchProviderError
 from ....text.known_secrets import KnownSecrets
 from ....text.redaction import redact
+from ...http import HttpRequest, join_url
 from ...refusals import MAX_TEXT_CHARS, VendorRefusal, describe_refusal, read_refusal, reports_error
 from .credentials import validate_address, validate_key
 from .declaration import DeclaredProvider
 from .error_mapping import BY_KIND, FailureRules, classify
 from .json_values import describe_body, read_json
-from .result_page import ResultPage
+from .result_page import Paging, ResultPage, RowNames
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
     from pydantic import SecretStr
 
     from ....contracts.search import ProviderSearchResult
-    from ...http import FailureKind, HttpRequest, HttpResponse
+    from ...http import FailureKind, HttpResponse
 
 T = TypeVar("T")
 
@@ -33,38 +34,47 @@ SUCCESS: Final = range(200, 300)
 
 
 class Vendor(DeclaredProvider):
-    """What is known of one vendor; a subclass gives the data and `request` and `parse`.
+    """The data of one vendor; a subclass gives it, with `parameters`, and `parse` where it differs.
 
     The constructor raises ConfigError for a key or an address that is missing or cannot be right.
     """
 
     max_count: ClassVar[int] = 0
-    """Rows that one request gives for a higher price, asked for only when `page_size` is too few;
-    0 where there is no such thing."""
+    """Rows of a request at a higher price, made when `page_size` is too few; 0: there is none."""
     max_pages: ClassVar[int] = 1
-    """Pages that the vendor gives for one query."""
+    """Most pages of one query."""
     fills_pages: ClassVar[bool] = True
     """Whether a page that is not full is the last one."""
     max_query_chars: ClassVar[int | None] = None
     max_query_words: ClassVar[int | None] = None
 
     supports: ClassVar[Mapping[OptionName, Applied]] = {"max_results": "native"}
-    """What is made of an option that is asked for: `native` where the API has it, `emulated` where
-    `request` goes another way. Domains that are `emulated` are asked for by `site:` in the query.
-    What is not listed is left to the worker."""
+    """How an option is applied: `native` by the API, `emulated` in another way. Domains that are
+    `emulated` become `site:` in the query. Options that are not listed are left to the worker."""
     prefers_domains: ClassVar[bool] = False
-    """Whether the API has domains that come first but are not alone."""
+    """Whether the API can prefer domains without excluding others."""
     ranges_of_days: ClassVar[bool] = True
-    """Whether a supported `freshness` may be a range of days, and not a word alone."""
+    """Whether a supported `freshness` may be a range of days besides a word."""
     languages: ClassVar[Mapping[str, str]] = {}
     """The vendor's names by code where it knows only some languages; empty: every code."""
     countries: ClassVar[Mapping[str, str]] = {}
     """The same for countries."""
 
+    method: ClassVar[Literal["GET", "POST"]] = "POST"
+    path: ClassVar[str] = "search"
+    news_path: ClassVar[str] = ""
+    """The path for the topic `news`, where it has its own."""
+    key_header: ClassVar[str] = "Authorization"
+    """The header of the key; blank where `parameters` contain the key."""
+    paging: ClassVar[Paging | None] = None
+    """The parameter for the page, if there are several."""
+    names: ClassVar[RowNames] = RowNames()
+    """The names of the parts of a result."""
+
     rules: ClassVar[FailureRules] = FailureRules()
-    """What the vendor's refusals mean, where HTTP does not say."""
+    """The meaning of the vendor's refusals where HTTP does not define it."""
     without_hits: ClassVar[Mapping[str, Any]] = {}
-    """What stands for an answer that `rules.no_hits` takes for none."""
+    """The answer that is used in place of a refusal that matches `rules.no_hits`."""
 
     def __init__(
         self,
@@ -89,10 +99,26 @@ class Vendor(DeclaredProvider):
         All pages of a search have the same count: a full page's where there are several. The
         options are those of `taken`; `site:` is in the query already.
         """
+        path = self.news_path if options.topic == "news" and self.news_path else self.path
+        url, sent = join_url(self.base_url, path), self.parameters(query, count, options)
+        if self.paging:
+            sent |= self.paging.parameter(count, page)
+        if self.method == "GET":
+            return HttpRequest("GET", url, params=sent, headers=self.login())
+        return HttpRequest("POST", url, headers=self.login(), json=sent)
+
+    def parameters(self, query: str, count: int, options: SearchOptions) -> dict[str, Any]:
+        """Return what `request` sends for any page: a query string, or the JSON of a POST."""
         raise NotImplementedError
 
+    def login(self) -> dict[str, str]:
+        """Return the headers that carry the key."""
+        if not (self.key_header and (key := self.key())):
+            return {}
+        return {self.key_header: f"Bearer {key}" if self.key_header == "Authorization" else key}
+
     def applied(self, options: SearchOptions) -> dict[OptionName, Applied]:
-        """Return what is made of each option; overridden where that depends on its value."""
+        """Return how each option is applied; overridden where that depends on its value."""
         unknown: set[OptionName] = set()
         if not self.ranges_of_days and ".." in (options.freshness or ""):
             unknown.add("freshness")
@@ -104,9 +130,9 @@ class Vendor(DeclaredProvider):
         return {name: self.supports[name] for name in asked if name in self.supports}
 
     def taken(self, options: SearchOptions) -> SearchOptions:
-        """Return the options that the vendor gets: those that `applied` lists, no others.
+        """Return the options that `applied` lists, the only ones that the vendor gets.
 
-        Domains that come first are left out where the API has no such thing.
+        Domains that come first are left out where the API has no such option.
         """
         if options is NO_OPTIONS:
             return options
@@ -125,40 +151,48 @@ class Vendor(DeclaredProvider):
         return 1
 
     def parse(self, response: HttpResponse) -> ResultPage:
-        """Return the page of results in a response. Raises SearchProviderError."""
-        raise NotImplementedError
+        """Return the page of results in a response. Raises SearchProviderError.
+
+        By default they are in the list `results` of an answer without further pages.
+        """
+        raw = self.listed(self.answer(response).get("results"), response)
+        return self.page_of(raw, response, more=False)
+
+    def row(self, row: dict[str, Any]) -> ProviderSearchResult:
+        """Return the result in a row of an answer; overridden where `names` are not enough."""
+        return self.names.read(row, source=self.provider_name, today=self.today())
 
     def check(self) -> HttpRequest | None:
-        """Return a call that costs nothing and tells of key and account, None if there is none."""
+        """Return a free call that checks key and account, None if the API has none."""
         return None
 
     def health(self, response: HttpResponse) -> Health:
-        """Return what the answer to `check` says. Raises SearchProviderError."""
+        """Return the health in the answer to `check`. Raises SearchProviderError."""
         self.answer(response)
         return Health(key_valid=True if self.key() else None)
 
     def prepared(self, query: str) -> str:
-        """Return the query as this vendor should get it, before it is cut to the limits."""
+        """Return the query in the vendor's syntax, before it is cut to the limits."""
         return query
 
     def full_page(self, max_results: int) -> int:
-        """Return the rows of a full page of a search for that many."""
+        """Return how many rows a full page has in a search for `max_results`."""
         return self.max_count if max_results > self.page_size < self.max_count else self.page_size
 
     def refusal(self, response: HttpResponse, answer: Any) -> VendorRefusal:
-        """Return what a response says whose JSON value, None if it has none, is no results."""
+        """Return the refusal in a response; `answer` is its JSON value, None without one."""
         return read_refusal(response, answer)
 
     def meaning(self, refusal: VendorRefusal) -> ErrorCode:
-        """Return what a refusal stands for; overridden where rules as data are not enough."""
+        """Return the error code of a refusal; overridden where `rules` are not enough."""
         return classify(refusal, self.rules)
 
     def wait_s(self, response: HttpResponse) -> float | None:  # noqa: ARG002 - for subclasses
-        """Return how long a throttling vendor asks to wait, in a header of its own."""
+        """Return the waiting time in a header that only this vendor has."""
         return None
 
     def answer(self, response: HttpResponse) -> dict[str, Any]:
-        """Return the JSON object of a successful answer, else raise the error that fits."""
+        """Return the JSON object of a successful answer. Raises SearchProviderError."""
         answer = read_json(response)
         if response.status not in SUCCESS or (isinstance(answer, dict) and reports_error(answer)):
             refusal = self.refusal(response, answer)
@@ -170,10 +204,7 @@ class Vendor(DeclaredProvider):
         return answer
 
     def listed(self, value: Any, response: HttpResponse) -> list[dict[str, Any]]:
-        """Return the objects of an answer's list of rows.
-
-        Raises SearchProviderBadResponse for anything but a list, and for one without objects.
-        """
+        """Return the objects in a list of rows. Raises SearchProviderBadResponse without any."""
         if not isinstance(value, list):
             self.unusable("no list of results", response)
         rows = [row for row in value if isinstance(row, dict)]
@@ -184,7 +215,6 @@ class Vendor(DeclaredProvider):
     def page_of(
         self,
         raw: Sequence[dict[str, Any]],
-        row: Callable[[dict[str, Any]], ProviderSearchResult],
         response: HttpResponse,
         *,
         more: bool | None = None,
@@ -193,11 +223,8 @@ class Vendor(DeclaredProvider):
         cost_usd: Any = None,
         complete: bool = True,
     ) -> ResultPage:
-        """Return a page of what `row` makes of each row, without those that have no address.
-
-        Raises SearchProviderBadResponse when that leaves none of several.
-        """
-        rows = [made for each in raw if (made := row(each)).url.strip()]
+        """Return a page of the rows with an address. Raises SearchProviderBadResponse for none."""
+        rows = [made for each in raw if (made := self.row(each)).url.strip()]
         if raw and not rows:
             self.unusable("results that have no address", response)
         return ResultPage(
@@ -205,10 +232,7 @@ class Vendor(DeclaredProvider):
         )
 
     def read(self, make: Callable[[HttpResponse], T], response: HttpResponse) -> T:
-        """Return what `make` makes of a response.
-
-        Raises SearchProviderBadResponse where `make` does not know the form of the answer.
-        """
+        """Return `make(response)`. Raises SearchProviderBadResponse for an unknown form."""
         try:
             return make(response)
         except (LookupError, TypeError, ValueError, AttributeError, RecursionError) as error:
@@ -218,7 +242,7 @@ class Vendor(DeclaredProvider):
             ) from error
 
     def unusable(self, what: str, response: HttpResponse) -> NoReturn:
-        """Raise the error of a successful answer that cannot be used."""
+        """Raise SearchProviderBadResponse for a successful answer that cannot be used."""
         raise SearchProviderBadResponse(
             f"{self.title} answered with {what} (HTTP {response.status}). "
             f"Check {self.address_variable}, or use another provider.{self._end()}",
@@ -226,7 +250,7 @@ class Vendor(DeclaredProvider):
         )
 
     def failure(self, refusal: VendorRefusal, response: HttpResponse) -> SearchProviderError:
-        """Return the error that the refusal stands for; its message never shows the key."""
+        """Return the error for a refusal; its message never shows the key."""
         code = self.meaning(refusal)
         sentence = self.rules.sentence(code, response.status, has_key=bool(self.key())).format(
             name=self.title, key=self.key_variable, address=self.address_variable
@@ -236,13 +260,13 @@ class Vendor(DeclaredProvider):
             wait_s = self.wait_s(response)
         return BY_CODE[code](
             f"{sentence}{self._end()} ({self._shown(describe_refusal(refusal, response.status))})",
-            retryable=True if self.rules.may_try_once_more(refusal) else None,
+            retryable=None if self.rules.once_more.isdisjoint(refusal.codes) else True,
             retry_in_ms=None if wait_s is None else math.ceil(wait_s * 1000),
             http_status=response.status,
         )
 
     def unanswered(self, kind: FailureKind, reason: str) -> SearchProviderError:
-        """Return the error of a call without a complete answer."""
+        """Return the error for a call without a complete answer."""
         make, sentence = BY_KIND[kind]
         return make(
             sentence.format(
@@ -256,5 +280,5 @@ class Vendor(DeclaredProvider):
         return f" {self.sunset()}" if ended else ""
 
     def _shown(self, text: str) -> str:
-        """Return the text without the key, which vendors repeat, and without other secrets."""
+        """Return the text with the key and other secrets redacted."""
         return redact(KnownSecrets([self.key()]).redact(text), most=MAX_TEXT_CHARS)
