@@ -1,4 +1,4 @@
-"""How many requests may be retries."""
+"""Limit of retries among the requests."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ if TYPE_CHECKING:
 
 
 class RetryBudget:
-    """Allows retries for a share of the first requests of a window; safe for threads.
+    """A limit of retries to a share of the window's first requests; safe for threads.
 
-    `floor` of them are always allowed, so that a run that is alone may retry at all.
+    `floor` retries are always allowed, so that a single run may retry at all.
 
     >>> budget = RetryBudget(floor=1, clock=lambda: 0.0)
     >>> [budget.take(is_retry=True) for _ in range(2)]
@@ -37,7 +37,7 @@ class RetryBudget:
         self._lock = threading.Lock()
 
     def take(self, *, is_retry: bool) -> bool:
-        """Count one request; False, and not counted, for a retry that is too many."""
+        """Count one request and return True; for a retry above the limit return False."""
         with self._lock:
             now = self._clock()
             if is_retry and not self._has_room(now):
