@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 class RemoteChoice(Protocol):
-    """What a remote caller asks for: the part of a context that is judged here."""
+    """The fields of a context that are validated here."""
 
     provider: Any
     model: Any
