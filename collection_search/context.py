@@ -34,6 +34,7 @@ from .settings.identity import RunIdentity
 from .settings.process_defaults import process_settings
 from .settings.provider_choice import choose_provider, is_configured
 from .settings.remote_caller import restrict_remote_caller
+from .settings.table import NotNegative
 
 if TYPE_CHECKING:
     from .resilience import ProviderGuard
@@ -65,10 +66,8 @@ class SearchContext(RunIdentity):
     ranking_profile: RankingProfile | None = Field(
         default=None, description="default: calibrated scores; literal: raw 0.6/0.4 arithmetic."
     )
-    max_cost_usd: float | None = Field(
+    max_cost_usd: NotNegative | None = Field(
         default=None,
-        ge=0,
-        allow_inf_nan=False,
         description="Ceiling of what the run may cost, in US dollars; a server has its own.",
     )
     http_client: HttpClient = None
@@ -179,8 +178,7 @@ class SearchContext(RunIdentity):
                 raise ConfigError("model needs a name, a chat model or an object with `plan`.")
             wrap = await offload(registry.load_adapter, "models", "langchain")
             return wrap(given, timeout_s=self.using().model_timeout_s)  # type: ignore[no-any-return]
-        made = await adapter_of(self.using(), "models", given, self.http_client)
-        return made  # type: ignore[no-any-return]
+        return await adapter_of(self.using(), "models", given, self.http_client)  # type: ignore[no-any-return]
 
     async def embedder(self) -> Embedder | None:
         """Return the embedder, or None for similarity by words alone."""
@@ -196,8 +194,7 @@ class SearchContext(RunIdentity):
         if isinstance(given, Embedder):
             return given
         if isinstance(given, str):
-            made = await adapter_of(self.using(), "embeddings", given, self.http_client)
-            return made  # type: ignore[no-any-return]
+            return await adapter_of(self.using(), "embeddings", given, self.http_client)  # type: ignore[no-any-return]
         if callable(getattr(given, "embed_documents", None)):
             wrap = await offload(registry.load_adapter, "embeddings", "langchain")
             return wrap(given, timeout_s=self.using().model_timeout_s)  # type: ignore[no-any-return]
@@ -217,8 +214,7 @@ class SearchContext(RunIdentity):
         """Return the store: staging, ledger and collections. Raises ConfigError, StoreError."""
         if self.store is not None:
             return self.store
-        store: Storage = await adapter_of(self.using(), "stores", "sqlite")
-        return store
+        return await adapter_of(self.using(), "stores", "sqlite")  # type: ignore[no-any-return]
 
     async def usage(self) -> UsageStore | None:
         """Return the store of spending and answers; None for a replay and where it is unusable."""
@@ -251,7 +247,7 @@ class SearchContext(RunIdentity):
         return build(self)  # type: ignore[no-any-return]
 
     async def ledger_trigger(self) -> IngestionTrigger:
-        """Return the host's own trigger, else that of the ledger. Raises ConfigError, StoreError."""
+        """Return the host's trigger, else that of the ledger. Raises ConfigError, StoreError."""
         if self.trigger is not None:
             return self.trigger
         build = await offload(registry.load_adapter, "triggers", "ledger")
@@ -261,8 +257,7 @@ class SearchContext(RunIdentity):
         """Return the reader of web pages. Raises ConfigError."""
         if self.reader is not None:
             return self.reader
-        reader: PageReader = await adapter_of(self.using(), "readers", "web")
-        return reader
+        return await adapter_of(self.using(), "readers", "web")  # type: ignore[no-any-return]
 
     def fetches(self) -> bool:
         """Return whether the run may use the network; a replay may not."""
@@ -275,5 +270,4 @@ class SearchContext(RunIdentity):
         settings = self.using()
         if not is_traced(settings):
             return NULL_SINK
-        sink: SpanSink = await adapter_of(settings, "tracing", "langfuse")
-        return sink
+        return await adapter_of(settings, "tracing", "langfuse")  # type: ignore[no-any-return]

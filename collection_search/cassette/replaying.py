@@ -163,11 +163,10 @@ class ReplayedSearch:
 
         def search(query: str, **keywords: Any) -> SearchAdapterResponse:
             request = search_request(query, keywords)
-            what = f"search for {_shown(query)}{_said(request)}"
-            answer: SearchAdapterResponse = cassette.play(
-                "search", self.provider_name, request, what
-            )
-            return answer
+            options = [f"{name} {value}" for name, value in request.items() if name != "query"]
+            told = f" with {', '.join(options)}" if options else ""
+            what = f"search for {_shown(query)}{told}"
+            return cassette.play("search", self.provider_name, request, what)  # type: ignore[no-any-return]
 
         async def asearch(query: str, **keywords: Any) -> SearchAdapterResponse:
             return search(query, **keywords)
@@ -225,12 +224,6 @@ def _signature(keywords: Any) -> inspect.Signature:
         inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=None) for name in known
     ]
     return inspect.Signature(parameters)
-
-
-def _said(request: dict[str, Any]) -> str:
-    """Return the request's options as text."""
-    more = [f"{name} {value}" for name, value in request.items() if name != "query"]
-    return f" with {', '.join(more)}" if more else ""
 
 
 def _shown(text: str) -> str:

@@ -165,8 +165,7 @@ def match_query(question: str) -> str:
     >>> match_query("How are tasks cancelled?")
     '"task" OR "cancel"'
     """
-    english_votes, german_votes = _votes(question[:_HEAD])
-    language: Language = "de" if german_votes > english_votes else "en"
+    language, (english_votes, _) = language_of(question), _votes(question[:_HEAD])
     stemmers = LANGUAGES if language == "de" or not english_votes else (language,)
     found = {STEMS[each][word]: None for word in terms(question, language) for each in stemmers}
     quoted = ('"' + stem.replace('"', '""') + '"' for stem in list(found)[:_MAX_TERMS])

@@ -74,7 +74,8 @@ class Calibration:
         """
         placed = (similarity - self.unrelated) / (self.related - self.unrelated)
         placed = min(max(placed, -0.5), 1.5)
-        return _logistic(self.similarity * placed + self.wording * wording + self.constant)
+        x = self.similarity * placed + self.wording * wording + self.constant
+        return 0.5 * (1 + math.tanh(x / 2))  # 1 / (1 + e**-x) without overflow
 
 
 # Fitted on the labelled pools scifact, xquad-en and xquad-de (dense: vectors of all-MiniLM-L6-v2);
@@ -249,8 +250,3 @@ def _told(calibration: Calibration | None, model: str | None, *, failed: bool) -
     if calibration and scale == "dense" and not failed:
         told |= {"unrelated": calibration.unrelated, "related": calibration.related}
     return told
-
-
-def _logistic(x: float) -> float:
-    """Return 1 / (1 + e**-x) without overflow."""
-    return 0.5 * (1 + math.tanh(x / 2))

@@ -108,7 +108,7 @@ class Breaker:
     ) -> None:
         self._rules = rules or BreakerRules()
         self._clock = clock
-        self._lock = threading.Lock()
+        self._lock = threading.RLock()
         self._window = SlidingWindow(self._rules.window_s)
         self._failed = _Streak()
         self._refused = _Streak()
@@ -123,17 +123,22 @@ class Breaker:
         with self._lock:
             if self._open is None:
                 return Pass(self._era, is_trial=False)
-            now = self._clock()
-            if (refusal := self._refusal(now)) is not None:
+            if (refusal := self.refusal()) is not None:
                 return refusal
             self._era += 1
-            self._trial_until = now + TRIAL_S
+            self._trial_until = self._clock() + TRIAL_S
             return Pass(self._era, is_trial=True)
 
     def refusal(self) -> Refusal | None:
         """Return why a request would be refused now, or None."""
         with self._lock:
-            return self._refusal(self._clock())
+            if self._open is None:
+                return None
+            now = self._clock()
+            wait_s = self._open_until - now
+            if wait_s <= 0 and self._trial_until is not None and now < self._trial_until:
+                wait_s = TRIAL_WAIT_S
+            return Refusal(self._open.cause, self._open.reason, wait_s) if wait_s > 0 else None
 
     def succeeded(self, passed: Pass) -> None:
         """Count an answer of the provider, also one that reports an error."""
@@ -141,7 +146,10 @@ class Breaker:
             if passed.era != self._era:
                 return
             if passed.is_trial:
-                self._close()
+                self._era += 1
+                self._open = self._trial_until = None
+                self._open_s = self._rules.open_s
+                self._window.clear()
             self._failed, self._refused = _Streak(), _Streak()
             self._window.add(self._clock(), good=1)
 
@@ -178,14 +186,6 @@ class Breaker:
             if passed.is_trial and passed.era == self._era:
                 self._trial_until = None
 
-    def _refusal(self, now: float) -> Refusal | None:
-        if self._open is None:
-            return None
-        wait_s = self._open_until - now
-        if wait_s <= 0 and self._trial_until is not None and now < self._trial_until:
-            wait_s = TRIAL_WAIT_S
-        return Refusal(self._open.cause, self._open.reason, wait_s) if wait_s > 0 else None
-
     def _keeps_failing(self, now: float) -> bool:
         rules, streak = self._rules, self._failed
         if streak.count >= rules.min_failures and now - streak.since >= rules.min_span_s:
@@ -202,9 +202,3 @@ class Breaker:
         self._open_until = self._clock() + seconds
         self._open = Refusal(cause, reason, seconds)
         self._trial_until = None
-
-    def _close(self) -> None:
-        self._era += 1
-        self._open = self._trial_until = None
-        self._open_s = self._rules.open_s
-        self._window.clear()

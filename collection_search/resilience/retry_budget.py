@@ -34,22 +34,18 @@ class RetryBudget:
         self._floor = floor
         self._clock = clock
         self._window = SlidingWindow(window_s)
-        self._lock = threading.Lock()
+        self._lock = threading.RLock()
 
     def take(self, *, is_retry: bool) -> bool:
         """Count one request and return True; for a retry above the limit return False."""
         with self._lock:
-            now = self._clock()
-            if is_retry and not self._has_room(now):
+            if is_retry and not self.has_room():
                 return False
-            self._window.add(now, good=not is_retry, bad=is_retry)
+            self._window.add(self._clock(), good=not is_retry, bad=is_retry)
             return True
 
     def has_room(self) -> bool:
         """Return whether a retry would be allowed now."""
         with self._lock:
-            return self._has_room(self._clock())
-
-    def _has_room(self, now: float) -> bool:
-        first, retries = self._window.sums(now)
-        return retries + 1 <= max(self._floor, self._share * first)
+            first, retries = self._window.sums(self._clock())
+            return retries + 1 <= max(self._floor, self._share * first)

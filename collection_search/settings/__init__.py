@@ -1,8 +1,8 @@
 """Settings: one table of names, read from a file and the environment.
 
-Each field of the table is one setting. Its variable is `COLLECTION_SEARCH_<FIELD>`; in the file
-`collection-search.yaml` (in the working folder, or at `COLLECTION_SEARCH_CONFIG`) it has the field's
-name. Vendors' own variables have their usual names. The environment wins.
+Each field of the table is one setting. Its variable is `COLLECTION_SEARCH_<FIELD>`; the file is
+`collection-search.yaml` in the working folder, or at `COLLECTION_SEARCH_CONFIG`. Vendors' own
+variables have their usual names. The environment wins.
 """
 
 from __future__ import annotations

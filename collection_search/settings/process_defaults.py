@@ -22,7 +22,4 @@ def process_settings() -> Settings:
 def default_sink() -> SpanSink:
     """Return the sink of observations for a tool outside any graph."""
     settings = process_settings()
-    if not is_traced(settings):
-        return NULL_SINK
-    sink: SpanSink = make_adapter(settings, "tracing", "langfuse")
-    return sink
+    return make_adapter(settings, "tracing", "langfuse") if is_traced(settings) else NULL_SINK
