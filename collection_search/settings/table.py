@@ -85,7 +85,7 @@ class SettingsTable(BaseSettings):
         description="Ask the fallback_provider when the first one fails; it may send a bill too.",
     )
     fallback_provider: str = Field(
-        default="brave", description="Provider that is asked then, if it is configured."
+        default="brave", description="Provider that use_fallback asks, if it is configured."
     )
     default_max_results: int = Field(
         default=5, ge=1, le=10, description="Results that the search service returns."
@@ -126,7 +126,7 @@ class SettingsTable(BaseSettings):
         default=3600.0, description="How long a paid answer is used again, in seconds; 0: never."
     )
     spend_days: int = Field(
-        default=400, ge=1, le=36_500, description="How many days the costs of runs are kept."
+        default=400, ge=1, le=36_500, description="Days for which the costs of runs are stored."
     )
 
     ingest_workers: int = Field(
@@ -136,7 +136,7 @@ class SettingsTable(BaseSettings):
         default=15.0, gt=0, description="After this time a silent worker's document is taken over."
     )
     ingest_max_attempts: int = Field(
-        default=5, ge=1, description="Attempts before a document is put aside as failed."
+        default=5, ge=1, description="Attempts before a document becomes a dead letter."
     )
     fetch_at_once: int = Field(
         default=32, ge=1, le=512, description="Pages that one process fetches at once."
@@ -161,9 +161,7 @@ class SettingsTable(BaseSettings):
         default_factory=list,
         description="Addresses outside the public web, as host:port, such as an intranet wiki.",
     )
-    fetch_proxy: str | None = Field(
-        default=None, repr=False, description="Proxy that all pages come through."
-    )
+    fetch_proxy: str | None = Field(default=None, repr=False, description="Proxy for all pages.")
     fetch_contact: str | None = Field(
         default=None, max_length=200, description="Your contact address, sent with every request."
     )
@@ -171,7 +169,7 @@ class SettingsTable(BaseSettings):
         default=None,
         ge=1,
         le=64,
-        description="Processes that read fetched pages; by default one per core, at most 4.",
+        description="Processes that extract text from pages; by default one per core, at most 4.",
     )
     chunk_chars: int = Field(default=1200, ge=200, le=8000, description="Size of a chunk.")
     chunk_overlap_chars: int = Field(
