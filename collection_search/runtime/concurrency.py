@@ -42,7 +42,10 @@ def run_blocking(call: Coroutine[Any, Any, T]) -> T:
     if threading.current_thread() is thread:
         call.close()
         raise RuntimeError("A synchronous face was called by its own asynchronous one: await it.")
-    blocked = _loop_of_this_thread()
+    try:
+        blocked = asyncio.get_running_loop()
+    except RuntimeError:
+        blocked = None
     _blocked.add(blocked)
     future = asyncio.run_coroutine_threadsafe(call, loop)
     try:
@@ -55,13 +58,6 @@ def run_blocking(call: Coroutine[Any, Any, T]) -> T:
 def is_blocked(loop: asyncio.AbstractEventLoop) -> bool:
     """Return whether the loop is blocked by a call of `run_blocking`."""
     return loop in _blocked
-
-
-def _loop_of_this_thread() -> asyncio.AbstractEventLoop | None:
-    try:
-        return asyncio.get_running_loop()
-    except RuntimeError:
-        return None
 
 
 def blocking(call: Callable[P, Coroutine[Any, Any, T]], name: str) -> Callable[P, T]:

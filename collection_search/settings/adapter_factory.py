@@ -181,7 +181,7 @@ def _takes_client(group: registry.Group, name: str) -> bool:
     vendor, _, model = name.partition(":")
     if _is_of_langchain(group, vendor, model):
         return False
-    build = getattr(class_of(group, vendor), "from_settings", None)
+    build = registry.builder_of(class_of(group, vendor))
     return build is not None and "http_client" in inspect.signature(build).parameters
 
 
