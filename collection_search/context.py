@@ -1,7 +1,6 @@
-"""Which ports a run uses: the composition root, and the graph's `context_schema`.
+"""The ports of a run: the composition root, and the graph's `context_schema`.
 
-Every choice is a name in JSON and may be a live object in Python. What is not given comes from
-the settings.
+Every choice is a name in JSON and may be a live object in Python. The settings give the defaults.
 """
 
 from __future__ import annotations
@@ -35,6 +34,7 @@ from .settings.identity import RunIdentity
 from .settings.process_defaults import process_settings
 from .settings.provider_choice import choose_provider, is_configured
 from .settings.remote_caller import restrict_remote_caller
+from .settings.table import NotNegative
 
 if TYPE_CHECKING:
     from .resilience import ProviderGuard
@@ -66,30 +66,28 @@ class SearchContext(RunIdentity):
     ranking_profile: RankingProfile | None = Field(
         default=None, description="default: calibrated scores; literal: raw 0.6/0.4 arithmetic."
     )
-    max_cost_usd: float | None = Field(
+    max_cost_usd: NotNegative | None = Field(
         default=None,
-        ge=0,
-        allow_inf_nan=False,
         description="Ceiling of what the run may cost, in US dollars; a server has its own.",
     )
     http_client: HttpClient = None
-    """Your own `httpx.AsyncClient`, through which all calls to providers, models and embedders of
-    this package go; pages of the web are fetched by the safe fetch only."""
+    """Your own `httpx.AsyncClient` for all calls to providers, models and embedders of this
+    package; only the safe fetch reads pages of the web."""
     store: SkipJsonSchema[InstanceOf[Storage] | None] = None
     """Staging, ledger and collections; by default the embedded SQLite database."""
     trigger: SkipJsonSchema[InstanceOf[IngestionTrigger] | None] = None
-    """Starts ingestions in a host's own way; by default the graph `universal_ingestion` does."""
+    """Starts ingestions in the host's own way; by default the graph `universal_ingestion`."""
     reader: SkipJsonSchema[InstanceOf[PageReader] | None] = None
     """Reads pages of the web; by default the safe fetch of the settings."""
     ingests: SkipJsonSchema[bool] = True
     """False: accepted pages are left to the workers of other processes."""
     usage_store: SkipJsonSchema[InstanceOf[UsageStore] | None] = None
-    """Remembered answers, quotas and spending; by default an SQLite file beside the collections."""
+    """Cached answers, quotas and spending; by default an SQLite file beside the collections."""
     spans: SkipJsonSchema[InstanceOf[SpanSink] | None] = None
     asks_anew: SkipJsonSchema[bool] = False
-    """Whether answers that were paid for before are asked for once more."""
+    """True: cached answers are not used again."""
     cassette: SkipJsonSchema[InstanceOf[Cassette] | None] = None
-    """Records what search, model and embedder say, or plays it without asking them."""
+    """Records the answers of search, model and embedder, or replays them without a call."""
 
     @field_validator("provider", "model", "embeddings")
     @classmethod
@@ -100,10 +98,10 @@ class SearchContext(RunIdentity):
 
     @classmethod
     def of(cls, runtime: Any) -> SearchContext:
-        """Return this run's context: ours, one that a host's context carries, or the default.
+        """Return this run's context: our own, one inside a host's context, or the default.
 
-        A host carries it as attribute or key `collection_search`. On a server what a remote
-        caller may choose is restricted: see `settings.remote_caller`.
+        A host's context has it as attribute or key `collection_search`. On a server the choices of
+        a remote caller are restricted: see `settings.remote_caller`.
         """
         given = cls.found_in(getattr(runtime, "context", None))
         server = getattr(runtime, "server_info", None)
@@ -132,35 +130,32 @@ class SearchContext(RunIdentity):
         return SearchProvider(await adapter_of(settings, "search", name, self.http_client), reason)
 
     async def search_providers(self) -> tuple[list[SearchProvider], list[str]]:
-        """Return the search adapters in the order in which they are asked, with notices.
+        """Return the search adapters in the order of their use, with notices.
 
-        A fallback is there only if it is switched on, and only if it can be used: else a notice
-        says what is missing. Raises ConfigError, also for a fallback that nobody knows.
+        A fallback is among them only if it is switched on and usable; a notice says what it lacks.
+        Raises ConfigError, also for an unknown fallback.
         """
         first = await self.search_provider()
         settings = self.using()
         name = settings.fallback_provider
         info = describe(first.adapter).info
-        if not settings.use_fallback or self.cassette is not None or info.source is None:
-            return [first], []
-        if name == info.name:
+        is_allowed = settings.use_fallback and self.cassette is None and info.source is not None
+        if not is_allowed or name == info.name:
             return [first], []
         unusable = f"The fallback provider {name} cannot be used."
         try:
             second = await adapter_of(settings, "search", name, self.http_client)
         except ConfigError as error:
-            await offload(
-                registry.load_adapter, "search", name.partition(":")[0]
-            )  # is there such a one?
+            await offload(registry.load_adapter, "search", name.partition(":")[0])  # is it known?
             return [first], [f"{unusable} {error}"]
         variable = describe(second).info.key_variable
-        if variable and not is_configured(settings, name):  # what works without a key is a trial
+        if variable and not is_configured(settings, name):  # without a key it is only a trial
             return [first], [f"{unusable} Set {variable}."]
         return [first, SearchProvider(second, "the fallback_provider of the settings")], []
 
     async def guard(self, adapter: object) -> ProviderGuard | None:
-        """Return what limits the calls to this adapter's provider; None where nothing does."""
-        if self.cassette is not None and self.cassette.replays:
+        """Return the limits of this adapter's provider; None where it has none."""
+        if not self.fetches():
             return None
         settings = self.using()
         if access_of(settings, adapter).quota is None:
@@ -183,8 +178,7 @@ class SearchContext(RunIdentity):
                 raise ConfigError("model needs a name, a chat model or an object with `plan`.")
             wrap = await offload(registry.load_adapter, "models", "langchain")
             return wrap(given, timeout_s=self.using().model_timeout_s)  # type: ignore[no-any-return]
-        model: QueryModel = await adapter_of(self.using(), "models", given, self.http_client)
-        return model
+        return await adapter_of(self.using(), "models", given, self.http_client)  # type: ignore[no-any-return]
 
     async def embedder(self) -> Embedder | None:
         """Return the embedder, or None for similarity by words alone."""
@@ -200,17 +194,14 @@ class SearchContext(RunIdentity):
         if isinstance(given, Embedder):
             return given
         if isinstance(given, str):
-            embedder: Embedder = await adapter_of(
-                self.using(), "embeddings", given, self.http_client
-            )
-            return embedder
+            return await adapter_of(self.using(), "embeddings", given, self.http_client)  # type: ignore[no-any-return]
         if callable(getattr(given, "embed_documents", None)):
             wrap = await offload(registry.load_adapter, "embeddings", "langchain")
             return wrap(given, timeout_s=self.using().model_timeout_s)  # type: ignore[no-any-return]
         raise ConfigError("embeddings needs a name, LangChain embeddings, or an `Embedder`.")
 
     def _cassette(self) -> Cassette | None:
-        """Return the cassette, which now knows what it must not show."""
+        """Return the cassette, after it was given the secrets to redact."""
         if self.cassette is not None:
             self.cassette.hide(self.using())
         return self.cassette
@@ -223,15 +214,11 @@ class SearchContext(RunIdentity):
         """Return the store: staging, ledger and collections. Raises ConfigError, StoreError."""
         if self.store is not None:
             return self.store
-        store: Storage = await adapter_of(self.using(), "stores", "sqlite")
-        return store
+        return await adapter_of(self.using(), "stores", "sqlite")  # type: ignore[no-any-return]
 
     async def usage(self) -> UsageStore | None:
-        """Return where spending and answers are kept; None where that is not possible.
-
-        It never fails a run. A replayed run spends nothing and has none.
-        """
-        if self.cassette is not None and self.cassette.replays:
+        """Return the store of spending and answers; None for a replay and where it is unusable."""
+        if not self.fetches():
             return None
         if self.usage_store is not None:
             return self.usage_store
@@ -243,10 +230,7 @@ class SearchContext(RunIdentity):
         return store
 
     def answer_cache_s(self) -> float:
-        """Return how old an answer may be that is used again, in seconds; 0: none is.
-
-        A run that is recorded, or that looks for what is new, asks everything anew.
-        """
+        """Return the greatest age of a cached answer, in seconds; 0: none is used."""
         is_anew = self.asks_anew or self.cassette is not None
         return 0.0 if is_anew else self.using().answer_cache_s
 
@@ -256,39 +240,34 @@ class SearchContext(RunIdentity):
         return self.using().max_cost_usd if given is None else given
 
     async def ingestion_trigger(self) -> IngestionTrigger:
-        """Return what starts an ingestion for another graph. Raises ConfigError, StoreError."""
+        """Return the trigger of an ingestion by a graph. Raises ConfigError, StoreError."""
         if self.trigger is not None:
             return self.trigger
         build = await offload(registry.load_adapter, "triggers", "graph")
         return build(self)  # type: ignore[no-any-return]
 
     async def ledger_trigger(self) -> IngestionTrigger:
-        """Return what starts an ingestion itself: the host's own way, else by the ledger.
-
-        Raises ConfigError, StoreError.
-        """
+        """Return the host's trigger, else that of the ledger. Raises ConfigError, StoreError."""
         if self.trigger is not None:
             return self.trigger
         build = await offload(registry.load_adapter, "triggers", "ledger")
         return await build.of(self, wake=self.ingests)  # type: ignore[no-any-return]
 
     async def page_reader(self) -> PageReader:
-        """Return what reads pages of the web. Raises ConfigError."""
+        """Return the reader of web pages. Raises ConfigError."""
         if self.reader is not None:
             return self.reader
-        reader: PageReader = await adapter_of(self.using(), "readers", "web")
-        return reader
+        return await adapter_of(self.using(), "readers", "web")  # type: ignore[no-any-return]
 
     def fetches(self) -> bool:
-        """Tell whether pages may be fetched: a run that is replayed touches no network."""
+        """Return whether the run may use the network; a replay may not."""
         return self.cassette is None or not self.cassette.replays
 
     async def sink(self) -> SpanSink:
-        """Return where observations go."""
+        """Return the sink of observations."""
         if self.spans is not None:
             return GuardedSink(self.spans)
         settings = self.using()
         if not is_traced(settings):
             return NULL_SINK
-        sink: SpanSink = await adapter_of(settings, "tracing", "langfuse")
-        return sink
+        return await adapter_of(settings, "tracing", "langfuse")  # type: ignore[no-any-return]

@@ -1,4 +1,4 @@
-"""A live run on a cassette, from which it plays again without network, key or vendor's package.
+"""Recordings of a live run, replayed without network, key or vendor's package.
 
 The cut is at the ports: search adapter, query model, embedder. A cassette is a file of JSON lines:
 a header, a line for each part (who answered), and a line for each exchange (request and answer or
@@ -7,9 +7,12 @@ error). Secrets and personal data are masked before anything is written.
 
 from __future__ import annotations
 
+import threading
 from abc import ABC, abstractmethod
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
+
+from .scrubbing import Scrubber
 
 if TYPE_CHECKING:
     from ..ports import Embedder, QueryModel
@@ -18,7 +21,7 @@ __all__ = ["Cassette"]
 
 
 class Cassette(ABC):
-    """Stands between a run and its ports; safe to share between threads and event loops.
+    """A recorder or player between a run and its ports; safe for threads and event loops.
 
     `record` and `replay` make one; give it to `SearchContext(cassette=...)`.
     """
@@ -27,6 +30,8 @@ class Cassette(ABC):
 
     def __init__(self, path: str | Path) -> None:
         self.path = Path(path)
+        self._scrubber = Scrubber()
+        self._lock = threading.Lock()
 
     @staticmethod
     def record(path: str | Path) -> Cassette:
@@ -40,10 +45,10 @@ class Cassette(ABC):
 
     @staticmethod
     def replay(path: str | Path, *, waits: bool = False) -> Cassette:
-        """Return a cassette that plays what the file holds and never reaches a port.
+        """Return a cassette that answers from the file and never calls a port.
 
-        Requests that were the same have their answers in the order of the recording, the last one
-        for ever. A recorded failure is raised again; with `waits` so that it is waited for, too.
+        Equal requests get their answers in the order of the recording; the last one is repeated.
+        A recorded failure is raised again, with `waits` also with its waiting time.
         Raises InputError naming the line that cannot be read.
         """
         from .replaying import ReplayingCassette
@@ -51,25 +56,26 @@ class Cassette(ABC):
         return ReplayingCassette(path, waits=waits)
 
     @property
-    @abstractmethod
     def reason(self) -> str:
-        """Why the search provider of a replay is the one that it is."""
+        """Why a replay uses its search provider; empty for a recording."""
+        return ""
 
     @property
     def missing(self) -> list[str]:
-        """What was asked for and is not in the recording, in order."""
+        """Requests that the recording lacks, in order."""
         return []
 
-    @abstractmethod
     def hide(self, *owners: object) -> None:
-        """Keep the secrets of these objects, such as settings, out of the file."""
+        """Mask the secrets of these objects, such as settings, in all that is written."""
+        with self._lock:
+            self._scrubber.hide(*owners)
 
     @abstractmethod
     def search(self, adapter: Any) -> Any:
         """Return the search adapter through which the run searches.
 
-        A replay takes a name too, or None for the provider that was recorded last. Raises
-        InputError for one that was not recorded.
+        A replay also takes a name, or None for the last recorded provider. Raises InputError for
+        one that was not recorded.
         """
 
     @abstractmethod

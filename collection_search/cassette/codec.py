@@ -1,15 +1,16 @@
 """What crosses a port, as JSON-plain values and back: answers and errors of search, plan and embed.
 
-The way there takes whatever an adapter gives and keeps what the callers of a port would look at.
-The way back trusts nothing: every `read_...` raises InputError for what has not the right form.
-Values that nobody needs are left out, names that are not known are ignored.
+Encoding accepts whatever an adapter returns and includes what callers of a port use. Decoding
+validates everything: each `read_...` raises InputError for a wrong form. Defaults are left out,
+unknown names are ignored.
 """
 
 from __future__ import annotations
 
 import base64
+import functools
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import is_dataclass, replace
 from typing import Any, Final, get_args
@@ -25,7 +26,7 @@ from ..text.validation import whole_number
 from .forms import given_fields, read_fields, usual_values
 
 _MAX_DEPTH: Final = 40
-"""Values that lie deeper are dropped, as in a row that holds itself."""
+"""Deeper values are dropped, as in a row that contains itself."""
 _MAX_BITS: Final = 1_000
 """Of a whole number that any JSON reader takes."""
 _FLOAT32: Final = "<f4"
@@ -52,7 +53,7 @@ _KINDS: Final[dict[str, type[Exception]]] = {
 
 
 def to_plain(value: Any, depth: int = 0) -> Any:
-    """Return the value as JSON has it; None for what JSON has not, which no port would use either.
+    """Return the value as JSON represents it; None for what JSON cannot represent.
 
     >>> to_plain({"n": (1, float("nan")), 2: b"bytes"})
     {'n': [1, None], '2': None}
@@ -89,8 +90,8 @@ def search_answer(response: Any) -> dict[str, Any]:
     ):
         rows: Any = response.results
         if isinstance(rows, Sequence) and not isinstance(rows, str | bytes):
-            told = _fields_of(replace(response, results=()))
-            return told | {"results": [_row(row) for row in rows]}
+            plain = _fields_of(replace(response, results=()))
+            return plain | {"results": [_row(row) for row in rows]}
     raise InputError(
         f"{type(response).__name__} came instead of a SearchAdapterResponse with a list of"
         " results and a numeric status_code."
@@ -98,7 +99,7 @@ def search_answer(response: Any) -> dict[str, Any]:
 
 
 def read_search_answer(given: Any) -> SearchAdapterResponse:
-    """Return the response that `search_answer` has told."""
+    """Return the response that `search_answer` encoded."""
     response = read_fields(SearchAdapterResponse, given, "the answer")
     rows: Any = response.results
     response.results = [given_fields(ProviderSearchResult, row) for row in rows]
@@ -115,7 +116,7 @@ def plan_answer(plan: Any) -> dict[str, Any]:
 
 
 def read_plan_answer(given: Any) -> QueryPlan:
-    """Return the plan that `plan_answer` has told."""
+    """Return the plan that `plan_answer` encoded."""
     return read_fields(QueryPlan, given, "the plan")
 
 
@@ -128,19 +129,19 @@ def embedded_answer(embedded: Any) -> dict[str, Any]:
     except (AttributeError, TypeError, ValueError) as error:
         raise InputError(f"{type(embedded).__name__} came instead of vectors.") from error
     content = base64.b64encode(vectors.tobytes()).decode()
-    told = {"shape": list(vectors.shape), "float32": content}
-    return {"vectors": told, "input_tokens": to_plain(embedded.input_tokens)}
+    plain = {"shape": list(vectors.shape), "float32": content}
+    return {"vectors": plain, "input_tokens": to_plain(embedded.input_tokens)}
 
 
 def read_embedded_answer(given: Any) -> Embedded:
-    """Return the vectors that `embedded_answer` has told, `(n, d)` float32, free to be changed."""
+    """Return the vectors that `embedded_answer` encoded, `(n, d)` float32, writable."""
     import numpy as np
 
     embedded = read_fields(Embedded, given, "the answer")
-    told: Any = embedded.vectors
-    shape, text = told.shape, told.float32
+    plain: Any = embedded.vectors
+    shape = plain.shape
     try:
-        content = base64.b64decode(text, validate=True)
+        content = base64.b64decode(plain.float32, validate=True)
     except ValueError as error:
         raise InputError("float32 of the vectors is no base64.") from error
     if math.prod(shape) * _FLOAT32_BYTES != len(content):
@@ -156,10 +157,10 @@ def failure(error: BaseException) -> dict[str, Any]:
     {'kind': 'LookupError', 'message': "'url'"}
     """
     kind = next((k.__name__ for k in type(error).__mro__ if k in _KINDS.values()), "RuntimeError")
-    told = {"kind": kind, "message": str(error) or type(error).__name__}
+    plain = {"kind": kind, "message": str(error) or type(error).__name__}
     if not isinstance(error, SearchProviderError):
-        return told
-    return told | {
+        return plain
+    return plain | {
         "code": error.code if error.code in get_args(ErrorCode) else "unknown",
         "retryable": bool(error.retryable),
         "retry_in_ms": whole_number(error.retry_in_ms),
@@ -168,7 +169,7 @@ def failure(error: BaseException) -> dict[str, Any]:
 
 
 def read_failure(given: Any) -> Exception:
-    """Return the error that `failure` has told."""
+    """Return the error that `failure` encoded."""
     if not isinstance(given, dict):
         raise InputError("the error is no JSON object.")
     name, message = given.get("kind"), given.get("message")
@@ -193,20 +194,18 @@ def read_failure(given: Any) -> Exception:
 
 
 def _fields_of(value: Any, depth: int = 0) -> dict[str, Any]:
-    """Return the fields of a dataclass by name, without those that say nothing new."""
+    """Return the fields of a dataclass by name, without those that have their default."""
     kind: Any = type(value)
-    usual = usual_values(kind)
-    return _news({name: getattr(value, name) for name in usual}, usual, depth)
+    return _unusual(functools.partial(getattr, value), kind, depth)
 
 
 def _row(row: Any) -> dict[str, Any]:
-    """Return a result; adapters give mappings and objects of their own too."""
-    usual = usual_values(ProviderSearchResult)
-    if isinstance(row, Mapping):
-        return _news({name: row.get(name) for name in usual}, usual)
-    return _news({name: getattr(row, name, None) for name in usual}, usual)
+    """Return a result; adapters may give mappings and their own objects too."""
+    read = row.get if isinstance(row, Mapping) else lambda name: getattr(row, name, None)
+    return _unusual(read, ProviderSearchResult)
 
 
-def _news(said: dict[str, Any], usual: Mapping[str, Any], depth: int = 0) -> dict[str, Any]:
-    told = {name: to_plain(value, depth) for name, value in said.items()}
-    return {name: value for name, value in told.items() if value != usual[name]}
+def _unusual(read: Callable[[str], Any], kind: Any, depth: int = 0) -> dict[str, Any]:
+    usual = usual_values(kind)
+    plain = {name: to_plain(read(name), depth) for name in usual}
+    return {name: value for name, value in plain.items() if value != usual[name]}

@@ -1,4 +1,4 @@
-"""The form that a dataclass of the ports has in JSON: what is left out, and what is read back."""
+"""The JSON form of the ports' dataclasses: which fields are left out, and how they are read."""
 
 from __future__ import annotations
 
@@ -32,18 +32,14 @@ REQUIRED: Final = object()
 @cache
 def usual_values(kind: type[Any]) -> dict[str, Any]:
     """Return the defaults of a dataclass, empty lists for tuples; what is required has none."""
-    return {
-        field.name: REQUIRED if _is_required(field) else _default(field) for field in fields(kind)
-    }
+    return {field.name: _default(field) for field in fields(kind)}
 
 
 def _default(field: Field[Any]) -> Any:
     usual = field.default if field.default_factory is MISSING else field.default_factory()
+    if usual is MISSING:
+        return REQUIRED
     return list(usual) if isinstance(usual, tuple) else usual
-
-
-def _is_required(field: Field[Any]) -> bool:
-    return field.default is MISSING and field.default_factory is MISSING
 
 
 def read_fields(kind: type[T], given: Any, what: str) -> T:
@@ -52,7 +48,11 @@ def read_fields(kind: type[T], given: Any, what: str) -> T:
     `what` is for example "the answer". Raises InputError for a form that is not the right one.
     """
     form = _form_of(kind)  # type: ignore[arg-type] # mypy doubts that a class has a hash
-    return given_fields(kind, _validated(form, given, what))
+    try:
+        return given_fields(kind, form.model_validate(given))
+    except ValidationError as error:
+        first = error.errors(include_url=False, include_context=False, include_input=False)[0]
+    raise InputError(_mistake([str(step) for step in first["loc"]], first["type"], what))
 
 
 def given_fields(kind: type[T], read: BaseModel) -> T:
@@ -60,43 +60,38 @@ def given_fields(kind: type[T], read: BaseModel) -> T:
     return kind(**{name: getattr(read, name) for name in read.model_fields_set})
 
 
-def _validated(form: type[BaseModel], given: Any, what: str) -> BaseModel:
-    try:
-        return form.model_validate(given)
-    except ValidationError as error:
-        first = error.errors(include_url=False, include_context=False, include_input=False)[0]
-    where = [str(step) for step in first["loc"]]
+def _mistake(where: list[str], kind: str, what: str) -> str:
     if where[:1] == ["results"] and len(where) > 1:
         where, what = where[2:], "a result"
-    elif where[:1] == ["vectors"] and first["type"] != "missing":
+    elif where[:1] == ["vectors"] and kind != "missing":
         where, what = where[1:] or ["shape"], "the vectors"
     if not where:
-        raise InputError(f"{what} is no JSON object.")
-    if first["type"] == "missing":
-        raise InputError(f"{what} has no {where[0]}.")
+        return f"{what} is no JSON object."
+    if kind == "missing":
+        return f"{what} has no {where[0]}."
     problem = _PROBLEMS.get(where[0], "has not the form that it should have")
-    raise InputError(f"{where[0]} of {what} {problem}.")
+    return f"{where[0]} of {what} {problem}."
 
 
 @cache
-def _form_of(kind: type[Any]) -> type[BaseModel]:
-    """Return what a dataclass is read by: a list or an object just where its field has one.
+def _form_of(kind: Any) -> type[BaseModel]:
+    """Return the model that validates a dataclass: lists and objects where its fields have them.
 
-    Other values are as third parties gave them, unless `_TYPES` says what they must be.
+    Other values may have any scalar type, unless `_TYPES` names one.
     """
     defined: dict[str, Any] = {
-        field.name: (_type_of(field), ... if _is_required(field) else None)
-        for field in fields(kind)
+        name: (_type_of(name, usual), ... if usual is REQUIRED else None)
+        for name, usual in usual_values(kind).items()
     }
     return create_model(kind.__name__, __config__=_CONFIG, **defined)
 
 
-def _type_of(field: Field[Any]) -> Any:
-    if field.name == "results":
+def _type_of(name: str, usual: Any) -> Any:
+    if name == "results":
         return list[_form_of(ProviderSearchResult)]  # type: ignore[misc] # made at run time
-    if known := _TYPES.get(field.name):
+    if known := _TYPES.get(name):
         return known
-    match None if _is_required(field) else _default(field):
+    match None if usual is REQUIRED else usual:
         case None:
             return Any
         case list():
@@ -125,7 +120,7 @@ _TYPES: Final[dict[str, Any]] = {
     "output_tokens": Annotated[int | None, Strict()],
     "vectors": _Vectors,
 }
-"""Of the fields whose values are looked at."""
+"""Types of the fields whose values are validated."""
 _PROBLEMS: Final[Mapping[str, str]] = {
     "status_code": "is no whole number",
     "queries": "are no list of texts",
@@ -135,4 +130,4 @@ _PROBLEMS: Final[Mapping[str, str]] = {
     "shape": "is no list of whole numbers",
     "float32": "is no base64",
 }
-"""What is said of a value of another type."""
+"""Messages for a value of another type."""

@@ -1,10 +1,8 @@
-"""Ports that write down what passes through them."""
+"""Ports that record their requests and answers."""
 
 from __future__ import annotations
 
 import functools
-import logging
-import threading
 import time
 import uuid
 from asyncio import CancelledError
@@ -17,7 +15,6 @@ from ..runtime.concurrency import offload
 from . import Cassette, tape
 from .codec import embedded_answer, failure, plan_answer, search_answer, to_plain
 from .requests import embed_request, plan_request, search_request
-from .scrubbing import Scrubber
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Mapping, Sequence
@@ -26,17 +23,11 @@ if TYPE_CHECKING:
     from ..contracts.collection import Embedded
     from ..ports import Embedder, QueryModel, QueryPlan
 
-logger = logging.getLogger(__name__)
-
-_ENCODERS: Final[Mapping[str, Callable[[Any], dict[str, Any]]]] = {
-    "search": search_answer,
-    "plan": plan_answer,
-    "embed": embedded_answer,
-}
+_ENCODERS: Final = {"search": search_answer, "plan": plan_answer, "embed": embedded_answer}
 
 
 class RecordingCassette(Cassette):
-    """Writes every exchange as soon as it is over; what the run gets stays as it was."""
+    """A recorder that writes each exchange when it ends and leaves the answers unchanged."""
 
     replays = False
 
@@ -44,42 +35,24 @@ class RecordingCassette(Cassette):
         super().__init__(path)
         tape.check_tape(self.path)
         tape.append_lines(self.path)
-        self._scrubber = Scrubber()
         self._parts: set[str] = set()
         self._scales: set[str] = set()
-        self._lock = threading.Lock()
-
-    @property
-    def reason(self) -> str:
-        """Why the provider is the one that it is: not the cassette's business."""
-        return ""
-
-    def hide(self, *owners: object) -> None:
-        """Keep the secrets of these objects out of the file."""
-        with self._lock:
-            self._scrubber.hide(*owners)
 
     def search(self, adapter: Any) -> Any:
-        """Return the adapter with its dialect and its attributes, recorded."""
-        self.hide(adapter)
+        """Return the adapter with its signatures and attributes, recorded."""
         return RecordedSearch(adapter, self)
 
     def model(self, model: Any) -> QueryModel | None:
         """Return the model, recorded; None for none."""
-        if model is None:
-            return None
-        self.hide(model)
-        return RecordedModel(model, self)
+        return None if model is None else RecordedModel(model, self)
 
     def embedder(self, embedder: Any) -> Embedder | None:
         """Return the embedder, recorded; None for none."""
-        if embedder is None:
-            return None
-        self.hide(embedder)
-        return RecordedEmbedder(embedder, self)
+        return None if embedder is None else RecordedEmbedder(embedder, self)
 
-    def introduce(self, part: str, name: str, **facts: Any) -> None:
-        """Write who will answer, once."""
+    def introduce(self, part: str, name: str, adapter: object, **facts: Any) -> None:
+        """Write once who will answer, and mask the adapter's secrets from now on."""
+        self.hide(adapter)
         value = self._scrubber.scrubbed(to_plain({"part": part, "name": name, **facts}))
         with self._lock:
             if (known := repr(value)) in self._parts:
@@ -103,7 +76,7 @@ class RecordingCassette(Cassette):
         tape.append_lines(self.path, value)
 
     def needs_scale(self, fingerprint: str) -> bool:
-        """Return whether nobody has begun to record what gives this embedder its scale."""
+        """Return whether this is the first request to record the embedder's scale."""
         with self._lock:
             is_new = fingerprint not in self._scales
             self._scales.add(fingerprint)
@@ -141,12 +114,14 @@ class RecordedSearch:
         self._cassette = cassette
         described = describe(adapter)
         info, search, asearch = described.info, described.search, described.asearch
-        self._name = self.provider_name = info.name
+        self.provider_name = info.name
         self.search = self._blocking(search.function)
         if asearch is not None:
             self.asearch = self._awaiting(asearch.function)
         keywords = (asearch or search).keywords
-        cassette.introduce("search", self._name, keywords=keywords, page_size=info.page_size)
+        cassette.introduce(
+            "search", info.name, adapter, keywords=keywords, page_size=info.page_size
+        )
 
     def __getattr__(self, name: str) -> Any:
         if name == "_adapter":
@@ -177,7 +152,7 @@ class RecordedSearch:
 
     def _note(self, query: str, keywords: dict[str, Any], outcome: Any, started: float) -> None:
         request = search_request(query, keywords)
-        self._cassette.write_exchange("search", self._name, request, outcome, started)
+        self._cassette.write_exchange("search", self.provider_name, request, outcome, started)
 
 
 class RecordedModel:
@@ -187,16 +162,12 @@ class RecordedModel:
         self._model = model
         self._cassette = cassette
         self.model_name: str = model.model_name
-        cassette.introduce("model", self.model_name)
+        cassette.introduce("model", self.model_name, model)
 
     async def plan(self, question: str, *, purpose: str, count: int) -> QueryPlan:
         """Return or raise what the model does."""
-        note = functools.partial(
-            self._cassette.write_exchange,
-            "plan",
-            self.model_name,
-            plan_request(question, purpose, count),
-        )
+        request = plan_request(question, purpose, count)
+        note = functools.partial(self._cassette.write_exchange, "plan", self.model_name, request)
         plan: QueryPlan = await _recorded(
             lambda: self._model.plan(question, purpose=purpose, count=count), note
         )
@@ -204,34 +175,29 @@ class RecordedModel:
 
 
 class RecordedEmbedder:
-    """An embedder, recorded, and with it once the texts that give its similarities their scale.
+    """An embedder, recorded, and once the anchor texts that give its similarities their scale.
 
-    A machine that has measured the scale before would not ask for them; one that replays may have
-    to. They take one request more, the size of a few hundred sentences.
+    A machine that knows the scale does not ask for them; one that replays may have to. They take
+    one more request, of a few hundred sentences.
     """
 
     def __init__(self, embedder: Any, cassette: RecordingCassette) -> None:
         self._embedder = embedder
         self._cassette = cassette
         self.fingerprint: str = embedder.fingerprint
-        cassette.introduce("embedder", self.fingerprint)
+        cassette.introduce("embedder", self.fingerprint, embedder)
 
     async def embed(self, texts: Sequence[str]) -> Embedded:
         """Return or raise what the embedder does."""
-        embedded = await self._embedded(texts)
-        await self._measured(texts)
-        return embedded
-
-    async def _embedded(self, texts: Sequence[str]) -> Embedded:
         note = functools.partial(
             self._cassette.write_exchange, "embed", self.fingerprint, embed_request(texts)
         )
         embedded: Embedded = await _recorded(lambda: self._embedder.embed(texts), note)
+        if self._cassette.needs_scale(self.fingerprint):
+            await self._record_scale(texts)
         return embedded
 
-    async def _measured(self, texts: Sequence[str]) -> None:
-        if not self._cassette.needs_scale(self.fingerprint):
-            return
+    async def _record_scale(self, texts: Sequence[str]) -> None:
         from ..ranking.calibration import anchor_texts, calibration_of
 
         anchors = await offload(anchor_texts)

@@ -1,9 +1,8 @@
-"""Ports that answer from a cassette and from nothing else."""
+"""Ports that answer from a cassette alone."""
 
 from __future__ import annotations
 
 import inspect
-import threading
 from collections import deque
 from typing import TYPE_CHECKING, Any, Final
 
@@ -12,14 +11,8 @@ from ..ports.description import describe
 from ..ports.search_function import KEYWORDS
 from ..text.redaction import redact
 from . import Cassette, tape
-from .codec import (
-    read_embedded_answer,
-    read_failure,
-    read_plan_answer,
-    read_search_answer,
-)
+from .codec import read_embedded_answer, read_failure, read_plan_answer, read_search_answer
 from .requests import embed_request, plan_request, search_request
-from .scrubbing import Scrubber
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -38,22 +31,20 @@ _SHOWN_CHARS: Final = 120
 
 
 class NotRecordedError(InputError, SearchProviderInvalidQuery):
-    """A search that the recording does not hold: nobody was asked, so nobody can send a bill."""
+    """A search that the recording lacks; no provider was called, so there are no costs."""
 
 
 class ReplayingCassette(Cassette):
-    """Plays what the file holds; the whole file is judged before anything is asked."""
+    """A player that validates the whole file before the first request."""
 
     replays = True
 
     def __init__(self, path: str | Path, *, waits: bool = False) -> None:
         super().__init__(path)
         self._waits = waits
-        self._scrubber = Scrubber()
         self._parts: dict[str, dict[str, dict[str, Any]]] = {}
         self._outcomes: dict[str, deque[dict[str, Any]]] = {}
         self._missing: list[str] = []
-        self._lock = threading.Lock()
         header, *lines = tape.read_tape(self.path)
         self._recorded = str(header.value.get("recorded", ""))[:10]
         for line in lines:
@@ -61,20 +52,15 @@ class ReplayingCassette(Cassette):
 
     @property
     def reason(self) -> str:
-        """Why the search provider is the one that it is."""
+        """Why the run uses its search provider."""
         recorded = f", recorded {self._recorded}" if self._recorded else ""
         return f"replayed from {self.path.name}{recorded}"
 
     @property
     def missing(self) -> list[str]:
-        """What was asked for and is not in the recording, in order."""
+        """Requests that the recording lacks, in order."""
         with self._lock:
             return list(self._missing)
-
-    def hide(self, *owners: object) -> None:
-        """Know the secrets that the recording hides where a request holds them."""
-        with self._lock:
-            self._scrubber.hide(*owners)
 
     def search(self, adapter: Any) -> Any:
         """Return the recorded provider."""
@@ -133,24 +119,23 @@ class ReplayingCassette(Cassette):
         )
 
     def _take(self, line: tape.Line) -> None:
-        value = line.value
-        if "part" in value:
-            self._introduce(line)
-        elif "kind" in value:
-            try:
-                self._keep(value)
-            except InputError as error:
-                raise tape.damaged_error(self.path, line.number, error) from error
+        try:
+            if "part" in line.value:
+                self._add_part(line.value)
+            elif "kind" in line.value:
+                self._add_exchange(line.value)
+        except InputError as error:
+            raise tape.damaged_error(self.path, line.number, error) from error
 
-    def _introduce(self, line: tape.Line) -> None:
-        part, name = line.value["part"], line.value.get("name")
+    def _add_part(self, value: dict[str, Any]) -> None:
+        part, name = value["part"], value.get("name")
         if not isinstance(part, str) or not isinstance(name, str):
-            raise tape.damaged_error(self.path, line.number, "a part has no name")
+            raise InputError("a part has no name")
         known = self._parts.setdefault(part, {})
         known.pop(name, None)  # the last run's is the last one
-        known[name] = line.value
+        known[name] = value
 
-    def _keep(self, value: dict[str, Any]) -> None:
+    def _add_exchange(self, value: dict[str, Any]) -> None:
         kind, by, request = value["kind"], value.get("by"), value.get("request")
         if not isinstance(kind, str) or kind not in _READERS:
             raise InputError(f"there is no exchange of the kind {kind!r}")
@@ -178,11 +163,10 @@ class ReplayedSearch:
 
         def search(query: str, **keywords: Any) -> SearchAdapterResponse:
             request = search_request(query, keywords)
-            what = f"search for {_shown(query)}{_said(request)}"
-            answer: SearchAdapterResponse = cassette.play(
-                "search", self.provider_name, request, what
-            )
-            return answer
+            options = [f"{name} {value}" for name, value in request.items() if name != "query"]
+            told = f" with {', '.join(options)}" if options else ""
+            what = f"search for {_shown(query)}{told}"
+            return cassette.play("search", self.provider_name, request, what)  # type: ignore[no-any-return]
 
         async def asearch(query: str, **keywords: Any) -> SearchAdapterResponse:
             return search(query, **keywords)
@@ -204,8 +188,7 @@ class ReplayedModel:
         """Return or raise what the model did."""
         request = plan_request(question, purpose, count)
         what = f"plan of {count} queries for {_shown(question)} and {_shown(purpose)}"
-        plan: QueryPlan = self._cassette.play("plan", self.model_name, request, what)
-        return plan
+        return self._cassette.play("plan", self.model_name, request, what)  # type: ignore[no-any-return]
 
 
 class ReplayedEmbedder:
@@ -220,15 +203,14 @@ class ReplayedEmbedder:
         first = f", the first {_shown(texts[0])}" if texts else ""
         what = f"vectors of {len(texts)} texts{first}"
         request = embed_request(texts)
-        embedded: Embedded = self._cassette.play("embed", self.fingerprint, request, what)
-        return embedded
+        return self._cassette.play("embed", self.fingerprint, request, what)  # type: ignore[no-any-return]
 
 
 _CALLED: Final = {"search": "search provider", "model": "model", "embedder": "embedder"}
 
 
 def _named(given: Any, attribute: str) -> str | None:
-    """Return what the caller named; an object without a name is the one that was recorded."""
+    """Return the name that the caller gave; None stands for the last recorded part."""
     name = given if isinstance(given, str) else getattr(given, attribute, None)
     return name if isinstance(name, str) else None
 
@@ -240,12 +222,6 @@ def _signature(keywords: Any) -> inspect.Signature:
         inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=None) for name in known
     ]
     return inspect.Signature(parameters)
-
-
-def _said(request: dict[str, Any]) -> str:
-    """Return how the search was asked beside its query."""
-    more = [f"{name} {value}" for name, value in request.items() if name != "query"]
-    return f" with {', '.join(more)}" if more else ""
 
 
 def _shown(text: str) -> str:

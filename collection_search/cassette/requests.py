@@ -1,4 +1,4 @@
-"""What is asked of a port, as the cassette has it, and how the parts are called there."""
+"""Requests to the ports, as JSON-plain values."""
 
 from __future__ import annotations
 
@@ -12,15 +12,14 @@ if TYPE_CHECKING:
 
 
 def search_request(query: str, keywords: dict[str, Any]) -> dict[str, Any]:
-    """Return the request of a search; how long it may take makes no difference.
+    """Return the request of a search, without its time limit.
 
     >>> search_request("asyncio", {"limit": 5, "timeout": 10.0, "options": None})
     {'query': 'asyncio', 'max_results': 5}
     """
-    told = {"query": query, "max_results": keywords.get("max_results", keywords.get("limit"))}
-    told |= {name: value for name, value in keywords.items() if name not in KEYWORDS[:3]}
-    request = {name: to_plain(value) for name, value in told.items()}
-    return {name: value for name, value in request.items() if value not in (None, {})}
+    given = {"query": query, "max_results": keywords.get("max_results", keywords.get("limit"))}
+    given |= {name: value for name, value in keywords.items() if name not in KEYWORDS[:3]}
+    return {name: value for name, value in to_plain(given).items() if value not in (None, {})}
 
 
 def plan_request(question: str, purpose: str, count: int) -> dict[str, Any]:

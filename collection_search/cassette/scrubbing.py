@@ -1,4 +1,4 @@
-"""Takes the secrets that a run knows out of what is written, in whatever form they stand there."""
+"""Redaction of a run's known secrets in everything that a cassette writes."""
 
 from __future__ import annotations
 
@@ -13,25 +13,25 @@ from ..text.known_secrets import KnownSecrets
 from ..text.redaction import is_secret_name, mask, mask_text
 
 _MAX_SEEN: Final = 1_000
-"""Attributes and values of one object that are looked at."""
+"""Attributes and values that are searched in one object."""
 
 
 class Scrubber:
-    """Masks JSON-plain values: known secrets literally, all others by their form."""
+    """A redactor of JSON-plain values: known secrets literally, all others by their form."""
 
     def __init__(self) -> None:
         self._hidden: set[str] = set()
         self._known = KnownSecrets(())
 
     def hide(self, *owners: object) -> None:
-        """Know the secrets that these objects hold."""
+        """Add the secrets of these objects to the known ones."""
         secrets = {secret for owner in owners for secret in secrets_of(owner)}
         if not secrets <= self._hidden:
             self._hidden |= secrets
             self._known = KnownSecrets(self._hidden)
 
     def scrubbed(self, value: Any) -> Any:
-        """Return a copy without secrets and personal data; names in it are cleaned too.
+        """Return a copy without secrets and personal data, in names too.
 
         >>> scrubber = Scrubber()
         >>> scrubber.hide({"api_key": "open sesame"})
@@ -55,10 +55,10 @@ class Scrubber:
 
 
 def secrets_of(owner: Any) -> Iterator[str]:
-    """Yield the secrets in an object's attributes or a mapping's values, and in theirs.
+    """Yield the secrets in an object's attributes or a mapping's values, and in their own.
 
-    Those are pydantic's secrets, texts under the name of one, and passwords in addresses. What
-    lies deep in a large object is not looked for.
+    Secrets are those of pydantic, texts under a secret's name, and passwords in addresses. The
+    search ends after the first thousand values.
     """
     waiting, seen = deque([("", owner)]), 0
     while waiting and seen < _MAX_SEEN:

@@ -29,7 +29,7 @@ class Line(NamedTuple):
 
 
 def key_of(kind: str, by: str, request: Mapping[str, Any]) -> str:
-    """Return what two equal requests to the same part have in common.
+    """Return the key that equal requests to the same part share.
 
     >>> key_of("search", "tavily", {"query": "a"}) == key_of("search", "brave", {"query": "a"})
     False
@@ -39,7 +39,7 @@ def key_of(kind: str, by: str, request: Mapping[str, Any]) -> str:
 
 
 def check_tape(path: Path) -> None:
-    """Raise InputError when there is something in the file that is no cassette."""
+    """Raise InputError when the file exists and is no cassette."""
     try:
         with path.open("rb") as file:
             first = file.readline(_BLOCK)
@@ -56,7 +56,7 @@ def check_tape(path: Path) -> None:
 
 
 def append_lines(path: Path, *values: Mapping[str, Any]) -> None:
-    """Add the values, a line each, whole or not at all; what a killed run left unfinished goes.
+    """Add one line per value, all or none, and remove the unfinished line of a killed run.
 
     Raises InputError where the file cannot be written.
     """
@@ -76,21 +76,16 @@ def append_lines(path: Path, *values: Mapping[str, Any]) -> None:
 def read_tape(path: Path) -> list[Line]:
     """Return the lines, header first. Raises InputError naming the one that cannot be read.
 
-    A last line without an end is one that a killed run left: it counts only if it is whole.
+    A killed run may leave a last line without an end: it is read only if it is complete.
     """
     try:
         content = path.read_bytes()
     except OSError as error:
         raise InputError(f"The cassette {path} cannot be read: {error.strerror}.") from error
-    *whole, rest = content.split(b"\n")
-    lines = [
-        Line(number, _parsed(path, number, text))
-        for number, text in enumerate(whole, start=1)
-        if text.strip()
-    ]
-    if rest.strip():
-        with suppress(InputError):
-            lines.append(Line(len(whole) + 1, _parsed(path, len(whole) + 1, rest)))
+    *whole, rest = enumerate(content.split(b"\n"), start=1)
+    lines = [Line(number, _parsed(path, number, text)) for number, text in whole if text.strip()]
+    with suppress(InputError):
+        lines.append(Line(rest[0], _parsed(path, *rest)))
     if not lines:
         raise InputError(f"{path} holds no recording.")
     _check_header(lines[0].value, path)
@@ -106,7 +101,7 @@ def damaged_error(path: Path, number: int, problem: object) -> InputError:
 
 
 def _write(file: int, lines: bytes) -> None:
-    end = _sound_end(file)
+    end = _cut_unfinished_line(file)
     content = lines if end else _header() + lines
     try:
         while content:
@@ -116,8 +111,8 @@ def _write(file: int, lines: bytes) -> None:
         raise
 
 
-def _sound_end(file: int) -> int:
-    """Return the size of the file, after cutting off an unfinished line."""
+def _cut_unfinished_line(file: int) -> int:
+    """Remove an unfinished last line and return the size of the file."""
     size = position = os.fstat(file).st_size
     end = 0
     while position and not end:
@@ -135,14 +130,14 @@ def _sound_end(file: int) -> int:
 
 @contextmanager
 def _alone(file: int) -> Iterator[None]:
-    """Keep every other writer waiting, in other processes too where the system can."""
+    """Lock the file against other writers, in other processes too where the system supports it."""
     try:
         import fcntl
     except ImportError:
         yield
         return
     fcntl.flock(file, fcntl.LOCK_EX)
-    yield  # closing the file gives it free
+    yield  # closing the file releases the lock
 
 
 def _header() -> bytes:
@@ -151,8 +146,7 @@ def _header() -> bytes:
     except metadata.PackageNotFoundError:  # it is embedded in another one
         product = None
     now = datetime.now(UTC).isoformat(timespec="seconds")
-    header = {"format": FORMAT, "version": VERSION, "product": product, "recorded": now}
-    return _line(header)
+    return _line({"format": FORMAT, "version": VERSION, "product": product, "recorded": now})
 
 
 def _line(value: Mapping[str, Any]) -> bytes:
@@ -161,16 +155,12 @@ def _line(value: Mapping[str, Any]) -> bytes:
 
 def _parsed(path: Path, number: int, text: bytes) -> dict[str, Any]:
     try:
-        value = json.loads(text, parse_constant=_refused)
+        value = json.loads(text, parse_constant=int)  # which refuses NaN and infinities
     except (ValueError, RecursionError) as error:
         raise damaged_error(path, number, "it is no JSON") from error
     if not isinstance(value, dict):
         raise damaged_error(path, number, "it is no JSON object")
     return value
-
-
-def _refused(constant: str) -> None:
-    raise ValueError(f"{constant} is no JSON")
 
 
 def _check_header(value: Mapping[str, Any], path: Path) -> None:

@@ -1,1 +1,1 @@
-"""How well a page answers a question: scores, their calibration, and measures of a ranking."""
+"""Scores of pages for a question, their calibration, and measures of a ranking."""

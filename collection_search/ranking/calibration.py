@@ -1,7 +1,6 @@
-"""Where a model's similarities lie: measured once on the built-in anchors, then remembered.
+"""Calibration of a model's similarities, measured once on the built-in anchors.
 
-A model is known by its fingerprint. Its medians stay in memory and, for other processes, in a
-small file of the data folder.
+The medians of each fingerprint are cached in memory and in a small file of the data folder.
 """
 
 from __future__ import annotations
@@ -39,16 +38,17 @@ logger = logging.getLogger(__name__)
 
 FOLDER: Final = "calibrations"
 MIN_DISTANCE: Final = 0.02
-"""Medians nearer to each other than this tell nothing apart."""
+"""Least distance of the medians of a usable model."""
 
 PART: Final = 32
-"""Texts of one request where the model does not take all of them."""
+"""Texts of one request where the model does not accept all of them."""
 FAILED_FOR_S: Final = 300.0
-"""How long nobody asks again after a failure."""
+"""Seconds after a failure in which no measurement is tried."""
 
 _MAX_WARNED: Final = 64
 _Model: TypeAlias = tuple[Path, str]
 """Data folder and fingerprint."""
+_Flight: TypeAlias = tuple[asyncio.AbstractEventLoop, _Model]
 
 
 class Medians(NamedTuple):
@@ -72,7 +72,7 @@ class _Failure(NamedTuple):
 _known: dict[_Model, Medians] = {}
 _failed: dict[_Model, _Failure] = {}
 _warned: set[str] = set()
-_flights: dict[tuple[asyncio.AbstractEventLoop, _Model], asyncio.Task[Calibration]] = {}
+_flights: dict[_Flight, asyncio.Task[Calibration]] = {}
 
 
 async def calibration_of(
@@ -80,10 +80,10 @@ async def calibration_of(
 ) -> Calibration:
     """Return the calibration of the embedder; `folder` is the settings' data folder.
 
-    The first time the anchors are embedded, however many ask at once: in one request, and in parts
-    where that fails. Raises ModelError when both failed, after which a retry may help once
-    `FAILED_FOR_S` seconds of `clock` are over, and when the model does not tell related from
-    unrelated texts.
+    The first call embeds the anchors in one request, and in parts where that fails; calls at the
+    same time share it. Raises ModelError when both fail, where a retry may help after
+    `FAILED_FOR_S` seconds of `clock`, and when the model cannot separate related from unrelated
+    texts.
     """
     return await asyncio.shield(start_calibration(embedder, folder=folder, clock=clock))
 
@@ -91,24 +91,24 @@ async def calibration_of(
 def start_calibration(
     embedder: Embedder, *, folder: Path, clock: Callable[[], float] = time.monotonic
 ) -> asyncio.Future[Calibration]:
-    """Return what `calibration_of` will give, already under way, so that other work can go on.
+    """Return a future of `calibration_of`, already started.
 
-    Wait for it by `await_calibration`, or leave it alone: it goes on for whoever asks next.
+    Wait for it by `await_calibration`; without that it still runs to its end.
     """
     loop, model = asyncio.get_running_loop(), (folder, embedder.fingerprint)
     if medians := _known.get(model):
-        return _done(loop.create_future(), embedder, medians)
+        return _settled(loop.create_future(), embedder, medians)
     flight = loop, model
     if flight not in _flights:
         if (failure := _failed.get(model)) and clock() < failure.until:
-            return _failing(loop.create_future(), ModelError(failure.cause))
+            return _settled(loop.create_future(), embedder, failure)
         task = _flights[flight] = loop.create_task(_calibrated(embedder, folder, clock))
-        task.add_done_callback(lambda done: _landed(flight, done))
+        task.add_done_callback(lambda task: _land(flight, task))
     return _flights[flight]
 
 
 async def await_calibration(under_way: asyncio.Future[Calibration]) -> Calibration:
-    """Return the calibration; where it cannot be had `LEXICAL`, with a warning, once per cause."""
+    """Return the calibration; after a failure `LEXICAL`, with one warning per cause."""
     try:
         return await asyncio.shield(under_way)
     except ModelError as error:
@@ -121,7 +121,7 @@ async def await_calibration(under_way: asyncio.Future[Calibration]) -> Calibrati
 
 
 def anchor_texts() -> list[str]:
-    """Return what is embedded: per language the questions, then their pages."""
+    """Return the texts to embed: per language the questions, then their pages."""
     return [
         text
         for each in anchors().values()
@@ -130,10 +130,10 @@ def anchor_texts() -> list[str]:
 
 
 def medians_of(vectors: Vectors) -> Medians:
-    """Return the medians, given the vectors of `anchor_texts`: means over the languages.
+    """Return the medians of the vectors of `anchor_texts`, as means over the languages.
 
-    Each language counts by its own, since a model may place the texts of one nearer together.
-    Raises ModelError for vectors of other texts, or such that hold no numbers.
+    Languages count separately, since a model may place the texts of one nearer together. Raises
+    ModelError for a wrong number of vectors and for values that are not finite.
     """
     expected = 2 * sum(map(len, anchors().values()))
     if len(vectors) != expected or not np.isfinite(vectors).all():
@@ -207,7 +207,9 @@ async def _in_parts(embedder: Embedder, texts: Sequence[str]) -> Embedded:
     )
 
 
-def _calibration(embedder: Embedder, medians: Medians) -> Calibration:
+def _calibration(embedder: Embedder, medians: Medians | _Failure) -> Calibration:
+    if isinstance(medians, _Failure):
+        raise ModelError(medians.cause)
     if not medians.tell_apart:
         raise ModelError(
             f"The embedder {embedder.fingerprint} does not tell related from unrelated texts:"
@@ -217,36 +219,29 @@ def _calibration(embedder: Embedder, medians: Medians) -> Calibration:
     return replace(DENSE, unrelated=medians.unrelated, related=medians.related)
 
 
-def _done(
-    future: asyncio.Future[Calibration], embedder: Embedder, medians: Medians
+def _settled(
+    future: asyncio.Future[Calibration], embedder: Embedder, found: Medians | _Failure
 ) -> asyncio.Future[Calibration]:
     try:
-        future.set_result(_calibration(embedder, medians))
+        future.set_result(_calibration(embedder, found))
     except ModelError as error:
-        return _failing(future, error)
+        future.set_exception(error)
+        future.exception()  # read, since perhaps no caller awaits it
     return future
 
 
-def _failing(future: asyncio.Future[Calibration], error: ModelError) -> asyncio.Future[Calibration]:
-    future.set_exception(error)
-    future.exception()  # nobody need ask
-    return future
-
-
-def _landed(
-    flight: tuple[asyncio.AbstractEventLoop, _Model], task: asyncio.Task[Calibration]
-) -> None:
+def _land(flight: _Flight, task: asyncio.Task[Calibration]) -> None:
     del _flights[flight]
     if not task.cancelled():
-        task.exception()  # nobody need ask
+        task.exception()  # read, since perhaps no caller awaits it
 
 
 def _read(path: Path, fingerprint: str) -> Medians | None:
-    """Return what was measured on these anchors; None where there is nothing sound."""
+    """Return the medians of these anchors; None where the file has no valid ones."""
     try:
-        kept = json.loads(path.read_text("utf-8"))
-        medians = Medians(float(kept["unrelated"]), float(kept["related"]))
-        fits = (kept["fingerprint"], kept["anchors"]) == (fingerprint, anchors_version())
+        stored = json.loads(path.read_text("utf-8"))
+        medians = Medians(float(stored["unrelated"]), float(stored["related"]))
+        fits = (stored["fingerprint"], stored["anchors"]) == (fingerprint, anchors_version())
     except (OSError, ValueError, TypeError, LookupError, OverflowError, RecursionError):
         return None
     is_sound = -1 <= medians.unrelated < medians.related <= 1
@@ -254,12 +249,12 @@ def _read(path: Path, fingerprint: str) -> Medians | None:
 
 
 def _write(path: Path, fingerprint: str, medians: Medians) -> None:
-    """Keep the medians for other processes, which find the whole file or none."""
-    kept = {"fingerprint": fingerprint, "anchors": anchors_version(), **medians._asdict()}
+    """Store the medians for other processes, atomically."""
+    stored = {"fingerprint": fingerprint, "anchors": anchors_version(), **medians._asdict()}
     temporary = path.with_name(f"{path.stem}-{uuid.uuid4().hex}.tmp")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        temporary.write_text(json.dumps(kept), "utf-8")
+        temporary.write_text(json.dumps(stored), "utf-8")
         temporary.replace(path)
     except OSError as error:
         logger.info("the medians of %s stay in memory only: %s", fingerprint, error)

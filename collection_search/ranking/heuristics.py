@@ -1,4 +1,4 @@
-"""What a result's title, snippet and address say about its worth, without a model."""
+"""Scores of a result by its title, snippet and address, without a model."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ _LONG_QUERY_PENALTY: Final = 5
 
 
 class PageText(NamedTuple):
-    """One search result, as far as it is judged."""
+    """The parts of a search result that are scored."""
 
     title: str
     snippet: str
@@ -42,12 +42,12 @@ class PageText(NamedTuple):
 
 
 class PageWords(NamedTuple):
-    """The words of a page, read once for all that compares them."""
+    """The words of a page, read once for all comparisons."""
 
     title: list[str]
     snippet: list[str]
     address: list[str]
-    """Of host and path: they often name the subject, those of a query string seldom."""
+    """Words of host and path; those of a query string seldom name the subject."""
 
     @classmethod
     def of(cls, page: PageText) -> PageWords:
@@ -70,9 +70,9 @@ class Points(NamedTuple):
     coverage: float
     """0-20: share of the question anywhere in title, snippet or address."""
     url: float
-    """0 to -20: addresses that seldom hold an answer."""
+    """0 to -20: addresses that seldom contain an answer."""
     matched: tuple[str, ...]
-    """The words of the question that the page has."""
+    """The words of the question that occur in the page."""
 
     @property
     def total(self) -> float:
@@ -83,8 +83,8 @@ class Points(NamedTuple):
     def relevance(self) -> float:
         """Title and coverage on a scale of 0-100, less the penalty of the address.
 
-        The snippet's points are left out: over labelled pools they order pages no better than
-        chance does.
+        The snippet's points do not count: over labelled pools they order pages no better than
+        chance.
         """
         earned = (self.title + self.coverage) / (TITLE_POINTS + COVERAGE_POINTS)
         return max(0.0, 100 * earned + self.url)
@@ -92,12 +92,10 @@ class Points(NamedTuple):
 
 @lru_cache(maxsize=256)
 def judge(question: str, page: PageText, *, by_rarity: bool = True) -> Points:
-    """Return the points of a page; those of the last 256 pages are remembered.
-
-    As the worker cuts its results, these take some 300 KiB, 10 MiB if all are as long as allowed.
+    """Return the points of a page; those of the last 256 pages are cached, usually in 300 KiB.
 
     `by_rarity`: rare words of the question count more than common ones, and a page without a
-    title is judged by its snippet alone; otherwise every word counts the same.
+    title is scored by its snippet alone; otherwise every word counts the same.
 
     >>> parts = judge("cancel a task",
     ...     PageText("Task", "How to cancel it.", "https://a.example/task"))
@@ -110,11 +108,9 @@ def judge(question: str, page: PageText, *, by_rarity: bool = True) -> Points:
 def judge_all(
     question: str, pages: Sequence[PageText], read: Sequence[PageWords], *, by_rarity: bool = True
 ) -> list[Points]:
-    """Return what `judge` says of each page, in order; `read` are the pages' words."""
-    asked = [
-        (term.stem, term.word, term.rarity if by_rarity else 1.0)
-        for term in question_terms(question)
-    ]
+    """Return the points of each page, in order; `read` are the pages' words."""
+    terms = question_terms(question)
+    asked = [(term.stem, term.word, term.rarity if by_rarity else 1.0) for term in terms]
     weight = sum([rarity for _, _, rarity in asked]) or 1
     stems_in = stem_finder({stem for stem, _, _ in asked}, language_of(question))
     judged = []
@@ -143,9 +139,8 @@ def snippet_quality(snippet: str) -> int:
     (0, 5, 25)
     """
     text = snippet.strip()
-    if not text:
+    if not (length := len(text)):
         return 0
-    length = len(text)
     points = 5 if length < 40 else 12 if length < 80 else 20  # noqa: PLR2004 - the specified steps
     return points + (5 if "." in text or "!" in text or "?" in text else 0)
 

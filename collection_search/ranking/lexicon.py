@@ -1,4 +1,4 @@
-"""Words, stems and their weight: what a search without a model reads from a text."""
+"""Words of a text, their stems and their weights, for search without a model."""
 
 from __future__ import annotations
 
@@ -32,13 +32,13 @@ _UMLAUTS: Final = ("aä", "oö", "uü")
 _HEAD: Final = 1_000
 """Characters that decide the language of a text."""
 _USUAL: Final = 500
-"""Characters of a question whose terms are remembered."""
+"""Characters of a question whose terms are cached."""
 _MAX_TERMS: Final = 64
-"""Terms of one full-text query: the rest of a very long question adds time, not results."""
+"""Terms of one full-text query: more of them add time, not results."""
 
 
 class Term(NamedTuple):
-    """A word that a question asks for."""
+    """A search word of a question."""
 
     word: str
     stem: str
@@ -47,9 +47,9 @@ class Term(NamedTuple):
 
 
 def words(text: str) -> list[str]:
-    """Return the words in order, folded; digits are kept, `C++` and `C#` are words.
+    """Return the words and numbers in order, folded; `C++` and `C#` are words.
 
-    What is longer than any word, such as encoded data, is left out.
+    Longer tokens than any word, such as encoded data, are left out.
 
     >>> words("What's new in C++, C# or Größe_2?")
     ['what', 's', 'new', 'in', 'cpp', 'csharp', 'or', 'grösse', '2']
@@ -66,7 +66,7 @@ def words(text: str) -> list[str]:
 
 
 def language_of(text: str) -> Language:
-    """Return the language that most of the words speak for; English when none does.
+    """Return the language of most words, English in doubt.
 
     >>> language_of("Wie breche ich eine Aufgabe ab?"), language_of("cancel a task")
     ('de', 'en')
@@ -96,9 +96,9 @@ def stems(text: str, language: Language | None = None) -> list[str]:
 
 
 def question_terms(question: str) -> tuple[Term, ...]:
-    """Return what a question asks for, one term per stem, in order, in the question's language.
+    """Return the terms of a question, one per stem, in order, in the question's language.
 
-    A question of stop words alone is asked for by these.
+    A question of stop words alone has these as its terms.
 
     >>> [(term.word, term.rarity) for term in question_terms("Which year did Tesla visit?")]
     [('year', 1.0), ('tesla', 3.5), ('visit', 1.0)]
@@ -123,13 +123,13 @@ def _question_terms(question: str) -> tuple[Term, ...]:
 
 
 _usual_terms = lru_cache(maxsize=128)(_question_terms)
-"""Of the last questions: some 200 KiB, 8 MiB if all are long."""
+"""Caches the last questions: some 200 KiB, 8 MiB if all are long."""
 
 
 def stem_finder(
     wanted: Collection[str], language: Language
 ) -> Callable[[Iterable[str]], list[str]]:
-    """Return a function that lists which of the wanted stems some words have, in their order.
+    """Return a function that lists the wanted stems among some words, in order.
 
     >>> stem_finder({"task", "timeout"}, "en")(["the", "cancelled", "tasks"])
     ['task']
@@ -146,7 +146,7 @@ def stem_finder(
 
 
 def index_text(text: str) -> str:
-    """Return what a full-text column stores for a text: its stems, joined by spaces.
+    """Return the stems of a text, joined by spaces, for a full-text column.
 
     Made for FTS5 with the tokenizer `unicode61 remove_diacritics 2`.
 
@@ -160,13 +160,12 @@ def match_query(question: str) -> str:
     """Return the FTS5 MATCH expression that finds any of the question's terms; '' without terms.
 
     Pages may be in another language than the question: unless it is clearly English, its terms
-    are looked for as both languages stem them.
+    are stemmed for both languages.
 
     >>> match_query("How are tasks cancelled?")
     '"task" OR "cancel"'
     """
-    english_votes, german_votes = _votes(question[:_HEAD])
-    language: Language = "de" if german_votes > english_votes else "en"
+    language, (english_votes, _) = language_of(question), _votes(question[:_HEAD])
     stemmers = LANGUAGES if language == "de" or not english_votes else (language,)
     found = {STEMS[each][word]: None for word in terms(question, language) for each in stemmers}
     quoted = ('"' + stem.replace('"', '""') + '"' for stem in list(found)[:_MAX_TERMS])
@@ -174,9 +173,9 @@ def match_query(question: str) -> str:
 
 
 def _folded_latin(text: str) -> str | None:
-    """Return the words folded, a space for all else; None where `_WORD` has to find them.
+    """Return the words folded, with spaces for all else; None where `_WORD` has to find them.
 
-    Most texts are Latin-1 but for their punctuation: so they take a third of the time.
+    Most texts are Latin-1 except for punctuation: this takes a third of the time.
     """
     if "#" in text or "++" in text:
         return None
@@ -208,7 +207,7 @@ def _normal(text: str) -> str:
 
 
 def _is_name(token: str, *, first: bool) -> bool:
-    """Tell a name, a number or a code from an ordinary word; German nouns count as names."""
+    """Return whether a word is a name, a number or a code; German nouns count as names."""
     inner = token[1:]
     return (
         inner != inner.lower()
@@ -219,9 +218,9 @@ def _is_name(token: str, *, first: bool) -> bool:
 
 @lru_cache(maxsize=256)
 def _votes(text: str) -> tuple[int, int]:
-    """Count the words that speak for English and for German; stop words first, then all.
+    """Return the number of English and of German words; stop words first, then all.
 
-    The last 256 texts of at most 1,000 characters are remembered: at most 2 MiB.
+    The last 256 texts of at most 1,000 characters are cached: at most 2 MiB.
     """
     found = words(text)
     for_english, for_german = (
@@ -250,7 +249,7 @@ def _own_stop_words(language: Language) -> frozenset[str]:
 
 @cache
 def _levels(language: Language) -> dict[str, int]:
-    """Map the stem of every listed word to its rarity."""
+    """Return the rarity of every listed word, by its stem."""
     stop_words, common, very_common = vocabulary(language)
     tiers = (stop_words, 1), (common, 2), (very_common, 1)
     return {STEMS[language][word]: level for tier, level in tiers for word in words(tier)}

@@ -1,7 +1,7 @@
-"""How good a ranking is: measures over labelled pools, their intervals, and tables of them.
+"""Measures of a ranking over labelled pools, with their intervals and tables.
 
-A ranking gives each page of a pool its score; pages of equal score stay in the order of the pool,
-which therefore has to be shuffled.
+A ranking scores each page of a pool. Pages of equal score stay in the order of the pool, so shuffle
+it first.
 """
 
 from __future__ import annotations
@@ -26,10 +26,10 @@ Array: TypeAlias = NDArray[np.float64]
 SERVED_AT: Final = 50.0
 """A question is served when a relevant page scores this or more."""
 REFUSED_BELOW: Final = 60.0
-"""A pool without a relevant page is refused when none of its pages scores this."""
+"""A pool without a relevant page is refused when all its pages score less."""
 RESAMPLES: Final = 4000
 PAIRINGS: Final = 3
-"""Other questions' pools that a question meets, when off-topic pools are wanted."""
+"""Other questions' pools that serve as off-topic pools of a question."""
 
 
 @dataclass(frozen=True)
@@ -43,7 +43,7 @@ class Pool:
     similarities: Sequence[float] = ()
     """A model's cosines, one per page; empty without a model."""
     places: Sequence[int] = ()
-    """Where the search itself had each page, 0 = first; empty when it is not known."""
+    """Place of each page in the search's own order, 0 = first; empty when unknown."""
     missed: Sequence[int] = ()
     """Grades of the relevant pages that the search did not find."""
 
@@ -54,7 +54,7 @@ class Pool:
 
 
 ScoreFunction: TypeAlias = Callable[[Pool], Array]
-"""Gives each page of a pool its score; higher is better."""
+"""Returns a score for each page of a pool; higher is better."""
 
 
 def by_score(calibration: Calibration | None, *, dense: bool) -> ScoreFunction:
@@ -77,7 +77,7 @@ def by_score(calibration: Calibration | None, *, dense: bool) -> ScoreFunction:
 
 
 def by_bm25(pool: Pool, k1: float = 1.2, b: float = 0.75) -> Array:
-    """Score by BM25 with the pool's own frequencies, stems and stop words out.
+    """Score by BM25 over stems without stop words, with the pool's own frequencies.
 
     >>> pages = [PageText("Tea", "Brewing tea", ""), PageText("Tasks", "Cancelling a task", "")]
     >>> scores = by_bm25(Pool("cancelled tasks", pages, [0, 1]))
@@ -165,7 +165,7 @@ def best_score(scores: Array) -> float:
 
 @dataclass(frozen=True)
 class ThresholdScores:
-    """The scores that decide what a threshold lets through."""
+    """The scores that decide which pools pass a threshold."""
 
     relevant: Array
     """Best score of a relevant page, per question that has one."""
@@ -189,22 +189,22 @@ class ThresholdScores:
 
 
 def trade_off(gates: Sequence[ThresholdScores], goals: Iterable[float]) -> list[float]:
-    """Return the share of off-topic pools let through, were the scores shifted to serve each goal.
+    """Return the share of off-topic pools that pass when all scores are shifted to serve each goal.
 
-    Shares are means over the gates, one per set; a goal out of reach gives infinity.
+    Shares are means over the gates, one per set; for a goal out of reach it is infinity.
     """
     points = [
-        (_mean_share(each.served(shift) for each in gates), _through(gates, shift))
+        (
+            _mean(each.served(shift) for each in gates),
+            _mean(each.let_through(shift) for each in gates),
+        )
         for shift in np.arange(-40, 40, 0.5)
     ]
     return [min((b for a, b in points if a >= goal), default=math.inf) for goal in goals]
 
 
-def _through(gates: Sequence[ThresholdScores], shift: float) -> float:
-    return _mean_share(each.let_through(shift) for each in gates)
-
-
-def _mean_share(sets: Iterable[Array]) -> float:
+def _mean(sets: Iterable[Array]) -> float:
+    """Return the mean of the sets' means."""
     return float(np.mean([each.mean() for each in sets]))
 
 
@@ -217,7 +217,7 @@ class Interval:
     high: float
 
     def text(self, digits: int = 3) -> str:
-        """Return it as text.
+        """Return mean and interval as text.
 
         >>> Interval(0.5, 0.25, 0.75).text(2)
         '0.50 [0.25, 0.75]'
@@ -226,10 +226,10 @@ class Interval:
 
 
 def bootstrap(*sets: Array) -> Interval:
-    """Return the mean over the sets, each weighing the same whatever its size.
+    """Return the mean over the sets with equal weights, and its interval.
 
-    Values of one set are one per question; their differences make it a paired bootstrap. The
-    same values always give the same interval.
+    A set has one value per question; differences make it a paired bootstrap. The same values
+    always give the same interval.
 
     >>> bootstrap(np.array([0.0, 1.0, 1.0, 1.0])).mean
     0.75
@@ -240,7 +240,7 @@ def bootstrap(*sets: Array) -> Interval:
         for each in sets
     ]
     low, high = np.percentile(np.mean(resampled, 0), [2.5, 97.5])
-    return Interval(float(np.mean([each.mean() for each in sets])), float(low), float(high))
+    return Interval(_mean(sets), float(low), float(high))
 
 
 def derangement(n: int, seed: int) -> list[int]:
@@ -252,7 +252,7 @@ def derangement(n: int, seed: int) -> list[int]:
     order = np.random.default_rng(seed).permutation(n)
     partner = np.empty(n, np.int64)
     partner[order] = np.roll(order, 1)
-    return [int(each) for each in partner]
+    return partner.tolist()
 
 
 def format_table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
@@ -266,7 +266,5 @@ def format_table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
     cells = [head, *rows]
     widths = [max(3, *map(len, column)) for column in zip(*cells, strict=True)]
     cells.insert(1, ["-" * width for width in widths])
-    lines = (
-        (cell.ljust(width) for cell, width in zip(line, widths, strict=True)) for line in cells
-    )
-    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
+    lines = (" | ".join(map(str.ljust, line, widths)) for line in cells)
+    return "\n".join(f"| {line} |" for line in lines)

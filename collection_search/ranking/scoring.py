@@ -1,11 +1,10 @@
-"""Scores: how well a page answers a question. What is good enough to ingest: see `threshold`.
+"""Scores of pages for a question; `threshold` selects the pages to ingest.
 
-`embedding_rank_score = 0.6 * embedding score + 0.4 * heuristic score`, each 0-100. It orders and
-it gates, so both sides mean the same in every pool, large or small, good or bad: nothing is
-measured against the best page of the pool. Around 50 a page is as likely relevant as not, among
-pages of which half are.
+`embedding_rank_score = 0.6 * embedding score + 0.4 * heuristic score`, each 0-100. It orders pages
+and decides on ingestion, so it has the same meaning in every pool: no score depends on the best
+page. At 50 a page is as likely relevant as not, among pages of which half are.
 
-The profile `literal` keeps the raw arithmetic: cosine times 100, heuristics that sum to 75.
+The profile `literal` is the raw arithmetic: cosine times 100, heuristics that sum to 75.
 """
 
 from __future__ import annotations
@@ -52,10 +51,10 @@ _FAILED: Final = "the page could not be embedded: similarity counts 0"
 
 @dataclass(frozen=True, slots=True)
 class Calibration:
-    """From a similarity to the probability that the page is relevant: one per kind of model.
+    """The map from a similarity to the probability that a page is relevant, per kind of model.
 
-    `unrelated` and `related` are the model's median similarities of pairs of either kind; they
-    place its scale, on which they become 0 and 1.
+    `unrelated` and `related` are the model's median similarities of such pairs; on its scale they
+    become 0 and 1.
     """
 
     scale: Literal["lexical", "dense"]
@@ -75,7 +74,8 @@ class Calibration:
         """
         placed = (similarity - self.unrelated) / (self.related - self.unrelated)
         placed = min(max(placed, -0.5), 1.5)
-        return _logistic(self.similarity * placed + self.wording * wording + self.constant)
+        x = self.similarity * placed + self.wording * wording + self.constant
+        return 0.5 * (1 + math.tanh(x / 2))  # 1 / (1 + e**-x) without overflow
 
 
 # Fitted on the labelled pools scifact, xquad-en and xquad-de (dense: vectors of all-MiniLM-L6-v2);
@@ -88,18 +88,18 @@ DENSE: Final = Calibration(
 
 @dataclass(frozen=True, slots=True)
 class Scored:
-    """What one page is worth for the question."""
+    """The scores of one page for the question."""
 
     index: int
     """Position in the pages that were ranked."""
     embedding_rank_score: float
-    """0-100, orders and gates."""
+    """0-100; orders the pages and decides on ingestion."""
     embedding_similarity: float
     """As the model or the comparison of words gave it, -1 to 1."""
     heuristic_score: float
     """0-100; in the profile `literal` 0-75."""
     explanation: dict[str, Any] = field(default_factory=dict)
-    """How the score came about, JSON-plain."""
+    """Parts of the score, JSON-plain."""
 
 
 def rank(
@@ -114,11 +114,10 @@ def rank(
 ) -> list[Scored]:
     """Return the best pages, by score, then by URL.
 
-    `similarities` are a model's cosines, one per page; NaN marks a page that could not be
-    embedded and counts 0. Without them words are compared. `calibration` belongs to what made
-    the similarities; default: `DENSE`, without a model `LEXICAL`, which compares words even
-    where a model's similarities are given: its scale is not known then. `model` is the name that
-    the explanations give.
+    `similarities` are a model's cosines, one per page; NaN marks a page without an embedding and
+    counts 0. Without them words are compared. `calibration` belongs to the model of the
+    similarities; default: `DENSE`, without a model `LEXICAL`. `LEXICAL` compares words even where
+    similarities of an unknown scale are given. `model` is the name in the explanations.
 
     >>> pages = [PageText("Tea", "How to brew tea.", "https://a.example/tea"),
     ...          PageText("Tasks", "How to cancel a running task.", "https://a.example/task")]
@@ -135,7 +134,7 @@ def rank(
 
 
 class JudgedPool(NamedTuple):
-    """Pages as far as their words tell, before any model has spoken."""
+    """Pages with their scores by words, before a model's similarities are known."""
 
     pages: tuple[PageText, ...]
     wording: tuple[float, ...]
@@ -150,13 +149,13 @@ def judge_pool(
 ) -> JudgedPool:
     """Return what `rank_pool` needs beside a model's similarities; the last 8 pools are remembered.
 
-    It takes the larger part of a rank, and may be done while a model is asked.
+    This is the larger part of the work, and may run at the same time as a model's request.
     """
     return _judged(question, tuple(pages), profile == "literal")
 
 
 def forget_pools() -> None:
-    """Drop what is remembered, so that a measurement starts afresh."""
+    """Clear the cache of judged pools, for a measurement."""
     _judged.cache_clear()
 
 
@@ -240,7 +239,7 @@ def _explained(
 
 
 def _told(calibration: Calibration | None, model: str | None, *, failed: bool) -> dict[str, Any]:
-    """Return which scale the score is on, which model measured, and where its medians lie."""
+    """Return the scale of the score, the name of the model and its medians."""
     scale: Scale = calibration.scale if calibration else "literal"
     meaning = _MEANINGS[scale]
     if failed:
@@ -251,8 +250,3 @@ def _told(calibration: Calibration | None, model: str | None, *, failed: bool) -
     if calibration and scale == "dense" and not failed:
         told |= {"unrelated": calibration.unrelated, "related": calibration.related}
     return told
-
-
-def _logistic(x: float) -> float:
-    """Return 1 / (1 + e**-x) without overflow."""
-    return 0.5 * (1 + math.tanh(x / 2))

@@ -1,4 +1,4 @@
-"""Similarity without a model: how many character sequences a question and a text share."""
+"""Similarity without a model, by the character sequences that a question and a text share."""
 
 from __future__ import annotations
 
@@ -26,10 +26,10 @@ np.empty(1 << 21, np.uint8)
 
 
 class LexicalSimilarity:
-    """Cosine of character 3-5-grams inside word borders, weighed by TF-IDF over the pool.
+    """The cosine of character 3-5-grams inside word borders, weighed by TF-IDF over the pool.
 
-    Frequencies count by their logarithm, inverse document frequencies are smoothed. Words need
-    not agree letter by letter, so compounds and inflected forms are found.
+    Frequencies count by their logarithm, inverse document frequencies are smoothed. N-grams match
+    compounds and inflected forms too.
 
     `by_rarity`: the question counts each of its terms once, by rarity and whatever its length;
     otherwise it is a text like the others.
@@ -48,7 +48,7 @@ class LexicalSimilarity:
         return self.of_words(question, [words(text) for text in texts])
 
     def of_words(self, question: str, texts: Sequence[Sequence[str]]) -> list[float]:
-        """Return the same for texts that `lexicon.words` has read."""
+        """Return the same for texts that `lexicon.words` has split."""
         if not self._by_rarity:
             return _cosines(_Grams.of([*texts, words(question)]), rarities=None)
         terms = question_terms(question)
@@ -57,7 +57,7 @@ class LexicalSimilarity:
 
 
 class _Grams(NamedTuple):
-    """Which word of which text has which n-gram: each triple once, in ascending order.
+    """The triples of text, n-gram and word, each once, in ascending order.
 
     A triple is a number of three parts, the text in its highest bits, then the n-gram and, in the
     lowest, the word. All three count from 0, n-grams over all texts, words over all texts too.
@@ -66,7 +66,7 @@ class _Grams(NamedTuple):
     triples: Whole
     texts: int
     grams: int
-    """How many different ones there are."""
+    """Number of different n-grams."""
     gram_bits: int
     word_bits: int
 
@@ -90,7 +90,7 @@ class _Grams(NamedTuple):
 
 
 def _all_grams(chars: Whole, alphabet: int, inside: NDArray[np.bool_]) -> tuple[Whole, Whole, int]:
-    """Return the place and the number of every n-gram, and how many numbers there are.
+    """Return the place and the number of every n-gram, and the count of numbers.
 
     An n-gram may begin or end with the space at a word's border and has no other. It is numbered
     as the one before it and one more character, so that all numbers stay small.
@@ -111,7 +111,7 @@ def _all_grams(chars: Whole, alphabet: int, inside: NDArray[np.bool_]) -> tuple[
 
 
 def _numbered(keys: NDArray[np.integer]) -> tuple[Whole, int]:
-    """Return a number for each key, the same for equal ones, and how many there are; from 0."""
+    """Return a number from 0 for each different key, and the count of numbers."""
     size = int(keys.max(initial=0)) + 1
     if size > _LARGEST_TABLE:
         known, numbers = np.unique(keys, return_inverse=True)

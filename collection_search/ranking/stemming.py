@@ -1,4 +1,4 @@
-"""The stems of words: what their inflected forms have in common."""
+"""The stems of words."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from .languages import LANGUAGE_NAMES, LANGUAGES, Language
 
 
 class _Stems(dict[str, str]):
-    """The Snowball stems of words, found when asked for.
+    """A cache of the Snowball stems of words.
 
-    It forgets all at 2**14 words and keeps none of more than 40 characters: 3 MiB, 8 MiB if all
-    are long. Each thread has its own stemmer, as they are not shareable.
+    It is cleared at 2**14 words and has none of more than 40 characters: 3 MiB, 8 MiB if all are
+    long. Each thread has its own stemmer, since stemmers are not safe for threads.
     """
 
     _MOST = 1 << 14

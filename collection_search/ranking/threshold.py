@@ -15,16 +15,16 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 FALLBACK_SCORE: Final = 50.0
-"""What a page needs at least when too few reach the wanted score."""
+"""The lower threshold, used when too few pages reach the minimum score."""
 ENOUGH_RESULTS: Final = 3
 
 
 def select_for_ingestion(
     scores: Sequence[float], *, min_score: float, top_k: int
 ) -> tuple[list[int], float]:
-    """Return the positions to ingest, best first, and the score they had to reach.
+    """Return the positions to ingest, best first, and the threshold that was used.
 
-    The score falls to 50 when fewer than three reach `min_score`.
+    The threshold falls to 50 when fewer than three pages reach `min_score`.
     Raises `QualityThresholdError` when none is good enough; a retry gives the same answer.
 
     >>> select_for_ingestion([72, 55, 31], min_score=60, top_k=10)

@@ -1,7 +1,7 @@
-"""What keeps one failing, slow or metered provider from hurting a run, a bill or its neighbours.
+"""Limits of providers: rate limit, cooldown, quota, circuit breaker and retry budget.
 
-State machines without I/O, safe to share between threads; time is injected. `ProviderGuard` joins
-them, and `guard_of` keeps one per provider and key for the whole process.
+State machines without I/O, safe for threads; time is injected. `ProviderGuard` combines them, and
+`guard_of` returns the process's one guard per provider and key.
 """
 
 from .process_guards import guard_of, key_id

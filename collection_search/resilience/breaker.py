@@ -1,4 +1,4 @@
-"""What stops a provider that fails: the breaker is closed, open, or open but for one trial."""
+"""Circuit breaker: closed, open, or open except for one trial."""
 
 from __future__ import annotations
 
@@ -22,10 +22,16 @@ if TYPE_CHECKING:
 
 Cause = Literal["failing", "quota", "authentication"]
 
+_ERRORS: Final[dict[Cause, tuple[type[SearchProviderError], str]]] = {
+    "failing": (SearchProviderUnavailable, "it keeps failing"),
+    "quota": (SearchProviderQuotaExceeded, "its quota is used up"),
+    "authentication": (SearchProviderAuthenticationFailed, "it keeps refusing the key"),
+}
+
 TRIAL_S: Final = 60.0
-"""After which a trial that was never heard of again makes room for another."""
+"""Time after which a trial without an outcome is replaced by another."""
 TRIAL_WAIT_S: Final = 1.0
-"""What those are told who come while the trial is under way."""
+"""Retry time of requests that are refused during a trial."""
 STREAK_GAP_S: Final = 60.0
 """Failures that are further apart are no series."""
 
@@ -40,7 +46,7 @@ class Pass(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Refusal:
-    """Why no request may be made, and in how many seconds to ask again."""
+    """The reason why no request may be made, and the seconds until the next attempt."""
 
     cause: Cause
     reason: str
@@ -48,30 +54,19 @@ class Refusal:
 
     def error(self, provider: str, now: float) -> SearchProviderError:
         """Return the error to raise: of the class that opened the breaker. `now` is Unix time."""
-        retry_in_ms = math.ceil(self.retry_in_s * 1000)
-        again = f"It is tried again {format_moment(self.retry_in_s, now)}."
-        if self.cause == "quota":
-            return SearchProviderQuotaExceeded(
-                f"{provider} is not asked, since its quota is used up ({self.reason}). {again}",
-                code="quotaExceeded",
-                retry_in_ms=retry_in_ms,
-            )
-        if self.cause == "authentication":
-            return SearchProviderAuthenticationFailed(
-                f"{provider} is not asked, since it keeps refusing the key ({self.reason})."
-                f" {again}",
-                retry_in_ms=retry_in_ms,
-            )
-        return SearchProviderUnavailable(
-            f"{provider} is not asked, since it keeps failing ({self.reason}). {again}",
+        kind, problem = _ERRORS[self.cause]
+        return kind(
+            f"{provider} is not asked, since {problem} ({self.reason})."
+            f" It is tried again {format_moment(self.retry_in_s, now)}.",
+            code="quotaExceeded" if self.cause == "quota" else None,
             retryable=False,
-            retry_in_ms=retry_in_ms,
+            retry_in_ms=math.ceil(self.retry_in_s * 1000),
         )
 
 
 @dataclass(slots=True)
 class _Streak:
-    """Failures without a success between them."""
+    """Successive failures."""
 
     count: int = 0
     since: float = 0.0
@@ -85,14 +80,14 @@ class _Streak:
 
 @dataclass(frozen=True, slots=True)
 class BreakerRules:
-    """When the breaker opens, and for how long. Times in seconds."""
+    """Thresholds that open the breaker, and times in seconds."""
 
     min_failures: int = 5
     min_span_s: float = 1.0
-    """Failures that came at one moment may pass with it: they must spread over this long."""
+    """Least time between the first failure and the last: one short fault opens nothing."""
     window_s: float = 5.0
     share: float = 0.5
-    """Of the window's requests that fail, from which on the breaker opens."""
+    """Least share of failures among the requests of the window."""
     open_s: float = 5.0
     """Doubles with each trial that fails."""
     max_open_s: float = 30.0
@@ -102,21 +97,18 @@ class BreakerRules:
 
 
 class Breaker:
-    """Opens when requests keep failing, when the quota is used up, or when the key is refused.
+    """A circuit breaker that opens on failures, a used-up quota or a refused key.
 
-    Requests keep failing when `min_failures` of them failed in a row, or `share` of those in the
-    window, over at least `min_span_s`. Once the time is over, one trial decides. Safe for threads.
+    Failures open it when `min_failures` of them came in a row, or `share` of the window's requests
+    failed, over at least `min_span_s`. When the time is over, one trial decides. Safe for threads.
     """
 
     def __init__(
-        self,
-        rules: BreakerRules | None = None,
-        *,
-        clock: Callable[[], float] = time.monotonic,
+        self, rules: BreakerRules | None = None, *, clock: Callable[[], float] = time.monotonic
     ) -> None:
         self._rules = rules or BreakerRules()
         self._clock = clock
-        self._lock = threading.Lock()
+        self._lock = threading.RLock()
         self._window = SlidingWindow(self._rules.window_s)
         self._failed = _Streak()
         self._refused = _Streak()
@@ -131,31 +123,38 @@ class Breaker:
         with self._lock:
             if self._open is None:
                 return Pass(self._era, is_trial=False)
-            now = self._clock()
-            refusal = self._refusal(now)
-            if refusal is not None:
+            if (refusal := self.refusal()) is not None:
                 return refusal
             self._era += 1
-            self._trial_until = now + TRIAL_S
+            self._trial_until = self._clock() + TRIAL_S
             return Pass(self._era, is_trial=True)
 
     def refusal(self) -> Refusal | None:
         """Return why a request would be refused now, or None."""
         with self._lock:
-            return self._refusal(self._clock())
+            if self._open is None:
+                return None
+            now = self._clock()
+            wait_s = self._open_until - now
+            if wait_s <= 0 and self._trial_until is not None and now < self._trial_until:
+                wait_s = TRIAL_WAIT_S
+            return Refusal(self._open.cause, self._open.reason, wait_s) if wait_s > 0 else None
 
     def succeeded(self, passed: Pass) -> None:
-        """The provider answered; what it said about the request does not matter."""
+        """Count an answer of the provider, also one that reports an error."""
         with self._lock:
             if passed.era != self._era:
                 return
             if passed.is_trial:
-                self._close()
+                self._era += 1
+                self._open = self._trial_until = None
+                self._open_s = self._rules.open_s
+                self._window.clear()
             self._failed, self._refused = _Streak(), _Streak()
             self._window.add(self._clock(), good=1)
 
     def failed(self, passed: Pass, reason: str) -> None:
-        """The provider did not answer, or nothing that could be understood."""
+        """Count a request without an answer, or with one that is not understood."""
         with self._lock:
             if passed.era != self._era:
                 return
@@ -168,7 +167,7 @@ class Breaker:
                 self._open_for(self._open_s, "failing", reason)
 
     def key_refused(self, passed: Pass, reason: str) -> None:
-        """The provider refused the key."""
+        """Count a refusal of the key."""
         with self._lock:
             if passed.era != self._era:
                 return
@@ -177,30 +176,19 @@ class Breaker:
                 self._open_for(self._rules.refused_key_open_s, "authentication", reason)
 
     def used_up(self, seconds: float, reason: str) -> None:
-        """The plan is used up for this long; that holds whatever else is known."""
+        """Open the breaker for this time, since the quota is used up."""
         with self._lock:
             self._open_for(seconds, "quota", reason)
 
     def leave(self, passed: Pass) -> None:
-        """Nothing was learnt; a trial makes room for another."""
+        """Count nothing; after a trial the next request is another trial."""
         with self._lock:
             if passed.is_trial and passed.era == self._era:
                 self._trial_until = None
 
-    def _refusal(self, now: float) -> Refusal | None:
-        if self._open is None:
-            return None
-        wait_s = self._open_until - now
-        if wait_s <= 0 and self._trial_until is not None and now < self._trial_until:
-            wait_s = TRIAL_WAIT_S
-        return Refusal(self._open.cause, self._open.reason, wait_s) if wait_s > 0 else None
-
     def _keeps_failing(self, now: float) -> bool:
-        rules = self._rules
-        if (
-            self._failed.count >= rules.min_failures
-            and now - self._failed.since >= rules.min_span_s
-        ):
+        rules, streak = self._rules, self._failed
+        if streak.count >= rules.min_failures and now - streak.since >= rules.min_span_s:
             return True
         good, bad = self._window.sums(now)
         return (
@@ -214,9 +202,3 @@ class Breaker:
         self._open_until = self._clock() + seconds
         self._open = Refusal(cause, reason, seconds)
         self._trial_until = None
-
-    def _close(self) -> None:
-        self._era += 1
-        self._open = self._trial_until = None
-        self._open_s = self._rules.open_s
-        self._window.clear()

@@ -1,4 +1,4 @@
-"""How long a provider is left alone: after a 429 and its `Retry-After`, and with a used-up plan."""
+"""Cooldown of a provider: after a 429 and its `Retry-After`, and with a used-up plan."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ _MINUTE_S: Final = 60
 
 
 def throttle_cooldown_s(failure: SearchProviderError) -> float | None:
-    """Return the seconds for which a throttled provider (429) gets no request at all.
+    """Return the seconds of `Retry-After` for which a throttled provider (429) gets no request.
 
-    They are those of its `Retry-After`; None without one, and after any other failure.
+    None without that header, and after any other failure.
 
     >>> from collection_search.errors import SearchProviderQuotaExceeded as Throttled
     >>> throttle_cooldown_s(Throttled("slow down", retry_in_ms=1_500))
@@ -34,7 +34,7 @@ def requested_cooldown_s(failure: SearchProviderError) -> float | None:
 
 
 def format_moment(seconds: float, now: float) -> str:
-    """Return when a wait is over, as a person reads it; `now` is in seconds since 1970.
+    """Return when a wait is over, as text; `now` is in seconds since 1970.
 
     >>> format_moment(4.2, 0), format_moment(3_600, 0)
     ('in 5 s', 'at 1970-01-01 01:00 UTC')

@@ -13,16 +13,16 @@ if TYPE_CHECKING:
     from .provider_limits import ProviderGuard
 
 MAX_GUARDS: Final = 1_000
-"""A server whose users bring their own keys forgets the guard that was not asked for longest."""
+"""The least recently used guard is dropped, as on a server whose users have their own keys."""
 
 _GUARDS: OrderedDict[tuple[str, str], ProviderGuard] = OrderedDict()
 _LOCK: Final = threading.Lock()
 
 
 def key_id(key: str | None) -> str:
-    """Return a short name for a key, from which the key cannot be learnt; the same everywhere.
+    """Return a short hash that identifies a key in every process.
 
-    A provider without keys is told apart by its address: pass that.
+    For a provider without keys, pass its address.
 
     >>> key_id("tvly-secret"), key_id(None)
     ('27e141f96f95', '-')
@@ -36,16 +36,15 @@ def key_id(key: str | None) -> str:
 def guard_of(
     provider: str, key: str | None, build: Callable[[str], ProviderGuard]
 ) -> ProviderGuard:
-    """Return the guard that all of this process share for a provider and key.
+    """Return the process's one guard for a provider and key.
 
-    `build` makes it from the key's id the first time; what it sets then holds.
+    `build` makes it from the key's id the first time.
     """
     place = (provider, key_id(key))
     with _LOCK:
-        guard = _GUARDS.get(place)
-        if guard is None:
-            guard = _GUARDS[place] = build(place[1])
+        if place not in _GUARDS:
+            _GUARDS[place] = build(place[1])
             if len(_GUARDS) > MAX_GUARDS:
                 _GUARDS.popitem(last=False)
         _GUARDS.move_to_end(place)
-        return guard
+        return _GUARDS[place]

@@ -1,4 +1,4 @@
-"""All limits of one provider under one key, joined: rate, cooldown, quota, breaker, retries."""
+"""All limits of one provider and key: rate, cooldown, quota, circuit breaker, retry budget."""
 
 from __future__ import annotations
 
@@ -7,11 +7,7 @@ import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from ..errors import (
-    SearchProviderError,
-    SearchProviderQuotaExceeded,
-    SearchProviderUnavailable,
-)
+from ..errors import SearchProviderError, SearchProviderQuotaExceeded, SearchProviderUnavailable
 from .breaker import Breaker, Pass, Refusal
 from .cooldown import requested_cooldown_s, throttle_cooldown_s
 from .quota import low_quota_notice, seconds_left
@@ -25,31 +21,31 @@ if TYPE_CHECKING:
     from .quota import Period, Quota, Reservation
 
 SPACING: Final = 1.05
-"""Requests keep this much more distance than the rate asks for, since the network shifts them."""
+"""Factor on the interval between requests, since the network shifts them."""
 NO_ANSWER: Final[frozenset[ErrorCode]] = frozenset({"serviceUnavailable", "timeout", "unknown"})
-"""Codes that speak against the provider; any other answer shows that it is there."""
+"""Codes that count as a failure of the provider; any other code is an answer."""
 MAY_BE_BILLED: Final[frozenset[ErrorCode]] = frozenset({"timeout", "unknown"})
 """Codes after which the provider may have done the work."""
 
 
 @dataclass(slots=True)
 class Permit:
-    """The right to one call, after `wait_s` seconds. Settled or abandoned once; then it is void."""
+    """The right to one call, after `wait_s` seconds. It is settled or abandoned once."""
 
     wait_s: float
     passed: Pass
     slot: Slot
     reservation: Reservation | None = None
-    """What was taken from the quota; None without one."""
+    """Requests reserved in the quota; None without a quota."""
     is_open: bool = True
 
     @property
     def reserved(self) -> int:
-        """How many requests were taken from the quota."""
+        """Number of requests reserved in the quota."""
         return self.reservation.requests if self.reservation else 0
 
     def close(self) -> bool:
-        """Return whether it was still open, and make it void."""
+        """Make the permit void and return whether it was still open."""
         was_open, self.is_open = self.is_open, False
         return was_open
 
@@ -57,9 +53,9 @@ class Permit:
 class ProviderGuard:
     """Rate, quota, breaker and retry budget of one provider and key, for the whole process.
 
-    Every call is admitted first and then settled, or abandoned when it was cancelled. Nothing
-    sleeps here. With a quota, `admit`, `settle` and an unsent `abandon` work on a file and may
-    raise StoreError: a coroutine calls them in a worker thread. Safe for threads.
+    Every call is admitted first and then settled, or abandoned when it was cancelled. No method
+    sleeps. With a quota, `admit`, `settle` and an unsent `abandon` work on a file and may raise
+    StoreError: call them in a worker thread from a coroutine. Safe for threads.
     """
 
     def __init__(
@@ -97,12 +93,12 @@ class ProviderGuard:
     ) -> Permit:
         """Return the right to a call of that many requests, with the seconds to wait before it.
 
-        Where the quota has fewer left, but `least` (else all), it is the right to those. The wait
-        is for the first of them: see `next`.
+        With fewer left in the quota, but `least` (default: all), it is the right to those. The wait
+        is for the first request: see `next`.
 
         Raises SearchProviderUnavailable, SearchProviderAuthenticationFailed or
-        SearchProviderQuotaExceeded when the call may not be made, or not within `max_wait_s`; a
-        retry now does not help, `retry_in_ms` says when one may. Nothing is taken then.
+        SearchProviderQuotaExceeded when the call may not be made within `max_wait_s`, and reserves
+        nothing then; `retry_in_ms` says when a retry may help.
         """
         passed = self._breaker.enter()
         if isinstance(passed, Refusal):
@@ -128,22 +124,22 @@ class ProviderGuard:
     def next(self, permit: Permit, number: int, *, max_wait_s: float = math.inf) -> float:
         """Return the seconds to wait before the call's further request `number`, from 1.
 
-        `start` follows. Raises SearchProviderQuotaExceeded for one that was not granted, and where
-        it cannot be made within `max_wait_s`; a retry now does not help.
+        Call `start` then. Raises SearchProviderQuotaExceeded for one that was not granted or cannot
+        be made within `max_wait_s`; a retry now does not help.
         """
         if self._quota is not None and permit.reservation and number >= permit.reserved:
             raise self._quota.used_up(self.name, self._wall_clock())
         return self._slot(max_wait_s).wait_s
 
     def start(self) -> float:
-        """Note that an admitted call's request is made, after its `wait_s`; return what is missing.
+        """Count a request after its `wait_s`, and return the seconds that it still has to wait.
 
-        These seconds are to be waited for too: whoever waits may come late, and close to the next.
+        Callers may wake late and so come too close to the next request.
         """
         return self._limiter.start()
 
     def may_retry(self) -> bool:
-        """Return whether a retry would be admitted now, as far as that is known without a file."""
+        """Return whether a retry would be admitted now, without a look at the quota."""
         return self._breaker.refusal() is None and self._budget.has_room()
 
     def settle(
@@ -154,18 +150,20 @@ class ProviderGuard:
         requests: int = 1,
         quota_remaining: int | None = None,
     ) -> list[str]:
-        """Learn from a call that ended, and return what a person should know.
+        """Count a call that ended, and return notices to the user.
 
-        `requests` were made, the failed one included; `quota_remaining` is what the provider says.
+        `requests` were made, the failed one included; `quota_remaining` comes from the provider.
         """
         if not permit.close():
             return []
         self._learn(permit, failure)
-        left = self._count(permit, _billed(failure, requests))
+        if failure is not None and failure.code not in MAY_BE_BILLED:
+            requests = max(0, requests - 1)  # the failed one costs nothing
+        left = self._count(permit, requests)
         return low_quota_notice(self.name, self._quota, left=left, reported=quota_remaining)
 
     def abandon(self, permit: Permit, *, sent: bool = True) -> None:
-        """Give back what a cancelled call does not need; nothing happens after `settle`.
+        """Release what a cancelled call reserved; after `settle` do nothing.
 
         A request that may have been sent stays counted; that needs no file.
         """
@@ -204,31 +202,20 @@ class ProviderGuard:
             return
         reason = str(failure).rstrip(". ") or failure.code
         if failure.code == "quotaExceeded":
-            self._breaker.used_up(self._used_up_for_s(failure), reason)
+            asked_s = requested_cooldown_s(failure)
+            period_s = seconds_left(self._wall_clock(), self._period)
+            self._breaker.used_up(period_s if asked_s is None else asked_s, reason)
         elif failure.code == "authenticationFailed":
             self._breaker.key_refused(permit.passed, reason)
         elif failure.code in NO_ANSWER:
             self._breaker.failed(permit.passed, reason)
         else:
             self._breaker.succeeded(permit.passed)
-        cooldown_s = throttle_cooldown_s(failure)
-        if cooldown_s is not None:
+        if (cooldown_s := throttle_cooldown_s(failure)) is not None:
             self._limiter.pause(cooldown_s)
 
-    def _used_up_for_s(self, failure: SearchProviderError) -> float:
-        """Return the seconds until the plan is renewed: the provider's own, else our period's."""
-        asked_s = requested_cooldown_s(failure)
-        return seconds_left(self._wall_clock(), self._period) if asked_s is None else asked_s
-
     def _count(self, permit: Permit, used: int) -> int | None:
-        """Settle the reservation and return what is left of the quota, None without one."""
+        """Settle the reservation and return the rest of the quota, None without one."""
         if self._quota is None or permit.reservation is None:
             return None
         return self._quota.settle(self.name, permit.reservation, used)
-
-
-def _billed(failure: SearchProviderError | None, requests: int) -> int:
-    """Return how many requests count: a failed one does not, unless it may have been worked on."""
-    if failure is None or failure.code in MAY_BE_BILLED:
-        return requests
-    return max(0, requests - 1)

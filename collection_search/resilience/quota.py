@@ -1,4 +1,4 @@
-"""How many requests a key may make in a day or month (UTC), and how many are left."""
+"""Quota of requests that a key may make in a day or month (UTC)."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ Period = Literal["day", "month"]
 
 LOW_SHARE: Final = 0.2
 LOW_COUNT: Final = 20
-"""When a quota counts as low: by its limit, or where only the provider knows that."""
+"""A quota is low below this share of its limit, or this count where the limit is unknown."""
 
 
 class Reservation(NamedTuple):
@@ -29,9 +29,9 @@ class Reservation(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Quota:
-    """How many requests a key may make per period, counted for all processes together.
+    """The limit of a key's requests per period, counted for all processes together.
 
-    Every method that takes a provider's name works on a file and may raise StoreError.
+    `reserve` and `settle` work on a file and may raise StoreError.
     """
 
     store: QuotaStore
@@ -76,14 +76,13 @@ class Quota:
 def low_quota_notice(
     provider: str, quota: Quota | None, *, left: int | None, reported: int | None
 ) -> list[str]:
-    """Return a sentence where few requests are left; none where many are, or nobody knows.
+    """Return a notice where few requests are left; none where many are, or the number is unknown.
 
-    `left` is by our own count, `reported` what the provider says; the smaller one is believed.
+    `left` is our own count, `reported` the provider's; the smaller one counts.
     """
-    known = [number for number in (left, reported) if number is not None]
-    if not known:
+    least = min((number for number in (left, reported) if number is not None), default=None)
+    if least is None:
         return []
-    least = min(known)
     if quota is None:
         return [f"{provider}: {least} searches left"] if least <= LOW_COUNT else []
     if least > LOW_SHARE * quota.limit:
@@ -92,7 +91,7 @@ def low_quota_notice(
 
 
 def period_name(at: float, period: Period) -> str:
-    """Return the name of the period in which a time lies, in seconds since 1970.
+    """Return the name of the period that contains a time, in seconds since 1970.
 
     >>> period_name(1_795_219_200, "month"), period_name(1_795_219_200, "day")
     ('2026-11', '2026-11-21')

@@ -1,4 +1,4 @@
-"""When the next request may be made: the generic cell rate algorithm (GCRA)."""
+"""Rate limit by the generic cell rate algorithm (GCRA)."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ if TYPE_CHECKING:
 
 
 _INSTANT_S: Final = 0.001
-"""What is less is no distance, but a clock's rounding."""
+"""A shorter wait comes from a clock's rounding and is ignored."""
 
 
 class Slot(NamedTuple):
-    """A place in the row of requests."""
+    """The time of one request."""
 
     wait_s: float
     """Seconds to wait for it, from 0."""
@@ -26,10 +26,10 @@ class Slot(NamedTuple):
 
 
 class RateLimiter:
-    """Gives out slots that are `interval_s` apart; safe for threads.
+    """A limiter whose slots are `interval_s` apart; safe for threads.
 
-    `burst` requests may come at once after a pause. An interval of 0 means no limit of its own:
-    only `pause` makes anyone wait.
+    `burst` requests may come at once after a pause. With an interval of 0 only `pause` delays a
+    request.
 
     >>> limiter = RateLimiter(1.0, clock=lambda: 0.0)
     >>> [limiter.reserve().wait_s for _ in range(3)]
@@ -50,7 +50,7 @@ class RateLimiter:
         """The same as `_full_at`, for the requests that were really made."""
 
     def reserve(self, *, max_wait_s: float = math.inf) -> Slot:
-        """Take the next slot; one that is more than `max_wait_s` away is named, but not taken."""
+        """Return the next slot; reserve it unless it is more than `max_wait_s` away."""
         with self._lock:
             now = self._clock()
             while self._given_back and self._given_back[0] < now:
@@ -66,9 +66,9 @@ class RateLimiter:
             return Slot(at - now, at)
 
     def start(self) -> float:
-        """Note that the request of a slot is made; return the seconds that it still has to wait.
+        """Count the request of a slot, and return the seconds that it still has to wait.
 
-        Slots keep their distance, but those who sleep until theirs may wake late, and all at once.
+        Slots keep their distance, but callers that sleep may wake late, and all at once.
         """
         with self._lock:
             now = self._clock()
@@ -77,15 +77,15 @@ class RateLimiter:
             return at - now if at - now > _INSTANT_S else 0.0
 
     def give_back(self, slot: Slot) -> None:
-        """Let another have a slot in which no request was made."""
+        """Release a slot in which no request was made."""
         with self._lock:
             if self._interval_s and slot.at > self._clock():
                 heapq.heappush(self._given_back, slot.at)
 
     def pause(self, seconds: float) -> None:
-        """Give out no slot before this time has passed, and no burst at its end (see `cooldown`).
+        """Reserve no slot before this time has passed, and no burst at its end.
 
-        Slots that were given out before stay as they are.
+        Slots that are already reserved do not change.
         """
         with self._lock:
             until = self._clock() + seconds

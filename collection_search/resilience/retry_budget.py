@@ -1,4 +1,4 @@
-"""How many requests may be retries."""
+"""Limit of retries among the requests."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ if TYPE_CHECKING:
 
 
 class RetryBudget:
-    """Allows retries for a share of the first requests of a window; safe for threads.
+    """A limit of retries to a share of the window's first requests; safe for threads.
 
-    `floor` of them are always allowed, so that a run that is alone may retry at all.
+    `floor` retries are always allowed, so that a single run may retry at all.
 
     >>> budget = RetryBudget(floor=1, clock=lambda: 0.0)
     >>> [budget.take(is_retry=True) for _ in range(2)]
@@ -34,22 +34,18 @@ class RetryBudget:
         self._floor = floor
         self._clock = clock
         self._window = SlidingWindow(window_s)
-        self._lock = threading.Lock()
+        self._lock = threading.RLock()
 
     def take(self, *, is_retry: bool) -> bool:
-        """Count one request; False, and not counted, for a retry that is too many."""
+        """Count one request and return True; for a retry above the limit return False."""
         with self._lock:
-            now = self._clock()
-            if is_retry and not self._has_room(now):
+            if is_retry and not self.has_room():
                 return False
-            self._window.add(now, good=not is_retry, bad=is_retry)
+            self._window.add(self._clock(), good=not is_retry, bad=is_retry)
             return True
 
     def has_room(self) -> bool:
         """Return whether a retry would be allowed now."""
         with self._lock:
-            return self._has_room(self._clock())
-
-    def _has_room(self, now: float) -> bool:
-        first, retries = self._window.sums(now)
-        return retries + 1 <= max(self._floor, self._share * first)
+            first, retries = self._window.sums(self._clock())
+            return retries + 1 <= max(self._floor, self._share * first)

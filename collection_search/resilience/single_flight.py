@@ -1,10 +1,10 @@
-"""One call for all who ask the same at the same time."""
+"""One shared call for equal requests at the same time."""
 
 from __future__ import annotations
 
 import asyncio
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Generic, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, TypeAlias, TypeVar
 from weakref import WeakKeyDictionary
 
 if TYPE_CHECKING:
@@ -20,23 +20,21 @@ class _Flight(Generic[T]):
 
 
 class SingleFlight(Generic[T]):
-    """Lets callers with the same tenant and key share one call, within one event loop.
+    """A call shared by callers with the same tenant and key, within one event loop.
 
-    The call belongs to none of them: whoever is cancelled leaves, and the call is cancelled with
-    the last. It runs in the context of the first, whose spans it therefore belongs to.
+    It is cancelled only when its last caller is. It runs in the context of the first caller, so its
+    spans belong to that one.
     """
 
     def __init__(self) -> None:
-        self._loops: WeakKeyDictionary[
-            asyncio.AbstractEventLoop, dict[tuple[str, Hashable], _Flight[T]]
-        ] = WeakKeyDictionary()
+        self._loops: WeakKeyDictionary[asyncio.AbstractEventLoop, _Flights[T]] = WeakKeyDictionary()
 
     async def run(
         self, tenant_id: str, key: Hashable, call: Callable[[], Coroutine[Any, Any, T]]
     ) -> tuple[T, bool]:
         """Return the call's result, and whether another caller had started it.
 
-        All get the same object, or the same exception: neither may be changed.
+        All callers get the same object or exception: do not change it.
         """
         loop = asyncio.get_running_loop()
         flights = self._loops.setdefault(loop, {})
@@ -53,26 +51,22 @@ class SingleFlight(Generic[T]):
         finally:
             flight.waiting -= 1
             if not flight.waiting and not flight.task.done():
-                _remove(flights, place, flight.task)  # whoever comes now starts anew
+                _remove(flights, place, flight.task)  # the next caller starts a new call
                 flight.task.cancel()
                 await asyncio.wait({flight.task})
 
 
-def _land(
-    flights: dict[tuple[str, Hashable], _Flight[Any]],
-    place: tuple[str, Hashable],
-    task: asyncio.Task[Any],
-) -> None:
+_Place: TypeAlias = "tuple[str, Hashable]"
+_Flights: TypeAlias = dict[_Place, _Flight[T]]
+
+
+def _land(flights: _Flights[T], place: _Place, task: asyncio.Task[T]) -> None:
     _remove(flights, place, task)
     if not task.cancelled():
-        task.exception()  # read, since nobody may be left to do so
+        task.exception()  # read, since perhaps no caller is left
 
 
-def _remove(
-    flights: dict[tuple[str, Hashable], _Flight[Any]],
-    place: tuple[str, Hashable],
-    task: asyncio.Task[Any],
-) -> None:
+def _remove(flights: _Flights[T], place: _Place, task: asyncio.Task[T]) -> None:
     flight = flights.get(place)
     if flight is not None and flight.task is task:
         del flights[place]

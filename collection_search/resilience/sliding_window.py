@@ -9,9 +9,9 @@ PARTS: Final = 10
 
 
 class SlidingWindow:
-    """Two counts over a sliding window; not safe for threads by itself.
+    """Two counts over a sliding window of ten parts; not safe for threads.
 
-    Kept in ten parts: what is counted is at most `span_s` and at least nine tenths of it old.
+    Its real length lies between nine tenths of `span_s` and all of it.
 
     >>> window = SlidingWindow(10)
     >>> window.add(0.0, bad=1); window.add(5.0, good=2)
@@ -24,7 +24,7 @@ class SlidingWindow:
         self._parts: deque[_Part] = deque()
 
     def add(self, now: float, *, good: int = 0, bad: int = 0) -> None:
-        """Count at this time; times do not go back."""
+        """Add to the counts at this time; times never decrease."""
         number = int(now // self._part_s)
         if not self._parts or self._parts[-1].number < number:
             self._parts.append(_Part(number))

@@ -1,1 +1,1 @@
-"""How the code runs: synchronous and asynchronous, observed, with a garbage collector."""
+"""Runtime support: bridges between sync and async code, tracing, garbage collection."""

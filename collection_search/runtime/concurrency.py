@@ -1,4 +1,4 @@
-"""The two ways between synchronous and asynchronous code, so that both faces share one body."""
+"""Bridges between synchronous and asynchronous code."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ THREADS: Final = 64
 """Blocking calls of one event loop at once; the loop's own pool has as few as six threads."""
 
 COMPUTING: Final = 2
-"""Those that compute: with each further one the loop waits once more for the interpreter."""
+"""Computing calls at once: each further one delays the event loop more."""
 
 _lock = threading.Lock()
 _portal: tuple[int, asyncio.AbstractEventLoop, threading.Thread] | None = None
@@ -42,7 +42,10 @@ def run_blocking(call: Coroutine[Any, Any, T]) -> T:
     if threading.current_thread() is thread:
         call.close()
         raise RuntimeError("A synchronous face was called by its own asynchronous one: await it.")
-    blocked = _loop_of_this_thread()
+    try:
+        blocked = asyncio.get_running_loop()
+    except RuntimeError:
+        blocked = None
     _blocked.add(blocked)
     future = asyncio.run_coroutine_threadsafe(call, loop)
     try:
@@ -53,15 +56,8 @@ def run_blocking(call: Coroutine[Any, Any, T]) -> T:
 
 
 def is_blocked(loop: asyncio.AbstractEventLoop) -> bool:
-    """Return whether the loop waits in `run_blocking`, and so can do nothing for that call."""
+    """Return whether the loop is blocked by a call of `run_blocking`."""
     return loop in _blocked
-
-
-def _loop_of_this_thread() -> asyncio.AbstractEventLoop | None:
-    try:
-        return asyncio.get_running_loop()
-    except RuntimeError:
-        return None
 
 
 def blocking(call: Callable[P, Coroutine[Any, Any, T]], name: str) -> Callable[P, T]:
@@ -84,8 +80,7 @@ def blocking(call: Callable[P, Coroutine[Any, Any, T]], name: str) -> Callable[P
 async def run_on_portal(call: Coroutine[Any, Any, T]) -> T:
     """Return the coroutine's result, run on the background loop that `run_blocking` uses.
 
-    For what all loops of a process share. Context variables reach the coroutine, and so does a
-    cancellation of the caller.
+    All loops of a process share it. Context variables and cancellation reach the coroutine.
     """
     return await on_loop(_portal_loop()[0], call)
 
@@ -98,14 +93,14 @@ async def on_loop(loop: asyncio.AbstractEventLoop, call: Coroutine[Any, Any, T])
 
 
 async def offload(call: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
-    """Return what the blocking call returns, run in a thread; context variables reach it."""
+    """Return the result of a blocking call, run in a thread; context variables reach it."""
     return await _in_thread(_waiting, THREADS, functools.partial(call, *args, **kwargs))
 
 
 async def compute(call: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
-    """Return what a call returns that computes for milliseconds, as `offload` does.
+    """Return the result of a call that computes for milliseconds, run in a thread as by `offload`.
 
-    Few of them run at a time, so that the event loop gets its turns.
+    Few of them run at a time, so that the event loop stays responsive.
     """
     return await _in_thread(_computing, COMPUTING, functools.partial(call, *args, **kwargs))
 
@@ -122,10 +117,7 @@ async def _in_thread(
 
 
 def _run_for_good(loop: asyncio.AbstractEventLoop) -> None:
-    """Run the loop; a task that ends in SystemExit stops it, which would leave all others waiting.
-
-    Its caller gets the exception all the same.
-    """
+    """Run the loop for ever, also after a task that ends in SystemExit and so stops it."""
     while True:
         with suppress(KeyboardInterrupt, SystemExit):
             loop.run_forever()

@@ -6,15 +6,14 @@ import gc
 from typing import Final
 
 THRESHOLD: Final = 10_000
-"""New containers after which the collector looks for unused cycles; Python's own is 700."""
+"""New containers after which the collector runs; Python's default is 700."""
 
 
 def relieve_collector() -> None:
-    """Keep the collector away from what start-up made, and have it come less often.
+    """Exclude the objects of start-up from garbage collection, and collect less often.
 
-    For whoever owns the process, once, after the first question: the modules and models that live
-    as long as the process are else searched again and again, for a quarter of the processor time
-    of many questions at once.
+    The owner of the process calls it once, after the first question. Otherwise the collector
+    examines all modules and models again and again, a quarter of the processor time under load.
     """
     gc.collect()
     gc.freeze()

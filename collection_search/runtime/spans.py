@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import functools
 import logging
-from contextlib import AbstractContextManager
-from typing import TYPE_CHECKING, Final
+from contextlib import AbstractContextManager, ExitStack
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from ..text.redaction import mask_text
 
@@ -14,11 +15,13 @@ if TYPE_CHECKING:
 
     from ..ports import Scalar, Span, SpanKind, SpanSink, TraceRef
 
+T = TypeVar("T")
+
 logger = logging.getLogger(__name__)
 
 
 class NullSpan(AbstractContextManager["NullSpan"]):
-    """A span that keeps nothing. It has no state, so one serves everybody at once."""
+    """A span that stores nothing. It has no state, so all callers share one."""
 
     __slots__ = ()
 
@@ -26,35 +29,22 @@ class NullSpan(AbstractContextManager["NullSpan"]):
         """Let every exception pass."""
 
     def set(self, fields: Mapping[str, Scalar]) -> None:
-        """Forget the fields."""
+        """Ignore the fields."""
 
-    def usage(
-        self,
-        *,
-        model: str,
-        input_tokens: int | None,
-        output_tokens: int | None,
-        cost_usd: float | None,
-    ) -> None:
-        """Forget the usage."""
+    def usage(self, **_usage: object) -> None:
+        """Ignore the usage."""
 
     def fail(self, kind: str, message: str) -> None:
-        """Forget the failure."""
+        """Ignore the failure."""
 
 
 class NullSink:
-    """A sink that keeps nothing and creates nothing."""
+    """A sink that stores nothing and creates nothing."""
 
     __slots__ = ()
 
-    def span(
-        self,
-        name: str,  # noqa: ARG002 - the port's signature
-        *,
-        kind: SpanKind = "span",  # noqa: ARG002
-        trace: TraceRef | None = None,  # noqa: ARG002
-    ) -> NullSpan:
-        """Return the span that keeps nothing."""
+    def span(self, name: str, **_options: object) -> NullSpan:  # noqa: ARG002 - the port's signature
+        """Return the span that stores nothing."""
         return NULL_SPAN
 
     def flush(self, timeout_s: float) -> None:
@@ -76,42 +66,39 @@ class GuardedSink:
         self, name: str, *, kind: SpanKind = "span", trace: TraceRef | None = None
     ) -> AbstractContextManager[Span]:
         """Open an observation that lasts even when the sink fails to make it."""
-        return _GuardedSpan(lambda: self._sink.span(name, kind=kind, trace=trace), self._report)
+        opened = functools.partial(self._sink.span, name, kind=kind, trace=trace)
+        return _GuardedSpan(opened, self._attempt)
 
     def flush(self, timeout_s: float) -> None:
         """Send what is waiting, within `timeout_s`."""
-        try:
-            self._sink.flush(timeout_s)
-        except Exception as error:  # noqa: BLE001 - any failure of a sink ends here
-            self._report(error)
+        self._attempt(lambda: self._sink.flush(timeout_s))
 
-    def _report(self, error: Exception) -> None:
-        if not self._reported:
-            self._reported = True
-            cause = mask_text(f"{type(error).__name__}: {error}")
-            logger.warning("Tracing failed (%s). The run goes on without it.", cause)
+    def _attempt(self, action: Callable[[], T]) -> T | None:
+        try:
+            return action()
+        except Exception as error:  # noqa: BLE001 - any failure of a sink ends here
+            if not self._reported:
+                self._reported = True
+                cause = mask_text(f"{type(error).__name__}: {error}")
+                logger.warning("Tracing failed (%s). The run goes on without it.", cause)
+        return None
 
 
 class _GuardedSpan:
-    __slots__ = ("_manager", "_open", "_report", "_span")
+    __slots__ = ("_attempt", "_exits", "_open", "_span")
 
     def __init__(
         self,
         open_span: Callable[[], AbstractContextManager[Span]],
-        report: Callable[[Exception], None],
+        attempt: Callable[[Callable[[], Any]], Any],
     ) -> None:
         self._open = open_span
-        self._report = report
-        self._manager: AbstractContextManager[Span] = NULL_SPAN
+        self._attempt = attempt
+        self._exits = ExitStack()
         self._span: Span = NULL_SPAN
 
     def __enter__(self) -> Span:
-        try:
-            manager = self._open()
-            self._span = manager.__enter__()
-            self._manager = manager
-        except Exception as error:  # noqa: BLE001
-            self._report(error)
+        self._span = self._attempt(lambda: self._exits.enter_context(self._open())) or NULL_SPAN
         return self
 
     def __exit__(
@@ -120,33 +107,13 @@ class _GuardedSpan:
         error: BaseException | None,
         traceback: TracebackType | None,
     ) -> None:
-        self._tell(lambda: self._manager.__exit__(kind, error, traceback))
+        self._attempt(lambda: self._exits.__exit__(kind, error, traceback))
 
     def set(self, fields: Mapping[str, Scalar]) -> None:
-        self._tell(lambda: self._span.set(fields))
+        self._attempt(lambda: self._span.set(fields))
 
-    def usage(
-        self,
-        *,
-        model: str,
-        input_tokens: int | None,
-        output_tokens: int | None,
-        cost_usd: float | None,
-    ) -> None:
-        self._tell(
-            lambda: self._span.usage(
-                model=model,
-                input_tokens=input_tokens,
-                output_tokens=output_tokens,
-                cost_usd=cost_usd,
-            )
-        )
+    def usage(self, **usage: Any) -> None:
+        self._attempt(lambda: self._span.usage(**usage))
 
     def fail(self, kind: str, message: str) -> None:
-        self._tell(lambda: self._span.fail(kind, message))
-
-    def _tell(self, action: Callable[[], object]) -> None:
-        try:
-            action()
-        except Exception as error:  # noqa: BLE001
-            self._report(error)
+        self._attempt(lambda: self._span.fail(kind, message))

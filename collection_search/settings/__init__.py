@@ -1,8 +1,8 @@
 """Settings: one table of names, read from a file and the environment.
 
-Each field of the table is one setting. The environment calls it `COLLECTION_SEARCH_<FIELD>`, the
-file `collection-search.yaml` (in the working folder, or where `COLLECTION_SEARCH_CONFIG` points)
-calls it by the field's name. Vendors' own variables keep their usual names. The environment wins.
+Each field of the table is one setting. Its variable is `COLLECTION_SEARCH_<FIELD>`; the file is
+`collection-search.yaml` in the working folder, or at `COLLECTION_SEARCH_CONFIG`. Vendors' own
+variables have their usual names. The environment wins.
 """
 
 from __future__ import annotations
@@ -24,13 +24,7 @@ from ..errors import ConfigError
 from ..text.problems import list_problems
 from .keyring import read_key, stored_names
 from .mistakes import describe_mistake, refuse_unknown_providers, warn_of_unknown_variables
-from .sources import (
-    CONFIG_FILE,
-    CONFIG_VARIABLE,
-    PROVIDERS_VARIABLE,
-    VendorVariables,
-    config_path,
-)
+from .sources import CONFIG_FILE, CONFIG_VARIABLE, PROVIDERS_VARIABLE, VendorVariables, config_path
 from .table import PREFIX, ProviderAccess, SettingsTable
 
 if TYPE_CHECKING:
@@ -40,14 +34,14 @@ __all__ = ["CONFIG_FILE", "CONFIG_VARIABLE", "PREFIX", "ProviderAccess", "Settin
 
 
 class Settings(SettingsTable):
-    """Everything that can be set; see the module's docstring for the names."""
+    """All settings; see the module's docstring for the names."""
 
     model_config = SettingsConfigDict(defer_build=False)
 
     _stored: frozenset[str] = PrivateAttr(default=frozenset())
 
     def model_post_init(self, context: Any, /) -> None:  # noqa: ARG002 - the signature is given
-        """Look up once which keys the keyring has: no run waits for a file because of it."""
+        """Read once which keys the keyring has, so that no run waits for that file."""
         self._stored = stored_names(self.home)
 
     @classmethod
@@ -67,7 +61,7 @@ class Settings(SettingsTable):
     def load(cls, **overrides: Any) -> Settings:
         """Return the settings of this process. Raises ConfigError naming the wrong setting.
 
-        One of our variables that this version does not know is warned of, once.
+        Log one warning for each of our variables that this version does not know.
         """
         path = config_path()
         if os.environ.get(CONFIG_VARIABLE) and not path.is_file():
@@ -95,7 +89,7 @@ class Settings(SettingsTable):
         return settings
 
     def __hash__(self) -> int:
-        """Hash by what tells most settings apart: they are looked up several times a run."""
+        """Return a hash of the fields that differ most; a run needs it several times."""
         return hash((self.home, self.tenant, self.provider, self.model, self.embeddings))
 
     @property
@@ -104,10 +98,10 @@ class Settings(SettingsTable):
         return self._stored
 
     def access(self, provider: str) -> ProviderAccess:
-        """Return what is known of how to reach a search provider.
+        """Return the key, address and limits of a search provider.
 
-        A key that neither environment nor file has is taken from the keyring, if it is stored
-        there: the first time this blocks. Raises ConfigError when the keyring cannot be read.
+        A key that neither environment nor file has comes from the keyring, if it is stored there:
+        the first time this blocks. Raises ConfigError when the keyring cannot be read.
         """
         known = self.providers.get(provider, ProviderAccess())
         if known.api_key is None and (stored := self._from_keyring(provider)):

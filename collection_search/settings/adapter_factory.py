@@ -1,4 +1,4 @@
-"""From a name to a live adapter: one per name and settings, made once and cached."""
+"""Factory of adapters: one per name and settings, cached, with its provider's limits."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ if TYPE_CHECKING:
     from . import Settings
 
 MAX_ADAPTERS: Final = 64
-"""Adapters that are kept at a time: of those that hold something open, and of all others."""
+"""Cached adapters at a time: of those with open resources, and of all others."""
 _ON_CLIENT: Final = "_collection_search_adapters"
 _OPEN: Final = frozenset({"readers", "stores", "usage", "tracing"})
-"""Groups that hold files, processes or unsent observations."""
+"""Groups whose adapters have open files, processes or unsent observations."""
 
 _LOGGER = logging.getLogger(__name__)
 _Key: TypeAlias = "tuple[Settings, registry.Group, str]"
@@ -43,7 +43,7 @@ def is_traced(settings: Settings) -> bool:
 async def adapter_of(
     settings: Settings, group: registry.Group, name: str, http_client: AsyncClient | None = None
 ) -> Any:
-    """Return what `make_adapter` returns; the first call, which reads files, takes a thread."""
+    """Return what `make_adapter` returns; the first call reads files, in a thread."""
     known = _known((settings, group, name), _adapters_of(http_client))
     if known is None:
         return await offload(make_adapter, settings, group, name, http_client)
@@ -53,10 +53,10 @@ async def adapter_of(
 def make_adapter(
     settings: Settings, group: registry.Group, name: str, http_client: AsyncClient | None = None
 ) -> Any:
-    """Return the process's one adapter of these settings and this client of the caller's.
+    """Return the process's one adapter for these settings and this client of the caller's.
 
     `name` may end in `:model`. An adapter that takes no client is the same with and without one.
-    Threads that come at once may each make one; all get the one that is kept. Raises ConfigError.
+    Concurrent threads may each make one; all get the cached one. Raises ConfigError.
     """
     key: _Key = (settings, group, name)
     adapters = _adapters_of(http_client)
@@ -69,16 +69,15 @@ def make_adapter(
     else:
         adapter = make_adapter(settings, group, name)
     with _lock:
-        kept = adapters.setdefault(key, adapter)
+        cached = adapters.setdefault(key, adapter)
         _make_room(group, adapters)
-    return kept
+    return cached
 
 
 def _adapters_of(http_client: AsyncClient | None) -> OrderedDict[_Key, Any]:
-    """Return the adapters that are kept for the client; they end with it.
+    """Return the adapters that are cached for the client, and released with it.
 
-    They stand on the client itself: they hold it, so that a weak table of them would never let
-    it go.
+    They are an attribute of the client: since they refer to it, a weak table would never free it.
     """
     if http_client is None:
         return _adapters
@@ -87,16 +86,15 @@ def _adapters_of(http_client: AsyncClient | None) -> OrderedDict[_Key, Any]:
 
 
 def class_of(group: registry.Group, vendor: str) -> Any:
-    """Return what has the name. Raises ConfigError with all that there are, and the nearest."""
+    """Return the adapter class of a name. Raises ConfigError with the known names."""
     try:
         return registry.load_adapter(group, vendor)
     except ConfigError as error:
         known = registry.names(group)
-        if vendor in known:  # it is there, and something else is wrong with it
+        if vendor in known:  # another error of that adapter
             raise
-        instead = suggest(vendor, known).removeprefix("; d")
-        told = f" D{instead}" if instead else ""
-        raise ConfigError(f"{error}{told}") from error
+        instead = suggest(vendor, known).replace("; d", " D", 1)
+        raise ConfigError(f"{error}{instead}") from error
 
 
 def _known(key: _Key, adapters: OrderedDict[_Key, Any]) -> Any:
@@ -107,9 +105,9 @@ def _known(key: _Key, adapters: OrderedDict[_Key, Any]) -> Any:
 
 
 def _make_room(group: registry.Group, adapters: OrderedDict[_Key, Any]) -> None:
-    """Forget what was asked for longest ago: keys that users bring push out no database.
+    """Drop the least recently used adapter of the same kind, so that users' keys drop no database.
 
-    It is not closed here: who still uses it may go on, and a database closes itself after that.
+    It is not closed here: its users may go on, and a database closes itself after them.
     """
     alike = [key for key in adapters if (key[1] in _OPEN) == (group in _OPEN)]
     if len(alike) > MAX_ADAPTERS:
@@ -117,7 +115,7 @@ def _make_room(group: registry.Group, adapters: OrderedDict[_Key, Any]) -> None:
 
 
 def provider_guard(settings: Settings, adapter: object) -> ProviderGuard | None:
-    """Return what limits all of this process's calls to the adapter's provider with its key.
+    """Return the limits of all calls of this process to the adapter's provider with its key.
 
     None for an adapter without a `source`, such as a live object of the caller's. Raises
     ConfigError, StoreError.
@@ -140,14 +138,14 @@ def provider_guard(settings: Settings, adapter: object) -> ProviderGuard | None:
 
 
 def access_of(settings: Settings, adapter: object) -> ProviderAccess:
-    """Return what the settings say of the adapter's provider, by its own name or its source's."""
+    """Return the settings of the adapter's provider, by its own name or that of its source."""
     known, info = settings.providers, describe(adapter).info
     here = (info.source or "").partition("@")[0].partition(":")[0]
     return known.get(info.name) or known.get(here) or ProviderAccess()
 
 
 def quota_left(settings: Settings, adapter: object) -> int | None:
-    """Return how many requests the quota of the settings still allows; None without one.
+    """Return the rest of the quota in the settings; None without one.
 
     Blocks. Raises ConfigError, StoreError.
     """
@@ -166,16 +164,8 @@ def _quota(settings: Settings, source: str, access: ProviderAccess) -> Quota | N
     return Quota(store, key_id(source), access.quota, access.quota_period)
 
 
-def _make(settings: Settings, group: registry.Group, name: str, **given: Any) -> Any:
-    adapter = _built(settings, group, name, **given)
-    is_known = group != "search" or name.partition(":")[0] in registry.BUILTIN[group]
-    if not is_known:
-        _give_source(settings, adapter, name)
-    return adapter
-
-
 def _give_source(settings: Settings, adapter: Any, name: str) -> None:
-    """Tell a third party's adapter apart by name, address and key, as limits and caching need."""
+    """Set the name, address and key that limits and caching of a third party's adapter need."""
     access = settings.access(name.partition(":")[0])
     key = access.api_key.get_secret_value() if access.api_key else None
     place = " ".join(filter(None, (access.base_url, access.search_engine_id)))
@@ -199,7 +189,14 @@ def _is_of_langchain(group: registry.Group, vendor: str, model: str) -> bool:
     return bool(model) and group in ("models", "embeddings") and vendor not in registry.names(group)
 
 
-def _built(settings: Settings, group: registry.Group, name: str, **given: Any) -> Any:
+def _make(settings: Settings, group: registry.Group, name: str, **given: Any) -> Any:
+    adapter = _build(settings, group, name, **given)
+    if group == "search" and name.partition(":")[0] not in registry.BUILTIN[group]:
+        _give_source(settings, adapter, name)
+    return adapter
+
+
+def _build(settings: Settings, group: registry.Group, name: str, **given: Any) -> Any:
     vendor, _, model = name.partition(":")
     if _is_of_langchain(group, vendor, model):
         langchain = registry.load_adapter(group, "langchain")  # it knows many vendors' packages

@@ -1,4 +1,4 @@
-"""The embedder that filled a collection, as the settings of this process make it."""
+"""The embedder of a collection, made from the settings of this process."""
 
 from __future__ import annotations
 
@@ -30,17 +30,15 @@ def collection_embedder(
     given: Mapping[str, Embedder],
     http_client: AsyncClient | None = None,
 ) -> Embedder:
-    """Return the embedder that filled the collection, as its fingerprint says.
+    """Return the embedder that filled the collection, by its fingerprint.
 
-    It is among the `given`, by fingerprint, or the settings make it; without settings there is no
-    other. Blocks. Raises MissingEmbedderError with the way out.
+    It is one of the `given`, or made from the settings, if any. Blocks. Raises MissingEmbedderError
+    with a remedy.
     """
     if fingerprint in given:
         return given[fingerprint]
     try:
-        embedder = None
-        if settings is not None:
-            embedder = restore_embedder(settings, fingerprint, http_client)
+        embedder = restore_embedder(settings, fingerprint, http_client) if settings else None
     except ConfigError as error:  # a key is missing here, but perhaps not elsewhere
         raise MissingEmbedderError(str(error)) from error
     if embedder is None:
@@ -56,9 +54,9 @@ def collection_embedder(
 def restore_embedder(
     settings: Settings, fingerprint: str, http_client: AsyncClient | None = None
 ) -> Embedder | None:
-    """Return the embedder that a collection remembers; None where its name does not lead to it.
+    """Return the embedder of a fingerprint; None where the settings make another one.
 
-    Raises ConfigError where it does but something is missing, such as a key.
+    Raises ConfigError where something is missing, such as a key.
     """
     if fingerprint.partition(":")[0] not in registry.names("embeddings"):
         return None

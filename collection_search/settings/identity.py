@@ -1,4 +1,4 @@
-"""Who asks: tenant, case and workflow, and the ids of the run."""
+"""Identity of a run: tenant, case, workflow and ids."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ if TYPE_CHECKING:
 
 
 class RunIdentity(BaseModel):
-    """Who asks; what is not given comes from the settings, or is made for the run."""
+    """Tenant, case, workflow and ids of a run, with defaults from the settings."""
 
     model_config = ConfigDict(extra="forbid", hide_input_in_errors=True)
 
     tenant_id: SkipJsonSchema[Name | None] = None
-    """Whose collections; on a server always the authenticated user, whatever a caller says."""
+    """Owner of the collections; on a server always the authenticated user."""
     case_id: Identifier | None = Field(default=None, description="Your own case or ticket number.")
     workflow_id: Identifier = Field(
         default="collection_search", description="Name of the workflow that asks."
@@ -38,7 +38,7 @@ class RunIdentity(BaseModel):
 
     @classmethod
     def found_in(cls, given: Any) -> Self:
-        """Return the context that `given` is or carries as `collection_search`; else a new one."""
+        """Return the context that `given` is or has as `collection_search`; else a new one."""
         for candidate in (given, getattr(given, "collection_search", None)):
             if isinstance(candidate, cls):
                 return candidate
@@ -52,7 +52,7 @@ class RunIdentity(BaseModel):
         return self.settings or process_settings()
 
     def ids(self, run_id: str | None = None) -> RunIds:
-        """Return the ids of a new run; `run_id` is the host's own where it has one."""
+        """Return the ids of a new run; `run_id` is the host's own, if any."""
         run = self.run_id or run_id or f"run-{uuid.uuid4().hex}"
         return {
             "run_id": run,
@@ -77,5 +77,5 @@ class RunIdentity(BaseModel):
         )
 
     def tenant(self) -> str:
-        """Return whose collections this run reads and writes."""
+        """Return the owner of the collections that this run reads and writes."""
         return self.tenant_id or self.using().tenant

@@ -1,4 +1,4 @@
-"""Which keys there are and where each comes from: environment, settings file or keyring."""
+"""Names and sources of the keys: environment, settings file or keyring."""
 
 from __future__ import annotations
 
@@ -21,35 +21,36 @@ _FIELDS: Final = {
     "langfuse": "langfuse_secret_key",
     "openai": "openai_api_key",
 }
-"""Keys that are no search provider's, and the settings that hold them."""
+"""Settings of the keys that belong to no search provider."""
 _ENDING: Final = 4
 _LONG: Final = 16
-"""Characters of a key of which the last ones tell it from others but do not give it away."""
+"""Characters of a key whose ending may be shown."""
 
 
 class FoundKey(NamedTuple):
-    """A key that a run would take."""
+    """The source of a key that a run would use."""
 
     name: str
     source: KeyOrigin
     variable: str
-    """The variable that gives it, or would."""
+    """The variable for this key, set or not."""
 
     @property
     def where(self) -> str:
-        """Where it comes from, in words."""
+        """The source in words."""
         named = {"environment": self.variable, "file": "the settings", "keyring": "the keyring"}
         return named[self.source]
 
 
 def key_names() -> list[str]:
-    """Return the names that a key can be kept for, sorted: search providers, models, tracing."""
+    """Return the names that a key can be stored for, sorted: search providers, models, tracing."""
     return sorted({*_FIELDS, *filter(_takes_key, registry.names("search"))})
 
 
 def find_key(settings: Settings, name: str) -> FoundKey | None:
-    """Return where the key of that name comes from, None where there is none."""
-    variable = next(filter(os.environ.get, _variables(name)), "")
+    """Return the source of the key of that name, None without a key."""
+    ours = f"{PREFIX}{_FIELDS.get(name, '').upper()}"
+    variable = next(filter(os.environ.get, (ours, variable_of(name))), "")
     if given_key(settings, name) is not None:
         return FoundKey(name, "environment" if variable else "file", variable or variable_of(name))
     if name in settings.stored_keys:
@@ -58,12 +59,10 @@ def find_key(settings: Settings, name: str) -> FoundKey | None:
 
 
 def given_key(settings: Settings, name: str) -> SecretStr | None:
-    """Return the key that environment or file give."""
-    if field := _FIELDS.get(name):
-        given: SecretStr | None = getattr(settings, field)
-        return given
-    access = settings.providers.get(name)
-    return access.api_key if access else None
+    """Return the key from environment or file."""
+    owner = settings if name in _FIELDS else settings.providers.get(name)
+    key: SecretStr | None = getattr(owner, _FIELDS.get(name, "api_key"), None)
+    return key
 
 
 def ending(key: str) -> str:
@@ -80,8 +79,3 @@ def _takes_key(name: str) -> bool:
     if name not in registry.BUILTIN["search"]:
         return True
     return bool(read_info(registry.load_adapter("search", name)).key_variable)
-
-
-def _variables(name: str) -> tuple[str, ...]:
-    ours = f"{PREFIX}{_FIELDS[name].upper()}" if name in _FIELDS else ""
-    return (ours, variable_of(name)) if ours else (variable_of(name),)

@@ -1,8 +1,7 @@
 """Keys in the system's keyring, under the service `collection-search`.
 
-An index in the data folder says which names have a stored key, not what it is. Without a name in
-it the keyring is never touched, nor its library imported. What was read, and that a keyring cannot
-be read, is remembered until the process ends.
+An index in the data folder lists the names with a stored key. Without a name in it the keyring's
+library is not even imported. Keys and failures are cached until the process ends.
 """
 
 from __future__ import annotations
@@ -31,7 +30,7 @@ _lock = threading.Lock()
 
 
 def entry_of(name: str) -> str:
-    """Return what the key is called in the keyring.
+    """Return the name of the key's entry in the keyring.
 
     >>> entry_of("tavily"), entry_of("brave")
     ('tavily_api_key', 'brave_search_api_key')
@@ -40,7 +39,7 @@ def entry_of(name: str) -> str:
 
 
 def variable_of(name: str) -> str:
-    """Return the variable that gives the same key.
+    """Return the environment variable for the same key.
 
     >>> variable_of("tavily"), variable_of("langfuse")
     ('TAVILY_API_KEY', 'LANGFUSE_SECRET_KEY')
@@ -49,12 +48,11 @@ def variable_of(name: str) -> str:
 
 
 def stored_names(home: Path) -> frozenset[str]:
-    """Return the names that have a stored key, as the index of this data folder says."""
+    """Return the names with a stored key, from the index of this data folder."""
     try:
-        lines = (home / INDEX_FILE).read_text("utf-8").split()
-    except (OSError, UnicodeDecodeError):  # most have none; `Settings.prepared_home` tells the rest
+        return frozenset((home / INDEX_FILE).read_text("utf-8").split())
+    except (OSError, UnicodeDecodeError):  # usually there is none
         return frozenset()
-    return frozenset(lines)
 
 
 def read_key(name: str) -> str:
@@ -64,7 +62,7 @@ def read_key(name: str) -> str:
     ConfigError when the keyring cannot be read or lacks the key, MissingExtraError without its
     library.
     """
-    with _lock:  # whoever comes at once waits for one question to the person, not for many
+    with _lock:  # concurrent callers wait for one prompt to the user
         if name not in _remembered:
             _remembered[name] = _read(name)
         known = _remembered[name]
@@ -74,15 +72,16 @@ def read_key(name: str) -> str:
 
 
 def store_key(home: Path, name: str, key: str) -> None:
-    """Keep the key in the keyring, and its name in the index. Raises as `read_key` does."""
+    """Store the key in the keyring, and its name in the index. Raises as `read_key` does."""
     keyring = _library(name)
     with _in_plain_words(name, key):
         keyring.set_password(SERVICE, entry_of(name), key)
-        is_kept = keyring.get_password(SERVICE, entry_of(name)) == key
-    if not is_kept:
+        is_stored = keyring.get_password(SERVICE, entry_of(name)) == key
+    if not is_stored:
+        backend = type(keyring.get_keyring()).__module__
         raise ConfigError(
-            f"The keyring of this machine keeps nothing ({_backend(keyring)}). "
-            f"Set {variable_of(name)} instead."
+            f"The keyring of this machine keeps nothing ({backend})."
+            f" Set {variable_of(name)} instead."
         )
     if name not in stored_names(home):
         with (home / INDEX_FILE).open("a", encoding="utf-8") as index:
@@ -92,7 +91,7 @@ def store_key(home: Path, name: str, key: str) -> None:
 
 
 def remove_key(home: Path, name: str) -> bool:
-    """Take the key out of keyring and index; return whether there was one."""
+    """Delete the key from keyring and index; return whether there was one."""
     keyring = _library(name)
     with _in_plain_words(name):
         is_there = keyring.get_password(SERVICE, entry_of(name)) is not None
@@ -109,7 +108,7 @@ def remove_key(home: Path, name: str) -> bool:
 
 
 def forget() -> None:
-    """Forget what this process remembers of the keyring."""
+    """Clear this process's cache of the keyring."""
     with _lock:
         _remembered.clear()
 
@@ -140,9 +139,9 @@ def _library(name: str) -> Any:
 
 @contextmanager
 def _in_plain_words(name: str, key: str = "") -> Iterator[None]:
-    """Turn whatever a keyring raises into a ConfigError that says what to do.
+    """Raise ConfigError with a remedy for any error of a keyring.
 
-    Its own text is not repeated, and an error that holds the key is not chained.
+    The keyring's text is not repeated, and an error that contains the key is not chained.
     """
     from keyring.errors import KeyringLocked, NoKeyringError
 
@@ -162,7 +161,3 @@ def _in_plain_words(name: str, key: str = "") -> Iterator[None]:
         raise ConfigError(
             f"The keyring of this machine cannot be used ({type(error).__name__}): {instead}."
         ) from cause
-
-
-def _backend(keyring: Any) -> str:
-    return type(keyring.get_keyring()).__module__

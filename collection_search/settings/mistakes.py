@@ -1,4 +1,4 @@
-"""What is told of a wrong setting: where it stands, and which name was meant."""
+"""Messages about a wrong setting: its source, and the nearest known name."""
 
 from __future__ import annotations
 
@@ -19,17 +19,15 @@ if TYPE_CHECKING:
 
 _LOGGER = logging.getLogger(__name__)
 _told: Final[set[str]] = set()
-"""Variables that this process was warned of."""
+"""Variables of which this process has warned."""
 
 
 def describe_mistake(item: ErrorDetails, given: Mapping[str, Any]) -> str:
-    """Return what is wrong with a setting, by the variable, file key or argument that sets it."""
+    """Return the mistake in a setting, with the variable, file key or argument that sets it."""
     path = [str(part) for part in item["loc"]]
     if item["type"] == "extra_forbidden":
-        is_field = len(path) == 1
-        instead = (
-            suggest_field(path[0]) if is_field else suggest(path[-1], ProviderAccess.model_fields)
-        )
+        field, *inner = path
+        instead = suggest(inner[-1], ProviderAccess.model_fields) if inner else suggest_field(field)
         return f"{place_of(path, given)}: there is no such setting{instead}"
     if path[0].startswith(PREFIX):  # pydantic names the variable wherever the value comes from
         path[0] = path[0].removeprefix(PREFIX).lower()
@@ -37,16 +35,14 @@ def describe_mistake(item: ErrorDetails, given: Mapping[str, Any]) -> str:
 
 
 def refuse_unknown_providers(providers: Mapping[str, object], given: Mapping[str, Any]) -> None:
-    """Raise ConfigError for a provider of the settings that no adapter has as its name.
+    """Raise ConfigError for a provider of the settings that is the name of no adapter.
 
-    Vendors' variables may be of anybody's, and arguments may be of live objects: they are let be.
+    Vendors' variables may belong to other programs, arguments to live objects: both are ignored.
     """
-    others = [name for name in providers if name not in registry.BUILTIN["search"]]
-    if not others:
-        return
     variables = filter(None, map(vendor_part, os.environ))
-    let_be = {name for name, _ in variables} | set(given.get("providers", ()))
-    written = [name for name in others if name not in let_be]
+    ignored = {*registry.BUILTIN["search"], *given.get("providers", ())}
+    ignored |= {name for name, _ in variables}
+    written = [name for name in providers if name not in ignored]
     known = registry.names("search") if written else []
     for name in written:
         if name not in known:
@@ -62,10 +58,8 @@ def warn_of_unknown_variables() -> None:
     ours = [name for name in os.environ if name.startswith(PREFIX) and name not in _told]
     if not ours:
         return
-    known = {
-        CONFIG_VARIABLE,
-        *(name for one in SettingsTable.model_fields for name in variables_of(one)),
-    }
+    known = {name for one in SettingsTable.model_fields for name in variables_of(one)}
+    known.add(CONFIG_VARIABLE)
     for name in ours:
         if name not in known and os.environ[name]:
             _told.add(name)
@@ -77,7 +71,7 @@ def warn_of_unknown_variables() -> None:
 
 
 def suggest_field(name: str, *, is_variable: bool = False) -> str:
-    """Return what `suggest` does, of settings: a vendor's key is none of another vendor.
+    """Return the nearest setting as `suggest` does; a vendor's key never suggests another vendor.
 
     >>> suggest_field("tavily_api_key"), suggest_field("acme_api_key")
     ('; did you mean providers.tavily.api_key?', '')
@@ -102,9 +96,7 @@ def suggest_field(name: str, *, is_variable: bool = False) -> str:
 def suggest(
     name: str, known: Iterable[str], shown: Mapping[str, str] = MappingProxyType({})
 ) -> str:
-    """Return the nearest known name, as it is to be shown, as the end of a sentence.
-
-    Blank where none is near.
+    """Return the nearest known name as the end of a sentence, empty where none is near.
 
     >>> suggest("Tenannt", ["home", "tenant"]), suggest("colour", ["home", "tenant"])
     ('; did you mean tenant?', '')

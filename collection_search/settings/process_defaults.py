@@ -1,4 +1,4 @@
-"""What the whole process has by default: its settings, and where tools send observations."""
+"""Defaults of the process: its settings, and the tools' sink of observations."""
 
 from __future__ import annotations
 
@@ -20,9 +20,6 @@ def process_settings() -> Settings:
 
 
 def default_sink() -> SpanSink:
-    """Return where a tool outside any graph sends its observations."""
+    """Return the sink of observations for a tool outside any graph."""
     settings = process_settings()
-    if not is_traced(settings):
-        return NULL_SINK
-    sink: SpanSink = make_adapter(settings, "tracing", "langfuse")
-    return sink
+    return make_adapter(settings, "tracing", "langfuse") if is_traced(settings) else NULL_SINK

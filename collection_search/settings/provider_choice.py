@@ -1,4 +1,4 @@
-"""Which search provider is asked: by name, by the settings, or the first that is configured."""
+"""Choice of the search provider: by name, by the settings, or the first configured one."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _NEEDS: Final = {
     "serper": ("api_key", "SERPER_API_KEY"),
     "exa": ("api_key", "EXA_API_KEY"),
 }
-"""What each provider that `auto` tries needs, and the variable that gives it."""
+"""What `auto` requires of each provider, and the variable for it."""
 
 _LOGGER = logging.getLogger(__name__)
 
@@ -38,18 +38,17 @@ class ProviderChoice(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class ProviderOrder:
-    """What is tried, in this order, where no provider is named by the caller or by `provider`.
+    """The order of providers where neither the caller nor `provider` names one.
 
     The `default_provider` of the settings comes before all of these.
     """
 
     configured: tuple[str, ...] = tuple(_NEEDS)
-    """The first one with its key or address is taken."""
+    """The first one with its key or address is chosen."""
     last: str = "offline"
-    """Taken when none of them is configured."""
+    """The choice when none of them is configured."""
     skips_default: bool = True
-    """Whether a `default_provider` that cannot be used is passed over; else it is taken, and fails
-    when it is asked."""
+    """Whether an unusable `default_provider` is skipped; else it is chosen, and its call fails."""
 
 
 AUTO_ORDER: Final = ProviderOrder()
@@ -61,16 +60,21 @@ SERVICE_ORDER: Final = ProviderOrder(skips_default=False)
 async def choose_provider(
     settings: Settings, asked: str | None = None, *, order: ProviderOrder = AUTO_ORDER
 ) -> ProviderChoice:
-    """Return the search provider that is asked for or set, or that `auto` stands for, and why.
+    """Return the search provider of the caller, the settings or `auto`, and the reason.
 
-    Raises ConfigError for a `default_provider` that there is not, where the order may skip it.
+    Raises ConfigError for an unknown `default_provider`, where the order may skip it.
     """
     name = asked or settings.provider
     if name != "auto":
         return ProviderChoice(name, "asked for" if asked else "set as provider in the settings")
     preferred, skipped = settings.default_provider, ""
     if preferred:
-        skipped = await _why_unusable(settings, preferred) if order.skips_default else ""
+        if order.skips_default:
+            await refuse_unknown_choices(settings, "default_provider")
+            try:
+                await adapter_of(settings, "search", preferred)
+            except ConfigError as error:
+                skipped = f"the default_provider {preferred} cannot be used ({error}); "
         if not skipped:
             return ProviderChoice(preferred, "the default_provider of the settings")
     return await _first_configured(settings, order, skipped)
@@ -79,31 +83,21 @@ async def choose_provider(
 async def refuse_unknown_choices(
     settings: Settings, *fields: Literal["default_provider", "fallback_provider"]
 ) -> None:
-    """Raise ConfigError for a provider that these settings name and that there is not."""
+    """Raise ConfigError for an unknown provider in these settings."""
     for field in fields:
         vendor = (getattr(settings, field) or "").partition(":")[0]
         if vendor and vendor not in registry.BUILTIN["search"]:
             try:
-                await offload(class_of, "search", vendor)  # third parties' names stand in files
+                await offload(class_of, "search", vendor)  # third parties' names are in files
             except ConfigError as error:
                 raise ConfigError(f"The setting {field} cannot be used. {error}") from error
 
 
 def is_configured(settings: Settings, provider: str) -> bool:
-    """Return whether the settings, the environment or the keyring say how to reach a provider."""
+    """Return whether settings, environment or keyring have a provider's key or address."""
     access = settings.providers.get(provider)
     given = access and (access.api_key or access.base_url or access.search_engine_id)
     return bool(given) or provider in settings.stored_keys
-
-
-async def _why_unusable(settings: Settings, preferred: str) -> str:
-    """Return why the `default_provider` is passed over; nothing if it can be used."""
-    await refuse_unknown_choices(settings, "default_provider")
-    try:
-        await adapter_of(settings, "search", preferred)
-    except ConfigError as error:
-        return f"the default_provider {preferred} cannot be used ({error}); "
-    return ""
 
 
 async def _first_configured(

@@ -1,8 +1,7 @@
 """Names of the adapters: the built-in table first, then entry points of third parties.
 
-A value is `module:attribute`, so that nothing is imported before it is used. An adapter class
-offers `from_settings(settings, ...)`; what follows a colon in a configured name (`openai:gpt-x`)
-is passed on as `model`.
+A value is `module:attribute`, imported on first use. An adapter class offers
+`from_settings(settings, ...)`; a configured name such as `openai:gpt-x` passes `model` to it.
 """
 
 from __future__ import annotations
@@ -58,7 +57,7 @@ BUILTIN: Final[dict[Group, dict[str, str]]] = {
 }
 
 _WRAPPER: Final = "langchain"
-"""Takes live objects and vendors' packages, and cannot be named."""
+"""Adapter of live objects and vendors' packages; it is not for use by name."""
 _EXAMPLES: Final[dict[Group, tuple[str, str]]] = {
     "models": ("chat model", "openai:gpt-4o-mini"),
     "embeddings": ("embedder", "openai:text-embedding-3-small; or lexical, without a model"),
@@ -78,24 +77,19 @@ def load_adapter(group: Group, name: str) -> Any:
     for point in _entry_points(group):
         if point.name == name:
             return point.load()
-    raise ConfigError(_unknown(group, name))
-
-
-def builder_of(adapter_class: Any) -> Callable[..., Any] | None:
-    """Return what makes the adapter from settings; None for one that takes live objects alone."""
-    return getattr(adapter_class, "from_settings", None)
-
-
-def _unknown(group: Group, name: str) -> str:
-    """Return what to write instead of a name that nothing has."""
     known = ", ".join(one for one in names(group) if one != _WRAPPER) or "none"
     if group not in _EXAMPLES:
-        return f"There is no {group} adapter called {name!r}. Known: {known}."
+        raise ConfigError(f"There is no {group} adapter called {name!r}. Known: {known}.")
     kind, example = _EXAMPLES[group]
-    return (
+    raise ConfigError(
         f"{name!r} names no {kind}: write provider:model, for example {example}. Known: {known},"
         " and vendors with a LangChain package, such as azure_openai, mistralai or ollama."
     )
+
+
+def builder_of(adapter_class: Any) -> Callable[..., Any] | None:
+    """Return the factory from settings; None for an adapter of live objects only."""
+    return getattr(adapter_class, "from_settings", None)
 
 
 def _entry_points(group: Group) -> list[Any]:

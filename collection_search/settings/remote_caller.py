@@ -1,4 +1,4 @@
-"""What a remote caller may choose on a server: what its operator configured, and no more."""
+"""Restriction of a remote caller on a server to the choices of its operator."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 class RemoteChoice(Protocol):
-    """What a remote caller asks for: the part of a context that is judged here."""
+    """The fields of a context that are validated here."""
 
     provider: Any
     model: Any
@@ -21,7 +21,7 @@ class RemoteChoice(Protocol):
 
 
 def restrict_remote_caller(asked: RemoteChoice, server: Any, settings: Settings) -> dict[str, Any]:
-    """Return the fields of a context that replace what a remote caller gave.
+    """Return the fields that replace those of a remote caller's context.
 
     The tenant is the authenticated user of the host's `server`, and the ceiling of the cost can
     only be lowered. Raises ConfigError for a provider or model that is not in the settings, and

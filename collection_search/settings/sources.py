@@ -1,4 +1,4 @@
-"""Where settings come from: the file, the environment, and the vendors' own variables."""
+"""Sources of the settings: file, environment and the vendors' own variables."""
 
 from __future__ import annotations
 
@@ -28,12 +28,12 @@ _PARTS: Final = {
 
 
 def config_path() -> Path:
-    """Return where the settings file is, or would be."""
+    """Return the path of the settings file, which may not exist."""
     return Path(os.environ.get(CONFIG_VARIABLE) or CONFIG_FILE)
 
 
 def variables_of(field: str) -> tuple[str, ...]:
-    """Return the variables that give a field, ours first.
+    """Return the variables of a field, ours first.
 
     >>> variables_of("model"), variables_of("openai_api_key")
     (('COLLECTION_SEARCH_MODEL',), ('COLLECTION_SEARCH_OPENAI_API_KEY', 'OPENAI_API_KEY'))
@@ -44,7 +44,7 @@ def variables_of(field: str) -> tuple[str, ...]:
 
 
 def place_of(path: Sequence[str], given: Mapping[str, Any]) -> str:
-    """Return what set the value at a path such as ("providers", "brave", "quota"), to be shown.
+    """Return the source of the value at a path such as ("providers", "brave", "quota"), as text.
 
     A variable, the file with its key, or the bare key of an argument that is `given`.
     """
@@ -59,7 +59,7 @@ def place_of(path: Sequence[str], given: Mapping[str, Any]) -> str:
 def _holds(given: Any, path: Sequence[str]) -> bool:
     for part in path:
         if not hasattr(given, "keys"):
-            return True  # a live object, whose parts are its own
+            return True  # a live object
         if part not in given:
             return False
         given = given[part]
@@ -67,7 +67,7 @@ def _holds(given: Any, path: Sequence[str]) -> bool:
 
 
 def _set_variables(path: Sequence[str]) -> Iterator[str]:
-    """Yield the variables that set the value, the one that wins first."""
+    """Yield the variables that set the value, in order of precedence."""
     present = {name.upper(): name for name, value in os.environ.items() if value.strip()}
     field, *below = path
     if field in SettingsTable.model_fields:
@@ -79,7 +79,7 @@ def _set_variables(path: Sequence[str]) -> Iterator[str]:
 
 
 def vendor_part(variable: str) -> tuple[str, str] | None:
-    """Return provider and part that a vendor's variable gives, None for any other variable.
+    """Return provider and part of a vendor's variable, None for any other variable.
 
     >>> vendor_part("TAVILY_API_KEY"), vendor_part("PATH")
     (('tavily', 'api_key'), None)
@@ -93,18 +93,14 @@ def vendor_part(variable: str) -> tuple[str, str] | None:
 
 
 class VendorVariables(PydanticBaseSettingsSource):
-    """Reads `<PROVIDER>_API_KEY` and the like for every provider, third parties' included."""
+    """A source of `<PROVIDER>_API_KEY` and the like for every provider, also of third parties."""
 
-    def get_field_value(
-        self,
-        field: FieldInfo,  # noqa: ARG002 - the signature is given
-        field_name: str,
-    ) -> tuple[Any, str, bool]:
-        """Give nothing: the whole map is made at once."""
+    def get_field_value(self, field: FieldInfo, field_name: str) -> tuple[Any, str, bool]:  # noqa: ARG002
+        """Return no value: `__call__` makes the whole map at once."""
         return None, field_name, False
 
     def __call__(self) -> dict[str, Any]:
-        """Return the map `providers`, as far as the environment has it."""
+        """Return the map `providers` from the environment."""
         found: dict[str, dict[str, str]] = {}
         for variable, value in os.environ.items():
             if (named := vendor_part(variable)) and value.strip():

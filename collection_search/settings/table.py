@@ -1,4 +1,4 @@
-"""The table of settings: names, kinds, defaults, and what each says."""
+"""The table of settings: names, types, defaults and descriptions."""
 
 from __future__ import annotations
 
@@ -14,8 +14,10 @@ from ..contracts.search import Name
 PREFIX: Final = "COLLECTION_SEARCH_"
 
 
-def _vendor(field: str, *names: str) -> AliasChoices:
-    return AliasChoices(PREFIX + field.upper(), *names)
+def _vendor(field: str, *names: str, default: Any = None, **options: Any) -> Any:
+    """Return a field that vendors' own variables set too; its name is needed for our own."""
+    alias = AliasChoices(PREFIX + field.upper(), *names)
+    return Field(default=default, validation_alias=alias, **options)
 
 
 def _parts(value: Any) -> Any:
@@ -23,11 +25,13 @@ def _parts(value: Any) -> Any:
 
 
 Listed = Annotated[list[str], NoDecode, BeforeValidator(_parts)]
-"""A list; in the environment its parts stand between spaces or commas."""
+"""A list; in the environment its parts are separated by spaces or commas."""
+NotNegative = Annotated[float, Field(ge=0, allow_inf_nan=False)]
+"""A finite number from 0."""
 
 
 class ProviderAccess(BaseModel):
-    """How one search provider is reached."""
+    """Key, address and limits of one search provider."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, hide_input_in_errors=True)
 
@@ -37,14 +41,14 @@ class ProviderAccess(BaseModel):
     search_engine_id: str | None = None
     """Google's `cx`."""
     rate_per_s: float | None = Field(default=None, gt=0, le=1000)
-    """Requests that the plan allows in a second; further ones wait for their turn."""
+    """Requests that the plan allows in a second; further ones wait."""
     quota: int | None = Field(default=None, ge=0)
     """Requests that may be made in a `quota_period`, by all processes of this data folder."""
     quota_period: Literal["day", "month"] = "month"
 
 
 class SettingsTable(BaseSettings):
-    """One field per setting; `Settings` reads them and is what everybody else uses."""
+    """One field per setting; other modules use its subclass `Settings`."""
 
     model_config = SettingsConfigDict(
         env_prefix=PREFIX,
@@ -81,7 +85,7 @@ class SettingsTable(BaseSettings):
         description="Ask the fallback_provider when the first one fails; it may send a bill too.",
     )
     fallback_provider: str = Field(
-        default="brave", description="Provider that is asked then, if it is configured."
+        default="brave", description="Provider that use_fallback asks, if it is configured."
     )
     default_max_results: int = Field(
         default=5, ge=1, le=10, description="Results that the search service returns."
@@ -115,20 +119,14 @@ class SettingsTable(BaseSettings):
     )
     model_timeout_s: float = Field(default=30.0, gt=0, description="Time limit of one model call.")
 
-    max_cost_usd: float | None = Field(
-        default=None,
-        ge=0,
-        allow_inf_nan=False,
-        description="Ceiling of what one run may cost, in US dollars.",
+    max_cost_usd: NotNegative | None = Field(
+        default=None, description="Ceiling of what one run may cost, in US dollars."
     )
-    answer_cache_s: float = Field(
-        default=3600.0,
-        ge=0,
-        allow_inf_nan=False,
-        description="How long an answer that was paid for is used again, in seconds; 0: never.",
+    answer_cache_s: NotNegative = Field(
+        default=3600.0, description="How long a paid answer is used again, in seconds; 0: never."
     )
     spend_days: int = Field(
-        default=400, ge=1, le=36_500, description="How many days the costs of runs are kept."
+        default=400, ge=1, le=36_500, description="Days for which the costs of runs are stored."
     )
 
     ingest_workers: int = Field(
@@ -138,7 +136,7 @@ class SettingsTable(BaseSettings):
         default=15.0, gt=0, description="After this time a silent worker's document is taken over."
     )
     ingest_max_attempts: int = Field(
-        default=5, ge=1, description="Attempts before a document is put aside as failed."
+        default=5, ge=1, description="Attempts before a document becomes a dead letter."
     )
     fetch_at_once: int = Field(
         default=32, ge=1, le=512, description="Pages that one process fetches at once."
@@ -147,7 +145,7 @@ class SettingsTable(BaseSettings):
         default=30.0,
         gt=0,
         allow_inf_nan=False,
-        description="Time limit of one page; waiting for the site's turn comes on top.",
+        description="Time limit of one page, without the wait between requests to its site.",
     )
     fetch_delay_s: float = Field(
         default=1.0,
@@ -161,38 +159,30 @@ class SettingsTable(BaseSettings):
     )
     fetch_allowed: Listed = Field(
         default_factory=list,
-        description=(
-            "Single addresses beside the public web, as host:port: an intranet wiki, for instance."
-        ),
+        description="Addresses outside the public web, as host:port, such as an intranet wiki.",
     )
-    fetch_proxy: str | None = Field(
-        default=None, repr=False, description="Proxy that all pages come through."
-    )
+    fetch_proxy: str | None = Field(default=None, repr=False, description="Proxy for all pages.")
     fetch_contact: str | None = Field(
-        default=None,
-        max_length=200,
-        description="Address at which sites reach you: it is told them with every request.",
+        default=None, max_length=200, description="Your contact address, sent with every request."
     )
     extract_processes: int | None = Field(
         default=None,
         ge=1,
         le=64,
-        description="Processes that read fetched pages; by default one per core, at most 4.",
+        description="Processes that extract text from pages; by default one per core, at most 4.",
     )
     chunk_chars: int = Field(default=1200, ge=200, le=8000, description="Size of a chunk.")
     chunk_overlap_chars: int = Field(
         default=150, ge=0, le=2000, description="Characters that neighbouring chunks share."
     )
 
-    openai_api_key: SecretStr | None = Field(
-        default=None,
-        validation_alias=_vendor("openai_api_key", "OPENAI_API_KEY"),
-        description="Key of OpenAI or of the endpoint below.",
+    openai_api_key: SecretStr | None = _vendor(
+        "openai_api_key", "OPENAI_API_KEY", description="Key of OpenAI or of the endpoint below."
     )
-    openai_base_url: str | None = Field(
-        default=None,
-        repr=False,  # it may hold a password
-        validation_alias=_vendor("openai_base_url", "OPENAI_BASE_URL"),
+    openai_base_url: str | None = _vendor(
+        "openai_base_url",
+        "OPENAI_BASE_URL",
+        repr=False,  # it may contain a password
         description="Any compatible endpoint, /v1 included.",
     )
     embeddings_api_key: SecretStr | None = Field(
@@ -200,27 +190,27 @@ class SettingsTable(BaseSettings):
     )
     embeddings_base_url: str | None = Field(
         default=None,
-        repr=False,  # it may hold a password
+        repr=False,  # it may contain a password
         description="Endpoint of embeddings, where it is not OPENAI_BASE_URL.",
     )
-    langfuse_public_key: str | None = Field(
-        default=None,
-        validation_alias=_vendor("langfuse_public_key", "LANGFUSE_PUBLIC_KEY"),
+    langfuse_public_key: str | None = _vendor(
+        "langfuse_public_key",
+        "LANGFUSE_PUBLIC_KEY",
         description="With the secret key, switches tracing on.",
     )
-    langfuse_secret_key: SecretStr | None = Field(
-        default=None,
-        validation_alias=_vendor("langfuse_secret_key", "LANGFUSE_SECRET_KEY"),
-        description="Belongs to the public key.",
+    langfuse_secret_key: SecretStr | None = _vendor(
+        "langfuse_secret_key", "LANGFUSE_SECRET_KEY", description="Belongs to the public key."
     )
-    langfuse_base_url: str | None = Field(
-        default=None,
-        repr=False,  # it may hold a password
-        validation_alias=_vendor("langfuse_base_url", "LANGFUSE_BASE_URL", "LANGFUSE_HOST"),
+    langfuse_base_url: str | None = _vendor(
+        "langfuse_base_url",
+        "LANGFUSE_BASE_URL",
+        "LANGFUSE_HOST",
+        repr=False,  # it may contain a password
         description="Address of a self-hosted Langfuse; by default its cloud.",
     )
-    langfuse_tracing: bool = Field(
+    langfuse_tracing: bool = _vendor(
+        "langfuse_tracing",
+        "LANGFUSE_TRACING_ENABLED",
         default=True,
-        validation_alias=_vendor("langfuse_tracing", "LANGFUSE_TRACING_ENABLED"),
         description="False switches Langfuse off although keys are set.",
     )

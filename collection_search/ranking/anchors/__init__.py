@@ -1,7 +1,7 @@
-"""Questions with pages that answer them: where a model places both tells what its scale means.
+"""Anchors: questions with pages that answer them, by which a model's scale is measured.
 
-One file per language, three lines per anchor: question, title, snippet. Each question with its own
-page is a related pair, with any other page of its language an unrelated one.
+One file per language, three lines per anchor: question, title, snippet. A question and its own page
+are a related pair, a question and any other page of its language an unrelated one.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ def anchors() -> Mapping[str, Sequence[Anchor]]:
 
 @cache
 def anchors_version() -> str:
-    """Return what changes with any letter of the anchors."""
+    """Return a hash of the anchors."""
     texts = [list(each) for each in anchors().values()]
     return hashlib.sha256(json.dumps(texts).encode()).hexdigest()[:16]
 

@@ -1,8 +1,8 @@
 """The words of each supported language, as data: one file per language.
 
-A file holds three lists of words, each under a line that says what the list means. They were
-written for this package, from general knowledge of the languages and not from a labelled set, so
-that the benchmark's sets remain unseen. A new language is one file and its two names here.
+A file has three lists of words, each under a line of explanation. They come from general knowledge
+of the languages, not from a labelled set, so that the benchmark's sets remain unseen. A new
+language is one file and its two names here.
 """
 
 from __future__ import annotations
