@@ -63,7 +63,9 @@ def _ended() -> Iterator[Case]:
 
 def _invalid() -> Iterator[Case]:
     endless_line = SiteReply(head=lambda: chain([b"HTTP/1.1 200 OK\r\nX: "], repeat(b"a" * 4096)))
-    longer = SiteReply(PAGE + b"<p>of another answer</p>", length=len(PAGE))
+    (head,) = _head(b"Content-Type: text/html", b"Content-Length: %d" % len(PAGE))
+    whole = head + PAGE + b"<p>of another answer</p>"  # in one write: the outcome depends on it
+    longer = SiteReply(head=lambda: [whole])
     chunked = {"Transfer-Encoding": "chunked"}
     both = SiteReply(_CHUNK + b"0\r\n\r\n", length=7, headers=chunked)
     two = SiteReply(PAGE, head=partial(_head, b"Content-Length: 5", b"Content-Length: 900"))
