@@ -22,7 +22,7 @@ def test_anchors_share_as_many_words_as_labelled_pairs_do() -> None:
 
 def test_sharing_is_measured_from_nothing_to_everything() -> None:
     """Whatever stands beside it, and without words."""
-    page = anchors.Page("Tasks", "cancel a task", "")
+    page = anchors.PageText("Tasks", "cancel a task", "")
     assert anchors.shared("tasks cancel a task", page) == pytest.approx(1)
     assert anchors.shared("soup", page) == anchors.shared("", page) == 0
     assert 0 < anchors.shared("cancelled", page) < 1
