@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
 
+from .. import relieve_collector
 from ..errors import IngestError
-from ..runtime.gc import relieve_collector
 from .shared.context_options import search_context
 from .shared.exit_codes import Interrupted
 from .shared.preparation import flush_on_exit

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-import hashlib
 import threading
 from collections import OrderedDict
 from typing import TYPE_CHECKING, Final
+
+from ..text.known_secrets import key_id
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -17,20 +18,6 @@ MAX_GUARDS: Final = 1_000
 
 _GUARDS: OrderedDict[tuple[str, str], ProviderGuard] = OrderedDict()
 _LOCK: Final = threading.Lock()
-
-
-def key_id(key: str | None) -> str:
-    """Return a short hash that identifies a key in every process.
-
-    For a provider without keys, pass its address.
-
-    >>> key_id("tvly-secret"), key_id(None)
-    ('27e141f96f95', '-')
-    """
-    if not key:
-        return "-"
-    text = key.encode("utf-8", "surrogatepass")
-    return hashlib.blake2b(text, digest_size=6, person=b"provider key").hexdigest()
 
 
 def guard_of(

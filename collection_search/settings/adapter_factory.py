@@ -11,9 +11,10 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from ..errors import ConfigError
 from ..ports.description import describe, give_source
-from ..resilience import ProviderGuard, Quota, guard_of, key_id
+from ..resilience import ProviderGuard, Quota, guard_of
 from ..resilience.quota import period_name
 from ..runtime.concurrency import offload
+from ..text.known_secrets import key_id
 from . import ProviderAccess, registry
 from .mistakes import suggest
 

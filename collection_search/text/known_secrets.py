@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import hashlib
 import html
 import json
 import re
@@ -87,3 +88,17 @@ def _longest_word(text: str) -> str:
 
 
 _BASE64_SIGNS: Final = {"+": r"(?:[+-]|%2[bB])", "/": r"(?:\\?/|_|%2[fF])"}
+
+
+def key_id(key: str | None) -> str:
+    """Return a short hash that identifies a key in every process.
+
+    For a provider without keys, pass its address.
+
+    >>> key_id("tvly-secret"), key_id(None)
+    ('27e141f96f95', '-')
+    """
+    if not key:
+        return "-"
+    text = key.encode("utf-8", "surrogatepass")
+    return hashlib.blake2b(text, digest_size=6, person=b"provider key").hexdigest()

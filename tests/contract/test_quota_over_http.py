@@ -15,10 +15,10 @@ import pytest
 from support.waiting import wait_until
 
 from collection_search.adapters.stores.sqlite.usage import SQLiteUsage
-from collection_search.resilience.process_guards import key_id
 from collection_search.resilience.quota import period_name
 from collection_search.testing import ProviderServer
 from collection_search.testing.providers.wire import KEY
+from collection_search.text.known_secrets import key_id
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

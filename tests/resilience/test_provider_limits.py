@@ -18,8 +18,9 @@ from collection_search.errors import (
     SearchProviderUnavailable,
     StoreError,
 )
-from collection_search.resilience import ProviderGuard, Quota, guard_of, key_id, process_guards
+from collection_search.resilience import ProviderGuard, Quota, guard_of, process_guards
 from collection_search.testing import FakeClock
+from collection_search.text.known_secrets import key_id
 
 if TYPE_CHECKING:
     from collection_search.resilience.quota import Period

@@ -9,6 +9,7 @@ import os
 import time
 from dataclasses import dataclass, field
 from functools import lru_cache
+from http import HTTPStatus
 from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias
 
 import aiohttp
@@ -16,7 +17,6 @@ from yarl import URL
 
 from ....errors import FetchError
 from .decompression import Decoder, encoding_of
-from .page_response import OK
 from .sniffing import HEAD_BYTES
 
 if TYPE_CHECKING:
@@ -93,7 +93,7 @@ async def exchange(
         async with session.get(
             url, headers=headers, allow_redirects=False, timeout=timeout, proxy=proxy
         ) as answer:
-            if answer.status != OK:
+            if answer.status != HTTPStatus.OK:
                 answer.release()
                 return Received(answer.status, answer.headers)
             return await _Body(answer, target.host, limits, until, admit).read()

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, ClassVar
 
 from ....ports.provider_info import ProviderInfo
-from ....resilience import key_id
+from ....text.known_secrets import key_id
 
 if TYPE_CHECKING:
     from collections.abc import Callable
