@@ -11,7 +11,7 @@ from .shared.cassette_options import Record, Replay, open_cassette, report_casse
 from .shared.context_options import AsJson, Provider, Tenant, search_context
 from .shared.exit_codes import ExitCode
 from .shared.preparation import flush_on_exit, prepare_provider
-from .shared.run_verdict import NOTHING_FOUND
+from .shared.run_exit_code import NOTHING_FOUND
 from .shared.search_options import search_options, show_applied
 from .shared.terminal import Screen
 

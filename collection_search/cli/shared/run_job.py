@@ -12,6 +12,7 @@ from .live_hint import suggest_live_settings
 from .next_steps import next_steps
 from .pipeline_view import Pipeline
 from .preparation import flush_on_exit, prepare_provider
+from .run_exit_code import exit_verdict
 from .run_summary import (
     HEADER,
     count_changes,
@@ -20,7 +21,6 @@ from .run_summary import (
     format_warnings,
     score_rows,
 )
-from .run_verdict import exit_verdict
 from .signals import catch_sigterm
 from .ticket_progress import wait_with_bar
 

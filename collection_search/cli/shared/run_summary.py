@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from ...contracts.prices import format_usd
 from ...errors import CostLimitReached
-from .run_verdict import WORKER, embedder_failure, was_too_dear
+from .run_exit_code import WORKER, embedder_failure, was_too_dear
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence

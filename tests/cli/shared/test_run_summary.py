@@ -8,8 +8,8 @@ import pytest
 
 from collection_search.cli.shared import live_hint as live
 from collection_search.cli.shared.next_steps import next_steps, shell_command
+from collection_search.cli.shared.run_exit_code import exit_verdict
 from collection_search.cli.shared.run_summary import format_ingestion, format_warnings, score_rows
-from collection_search.cli.shared.run_verdict import exit_verdict
 
 
 def output(outcome: str, **status: int) -> dict[str, Any]:

@@ -1,7 +1,8 @@
 """The throttle of each host: few connections at once, and a delay between two requests.
 
-A `FetchPolicy` has both: two connections, and the delay of the setting `fetch_delay_s`. The delay
-doubles after a 429 or 503, and decreases in small steps after other answers.
+A `FetchPolicy` has both: the connections (`ports.ledger.PER_HOST`) and the delay (the setting
+`fetch_delay_s`). The delay doubles after a 429 or 503, and decreases in small steps after other
+answers.
 """
 
 from __future__ import annotations
