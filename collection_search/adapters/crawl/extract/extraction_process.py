@@ -84,8 +84,10 @@ class ExtractionProcess:
             if self._stopped:
                 raise stopped_error()
             process = self._process
-            if process is not None and process.poll() is None:
-                return process
+            if process is not None:
+                if process.poll() is None:
+                    return process
+                _close_pipes(process)  # it was killed from outside, between two documents
             try:
                 process = self._process = _start(self._limits)
             except OSError as error:
@@ -140,9 +142,13 @@ class ExtractionProcess:
         with self._lock:
             if self._process is process:
                 self._process = None
-        for pipe in (process.stdin, process.stdout):
-            with suppress(OSError, ValueError):  # unsent data
-                _pipe(pipe).close()
+        _close_pipes(process)
+
+
+def _close_pipes(process: subprocess.Popen[bytes]) -> None:
+    for pipe in (process.stdin, process.stdout):
+        with suppress(OSError, ValueError):  # unsent data
+            _pipe(pipe).close()
 
 
 def _start(limits: ProcessLimits) -> subprocess.Popen[bytes]:

@@ -153,17 +153,36 @@ async def test_cpu_time_is_limited_for_each_document() -> None:
 
 
 @pytest.mark.skipif(os.name == "nt", reason="no such signal")
-async def test_a_process_that_was_killed_from_outside_may_be_tried_again(
+def test_a_process_that_was_killed_from_outside_may_be_tried_again() -> None:
+    """It ended while it read the document; the next attempt has a new process."""
+    dies = "import os, signal, sys; sys.stdin.buffer.read(1); os.kill(os.getpid(), signal.SIGKILL)"
+    watch = DeadlineWatch()
+    worker = ExtractionProcess(ProcessLimits(), watch)
+    worker._process = subprocess.Popen(
+        [sys.executable, "-c", dies], stdin=subprocess.PIPE, stdout=subprocess.PIPE
+    )
+    with pytest.raises(FetchError) as caught:
+        worker.read(PAGE, "a.html", None)
+    assert (caught.value.reason, caught.value.retryable) == ("extraction_killed", True)
+    assert MARKER in worker.read(PAGE, "a.html", None).text
+    worker.stop()
+    watch.stop()
+
+
+@pytest.mark.skipif(os.name == "nt", reason="no such signal")
+async def test_a_process_that_was_killed_between_two_documents_is_replaced(
     extraction: Extraction,
 ) -> None:
+    """Nobody notices: the next document is read by a new process."""
     await extraction.extract(PAGE, name="a.html")
     [pid] = processes(extraction)
-    reading = asyncio.ensure_future(extraction.extract(SLOW, name="a.html"))
+    assert extraction._pool is not None
+    [worker] = extraction._pool._workers
+    assert worker._process is not None
     os.kill(pid, signal.SIGKILL)
-    with pytest.raises(FetchError) as caught:
-        await reading
-    assert (caught.value.reason, caught.value.retryable) == ("extraction_killed", True)
+    worker._process.wait()
     assert MARKER in (await extraction.extract(PAGE, name="a.html")).text
+    assert processes(extraction) != [pid]
 
 
 def test_a_process_that_is_slow_to_end_by_itself_was_not_killed_from_outside() -> None:
