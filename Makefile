@@ -39,7 +39,7 @@ bench: .venv/.dev ## Print the start-up cost; the other benchmarks take a path, 
 	$(BIN)/python benchmarks/startup.py
 
 clean: ## Remove what these rules made
-	rm -rf .venv .demo build dist
+	rm -rf .venv .demo .doubles build dist
 
 .venv/.made:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null || { \

@@ -183,3 +183,12 @@ def test_a_key_is_in_the_address_only_where_it_has_to_be(name, vendor):
     assert ("a-key" in request.params.values()) == (name in KEYS_IN_ADDRESSES)
     assert "a-key" not in request.url + str(request.json)
     assert "a-key" not in f"{request!r} {vars(vendor(api_key='a-key'))}"
+
+
+def test_a_vendor_without_its_data_is_no_class() -> None:
+    """What is missing is named when the class is made, with the name that is nearly right."""
+    with pytest.raises(TypeError, match=r"page_size\. page_sise is not page_size\."):
+
+        class Toy(HttpSearch):
+            provider_name, title, address_variable = "toy", "Toy", "TOY_BASE_URL"
+            page_sise = 10

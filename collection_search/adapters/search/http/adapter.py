@@ -47,8 +47,8 @@ _NOTHING_FOUND: Final = 200
 class HttpSearch(Vendor):
     """Searches a vendor's API; safe to share between threads and event loops.
 
-    Subclass it with the data of `Vendor`, `request` and `parse`. `timeout` is in seconds, for all
-    pages of a search together. `http_client` makes the calls in place of the built-in session.
+    Subclass it with the data of `Vendor`, `parameters` and `parse`. `timeout` is in seconds and for
+    all pages of a search together. `http_client` makes the calls in place of the built-in session.
     """
 
     transmit: Transmit = staticmethod(send)

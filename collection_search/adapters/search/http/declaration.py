@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, ClassVar, Final
 
+from ....ports.near_misses import find_near_misses
 from ....ports.provider_info import ProviderInfo
 from ....text.known_secrets import key_id
 
@@ -14,6 +15,9 @@ if TYPE_CHECKING:
     from pydantic import SecretStr
 
     from ....contracts.health import StorageRights
+
+
+_REQUIRED: Final = ("title", "address_variable", "page_size")
 
 
 class _Info:
@@ -63,6 +67,16 @@ class DeclaredProvider:
     api_key: SecretStr | None
     base_url: str
     today: Callable[[], date]
+
+    def __init_subclass__(cls) -> None:
+        """Raise TypeError for a vendor whose data is incomplete, with the names that are near."""
+        super().__init_subclass__()
+        missing = [name for name in _REQUIRED if not hasattr(cls, name)]
+        if not hasattr(cls, "provider_name") or not missing:  # a base class names no provider
+            return
+        near = find_near_misses(vars(cls), missing)
+        hints = "".join(f" {name} is not {meant}." for name, meant in near.items())
+        raise TypeError(f"{cls.__name__} needs the attributes {', '.join(missing)}.{hints}")
 
     @property
     def source(self) -> str:
