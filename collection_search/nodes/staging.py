@@ -44,7 +44,8 @@ async def stage_texts(
     if not with_texts:
         return True
     try:
-        allowed = await offload(storing_providers, {_provider(one) for one in with_texts})
+        names = {_provider(one) for one in with_texts}
+        allowed = await offload(storing_providers, names, run.context.provider)
         texts = {
             url_key(result.url): result.content
             for response in reversed(with_texts)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import functools
+import inspect
 import os
 import threading
 from contextlib import suppress
@@ -41,7 +42,7 @@ def run_blocking(call: Coroutine[Any, Any, T]) -> T:
     loop, thread = _portal_loop()
     if threading.current_thread() is thread:
         call.close()
-        raise RuntimeError("A synchronous face was called by its own asynchronous one: await it.")
+        raise RuntimeError("A blocking function was called on its own event loop: await it.")
     try:
         blocked = asyncio.get_running_loop()
     except RuntimeError:
@@ -74,6 +75,8 @@ def blocking(call: Callable[P, Coroutine[Any, Any, T]], name: str) -> Callable[P
         return run_blocking(call(*args, **kwargs))
 
     blocked.__name__ = blocked.__qualname__ = name
+    blocked.__signature__ = inspect.signature(call)  # type: ignore[attr-defined]
+    del blocked.__wrapped__  # who unwraps it would await it
     return blocked
 
 

@@ -9,11 +9,14 @@ from langchain_core.retrievers import BaseRetriever
 from pydantic import ConfigDict, Field
 
 from ..context import SearchContext  # noqa: TC001 - pydantic reads the annotations
-from ..runtime.concurrency import blocking
+from ..runtime.concurrency import run_blocking
 from .retrieve import aretrieve
 
 if TYPE_CHECKING:
-    from langchain_core.callbacks import AsyncCallbackManagerForRetrieverRun
+    from langchain_core.callbacks import (
+        AsyncCallbackManagerForRetrieverRun,
+        CallbackManagerForRetrieverRun,
+    )
 
     from ..contracts.collection import Passage
 
@@ -29,6 +32,15 @@ class CollectionRetriever(BaseRetriever):
     k: int = Field(default=8, ge=1, le=100)
     search_context: SearchContext | None = None
 
+    def _get_relevant_documents(
+        self,
+        query: str,
+        *,
+        run_manager: CallbackManagerForRetrieverRun,  # noqa: ARG002 - the signature is given
+        k: int | None = None,
+    ) -> list[Document]:
+        return run_blocking(self._find(query, k))
+
     async def _aget_relevant_documents(
         self,
         query: str,
@@ -36,6 +48,9 @@ class CollectionRetriever(BaseRetriever):
         run_manager: AsyncCallbackManagerForRetrieverRun,  # noqa: ARG002 - the signature is given
         k: int | None = None,
     ) -> list[Document]:
+        return await self._find(query, k)
+
+    async def _find(self, query: str, k: int | None) -> list[Document]:
         passages = await aretrieve(
             query,
             collection=self.collection,
@@ -44,8 +59,6 @@ class CollectionRetriever(BaseRetriever):
             context=self.search_context,
         )
         return [_document(passage) for passage in passages]
-
-    _get_relevant_documents = blocking(_aget_relevant_documents, "_get_relevant_documents")  # type: ignore[arg-type]
 
 
 def _document(passage: Passage) -> Document:

@@ -44,7 +44,7 @@ _EXPECTED: Final[Mapping[str, tuple[_Check, str]]] = {
     "depth": _WHOLE,
     "k": _WHOLE,
     "max_pages": _WHOLE,
-    "metadatas": (_optional(_is(list)), "a list or None"),
+    "metadatas": (_optional(lambda value: isinstance(value, list | tuple)), "a list or None"),
     "on_found": _CALLBACK,
     "on_progress": _CALLBACK,
     "older_than_s": _SECONDS,

@@ -13,9 +13,9 @@ from ..context import SearchContext
 from ..contracts.search import WebSearchInput, WebSearchResponse
 from ..contracts.service import Attempt, SearchRequest, SearchResponse, ServiceSearchResult
 from ..errors import ConfigError, SearchProviderError, StoreError, WebSearchError
-from ..ports.description import describe
+from ..ports.description import describe, read_info
 from ..ports.http_client import validate_http_client
-from ..runtime.concurrency import blocking, offload, run_blocking
+from ..runtime.concurrency import offload, run_blocking
 from ..settings import ProviderAccess, Settings
 from ..settings.adapter_factory import adapter_of, class_of
 from ..settings.keyring import variable_of
@@ -73,12 +73,15 @@ class WebSearchService:
 
         Their form is checked, and the provider itself is asked where that is free; a provider that
         cannot be reached has not refused them. False changes nothing. Raises ConfigError for an
-        unknown provider. `initialize` blocks, `ainitialize` is its coroutine.
+        unknown provider. A key without a name is Tavily's where the chosen provider needs none.
         """
         validate_arguments(provider=provider)
         order = SERVICE_ORDER if credentials is None else _KEY_ORDER
         name, _ = await choose_provider(self._settings, provider, order=order)
-        await offload(class_of, "search", name.partition(":")[0])
+        chosen = await offload(class_of, "search", name.partition(":")[0])
+        is_bare_key = provider is None and isinstance(credentials, str | SecretStr)
+        if is_bare_key and not read_info(chosen).needs_key:
+            name = _KEY_ORDER.last
         try:
             settings = _with(self._settings, name, credentials)
             adapter = await adapter_of(settings, "search", name, self._http_client)
@@ -89,7 +92,9 @@ class WebSearchService:
         self._settings, self._named = settings, name
         return True
 
-    initialize = blocking(ainitialize, "initialize")
+    def initialize(self, credentials: Credentials = None, provider: str | None = None) -> bool:
+        """Return what `ainitialize` returns. Blocks."""
+        return run_blocking(self.ainitialize(credentials, provider))
 
     def get_provider(self) -> str:
         """Return the name of the provider that is asked first. Blocks where a key is looked up."""
@@ -134,7 +139,9 @@ class WebSearchService:
             raise _error(response)
         return _response(response, normalize_query(asked.query), options, started)
 
-    search = blocking(asearch, "search")
+    def search(self, request: SearchRequest | Mapping[str, Any] | str) -> SearchResponse:
+        """Return what `asearch` returns. Blocks, inside a running event loop too."""
+        return run_blocking(self.asearch(request))
 
     async def _route(
         self, context: SearchContext, options: SearchOptions, account: Account

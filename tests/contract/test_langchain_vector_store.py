@@ -132,3 +132,20 @@ def test_from_texts_and_as_retriever(context: SearchContext):
     assert [one.page_content for one in retriever.invoke("two")] == ["two"]
     assert asyncio.run(retriever.ainvoke("one"))[0].page_content == "one"
     assert isinstance(made.get_by_ids([made.add_documents([Document("three")])[0]])[0], Document)
+
+
+@pytest.mark.parametrize("ids", [None, [], [None, None], ("first", None)])
+def test_a_text_without_an_id_gets_one(context: SearchContext, ids: Any):
+    """LangChain's own callers write it in all of these forms."""
+    keys = store(context).add_texts(["Herons wade.", "Storks do too."], ids=ids)
+    assert len({key for key in keys if key}) == 2
+
+
+def test_what_overrides_the_coroutine_is_used_by_the_blocking_function_as_well(
+    context: SearchContext,
+):
+    class Loud(CollectionVectorStore):
+        async def aadd_texts(self, texts: Any, *args: Any, **kwargs: Any) -> list[str]:
+            return [text.upper() for text in texts]
+
+    assert Loud("notes", context=context).add_texts(["a"]) == ["A"]

@@ -18,6 +18,7 @@ from collection_search import (
     wait,
 )
 from collection_search.contracts.page import ReadPage, Validators
+from collection_search.ports import ProviderInfo
 from collection_search.testing import ScriptedAdapter
 
 if TYPE_CHECKING:
@@ -99,4 +100,14 @@ def test_the_ingestion_graph_stages_no_text_that_may_not_be_stored(tmp_path: Pat
     context = context_of("brave", tmp_path, OwnSites())
     output = UniversalIngestionGraph(context).run({**given, "mode": "acquire_only"})
     assert {page["content_ref"] for page in output["candidates"]} == {None}
+    assert staged_texts(tmp_path) == []
+
+
+def test_what_a_live_adapter_says_of_its_terms_counts(tmp_path: Path) -> None:
+    """Nobody else knows its provider."""
+    reader = OwnSites()
+    context = context_of("mine", tmp_path, reader)
+    context.provider.info = ProviderInfo(name="mine", storage_rights="by plan")
+    state, _ = CollectionSearchGraph(context).run(INPUT)
+    assert {candidate["content_ref"] for candidate in state["candidates"]} == {None}
     assert staged_texts(tmp_path) == []

@@ -25,8 +25,13 @@ if TYPE_CHECKING:
 PACKAGE = Path(collection_search.__file__).parent
 READERS = {"ports/description.py"}
 """The one module that reads members which may be missing."""
-SIGNATURE_READERS = {"ports/search_function.py", "settings/adapter_factory.py"}
-"""The search function's own module; `resolve` looks at what makes adapters of every kind."""
+SIGNATURE_READERS = {
+    "ports/search_function.py",
+    "runtime/concurrency.py",
+    "settings/adapter_factory.py",
+}
+"""The search function's own module; what gives a blocking function its signature; what makes
+adapters of every kind."""
 
 
 class Searcher:

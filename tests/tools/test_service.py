@@ -721,3 +721,15 @@ def test_bing_has_ended(service):
     """Future Adapters, Bing Search API: Microsoft ended it in 2025; what there is, is told."""
     with pytest.raises(ConfigError, match=r"bing.*brave.*tavily"):
         service.initialize(KEY, "bing")
+
+
+@pytest.mark.parametrize("provider", ["offline", "wikipedia", "searxng"])
+def test_a_key_without_a_name_is_not_given_to_a_provider_that_needs_none(
+    tmp_path, tavily, provider
+):
+    """It would be of no use there, or reach a stranger."""
+    places = {"tavily": {"base_url": tavily.base_url}, "searxng": {"base_url": "http://x:1"}}
+    given = Settings(home=tmp_path, provider=provider, providers=places, answer_cache_s=0)
+    service = WebSearchService(given)
+    assert service.initialize(KEY) is True
+    assert service.get_provider() == "tavily"

@@ -51,12 +51,13 @@ class Embedders:
         fingerprint = self._collections.embedder(scope)
         if fingerprint is None:
             return None
+        payer = self._payers.get(fingerprint)  # another caller's client is not for this one
         embedder = collection_embedder(
             scope,
             fingerprint,
             self._settings,
             given=self._known,
-            http_client=self._payer.http_client,
+            http_client=None if payer is None else payer.http_client,
         )
         self.add(embedder)
         return embedder

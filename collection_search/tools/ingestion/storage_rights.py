@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from ...errors import ConfigError
-from ...ports.description import read_info
+from ...ports.description import describe, is_runnable, read_info
 from ...settings import registry
 
 if TYPE_CHECKING:
@@ -26,9 +26,16 @@ def may_store(provider: str) -> bool:
     return read_info(adapter).storage_rights in {None, "allowed"}
 
 
-def storing_providers(names: Iterable[str]) -> set[str]:
-    """Return the providers whose texts may be stored; may import their adapters."""
-    return {name for name in names if may_store(name)}
+def storing_providers(names: Iterable[str], given: object = None) -> set[str]:
+    """Return the providers whose texts may be stored; may import their adapters.
+
+    What a live adapter that the caller has `given` says of its provider counts first.
+    """
+    allowed = {name for name in names if may_store(name)}
+    if given is None or isinstance(given, str) or is_runnable(given):
+        return allowed
+    info = describe(given).info
+    return allowed - {info.name} if info.storage_rights not in {None, "allowed"} else allowed
 
 
 def apply_storage_rights(items: Iterable[IngestionItem]) -> list[IngestionItem]:

@@ -10,7 +10,7 @@ from langchain_core.vectorstores import VectorStore
 
 from ...contracts.collection import Chunk, TenantScope
 from ...errors import InputError
-from ...runtime.concurrency import blocking, offload, run_blocking
+from ...runtime.concurrency import offload, run_blocking
 from ...text.clean import to_unicode
 from ..ingestion.embedders import account_of, embedder_for, vectors_of
 from ..public_arguments import context_for, validate_arguments, validate_texts
@@ -77,7 +77,7 @@ class CollectionVectorStore(VectorStore):
         validate_arguments(metadatas=metadatas)
         said = [to_unicode(text) for text in validate_texts("texts", texts)]
         facts = metadatas or [{} for _ in said]
-        known = validate_texts("ids", [""] * len(said) if ids is None else _or_empty(ids))
+        known = validate_texts("ids", _or_empty(ids) if ids else [""] * len(said))
         keys = [key or str(uuid.uuid4()) for key in known]
         if not len(said) == len(facts) == len(keys):
             raise InputError("Give as many metadatas and ids as texts.")
@@ -93,7 +93,16 @@ class CollectionVectorStore(VectorStore):
         await offload(put)
         return keys
 
-    add_texts = blocking(aadd_texts, "add_texts")  # type: ignore[arg-type]  # `self` is narrower
+    def add_texts(
+        self,
+        texts: Iterable[str],
+        metadatas: list[dict[str, Any]] | None = None,
+        *,
+        ids: list[str] | None = None,
+        **kwargs: Any,
+    ) -> list[str]:
+        """Do the same, blocking."""
+        return run_blocking(self.aadd_texts(texts, metadatas, ids=ids, **kwargs))
 
     async def adelete(self, ids: list[str] | None = None, **kwargs: Any) -> bool:  # noqa: ARG002
         """Delete these documents and return True; unknown ids are ignored."""
@@ -263,4 +272,4 @@ def _score(found: StoredChunk, vector: Vectors | None) -> float:
 
 def _or_empty(ids: Any) -> Any:
     """Return a list of ids with "" for None, by which LangChain asks for a new id."""
-    return [key or "" for key in ids] if isinstance(ids, list) else ids
+    return [key or "" for key in ids] if isinstance(ids, list | tuple) else ids

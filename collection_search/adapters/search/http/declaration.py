@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from ....contracts.health import StorageRights
 
 
-_REQUIRED: Final = ("title", "address_variable", "page_size")
+_REQUIRED: Final = ("provider_name", "title", "address_variable", "page_size")
 
 
 class _Info:
@@ -72,7 +72,7 @@ class DeclaredProvider:
         """Raise TypeError for a vendor whose data is incomplete, with the names that are near."""
         super().__init_subclass__()
         missing = [name for name in _REQUIRED if not hasattr(cls, name)]
-        if not hasattr(cls, "provider_name") or not missing:  # a base class names no provider
+        if not missing or missing[0] == _REQUIRED[0]:  # a base class names no provider
             return
         near = find_near_misses(vars(cls), missing)
         hints = "".join(f" {name} is not {meant}." for name, meant in near.items())
