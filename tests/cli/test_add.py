@@ -228,7 +228,7 @@ def test_a_wait_that_is_told_to_end_gives_its_pages_back(
         wait_until(lambda: site.asked("/slow") or process.poll() is not None)
         process.send_signal(signal.SIGTERM)
         _, err = process.communicate(timeout=90)
-    assert process.returncode == 130
+    assert process.returncode == 130, err
     assert "Interrupted. Nothing is lost" in err
     store = SQLiteStore.from_settings(process_settings())
     assert store.ledger.sweep(is_gone=lambda _: True) == 0
@@ -245,7 +245,7 @@ def test_a_search_for_pages_that_is_told_to_end_has_accepted_nothing(
         wait_until(lambda: site.asked("/slow") or process.poll() is not None)
         process.send_signal(signal.SIGTERM)
         _, err = process.communicate(timeout=90)
-    assert process.returncode == 130
+    assert process.returncode == 130, err
     assert "Looking for pages ..." in err
     assert "none was accepted yet" in err
     store = SQLiteStore.from_settings(process_settings())
