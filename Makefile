@@ -22,7 +22,7 @@ demo: .venv/.run ## One question, offline: search, rank, ingest, and ask the col
 test: .venv/.dev ## Run the tests that need no server
 	$(BIN)/pytest -n auto -m "not server"
 
-quick: .venv/.dev ## Run all but the hundred slowest of them, in a minute or so
+quick: .venv/.dev ## Run all but the hundred slowest of them
 	$(BIN)/pytest -n auto -m "not server and not slow"
 
 test-server: .venv/.dev ## Run the tests that start a LangGraph server on this machine
