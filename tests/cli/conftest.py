@@ -19,7 +19,16 @@ if TYPE_CHECKING:
 
 PLUGIN = Path(__file__).with_name("plugin")
 ENTRY_POINTS = {
-    "search": ("scripted", "off_topic", "empty", "partial", "refusing", "hanging", "keyless"),
+    "search": (
+        "scripted",
+        "off_topic",
+        "empty",
+        "partial",
+        "refusing",
+        "hanging",
+        "interrupting",
+        "keyless",
+    ),
     "models": ("planner", "broken_model"),
     "embeddings": ("words", "other_words", "broken_embedder", "slow"),
 }

@@ -56,6 +56,13 @@ def test_ctrl_c_while_searching(started: Start) -> None:
     assert "Traceback" not in err
 
 
+def test_an_interrupt_while_a_string_is_executed(started: Start) -> None:
+    """`python -m` ends with 130 here, too; CPython alone would end it by SIGINT, which is -2."""
+    process = started(*SEARCH, "--provider", "interrupting")
+    _, err = process.communicate(timeout=90)
+    assert (process.returncode, err) == (130, "collection-search: Interrupted.\n")
+
+
 @pytest.mark.slow
 def test_ctrl_c_while_ingesting_gives_the_pages_back(
     started: Start, command: Invoke, monkeypatch: pytest.MonkeyPatch

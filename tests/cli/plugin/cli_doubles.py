@@ -65,12 +65,17 @@ def refuse(message: str) -> Any:
     raise ConfigError(message)
 
 
+def interrupt() -> Any:
+    exec("raise KeyboardInterrupt")  # a signal during the execution of a string
+
+
 scripted = made(ScriptedAdapter, [*PAGES, *OTHERS], provider_name="scripted")
 off_topic = made(ScriptedAdapter, OTHERS)
 empty = made(ScriptedAdapter)
 partial = made(ScriptedAdapter, REFUSED, PAGES)
 refusing = made(ScriptedAdapter, REFUSED)
 hanging = made(Hanging)
+interrupting = made(interrupt)
 keyless = made(refuse, "KEYLESS_API_KEY is not set: set it, or choose another provider.")
 
 planner = made(Model)
