@@ -6,6 +6,8 @@ DEMO_QUESTION := How do I cancel an asyncio task after a timeout?
 DEMO_ENV := COLLECTION_SEARCH_HOME=.demo COLLECTION_SEARCH_CONFIG= COLLECTION_SEARCH_MODEL= \
 	COLLECTION_SEARCH_TENANT=local LANGFUSE_TRACING_ENABLED=false
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
+# Compiled modules are kept: without them the tests compile each module in each process.
+unexport PYTHONDONTWRITEBYTECODE
 
 .PHONY: help demo test quick test-server check bench clean
 .DEFAULT_GOAL := help
@@ -22,7 +24,7 @@ demo: .venv/.run ## One question, offline: search, rank, ingest, and ask the col
 test: .venv/.dev ## Run the tests that need no server
 	$(BIN)/pytest -n auto -m "not server"
 
-quick: .venv/.dev ## Run all but the hundred slowest of them
+quick: .venv/.dev ## Run them without the slow ones, a third
 	$(BIN)/pytest -n auto -m "not server and not slow"
 
 test-server: .venv/.dev ## Run the tests that start a LangGraph server on this machine

@@ -5,12 +5,10 @@ from __future__ import annotations
 import io
 import re
 from pathlib import Path
-from typing import TYPE_CHECKING
+
+import pytest
 
 from collection_search.settings import PREFIX, Settings
-
-if TYPE_CHECKING:
-    import pytest
 
 ROOT = Path(__file__).parents[1]
 README = (ROOT / "README.md").read_text(encoding="utf-8")
@@ -63,6 +61,7 @@ def test_public_names_in_examples_exist() -> None:
             assert getattr(collection_search, name)
 
 
+@pytest.mark.slow
 def test_the_coroutines(capsys: pytest.CaptureFixture[str]) -> None:
     """The example of an event loop runs as it stands, over the documentation of this machine."""
     exec(example(README, "In an event loop"), {})

@@ -143,6 +143,7 @@ def test_threads_do_not_share_sessions(server):
     assert server.connections == 2
 
 
+@pytest.mark.slow
 def test_a_process_ends_in_silence(server):
     """The loop behind synchronous calls never ends, but its session does."""
     script = f"""

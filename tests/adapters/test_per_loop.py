@@ -52,6 +52,7 @@ def fetcher(address) -> SafeFetcher:
     return SafeFetcher(FetchPolicy(min_delay_s=0.0, allowed_addresses=frozenset({address})))
 
 
+@pytest.mark.slow
 def test_a_loop_takes_its_connections_along(fetcher, address, caplog):
     loops = []
 
@@ -67,6 +68,7 @@ def test_a_loop_takes_its_connections_along(fetcher, address, caplog):
     assert caplog.text == ""
 
 
+@pytest.mark.slow
 def test_a_loop_that_is_only_closed_leaves_nothing(fetcher, address):
     sockets = []
 
@@ -125,6 +127,7 @@ def test_a_process_ends_in_silence(address):
     assert (run.returncode, run.stdout, run.stderr) == (0, "heron\n", "")
 
 
+@pytest.mark.slow
 def test_a_forked_child_closes_what_it_opened():
     """The owner was made before the fork, its object after it."""
     script = """

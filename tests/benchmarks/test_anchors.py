@@ -10,6 +10,7 @@ from support.benchmark_modules import benchmark
 anchors = benchmark("anchors")
 
 
+@pytest.mark.slow
 def test_anchors_share_as_many_words_as_labelled_pairs_do() -> None:
     """Over the pools the medians are 0.318 of related and 0.105 of unrelated pairs."""
     kinds = zip(*(pairs for _, pairs in anchors._anchor_pairs()), strict=True)

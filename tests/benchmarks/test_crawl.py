@@ -39,6 +39,7 @@ def test_every_fiftieth_of_the_mixed_pages_is_large() -> None:
     assert len(extract(large, "page.html").text) > 900_000
 
 
+@pytest.mark.slow
 async def test_every_contestant_gets_the_pages_of_the_site() -> None:
     server = await contestants.asyncio.get_running_loop().create_server(
         crawl_site._Site, "127.0.0.1", 0

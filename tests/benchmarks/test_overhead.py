@@ -39,6 +39,7 @@ def test_union_of_intervals(intervals: list[tuple[int, int]], length: int) -> No
     assert measure.union(intervals) == length
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("provider", ["tavily", "searxng"])
 async def test_floor_and_product_find_the_same_pages(provider: str, tmp_path: Path) -> None:
     async with stub.serving(AT_ONCE) as servers:

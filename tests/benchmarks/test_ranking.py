@@ -52,6 +52,7 @@ def test_both_shares_have_to_be_reached(
     assert verdicts(default, RIVAL)[4:] == [lexical, dense]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "ndcgs",
     [

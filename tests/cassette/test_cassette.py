@@ -190,6 +190,7 @@ def test_a_file_that_cannot_be_written_is_told_at_once(tmp_path: Path) -> None:
         Cassette.record(tmp_path)
 
 
+@pytest.mark.slow
 def test_a_disk_that_is_full_leaves_no_half_line(path: Path) -> None:
     """What was begun is taken back, and the error says what cannot be written."""
     Cassette.record(path).search(ScriptedAdapter(rows(1)))

@@ -48,6 +48,7 @@ def test_pages_are_added_and_answer(site: LoopbackSite, command: Invoke) -> None
     assert "green tea" in command("ask", "green tea", "--collection", "tea").out
 
 
+@pytest.mark.slow
 def test_a_second_time_tells_what_changed(site: LoopbackSite, command: Invoke) -> None:
     """A page that is gone leaves, which is no success."""
     urls = [site.address("/green"), site.address("/black")]
@@ -73,6 +74,7 @@ def test_pages_that_failed_are_5(site: LoopbackSite, command: Invoke) -> None:
     assert ended.warnings[0].startswith(f"warning: {site.address('/none')} was not ingested: gone")
 
 
+@pytest.mark.slow
 def test_pages_can_be_left_to_a_worker(site: LoopbackSite, command: Invoke) -> None:
     """It fetches them."""
     ended = command(*ADD, site.address("/green"), "--no-wait")
@@ -86,6 +88,7 @@ def test_pages_can_be_left_to_a_worker(site: LoopbackSite, command: Invoke) -> N
     assert "tea                 1" in command("collections").out
 
 
+@pytest.mark.slow
 def test_links_are_followed_when_asked(site: LoopbackSite, command: Invoke) -> None:
     """Over `--depth` steps, for `--max-pages`."""
     links = '<a href="/green">g</a> <a href="/black">b</a>'
@@ -134,6 +137,7 @@ def test_a_wrong_setting_of_fetching_is_2(command: Invoke, monkeypatch: pytest.M
     store.close()
 
 
+@pytest.mark.slow
 def test_a_collection_is_refreshed(site: LoopbackSite, command: Invoke) -> None:
     """What happened to each page, in lines and as one object."""
     command(*ADD, site.address("/green"), site.address("/black"))
@@ -150,6 +154,7 @@ def test_a_collection_is_refreshed(site: LoopbackSite, command: Invoke) -> None:
     assert (ended.json["new"], ended.json["returned"]) == ([], [])
 
 
+@pytest.mark.slow
 def test_a_refresh_leaves_pages_that_were_never_stored(site: LoopbackSite, command: Invoke) -> None:
     """They are not asked again, and do not make it fail."""
     command(*ADD, site.address("/green"), site.address("/none"))
@@ -162,6 +167,7 @@ def test_a_refresh_leaves_pages_that_were_never_stored(site: LoopbackSite, comma
     assert command("collections", "refresh", "tea", "--no-search").code == 5
 
 
+@pytest.mark.slow
 def test_a_page_that_failed_is_deleted(site: LoopbackSite, command: Invoke) -> None:
     """As one that waits is; only what is not there at all is an error."""
     url = site.address("/none")
@@ -236,6 +242,7 @@ def test_a_wait_that_is_told_to_end_gives_its_pages_back(
     store.close()
 
 
+@pytest.mark.slow
 def test_a_search_for_pages_that_is_told_to_end_has_accepted_nothing(
     site: LoopbackSite, started: Start
 ) -> None:

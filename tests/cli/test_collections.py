@@ -91,6 +91,7 @@ def test_deleting_needs_a_yes(command: Invoke, monkeypatch: pytest.MonkeyPatch) 
     assert "no collections" in command("collections").out
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("filled")
 def test_a_collection_is_embedded_anew(command: Invoke, monkeypatch: pytest.MonkeyPatch) -> None:
     """By words, by one model, by another, and by words again; the list and a question show it."""
@@ -130,6 +131,7 @@ def test_a_failed_embedder_leaves_the_collection_as_it_was(command: Invoke) -> N
     assert "acme" in command("collections", "reembed", "py", "--tenant", "acme").complaints[0]
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("filled")
 def test_embedding_anew_is_not_paid_unasked(
     command: Invoke, monkeypatch: pytest.MonkeyPatch

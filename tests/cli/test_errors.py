@@ -56,6 +56,7 @@ def test_a_number_out_of_range(command: Invoke, option: str, value: str) -> None
     assert "collection-search run --help" in ended.err
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("options", "says"),
     [

@@ -30,6 +30,7 @@ def one_sentence(ended: Ended, *, says: str, code: int = 2) -> None:
     assert says in ended.complaints[0]
 
 
+@pytest.mark.slow
 def test_the_tables_are_printed(command: Invoke, folder: Path) -> None:
     """Without a key, a model or a network; what is going on stands beside the result."""
     ended = command("eval", "--dataset", str(folder))
@@ -40,6 +41,7 @@ def test_the_tables_are_printed(command: Invoke, folder: Path) -> None:
         assert f"\n{title}\n" in ended.out
 
 
+@pytest.mark.slow
 def test_json_is_one_object(command: Invoke, folder: Path) -> None:
     """With every figure as a number, and nothing beside it."""
     ended = command("eval", "--dataset", str(folder), "--json")
@@ -51,6 +53,7 @@ def test_json_is_one_object(command: Invoke, folder: Path) -> None:
     assert default["precision_at_1"]["mean"] == 0.75
 
 
+@pytest.mark.slow
 def test_the_report_is_what_is_printed(command: Invoke, folder: Path, tmp_path: Path) -> None:
     """The file takes the same Markdown, and the command says where it is."""
     report = tmp_path / "report.md"
@@ -59,6 +62,7 @@ def test_the_report_is_what_is_printed(command: Invoke, folder: Path, tmp_path: 
     assert ended.err.endswith(f"The report is in {report}.\n")
 
 
+@pytest.mark.slow
 def test_a_part_of_the_questions(command: Invoke, folder: Path) -> None:
     """As many as asked for, of one split."""
     write_dataset(folder, judgements=JUDGEMENTS[:4], split="dev")

@@ -172,6 +172,7 @@ def test_a_keyring_that_fails_names_the_variable(piped: Invoke, error: Exception
     assert keys.stored_names(home) == {"tavily"}
 
 
+@pytest.mark.slow
 def test_a_machine_without_a_keyring() -> None:
     """The library's own backend for that case: use the variable."""
     ended = subprocess.run(

@@ -56,6 +56,7 @@ def test_ctrl_c_while_searching(started: Start) -> None:
     assert "Traceback" not in err
 
 
+@pytest.mark.slow
 def test_an_interrupt_while_a_string_is_executed(started: Start) -> None:
     """`python -m` ends with 130 here, too; CPython alone would end it by SIGINT, which is -2."""
     process = started(*SEARCH, "--provider", "interrupting")
@@ -78,6 +79,7 @@ def test_ctrl_c_while_ingesting_gives_the_pages_back(
     assert "py                  2       2        0" in command("collections").out
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("by", "ends"), [(signal.SIGINT, 130), (signal.SIGTERM, 0)])
 def test_a_worker_stops_when_it_is_told_to(started: Start, by: signal.Signals, ends: int) -> None:
     """Either signal ends an idle worker in order."""
@@ -110,6 +112,7 @@ def test_traces_are_sent_at_the_end_without_holding_it_up(
             assert err.count("warning: ") == 1
 
 
+@pytest.mark.slow
 def test_plain_ascii_output(started: Start) -> None:
     """A terminal that does not know a character gets a question mark, not an error."""
     process = started(*SEARCH, PYTHONIOENCODING="ascii", PYTHONUTF8="0")
@@ -118,6 +121,7 @@ def test_plain_ascii_output(started: Start) -> None:
     assert "asyncio ? How to cancel" in out
 
 
+@pytest.mark.slow
 def test_a_reader_that_leaves_early(started: Start) -> None:
     """`| head` ends the command without a traceback."""
     with started(*SEARCH) as process:

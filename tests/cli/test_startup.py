@@ -29,6 +29,7 @@ def python(program: str, *arguments: str) -> tuple[str, set[str]]:
     return ended.stdout, {name.partition(".")[0] for name in ended.stderr.split()}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("arguments", [["--help"], *([name, "--help"] for name in COMMANDS)])
 def test_help_is_plain_and_light(arguments: list[str]) -> None:
     """Help of the command and of each sub-command loads nothing heavy and fits 80 columns."""

@@ -15,6 +15,8 @@ from support.waiting import wait_until_async
 
 from collection_search.testing.hostile_site import Case, HostileSite, ScriptedResolver, cases
 
+pytestmark = pytest.mark.slow
+
 PROGRAM = Path(__file__).with_name("read_hostile_site.py")
 MOST_MIB = 64
 
@@ -57,7 +59,6 @@ def is_as_documented(case: Case, end: dict[str, Any]) -> bool:
     return case.text in end["text"] and not (case.not_text and case.not_text in end["text"])
 
 
-@pytest.mark.slow
 async def test_every_case_ends_as_documented_and_costs_nothing_but_its_request() -> None:
     """One visit, three promises: outcomes, memory, and nobody inside was asked."""
     every = cases()

@@ -264,10 +264,12 @@ class ThroughClient:
         return adapter
 
 
+@pytest.mark.slow
 class TestGoogleThroughClient(ThroughClient, TestGoogle):
     """Its key is in the address."""
 
 
+@pytest.mark.slow
 class TestTavilyThroughTransport(ThroughClient, TestTavily):
     """Without a network; its key is in a header."""
 

@@ -237,6 +237,7 @@ RULES: list[tuple[type[Adapter], str, dict[str, Any]]] = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("adapter", "rule", "arguments"), RULES, ids=[f"{each[0].__name__}-{each[1]}" for each in RULES]
 )

@@ -168,6 +168,7 @@ class TestExa:
         exa = pytest.importorskip("exa_py")
         return exa.Exa(KEY, base_url=server.base_url, timeout=PATIENCE_S)
 
+    @pytest.mark.slow
     def test_rows(self, client, server):
         """Texts, dates and costs arrive; there is no score."""
         answer = client.search(
@@ -307,6 +308,7 @@ class TestLinkup:
                 UNKNOWN, depth="standard", output_type="searchResults", timeout=PATIENCE_S
             )
 
+    @pytest.mark.slow
     @pytest.mark.parametrize(
         ("failure", "error"),
         [
@@ -357,6 +359,7 @@ class TestPerplexity:
         ) as client:
             yield client
 
+    @pytest.mark.slow
     def test_rows(self, client, server):
         """Under strict validation of the client's model."""
         answer = client.search.create(
@@ -371,6 +374,7 @@ class TestPerplexity:
         assert {row.date is None for row in answer.results} == {False, True}
         assert server.refused == []
 
+    @pytest.mark.slow
     def test_options(self, client, server):
         """The client's own names and values are those of the adapter."""
         client.search.create(
@@ -398,6 +402,7 @@ class TestPerplexity:
     def test_nothing_found(self, client):
         assert client.search.create(query=UNKNOWN).results == []
 
+    @pytest.mark.slow
     @pytest.mark.parametrize(
         ("failure", "error", "kind"),
         [

@@ -133,6 +133,7 @@ def test_a_process_that_is_killed_in_a_request(tmp_path: Path, method: str) -> N
     assert [one["code"] for one in ended].count("quotaExceeded") == 7
 
 
+@pytest.mark.slow
 def test_one_process_that_fails_leaves_the_quota_to_the_others(tmp_path: Path) -> None:
     """What the vendor refused is not counted; what may have been worked on is."""
     with ProviderServer("tavily") as server, ExitStack() as stack:

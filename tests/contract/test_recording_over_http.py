@@ -99,6 +99,7 @@ def test_the_guard_of_a_recorded_run_is_that_of_every_other(
     assert guards[2] is None
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("wish", WISHES, ids=lambda wish: next(iter(wish)))
 def test_a_search_with_options_plays_as_it_was(
     server: ProviderServer, tmp_path: Path, wish: dict[str, Any]

@@ -292,6 +292,7 @@ def test_no_body_is_left_out() -> None:
     assert told == BODIES
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("method", METHODS)
 @pytest.mark.parametrize(("name", "body"), CASES)
 def test_throttle_and_quota_are_never_confused(

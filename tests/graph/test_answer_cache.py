@@ -81,6 +81,7 @@ def test_an_answer_is_used_until_it_is_too_old(world: PaidWorld) -> None:
         assert (world.plans, len(world.embedded)) == (asked, asked)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "change",
     [

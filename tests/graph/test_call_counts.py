@@ -76,6 +76,7 @@ def counted(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Counted]
         yield world
 
 
+@pytest.mark.slow
 async def test_a_question_makes_the_fewest_possible_calls(counted: Counted) -> None:
     """One plan, one request per query, one embedding request with all pages and the question."""
     await counted.ask("How does asyncio work?")
@@ -91,6 +92,7 @@ async def test_a_question_makes_the_fewest_possible_calls(counted: Counted) -> N
         assert question in texts
 
 
+@pytest.mark.slow
 async def test_from_the_second_question_on_no_connection_is_opened(counted: Counted) -> None:
     """What the first question opened serves the others."""
     await counted.ask("How does asyncio work?")

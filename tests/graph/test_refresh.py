@@ -95,6 +95,7 @@ def found(site: LoopbackSite, *numbers: int) -> ScriptedAdapter:
     )
 
 
+@pytest.mark.slow
 def test_an_unchanged_site_costs_one_conditional_request_a_page(
     site: LoopbackSite, living: SearchContext
 ) -> None:
@@ -115,6 +116,7 @@ def test_an_unchanged_site_costs_one_conditional_request_a_page(
     assert (reader.extracted, len(embedder.calls)) == (extracted, embedded)
 
 
+@pytest.mark.slow
 def test_what_happened_to_a_site_is_told(site: LoopbackSite, living: SearchContext) -> None:
     """Each page under one word; what failed keeps its old text."""
     urls = [site.address(f"/tea/{n}") for n in range(PAGES)]
@@ -131,6 +133,7 @@ def test_what_happened_to_a_site_is_told(site: LoopbackSite, living: SearchConte
     assert report.unchanged == [urls[0]]
 
 
+@pytest.mark.slow
 def test_a_page_goes_when_it_is_missed_twice(site: LoopbackSite, living: SearchContext) -> None:
     """One 404 may be a slip: what is stored answers until the next look says the same."""
     urls = [site.address(f"/tea/{n}") for n in range(2)]
@@ -147,6 +150,7 @@ def test_a_page_goes_when_it_is_missed_twice(site: LoopbackSite, living: SearchC
     assert refresh("tea", context=living).gone == [urls[1]]
 
 
+@pytest.mark.slow
 def test_a_failure_of_another_kind_is_no_sighting(
     site: LoopbackSite, living: SearchContext
 ) -> None:
@@ -165,6 +169,7 @@ def test_a_failure_of_another_kind_is_no_sighting(
     assert "failed_before" not in stored.document.provenance
 
 
+@pytest.mark.slow
 def test_a_question_that_finds_a_vanished_page_makes_no_dead_letter(
     site: LoopbackSite, living: SearchContext
 ) -> None:
@@ -187,6 +192,7 @@ def test_a_question_that_finds_a_vanished_page_makes_no_dead_letter(
     assert refresh("tea", context=living).new == [site.address("/tea/1")]
 
 
+@pytest.mark.slow
 def test_questions_are_asked_again(site: LoopbackSite, living: SearchContext) -> None:
     """New results are ingested as they were then; those that are no longer found stay."""
     living.provider = found(site, 0, 1)
@@ -206,6 +212,7 @@ def test_questions_are_asked_again(site: LoopbackSite, living: SearchContext) ->
     assert (without.questions, len(without.unchanged)) == ([], 3)
 
 
+@pytest.mark.slow
 def test_a_second_run_looks_at_its_pages_again(site: LoopbackSite, living: SearchContext) -> None:
     """What changed is stored anew, what did not costs one conditional request."""
     living.provider = found(site, 0, 1)
@@ -223,6 +230,7 @@ def test_a_second_run_looks_at_its_pages_again(site: LoopbackSite, living: Searc
     assert len(site.asked("/tea/1")) == 2
 
 
+@pytest.mark.slow
 def test_a_question_leaves_what_was_given_up(site: LoopbackSite, living: SearchContext) -> None:
     """A page that never was stored is told once, by the refresh that found it."""
     living.provider = found(site, 0, 8)
@@ -240,6 +248,7 @@ def test_a_question_leaves_what_was_given_up(site: LoopbackSite, living: SearchC
     assert report.unchanged == [site.address("/tea/0")]
 
 
+@pytest.mark.slow
 def test_a_page_that_vanished_comes_back_with_its_question(
     site: LoopbackSite, living: SearchContext
 ) -> None:
@@ -272,6 +281,7 @@ def vanished(site: LoopbackSite, living: SearchContext, status: int) -> str:
     return url
 
 
+@pytest.mark.slow
 def test_a_page_that_was_missed_by_mistake_returns(
     site: LoopbackSite, living: SearchContext, calendar: Calendar
 ) -> None:
@@ -294,6 +304,7 @@ def test_a_page_that_was_missed_by_mistake_returns(
     assert (again.returned, again.new, again.unchanged) == ([], [], [url])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("status", [403, 404, 410, 429, 500])
 def test_a_page_that_stays_away_costs_one_request(
     site: LoopbackSite, living: SearchContext, calendar: Calendar, status: int
@@ -352,6 +363,7 @@ def test_a_question_that_finds_a_vanished_page_of_a_broken_site_makes_no_dead_le
     assert refresh("tea", context=living, ask=False).returned == [url]
 
 
+@pytest.mark.slow
 def test_a_page_that_returns_after_a_refresh_was_cut_short_is_told(
     site: LoopbackSite, living: SearchContext, calendar: Calendar
 ) -> None:
@@ -366,6 +378,7 @@ def test_a_page_that_returns_after_a_refresh_was_cut_short_is_told(
     assert (report.returned, report.new, report.left) == ([url], [url], [])
 
 
+@pytest.mark.slow
 def test_a_page_that_is_gone_for_good_is_left_alone_for_long(
     site: LoopbackSite, living: SearchContext, calendar: Calendar
 ) -> None:
@@ -380,6 +393,7 @@ def test_a_page_that_is_gone_for_good_is_left_alone_for_long(
     assert refresh("tea", context=living).returned == [url]
 
 
+@pytest.mark.slow
 def test_a_search_that_was_ingested_is_repeated_as_such(
     site: LoopbackSite, living: SearchContext
 ) -> None:
@@ -397,6 +411,7 @@ def test_a_search_that_was_ingested_is_repeated_as_such(
     assert report.new == [site.address("/tea/1")]
 
 
+@pytest.mark.slow
 def test_a_question_that_fails_is_told(site: LoopbackSite, living: SearchContext) -> None:
     """The stored pages are looked at all the same."""
     living.provider = found(site, 0)
@@ -431,6 +446,7 @@ def test_a_providers_text_is_not_fetched(site: LoopbackSite, living: SearchConte
     assert site.requests == []
 
 
+@pytest.mark.slow
 def test_an_imported_collection_is_kept_fresh(
     site: LoopbackSite, living: SearchContext, tmp_path: Path
 ) -> None:

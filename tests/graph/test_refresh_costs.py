@@ -46,6 +46,7 @@ def test_a_refresh_tells_what_it_cost(world: PaidWorld) -> None:
     assert report.model_dump()["cost_usd"] == report.cost_usd
 
 
+@pytest.mark.slow
 def test_the_ceiling_is_for_all_questions(world: PaidWorld) -> None:
     """The second question gets what the first has left."""
     alone = refreshed(world).questions[0].cost_usd
@@ -57,6 +58,7 @@ def test_the_ceiling_is_for_all_questions(world: PaidWorld) -> None:
     assert "ceiling" in str(second.error)
 
 
+@pytest.mark.slow
 def test_pages_are_ranked_as_the_collection_was_filled(world: PaidWorld) -> None:
     """Also where the settings name no model; one that is chosen for the refresh stands."""
     refreshed(world, {"embeddings": "lexical"})

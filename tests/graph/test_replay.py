@@ -54,6 +54,7 @@ def tape(tmp_path: Path) -> Path:
     return tmp_path / "run.jsonl"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("provider", ["tavily", "searxng", "brave"])
 def test_a_run_over_the_wire_plays_without_the_wire(
     tape: Path, tmp_path: Path, provider: str

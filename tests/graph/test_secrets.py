@@ -171,6 +171,7 @@ def test_at_least_twenty_are_planted() -> None:
 # --- one provider
 
 
+@pytest.mark.slow
 def test_adapter_and_worker(vendor: ProviderServer, tmp_path: Path) -> None:
     """Answers, errors with all their causes, spans, outcomes, cassettes and what they look like."""
     name = vendor.dialect.name
@@ -207,6 +208,7 @@ def test_adapter_and_worker(vendor: ProviderServer, tmp_path: Path) -> None:
     assert leaks(name, *told, tape.read_bytes()) == []
 
 
+@pytest.mark.slow
 def test_service(vendor: ProviderServer, tmp_path: Path) -> None:
     """Answers, errors, and what the next searches are told while the provider is closed."""
     name = vendor.dialect.name
@@ -368,6 +370,7 @@ async def run_of(world: World, settings: Settings, told: list[Any]) -> None:
     await asyncio.to_thread(sink.flush, PATIENCE_S)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("passwords", [False, True], ids=["keys", "passwords"])
 @pytest.mark.parametrize(
     "trouble",

@@ -38,6 +38,7 @@ class PricedAdapter:
         return 1, 2.0 if options.search_depth == "deep" else 1.0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("page_size", [None, 10, 20])
 @pytest.mark.parametrize("mode", list(QUALITY))
 @pytest.mark.parametrize("candidates", [5, 40])

@@ -189,6 +189,7 @@ def sniffed(tree: ast.Module) -> Iterator[str]:
                 yield from (str(name) for name in given if name in {*MEMBERS, *KEYWORDS})
 
 
+@pytest.mark.slow
 def test_nobody_else_looks_at_an_adapter() -> None:
     """Outside `describe` no member of an adapter is read by its name, and no signature."""
     found = {name: set(sniffed(tree)) for name, tree in modules()}

@@ -6,6 +6,7 @@ from concurrent.futures import ThreadPoolExecutor
 from decimal import Decimal
 from threading import Barrier
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -48,6 +49,7 @@ def test_parallel_reservations_never_pass_the_limit(limit: float, prices: list[f
     assert budget.is_reached is bool(refused)
 
 
+@pytest.mark.slow
 @given(limit=CENTS, calls=CALLS, before=CENTS)
 def test_what_was_spent_is_the_exact_sum(
     limit: float, calls: list[tuple[float, float | None]], before: float

@@ -71,11 +71,13 @@ def test_every_value_has_a_json_form(value: Any) -> None:
     assert through_json(told) == told == to_plain(told)
 
 
+@pytest.mark.slow
 @given(json_values)
 def test_what_is_json_stays_as_it_is(value: Any) -> None:
     assert to_plain(value) == value
 
 
+@pytest.mark.slow
 @given(st.lists(results, max_size=3), st.integers(100, 599), st.lists(json_values, max_size=2))
 def test_responses_come_back(rows: list[ProviderSearchResult], status: int, raw: Any) -> None:
     response = SearchAdapterResponse(rows, status, raw_results=[{"raw": value} for value in raw])
@@ -90,6 +92,7 @@ def test_plans_come_back(queries: list[str], model: str, tokens: int | None) -> 
     assert read_plan_answer(through_json(plan_answer(plan))) == plan
 
 
+@pytest.mark.slow
 @given(arrays(np.float32, array_shapes(min_dims=2, max_dims=2, max_side=6)))
 def test_vectors_come_back(vectors: Any) -> None:
     back = read_embedded_answer(through_json(embedded_answer(Embedded(vectors))))

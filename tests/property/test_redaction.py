@@ -37,6 +37,7 @@ def test_masking_twice_changes_nothing(text):
     assert mask_text(once) == once
 
 
+@pytest.mark.slow
 @given(SECRETS, st.lists(WORDS), st.lists(WORDS))
 def test_no_secret_survives_between_words(secret, before, after):
     """A secret that stands for itself is found wherever it stands in a sentence."""
@@ -49,6 +50,7 @@ def test_words_alone_are_never_masked(words):
     assert mask_text(" ".join(words)) == " ".join(words)
 
 
+@pytest.mark.slow
 @given(JSON)
 def test_mask_keeps_the_shape_and_is_idempotent(value):
     """The copy differs from the original in strings only."""

@@ -73,6 +73,7 @@ def test_scores_are_bounded_and_ordered(question, pages, profile, data):
     assert keys == sorted(keys)
 
 
+@pytest.mark.slow
 @given(question=TEXTS, pages=PAGES, profile=PROFILES, data=st.data())
 def test_scores_do_not_depend_on_the_order(question, pages, profile, data):
     """A page has the same score wherever it stands in the pool."""
@@ -84,6 +85,7 @@ def test_scores_do_not_depend_on_the_order(question, pages, profile, data):
         assert each.embedding_rank_score == pytest.approx(there, abs=0.011)
 
 
+@pytest.mark.slow
 @given(question=TEXTS, pages=PAGES, limit=st.integers(0, 10))
 def test_limit_keeps_the_best(question, pages, limit):
     """A limit returns the beginning of the whole order."""

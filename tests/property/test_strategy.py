@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
@@ -42,6 +43,7 @@ def assert_valid(queries: list[str]) -> None:
         assert len(query.split()) <= 50
 
 
+@pytest.mark.slow
 @given(TEXTS, PURPOSES, st.integers(3, 5))
 def test_the_fallback_always_gives_as_many_queries_as_wanted(text, purpose, count):
     """Each is valid, different and short enough, and a second call gives the same."""
@@ -52,6 +54,7 @@ def test_the_fallback_always_gives_as_many_queries_as_wanted(text, purpose, coun
     assert fallback_queries(question, purpose=purpose, count=count) == queries
 
 
+@pytest.mark.slow
 @given(TEXTS, PURPOSES, st.lists(st.one_of(TEXTS, st.none(), st.integers()), max_size=8))
 def test_any_proposal_ends_in_three_to_five_queries(text, purpose, proposed):
     """No proposal, however broken, leaves fewer, more or invalid queries."""

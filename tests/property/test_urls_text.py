@@ -126,6 +126,7 @@ def test_any_text_is_a_url_or_one_typed_error(text):
     assert url_key(text)
 
 
+@pytest.mark.slow
 @given(URLS)
 def test_normalizing_twice_changes_nothing(url):
     """The normal form is its own normal form and, without a fragment, has the same key."""
@@ -150,6 +151,7 @@ def _outcome(read, url):
         return str(error)
 
 
+@pytest.mark.slow
 @given(PATHS, QUERIES)
 def test_a_server_reads_the_same_path_and_parameters(path, query):
     """Decoded segments and the values of each name are what they were, but for tracking."""
@@ -203,6 +205,7 @@ def test_any_text_is_a_query_or_one_typed_error(text):
     assert not {"Cf", "Cc", "Cs"} & {unicodedata.category(char) for char in query}
 
 
+@pytest.mark.slow
 @given(st.lists(OPERATORS), st.lists(OPERATORS), WORDS, INVISIBLE, st.data())
 def test_one_plain_word_makes_a_query(before, after, word, invisible, data):
     """Operators alone are refused, with one word they pass, and hidden characters change nothing."""

@@ -29,12 +29,14 @@ def test_real_answers_are_read(name):
     assert "rows" in outcomes
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", PARSERS)
 @given(seed=st.integers(min_value=0))
 def test_changed_answers_are_rows_or_typed_errors(name, seed):
     fuzz.outcome(PARSERS[name], fuzz.mutated(PARSERS[name].seeds, random.Random(seed)))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", PARSERS)
 @given(body=st.binary(max_size=200), status=st.integers(min_value=200, max_value=599))
 def test_any_bytes_are_rows_or_typed_errors(name, body, status):

@@ -55,6 +55,7 @@ def _cosines(asked: dict[str, float], texts: list[str]) -> list[float]:
     ]
 
 
+@pytest.mark.slow
 @given(question=READABLE | TEXTS, texts=st.lists(READABLE | TEXTS, max_size=6))
 def test_cosines_follow_the_formula(question, texts):
     """TF-IDF over sets of n-grams per word, the question plain or by the rarity of its terms."""

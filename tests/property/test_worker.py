@@ -5,6 +5,7 @@ import json
 import logging
 from typing import Any
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -81,6 +82,7 @@ def kept(given_rows: list[Any]) -> list[Any]:
     return valid_results(given_rows, provider="fake", dropped=lambda _: None)
 
 
+@pytest.mark.slow
 @given(st.lists(provider_rows, max_size=12))
 def test_every_row_is_a_valid_result_or_dropped(given_rows):
     """No row raises; what is kept can be shown, what is not is reported."""
@@ -94,6 +96,7 @@ def test_every_row_is_a_valid_result_or_dropped(given_rows):
         assert result.source
 
 
+@pytest.mark.slow
 @given(st.lists(provider_rows, max_size=12))
 def test_results_are_unique_in_the_order_of_the_provider(given_rows):
     """One result per page: the first of its kind, and doing it again changes nothing."""
@@ -104,6 +107,7 @@ def test_results_are_unique_in_the_order_of_the_provider(given_rows):
     assert deduplicate(unique) == unique
 
 
+@pytest.mark.slow
 @given(st.lists(provider_rows, max_size=12), st.randoms())
 def test_the_pages_found_do_not_depend_on_the_order(given_rows, random):
     """Shuffled rows give the same pages."""
@@ -115,6 +119,7 @@ def test_the_pages_found_do_not_depend_on_the_order(given_rows, random):
     assert pages[0] == pages[1]
 
 
+@pytest.mark.slow
 @given(
     st.lists(failures, min_size=1, max_size=12),
     st.integers(1, 100),
@@ -134,6 +139,7 @@ def test_delays_are_bounded(errors: list[SearchProviderError], max_attempts, fac
         assert last.code not in RETRYABLE_CODES - {"timeout"}
 
 
+@pytest.mark.slow
 @given(st.lists(answers, min_size=1, max_size=5), st.integers(1, 5), st.integers(1, 6))
 def test_both_faces_end_alike_and_never_raise(script, max_attempts, max_results):
     """Whatever an adapter does: an outcome, within the deadline, the same from run and arun."""

@@ -79,6 +79,7 @@ def test_words_instead_of_texts():
     assert of_words == similarity.similarities("banana task", TEXTS)
 
 
+@pytest.mark.slow
 def test_processes_agree():
     """Cosines are the same to the last bit in every process, however Python hashes strings."""
     code = (

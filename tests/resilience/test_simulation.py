@@ -93,6 +93,7 @@ def outage(at: float) -> SearchProviderError | None:
     return SearchProviderUnavailable("refused") if DEAD_FROM <= at < DEAD_UNTIL else None
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("per_s", [5, 20, 100])
 def test_a_provider_that_is_dead_for_a_minute(per_s: int) -> None:
     """Open within 5 s, at most a fifth more requests, tried again after; others feel nothing."""

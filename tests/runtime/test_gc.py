@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import gc
 
+import pytest
+
 from collection_search.runtime.gc import THRESHOLD, relieve_collector
 
 
+@pytest.mark.slow
 def test_what_lives_is_not_looked_at_again() -> None:
     before, frozen = gc.get_threshold(), gc.get_freeze_count()
     try:

@@ -78,6 +78,7 @@ def test_null_span_lets_exceptions_pass():
         raise ValueError("work")
 
 
+@pytest.mark.slow
 def test_nothing_of_a_vendor_is_imported_while_tracing_is_off():
     """Neither Langfuse nor OpenTelemetry, nor what they bring."""
     code = (

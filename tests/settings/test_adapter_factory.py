@@ -55,6 +55,7 @@ def test_old_adapters_make_room() -> None:
     assert len(adapter_factory._adapters) <= 2 * adapter_factory.MAX_ADAPTERS
 
 
+@pytest.mark.slow
 def test_the_longest_unused_adapter_goes_and_databases_stay() -> None:
     """Keys that users bring do not push out the store, nor what was asked for just now."""
     from collection_search.settings import adapter_factory

@@ -182,6 +182,7 @@ def test_failures_are_named_and_expected(any_client):
         assert expected.attempts <= 3
 
 
+@pytest.mark.slow
 def test_every_failure_is_sent(any_client):
     """Status and body arrive, unless it is the connection that fails."""
     for name, failure in any_client.server.failures.items():
@@ -216,6 +217,7 @@ def test_connections_break(any_client, name, error):
         any_client.ask()
 
 
+@pytest.mark.slow
 def test_bombs_are_valid_but_too_large(any_client):
     """Who reads them to the end finds nothing, so that it shows who did not stop."""
     for name in ("oversized", "gzip_bomb"):

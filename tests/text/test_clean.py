@@ -198,6 +198,7 @@ def test_sizes_below_one_are_refused():
         excerpt("text", 0)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "part",
     [

@@ -47,6 +47,7 @@ def test_every_form_is_taken_out(form):
     assert KnownSecrets([KEY]).redact_bytes(text.encode()).decode() == redacted
 
 
+@pytest.mark.slow
 @given(st.text(min_size=8), st.binary(max_size=5), st.binary(max_size=5))
 def test_base64_of_any_secret_at_any_place(secret, before, after):
     """Whatever stands around it in what was encoded."""

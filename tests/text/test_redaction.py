@@ -104,6 +104,7 @@ def test_two_ibans_side_by_side_are_both_masked():
     assert mask_text(f"{iban} {iban}") == "[iban] [iban]"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "unit",
     ["a", "a-", "a.", "a@", "+1", "0 ", "(0", "://", "?key=", "sk-", "eyJ", "token:", "token=",

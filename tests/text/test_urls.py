@@ -265,6 +265,7 @@ def test_pdf_is_recognised(url, content_type, expected):
     assert is_pdf(url, content_type) is expected
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "part",
     [

@@ -27,6 +27,7 @@ async def told(context: SearchContext, **given: Any) -> Estimate:
     return await estimate_run(GraphInput(**GIVEN | given), context)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("provider", ["tavily", "brave", "serper", "exa", "searxng"])
 @pytest.mark.parametrize("candidates", [20, 40])
 async def test_a_run_costs_what_was_estimated(

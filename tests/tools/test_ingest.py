@@ -497,6 +497,7 @@ def test_a_start_while_the_work_fails_begins_other_work(
     assert status(store, ticket).stored == 1
 
 
+@pytest.mark.slow
 def test_the_rows_of_a_dead_process_are_taken_at_once(
     store: SQLiteStore, settings: Settings
 ) -> None:

@@ -348,6 +348,7 @@ def test_error_example_of_the_specification(search):
     }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("status", "rationale"),
     [

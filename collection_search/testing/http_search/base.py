@@ -55,13 +55,12 @@ class HttpContract(SearchAdapterContract):
 
     def pytest_generate_tests(self, metafunc: pytest.Metafunc) -> None:
         """Run the tests once for each failure, or form of a header, that they take."""
-        for name, values in (
-            ("failure", self.server().failures),
-            ("gateway_failure", gateway_failures(self.server().dialect)),
-            ("form", RETRY_AFTER),
-        ):
-            if name in metafunc.fixturenames:
-                metafunc.parametrize(name, list(values))
+        if "failure" in metafunc.fixturenames:
+            metafunc.parametrize("failure", list(self.server().failures))
+        if "gateway_failure" in metafunc.fixturenames:
+            metafunc.parametrize("gateway_failure", list(gateway_failures(self.server().dialect)))
+        if "form" in metafunc.fixturenames:
+            metafunc.parametrize("form", list(RETRY_AFTER))
 
     def _search(
         self, query: str | None = None, *, max_results: int = 10, timeout: float = PATIENCE_S

@@ -140,6 +140,7 @@ class TestDamage:
         assert found(corpus, "task") == ["Tasks"]
         assert "built anew" in caplog.text
 
+    @pytest.mark.slow
     def test_a_killed_build_leaves_nothing_broken(self, settings: Settings) -> None:
         """After SIGKILL in the middle of a build the lock is free and the index gets built."""
         child = subprocess.Popen(

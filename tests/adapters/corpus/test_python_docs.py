@@ -20,6 +20,8 @@ from collection_search.adapters.corpus.python_docs import SITE, python_readers
 if TYPE_CHECKING:
     from collection_search.adapters.corpus.entry import CorpusPage
 
+pytestmark = pytest.mark.slow
+
 UNDOCUMENTED = frozenset(
     [
         "antigravity",

@@ -174,6 +174,7 @@ def quick(home: Path, *sites: SmallSite) -> WebPages:
     )
 
 
+@pytest.mark.slow
 async def test_all_loops_share_the_connections_of_a_host(tmp_path: Path) -> None:
     """Who reads on a loop of its own takes turns with the workers, which use the bridge's."""
     most = 0
@@ -202,6 +203,7 @@ async def test_all_loops_share_the_connections_of_a_host(tmp_path: Path) -> None
     assert (most, site.most_open) == (2, 2)
 
 
+@pytest.mark.slow
 async def test_a_caller_that_gives_up_gives_its_turn_back(tmp_path: Path) -> None:
     """Although the page is fetched on another loop."""
     asked = asyncio.Semaphore(0)

@@ -134,6 +134,7 @@ def fingerprint(embeddings) -> str:
     return LangChainEmbedder(embeddings).fingerprint
 
 
+@pytest.mark.slow
 def test_deployments_and_addresses_are_part_of_the_fingerprint():
     """The same name elsewhere may be another model; the address itself is not shown."""
     told = [
@@ -153,6 +154,7 @@ def test_deployments_and_addresses_are_part_of_the_fingerprint():
     assert "example" not in "".join(told)
 
 
+@pytest.mark.slow
 def test_the_fingerprint_does_not_depend_on_how_the_address_is_given(monkeypatch):
     """Argument, either variable, a slash at the end, a password: it is the same model."""
     given = fingerprint(served_at("http://one.example/v1"))

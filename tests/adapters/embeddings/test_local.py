@@ -279,6 +279,7 @@ def test_local_without_a_model_says_how_to_name_one(model):
         embedder(model)
 
 
+@pytest.mark.slow
 def test_the_registry_loads_nothing_heavy():
     """The model's libraries come with the model."""
     code = (

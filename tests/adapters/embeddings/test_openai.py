@@ -384,6 +384,7 @@ asyncio.run(main())
 """
 
 
+@pytest.mark.slow
 def test_a_call_needs_no_vendor_library_and_blocks_no_loop():
     """In a fresh process neither the import nor the call loads one."""
     with OpenAIServer() as server:

@@ -212,6 +212,7 @@ def chat_openai(server) -> LangChainQueryModel:
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("refused", [0, 1, 2])
 async def test_a_vendors_own_class_goes_down_the_ladder_too(refused):
     """Its exceptions carry the endpoint's words."""
@@ -246,6 +247,7 @@ async def test_an_answer_of_unknown_cost_makes_the_plans_cost_unknown():
     assert (result.input_tokens, result.output_tokens) == (None, None)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("reply", "sentence"),
     [

@@ -314,6 +314,7 @@ async def test_credentials_in_the_address_take_the_place_of_the_key():
     assert server.requests[0].headers["authorization"].startswith("Basic ")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("key", [KEY, "plain words", "zz-y"])
 @pytest.mark.parametrize(
     "form",
@@ -423,6 +424,7 @@ asyncio.run(main())
 """
 
 
+@pytest.mark.slow
 def test_a_plan_needs_no_vendor_library_and_blocks_no_loop():
     """In a fresh process neither the import nor the call loads one."""
     with OpenAIServer(ANSWER) as server:

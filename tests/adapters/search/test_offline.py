@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 
     from collection_search.contracts.search import ProviderSearchResult
 
+pytestmark = pytest.mark.slow
+
 CANCEL = "How do I cancel an asyncio task after a timeout?"
 
 

@@ -159,6 +159,7 @@ def test_a_byte_order_mark_is_no_trouble():
         assert TAVILY.parse(HttpResponse(200, {}, body.encode(encoding))).rows
 
 
+@pytest.mark.slow
 @settings(deadline=None)
 @given(st.one_of(st.text(max_size=60), st.integers(), st.none(), st.datetimes().map(str)))
 def test_any_date_is_read_or_left_out(value):

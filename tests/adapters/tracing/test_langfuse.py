@@ -166,6 +166,7 @@ def test_a_hosts_span_is_the_parent_and_is_left_untouched(sink, server):
     assert (seen_by_host.name, dict(seen_by_host.attributes)) == ("host", {})
 
 
+@pytest.mark.slow
 def test_the_global_tracer_provider_stays_unset(sink, server):
     """A host that sets its own provider later finds the place free."""
     with sink.span("a"):
@@ -335,6 +336,7 @@ def test_a_hosts_own_client_of_the_same_project_is_shared(connect, server):
     assert node.attributes["langfuse.observation.metadata.query"] == '"[email]"'
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("answer", ["refuse", "hang", 500, 503, 401])
 def test_a_server_in_trouble_neither_fails_nor_delays_the_work(connect, answer, caplog):
     """Spans cost the same; the flush keeps its deadline; one line says what is wrong."""

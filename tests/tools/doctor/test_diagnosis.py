@@ -94,6 +94,7 @@ async def test_out_of_the_box_all_is_well() -> None:
     assert part(found, "wikipedia").storage_rights == "allowed"
 
 
+@pytest.mark.slow
 async def test_every_provider_is_looked_at_without_spending(server: ProviderServer) -> None:
     """A free call tells of the key; else the host is asked, without key and query."""
     name = server.dialect.name
@@ -115,6 +116,7 @@ async def test_every_provider_is_looked_at_without_spending(server: ProviderServ
         assert KEY not in str(request.headers)
 
 
+@pytest.mark.slow
 async def test_spending_makes_one_search_where_it_tells_more(server: ProviderServer) -> None:
     """The vendor sees one more request, for one result; a key that was checked is not paid for."""
     name = server.dialect.name
@@ -236,6 +238,7 @@ async def test_an_account_is_read_without_trust(answer: Any, left: int | None) -
     assert (finding.key, finding.quota_left) == ("valid", left)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", sorted(FREE))
 @pytest.mark.parametrize(
     "reply",
@@ -300,6 +303,7 @@ async def test_nobody_listens() -> None:
     assert "SEARXNG_URL" in finding.next_step
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", sorted({*DIALECTS} - KEYLESS - {"tavily"}))
 async def test_what_is_not_configured_is_not_contacted(name: str) -> None:
     """An address alone does not configure a provider that needs a key."""
@@ -425,6 +429,7 @@ async def test_a_list_for_anybody_says_nothing_of_the_key(key: str | None) -> No
     assert (part(found, "model").state, part(found, "model").key) == ("ok", "not checked")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("reply", "state"),
     [

@@ -71,6 +71,7 @@ def test_figures_count_what_the_search_did_not_find(tmp_path: Path) -> None:
     assert order.ndcg_at_10_in_pool == Interval(1, 1, 1)
 
 
+@pytest.mark.slow
 def test_thresholds_are_read_from_scores_of_0_to_100_only(tmp_path: Path) -> None:
     """BM25 and the search's order have no such scale."""
     found = by_name(evaluate_ranking(searched(tmp_path)))
@@ -137,6 +138,7 @@ def test_progress_counts_every_rank(tmp_path: Path) -> None:
     assert calls == [(n, 40) for n in range(1, 41)]
 
 
+@pytest.mark.slow
 def test_a_single_question_that_finds_nothing(tmp_path: Path) -> None:
     """No answerable question and no off-topic pool: those figures are missing, not wrong."""
     found = evaluate_ranking(searched(tmp_path, judgements=[("q4", "soup", "1")]))

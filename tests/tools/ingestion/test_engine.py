@@ -101,6 +101,7 @@ PAGE = ReadPage(
 )
 
 
+@pytest.mark.slow
 def test_a_page_is_fetched_and_can_be_asked(site: LoopbackSite, context: SearchContext) -> None:
     """From a URL to a passage, with where it was found."""
     url = site.put("/tea", TEA)
@@ -116,6 +117,7 @@ def test_a_page_is_fetched_and_can_be_asked(site: LoopbackSite, context: SearchC
     assert (said["page_kind"], said["approved_by"]) == ("html", "ingest")
 
 
+@pytest.mark.slow
 def test_the_canonical_address_is_kept(site: LoopbackSite, context: SearchContext) -> None:
     """What a page calls its own address stands in its provenance."""
     head = f'<link rel="canonical" href="{site.address("/tea/green")}">'
@@ -124,6 +126,7 @@ def test_the_canonical_address_is_kept(site: LoopbackSite, context: SearchContex
     assert provenance(context)["canonical_url"] == site.address("/tea/green")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("known_by", ["etag", "date"])
 def test_an_unchanged_page_costs_one_conditional_request(
     site: LoopbackSite, context: SearchContext, known_by: str
@@ -154,6 +157,7 @@ def test_the_same_bytes_are_not_read_again(site: LoopbackSite, context: SearchCo
     assert extraction._pool is None  # no process was started to read it
 
 
+@pytest.mark.slow
 def test_other_bytes_of_the_same_text_are_not_embedded_again(
     site: LoopbackSite, context: SearchContext
 ) -> None:
@@ -168,6 +172,7 @@ def test_other_bytes_of_the_same_text_are_not_embedded_again(
     assert len(embedder.calls) == calls
 
 
+@pytest.mark.slow
 def test_a_changed_page_replaces_the_old_one(site: LoopbackSite, context: SearchContext) -> None:
     """Nothing of the old text is left."""
     url = site.put("/tea", TEA)
@@ -179,6 +184,7 @@ def test_a_changed_page_replaces_the_old_one(site: LoopbackSite, context: Search
     assert "green" not in passage.text
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("status", [404, 410])
 def test_a_page_that_vanished_is_retired(
     site: LoopbackSite, context: SearchContext, status: int
@@ -199,6 +205,7 @@ def test_a_page_that_vanished_is_retired(
     assert refetched(context).change == "new"
 
 
+@pytest.mark.slow
 def test_a_listener_learns_how_each_page_ended(site: LoopbackSite, context: SearchContext) -> None:
     """Once per look at a page, with the error where there is one."""
     done: list[PageDone] = []
@@ -217,6 +224,7 @@ def test_a_listener_learns_how_each_page_ended(site: LoopbackSite, context: Sear
     assert [bool(page.error) for page in done] == [False] * 3 + [True] * 2
 
 
+@pytest.mark.slow
 def test_pages_that_are_named_again_are_looked_at_again(
     site: LoopbackSite, context: SearchContext
 ) -> None:
@@ -233,6 +241,7 @@ def test_pages_that_are_named_again_are_looked_at_again(
     assert retrieve("greener tea", collection="docs", tenant="local", context=context)
 
 
+@pytest.mark.slow
 def test_a_crawl_hands_its_pages_on(site: LoopbackSite, context: SearchContext) -> None:
     """What was fetched for its links is not fetched once more to be stored."""
     start = site.put("/", article("Teas", essay("teas") + '<a href="/tea">t</a>'))
@@ -290,6 +299,7 @@ def test_bad_addresses_are_refused_at_once(context: SearchContext) -> None:
     assert context.store.collections.collections("local") == []
 
 
+@pytest.mark.slow
 def test_further_pages_of_a_site(site: LoopbackSite, context: SearchContext) -> None:
     """Links of the same site are followed, over `depth` steps and for `max_pages`."""
     links = "".join(f'<a href="/{n}">Page {n}</a> ' for n in range(5))
@@ -422,6 +432,7 @@ def test_a_process_that_does_not_fetch_leaves_pages_alone(context: SearchContext
     assert (status.to_fetch, status.settled) == (1, True)
 
 
+@pytest.mark.slow
 def test_every_page_has_an_observation_in_the_trace_of_its_run(
     site: LoopbackSite, context: SearchContext, sink: RecordingSink
 ) -> None:

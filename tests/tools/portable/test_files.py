@@ -135,6 +135,7 @@ def _chunk(**fields: Any) -> Callable[[dict[str, Any]], None]:
     return lambda row: row["chunks"][0].update(fields)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("change", "says"),
     [

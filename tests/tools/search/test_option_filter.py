@@ -150,6 +150,7 @@ LABEL = st.from_regex(r"[a-z0-9]([a-z0-9-]{0,6}[a-z0-9])?", fullmatch=True).filt
 DOMAIN = st.lists(LABEL, min_size=1, max_size=4).map(lambda labels: ".".join([*labels, "example"]))
 
 
+@pytest.mark.slow
 @given(host=DOMAIN, domain=DOMAIN)
 def test_containment_is_that_of_labels(host: str, domain: str) -> None:
     """A host is in a domain when its last labels are the domain's, and else never."""
@@ -157,6 +158,7 @@ def test_containment_is_that_of_labels(host: str, domain: str) -> None:
     assert in_domains(host, (domain,)) == (labels[-len(wanted) :] == wanted)
 
 
+@pytest.mark.slow
 @given(domain=DOMAIN, below=LABEL)
 def test_every_name_below_is_inside_and_no_longer_one_is(domain: str, below: str) -> None:
     """With a dot between it is inside, without one it is a stranger."""
@@ -165,6 +167,7 @@ def test_every_name_below_is_inside_and_no_longer_one_is(domain: str, below: str
     assert not in_domains(f"{domain}.{below}", (domain,)) or below == "example"
 
 
+@pytest.mark.slow
 @given(hosts=st.lists(DOMAIN, max_size=12), wanted=st.lists(DOMAIN, min_size=1, max_size=3))
 def test_restricting_and_excluding_split_the_results(hosts: list[str], wanted: list[str]) -> None:
     """Each result is in one of the two halves, in its old order."""
@@ -176,6 +179,7 @@ def test_restricting_and_excluding_split_the_results(hosts: list[str], wanted: l
     assert outside == [url for url in urls if url in outside]
 
 
+@pytest.mark.slow
 @given(hosts=st.lists(DOMAIN, max_size=12), wanted=st.lists(DOMAIN, min_size=1, max_size=3))
 def test_preferring_drops_nothing_and_is_stable(hosts: list[str], wanted: list[str]) -> None:
     """Those of the domains first, either group as the provider ordered it."""

@@ -51,6 +51,11 @@ class Books(SQLiteUsage):
         self.entries += new
         super().add(new)
 
+    def clear(self) -> None:
+        """Forget the entries so far, those that are not written yet included."""
+        spend_writer().flush()
+        self.entries.clear()
+
     def told(self) -> list[tuple[str, str, str, str, int, Any]]:
         """Return what each entry says, once all are written."""
         spend_writer().flush()
@@ -175,7 +180,7 @@ def test_pages_are_in_the_books_of_the_run_that_chose_them(
     """Of the tenant of their collection; without a run they have an id of their own."""
     ingest(context, pages(store, {"run_id": "run-1"}, "Green tea.", "Black tea is strong."))
     assert sorted(books.told()) == [entry(2), entry(4)]
-    books.entries.clear()
+    books.clear()
     ingest(context, pages(store, {}, "White tea.", "Tea."))
     told = books.told()
     assert sorted(one[-2] for one in told) == [1, 2]
@@ -280,7 +285,7 @@ def test_other_models_go_on_costing_beside_a_replay(
     recorded.embeddings = ScriptedEmbedder(fingerprint="openai:text-embedding-3-large")
     ingest(recorded, pages(store, {}, "Green tea."))
     store.collections.delete_collection(SCOPE)
-    books.entries.clear()
+    books.clear()
     engine = IngestionEngine(store, context.using())
     engine.add_embedder(asyncio.run(context.embedder()), context)
     replayed = context.model_copy(update={"cassette": Cassette.replay(tape), "embeddings": None})

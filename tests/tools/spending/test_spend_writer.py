@@ -152,6 +152,7 @@ asyncio.run(leaves())
     assert SQLiteUsage(tmp_path / "usage.db").run_total("local", "a").requests == 1
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork")
 @pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning")  # its threads are our own
 def test_a_forked_child_has_a_writer_of_its_own(tmp_path: Path) -> None:

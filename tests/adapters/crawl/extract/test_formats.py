@@ -225,6 +225,7 @@ def test_rst_loses_its_marks(marked: str, plain: str) -> None:
     assert rst_text(marked) == plain
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "piece", ["[", "![", "[](", "<", "<!--", "`", "*a", ":a", "`a <", "# ", "~~~\n"]
 )

@@ -73,6 +73,7 @@ async def test_the_servers_charset_reaches_the_process(extraction: Extraction) -
     assert "アオサギ" in (await extraction.extract(page, name="a.html", charset="euc_jp")).text
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("body", "reason", "words"),
     [
@@ -90,6 +91,7 @@ async def test_what_cannot_be_read_says_why(
     assert words in str(error)
 
 
+@pytest.mark.slow
 async def test_nothing_starts_before_the_first_document_and_nothing_stays_after_close() -> None:
     extraction = Extraction(workers=2)
     assert extraction._pool is None
@@ -101,6 +103,7 @@ async def test_nothing_starts_before_the_first_document_and_nothing_stays_after_
     await extraction.aclose()
 
 
+@pytest.mark.slow
 async def test_a_document_over_the_time_is_killed_and_the_next_one_is_read() -> None:
     extraction = Extraction(workers=1, limits=ProcessLimits(cpu_s=60.0, wall_s=0.05))
     error = await refused(extraction, SLOW)
@@ -169,6 +172,7 @@ def test_a_process_that_was_killed_from_outside_may_be_tried_again() -> None:
     watch.stop()
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(os.name == "nt", reason="no such signal")
 async def test_a_process_that_was_killed_between_two_documents_is_replaced(
     extraction: Extraction,
@@ -199,6 +203,7 @@ def test_a_process_that_is_slow_to_end_by_itself_was_not_killed_from_outside() -
     watch.stop()
 
 
+@pytest.mark.slow
 async def test_a_cancelled_document_holds_nobody_up(extraction: Extraction) -> None:
     waiting = [asyncio.ensure_future(extraction.extract(SLOW, name="a")) for _ in range(50)]
     await asyncio.sleep(0)

@@ -40,6 +40,7 @@ def decoded(encoding, packed: bytes, step: int, max_ratio: float = 1e9) -> bytes
     return b"".join(pieces)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("step", [1, 2, 997, 1 << 20])
 @pytest.mark.parametrize(
     ("encoding", "packed", "body"),
@@ -72,6 +73,7 @@ def test_damaged(packed):
     assert (caught.value.reason, caught.value.retryable) == ("bad_encoding", False)
 
 
+@pytest.mark.slow
 def test_a_bomb_costs_little_memory():
     bomb = packed(bytes(100_000_000))
     decoder = Decoder("gzip", max_ratio=100)

@@ -68,6 +68,7 @@ def test_a_closed_store_opens_again(path: Path) -> None:
     store.close()
 
 
+@pytest.mark.slow
 def test_a_forked_child_opens_its_own_connections(path: Path) -> None:
     """A child of a pre-forking server writes what its parent reads."""
     script = (
@@ -207,6 +208,7 @@ class TestMigrations:
         Database(path, self.schema(tmp_path, 2, m1=rebuild + "INSERT INTO u VALUES (5, 6);"))
         assert self.rows(path, "SELECT * FROM t") == [(5,)]
 
+    @pytest.mark.slow
     def test_many_processes_migrate_at_once(
         self, path: Path, tmp_path: Path, schemas: tuple[Schema, Schema]
     ) -> None:
@@ -264,6 +266,7 @@ def test_a_table_that_is_gone_is_named(path: Path) -> None:
     store.close()
 
 
+@pytest.mark.slow
 def test_a_full_disk_is_named(path: Path) -> None:
     """Nothing of the transaction is kept, and there is room again once it is made."""
     script = (
