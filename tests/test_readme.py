@@ -74,6 +74,7 @@ def test_the_worker_alone(capsys: pytest.CaptureFixture[str]) -> None:
     assert capsys.readouterr().out == "Asyncio https://wiki.example/asyncio\n"
 
 
+@pytest.mark.slow
 def test_the_doubles_in_python(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -92,6 +92,7 @@ async def test_a_loop_has_one_session():
     assert len({id(one.session) for one in sessions}) == 1
 
 
+@pytest.mark.slow
 def test_a_session_ends_with_its_loop(server, caplog):
     """Each loop has its own; nothing is left open, warned about or remembered."""
     loops = []
@@ -110,6 +111,7 @@ def test_a_session_ends_with_its_loop(server, caplog):
     assert caplog.text == ""
 
 
+@pytest.mark.slow
 def test_a_loop_that_is_only_closed_leaves_nothing(server):
     """Its generators were not shut down; the next loop closes its sockets and lets it go."""
     loops, sockets = [], []

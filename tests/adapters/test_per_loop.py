@@ -91,6 +91,7 @@ def test_a_loop_that_is_only_closed_leaves_nothing(fetcher, address):
     assert not fetcher._homes._lives
 
 
+@pytest.mark.slow
 async def test_a_closed_fetcher_opens_again(fetcher, address):
     for _ in range(2):
         await fetcher.fetch(f"http://{address}/")
@@ -98,6 +99,7 @@ async def test_a_closed_fetcher_opens_again(fetcher, address):
         await fetcher.aclose()
 
 
+@pytest.mark.slow
 def test_two_loops_at_once(fetcher, address):
     async def call() -> None:
         await fetcher.fetch(f"http://{address}/")
@@ -153,6 +155,7 @@ def test_a_forked_child_closes_what_it_opened():
     assert (run.returncode, run.stdout, run.stderr) == (0, "True\n", "")
 
 
+@pytest.mark.slow
 async def test_what_nobody_holds_is_closed_while_its_loop_runs() -> None:
     """A fetcher that is dropped leaves no open connection behind."""
     ended = asyncio.Event()
@@ -175,6 +178,7 @@ async def test_what_nobody_holds_is_closed_while_its_loop_runs() -> None:
     await asyncio.wait_for(ended.wait(), 10)
 
 
+@pytest.mark.slow
 async def test_a_fetcher_that_is_dropped_closes_its_connections(recwarn) -> None:
     """The session is closed before anything could complain that it is not."""
     fetcher = SafeFetcher(FetchPolicy(robots=True))

@@ -29,6 +29,7 @@ def test_retry_after_in_every_form(value, seconds):
     assert retry_after_s(value, now=NOW) == seconds
 
 
+@pytest.mark.slow
 @settings(deadline=None)
 @given(st.text(max_size=40) | st.floats().map(str) | st.integers().map(str))
 def test_any_retry_after_is_a_time_or_nothing(value):

@@ -41,6 +41,7 @@ def site(monkeypatch: pytest.MonkeyPatch) -> Iterator[LoopbackSite]:
         run_blocking(make_adapter(Settings.load(), "readers", "web").aclose())
 
 
+@pytest.mark.slow
 def test_pages_are_added_and_answer(site: LoopbackSite, command: Invoke) -> None:
     """From URLs to a passage."""
     ended = command(*ADD, site.address("/green"), site.address("/black"))
@@ -65,6 +66,7 @@ def test_a_second_time_tells_what_changed(site: LoopbackSite, command: Invoke) -
     assert command(*ADD, urls[0], "--json").json["pages"][0]["change"] == "unchanged"
 
 
+@pytest.mark.slow
 def test_pages_that_failed_are_5(site: LoopbackSite, command: Invoke) -> None:
     """Each with its reason; a program gets one object."""
     ended = command(*ADD, site.address("/green"), site.address("/none"), "--json")
@@ -98,6 +100,7 @@ def test_links_are_followed_when_asked(site: LoopbackSite, command: Invoke) -> N
     assert "2 of 2" in command(*ADD, start, "--depth", "1", "--max-pages", "2").out
 
 
+@pytest.mark.slow
 def test_what_was_staged_is_added(site: LoopbackSite, command: Invoke) -> None:
     """By the session's id alone."""
     context = SearchContext(settings=process_settings())

@@ -41,6 +41,7 @@ def test_json_has_the_specified_form(command: Invoke) -> None:
     assert answer["passages"][0]["provenance"]["question"] == QUESTION
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("filled")
 def test_a_question_without_an_answer_ends_with_3(command: Invoke) -> None:
     """No passage shares a word: an empty list in JSON, a sentence on stderr, exit code 3."""
@@ -74,6 +75,7 @@ def test_a_collection_without_documents_says_so(command: Invoke) -> None:
     assert "holds no documents. 1 page waits" in ended.complaints[0]
 
 
+@pytest.mark.slow
 def test_a_collection_whose_pages_failed_says_so(run: Invoke, command: Invoke) -> None:
     """No worker helps them: the command that tells why is named, and nothing else."""
     import sqlite3

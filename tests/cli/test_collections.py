@@ -37,6 +37,7 @@ def test_collections_are_listed_in_figures(command: Invoke) -> None:
     assert "acme has no collections" in command("collections", "--tenant", "acme").out
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("filled")
 def test_the_list_as_json(command: Invoke) -> None:
     """One object with the tenant; `list` is the same by its name."""
@@ -70,6 +71,7 @@ def test_an_empty_collection_stays_and_is_told(command: Invoke) -> None:
     assert "no collections" in command("collections").out
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("filled")
 def test_the_export_is_the_same_after_another_run(run: Invoke, command: Invoke) -> None:
     """Canonical: one JSON object a line, equal for equal content whenever it was stored."""
@@ -80,6 +82,7 @@ def test_the_export_is_the_same_after_another_run(run: Invoke, command: Invoke) 
     assert command("collections", "export", "py").out == first.out
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("filled")
 def test_deleting_needs_a_yes(command: Invoke, monkeypatch: pytest.MonkeyPatch) -> None:
     """Without a terminal to ask on, only --yes deletes."""
@@ -119,6 +122,7 @@ def test_a_collection_is_embedded_anew(command: Invoke, monkeypatch: pytest.Monk
     assert command(*question).code == 0
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("filled")
 def test_a_failed_embedder_leaves_the_collection_as_it_was(command: Invoke) -> None:
     """Told in one sentence that says how to go on."""
@@ -169,6 +173,7 @@ def test_nothing_is_asked_where_nothing_is_to_embed(run: Invoke, command: Invoke
     assert "has to embed" not in ended.err
 
 
+@pytest.mark.slow
 def test_the_tenant_before_a_sub_command_counts(run: Invoke, command: Invoke) -> None:
     """Of two tenants' collections of one name the other one stays; the nearer option wins."""
     for tenant in ("local", "acme"):

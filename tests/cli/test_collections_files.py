@@ -59,6 +59,7 @@ def test_a_collection_goes_to_a_file_and_back(command: Invoke, tmp_path: Path) -
     assert command("ask", "cancel an asyncio task", *there).code == 0
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("filled")
 def test_parquet_goes_to_a_file(command: Invoke, tmp_path: Path) -> None:
     """A terminal cannot show it."""

@@ -34,6 +34,7 @@ def asked(command: Invoke, *options: str) -> Any:
     return command("run", QUESTION, "--collection", "c", *options)
 
 
+@pytest.mark.slow
 def test_a_run_is_in_the_books(command: Invoke, world: PaidWorld) -> None:
     """By day, run and name, each with the same sum: the run's own."""
     ended = asked(command, "--json").json
@@ -177,6 +178,7 @@ def test_pages_that_no_model_compared_are_told(command: Invoke, world: PaidWorld
     assert world.embedded == []
 
 
+@pytest.mark.slow
 def test_what_was_known_is_told(command: Invoke, world: PaidWorld) -> None:
     """The second time the plan and the pages are not paid for."""
     asked(command)

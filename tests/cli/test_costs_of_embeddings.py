@@ -27,6 +27,7 @@ def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[OpenAIServer]:
         yield server
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("server")
 def test_a_collection_is_in_the_books(run: Invoke, command: Invoke) -> None:
     """Each request with its tokens, under the tenant who has the collection."""
@@ -50,6 +51,7 @@ def test_a_collection_is_in_the_books(run: Invoke, command: Invoke) -> None:
     assert command("costs", "--tenant", "other").out == "Nothing was spent by other.\n"
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("server")
 def test_ingested_pages_are_in_their_runs_books(run: Invoke, command: Invoke) -> None:
     """`costs --run` tells them with the searches that found them."""

@@ -38,6 +38,7 @@ def doctor(command: Invoke) -> Invoke:
     return invoke
 
 
+@pytest.mark.slow
 def test_out_of_the_box(doctor: Invoke) -> None:
     """Nothing is configured but what needs nothing: all is well."""
     ended = doctor()
@@ -63,6 +64,7 @@ def test_a_good_key(doctor: Invoke, tavily: ProviderServer) -> None:
     )
 
 
+@pytest.mark.slow
 def test_a_wrong_key(
     doctor: Invoke, tavily: ProviderServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -75,6 +77,7 @@ def test_a_wrong_key(
     assert "store sqlite: ok" in ended.out
 
 
+@pytest.mark.slow
 def test_json(doctor: Invoke, tavily: ProviderServer) -> None:
     """One object with every part, and nothing else."""
     ended = doctor("--json")
@@ -112,6 +115,7 @@ def test_json_of_a_failure(
     assert ended.json["parts"][0]["key"] == "refused"
 
 
+@pytest.mark.slow
 def test_a_table_on_a_terminal(
     doctor: Invoke, tavily: ProviderServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -146,6 +150,7 @@ def test_wrong_settings(doctor: Invoke, monkeypatch: pytest.MonkeyPatch) -> None
     assert doctor().code == 2
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("provider", "arguments", "code", "told"),
     [

@@ -26,6 +26,7 @@ def one_sentence(ended: Ended, *, says: str, kind: str | None = None) -> None:
     assert kind in (None, ended.json["error"]["kind"])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("question", ["", "   ", "\u200b", "site:example.com", "?!"])
 @pytest.mark.parametrize("name", ["run", "ask", "search"])
 def test_a_question_without_words(command: Invoke, name: str, question: str) -> None:
@@ -80,6 +81,7 @@ def test_a_choice_that_cannot_be(command: Invoke, options: tuple[str, str], says
     one_sentence(command(*RUN, *options, "--json"), says=says)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["DEFAULT_PROVIDER", "FALLBACK_PROVIDER"])
 @pytest.mark.parametrize("start", [("search", QUESTION), RUN], ids=["search", "run"])
 def test_a_provider_of_the_settings_that_there_is_not(

@@ -56,6 +56,7 @@ def test_the_output_says_so(run: Invoke, again: Invoke, tape: str) -> None:
     assert f"Replayed from {tape}: nothing was sent anywhere." in played.err
 
 
+@pytest.mark.slow
 def test_what_is_replayed_can_be_ingested(
     run: Invoke, again: Invoke, command: Invoke, tape: str
 ) -> None:
@@ -77,6 +78,7 @@ def test_another_question_is_a_wrong_input(run: Invoke, again: Invoke, tape: str
     assert "record anew" in complaint
 
 
+@pytest.mark.slow
 def test_what_is_not_recorded_costs_nothing(run: Invoke, again: Invoke, tape: str) -> None:
     """Nobody was asked, so nothing is spent, and nothing is unknown."""
     run(*RECORDED, "--record", tape)

@@ -124,6 +124,7 @@ def test_no_wait_says_who_goes_on(run: Invoke) -> None:
     assert 0 < out.index("collection-search worker --once") < out.index("collection-search ask")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("provider", "code", "outcome", "sentence"),
     [
@@ -143,6 +144,7 @@ def test_outcomes_have_their_exit_codes(
     assert sentence in complaint
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("provider", TROUBLED)
 def test_every_outcome_can_be_read_by_people(run: Invoke, provider: str) -> None:
     """The plain form says where was searched, also when nothing came of it."""

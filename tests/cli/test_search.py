@@ -32,6 +32,7 @@ def test_json_is_the_workers_response(command: Invoke) -> None:
     assert ended.json["outcome"]["meta"]["tenant_id"] == "acme"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("provider", "code"), [("empty", 3), ("refusing", 4)])
 @pytest.mark.parametrize("form", [(), ("--json",)])
 def test_nothing_found_and_a_failure_are_told_apart(

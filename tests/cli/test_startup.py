@@ -40,6 +40,7 @@ def test_help_is_plain_and_light(arguments: list[str]) -> None:
     assert max(map(len, out.splitlines())) <= 80
 
 
+@pytest.mark.slow
 def test_the_help_names_every_sub_command() -> None:
     """No sub-command is hidden, and each says in one line what it does."""
     out, _ = python(HELP, "--help")
@@ -54,6 +55,7 @@ def test_importing_the_package_is_light() -> None:
     assert loaded.isdisjoint(HEAVY), loaded.intersection(HEAVY)
 
 
+@pytest.mark.slow
 def test_the_installed_command_starts() -> None:
     """The entry point that installation makes is this command."""
     script = Path(sys.executable).with_name("collection-search")

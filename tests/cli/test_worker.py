@@ -20,6 +20,7 @@ def test_once_ends_when_nothing_is_left(command: Invoke) -> None:
     assert "Nothing is left to ingest." in ended.err
 
 
+@pytest.mark.slow
 def test_every_tenants_pages_are_ingested(run: Invoke, command: Invoke) -> None:
     """One worker serves the whole ledger."""
     for tenant in ("acme", "globex"):

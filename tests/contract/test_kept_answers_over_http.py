@@ -144,6 +144,7 @@ def test_a_known_answer_needs_no_provider(settings: Settings, server: ProviderSe
     assert service.search("asyncio").cached
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "change",
     [
@@ -480,6 +481,7 @@ def test_a_repeated_run_makes_no_search(settings: Settings, server: ProviderServ
     assert (told["cost_usd"], again["telemetry"]["cost_usd"]) == (0.0, 0.0)
 
 
+@pytest.mark.slow
 async def test_equal_runs_at_once_search_once(settings: Settings, server: ProviderServer) -> None:
     """Ten people ask the same question of one process."""
     graph = CollectionSearchGraph(SearchContext(settings=settings))

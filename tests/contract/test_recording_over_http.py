@@ -63,6 +63,7 @@ def test_the_wrapper_tells_what_limits_go_by(server: ProviderServer, tmp_path: P
     assert not hasattr(played, "price")
 
 
+@pytest.mark.slow
 def test_a_quota_holds_while_recording_and_not_in_a_replay(
     server: ProviderServer, tmp_path: Path
 ) -> None:

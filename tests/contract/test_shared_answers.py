@@ -117,6 +117,7 @@ def worker(adapter: Any, store: SQLiteUsage, **options: Any) -> WebSearchWorker:
     return WebSearchWorker(adapter, cache=cache, spans=NULL_SINK, **options)
 
 
+@pytest.mark.slow
 async def test_who_has_more_time_does_not_fail_with_the_first(tmp_path: Path) -> None:
     """One run had half a second, the other a minute: it asks again."""
     store, adapter = SQLiteUsage(tmp_path / "usage.db"), Gated()

@@ -140,6 +140,7 @@ async def test_a_slow_answer_is_a_timeout(server, transmit):
     assert "did not answer within 0.05 s" in str(error)
 
 
+@pytest.mark.slow
 @over_the_wire
 async def test_a_connection_that_is_not_accepted_is_a_timeout(transmit):
     """The limit holds while connecting; the address with its key is not told."""
@@ -203,6 +204,7 @@ async def test_a_key_that_is_no_header(server, transmit):
     assert server.requests == []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "kind"),
     [
@@ -254,6 +256,7 @@ async def test_a_call_after_a_failure_works(server, transmit):
         assert (await get(transmit, server)).text() == "ok"
 
 
+@pytest.mark.slow
 async def test_answers_do_not_mix(server, transmit):
     """Each of many calls at once gets its own answer."""
     server.reply(Reply(200, b"", shows_request=True))

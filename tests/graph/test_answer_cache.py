@@ -61,6 +61,7 @@ def test_only_new_texts_are_sent(world: PaidWorld) -> None:
     assert 0 < rank["cost_usd"] < facts(first, "rank")["cost_usd"]
 
 
+@pytest.mark.slow
 def test_known_and_new_texts_keep_their_places(world: PaidWorld) -> None:
     """Scores are those of a run that knows nothing."""
     world.ask("What is sqlite?", model=ScriptedQueryModel(["sqlite"] * 3))
@@ -70,6 +71,7 @@ def test_known_and_new_texts_keep_their_places(world: PaidWorld) -> None:
     assert mixed["results"] == fresh["results"]
 
 
+@pytest.mark.slow
 def test_an_answer_is_used_until_it_is_too_old(world: PaidWorld) -> None:
     """By the clock of the store."""
     clock = FakeClock()
@@ -97,6 +99,7 @@ def test_answers_are_of_one_tenant_and_model(world: PaidWorld, change: dict[str,
     assert (world.plans, len(world.embedded)) == (1, 1)
 
 
+@pytest.mark.slow
 def test_another_endpoint_plans_anew(world: PaidWorld, tmp_path: Path) -> None:
     """The same name elsewhere may be another model."""
     world.ask()
@@ -105,6 +108,7 @@ def test_another_endpoint_plans_anew(world: PaidWorld, tmp_path: Path) -> None:
         assert other.plans == 1
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("part", ["question", "purpose"])
 def test_a_plan_is_for_one_question_and_purpose(world: PaidWorld, part: str) -> None:
     """Whatever stands in the prompt is part of what is remembered."""
@@ -178,6 +182,7 @@ def test_a_store_that_fails_costs_money_not_the_run(world: PaidWorld) -> None:
         assert (world.plans, len(world.embedded)) == (1, 1)
 
 
+@pytest.mark.slow
 def test_a_model_whose_vectors_changed_their_length_is_asked_for_all(world: PaidWorld) -> None:
     """Vectors of two models do not meet; what the first request cost is not known then."""
     world.ask("How does asyncio work?")

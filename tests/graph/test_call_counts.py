@@ -103,6 +103,7 @@ async def test_from_the_second_question_on_no_connection_is_opened(counted: Coun
     assert counted.connections == opened
 
 
+@pytest.mark.slow
 async def test_no_page_stands_twice_among_the_results(counted: Counted) -> None:
     """Tracking parameters, fragments and capitals make no other page."""
     result = await counted.ask("How does asyncio work?")
@@ -112,6 +113,7 @@ async def test_no_page_stands_twice_among_the_results(counted: Counted) -> None:
     assert not [one for one in addresses if one.query or one.fragment]
 
 
+@pytest.mark.slow
 async def test_the_run_costs_the_sum_of_its_parts(counted: Counted) -> None:
     """To the last digit; the rank alone stays below $0.0004."""
     result = await counted.ask("How does asyncio work?")

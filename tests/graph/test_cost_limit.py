@@ -97,6 +97,7 @@ def test_an_unknown_price_is_allowed_and_told(tmp_path: Path) -> None:
     assert "cost_limit_reached" not in result["flags"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("asked", "sent"), [(None, 2), (0.0, 0), (1.0, 4)])
 def test_the_settings_have_a_ceiling_too(world: PaidWorld, asked: float | None, sent: int) -> None:
     """The context's own takes its place."""

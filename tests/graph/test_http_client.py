@@ -146,6 +146,7 @@ def rows() -> list[Any]:
     return pages
 
 
+@pytest.mark.slow
 async def test_what_is_ingested_in_the_background_is_embedded_through_the_client(
     models: OpenAIServer, tmp_path: Path
 ) -> None:
@@ -175,6 +176,7 @@ async def test_what_is_ingested_in_the_background_is_embedded_through_the_client
 # --- what is kept
 
 
+@pytest.mark.slow
 async def test_adapters_are_kept_per_client(tmp_path: Path) -> None:
     """And per settings; without a client there is another one."""
     settings = inside(tmp_path)
@@ -211,6 +213,7 @@ def test_a_client_is_not_kept_alive(tmp_path: Path) -> None:
     assert (alive(), adapter()) == (None, None)
 
 
+@pytest.mark.slow
 def test_a_client_keeps_a_bounded_number_of_adapters(tmp_path: Path) -> None:
     """Users may bring ever new keys."""
     client = httpx.AsyncClient()

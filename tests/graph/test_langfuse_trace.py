@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 NODES = {"k_generate_strategy", "k_parallel_web_search", "k_embedding_rank", "k_auto_ingest"}
 
 
+@pytest.mark.slow
 def test_one_run_is_one_trace(tmp_path: Path) -> None:
     """Nodes, queries and tool calls share the trace; the worker sits below its query."""
     with OtlpServer() as server:

@@ -36,6 +36,7 @@ def refreshed(world: PaidWorld, settings: dict[str, Any] | None = None, **choice
     return refresh("living", context=world.context(settings, **choices), timeout_s=0)
 
 
+@pytest.mark.slow
 def test_a_refresh_tells_what_it_cost(world: PaidWorld) -> None:
     """The sum over its questions, and who was asked."""
     report = refreshed(world)

@@ -237,6 +237,7 @@ def test_service(vendor: ProviderServer, tmp_path: Path) -> None:
         assert leaks(file, content) == []
 
 
+@pytest.mark.slow
 def test_a_key_in_the_keyring(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """It is used, and shown by its last characters alone."""
     key = SECRETS["keyring"]
@@ -411,6 +412,7 @@ def test_a_whole_run(tmp_path: Path, trouble: str, *, passwords: bool) -> None:
         assert leaks(file, content) == []
 
 
+@pytest.mark.slow
 def test_a_run_without_a_cassette_keeps_answers(tmp_path: Path) -> None:
     """What is kept for the next search holds no secret either, nor does the plain facade."""
     with World(tmp_path) as world:

@@ -187,6 +187,7 @@ def test_without_a_place_for_books_a_run_goes_on(world: PaidWorld, tmp_path: Pat
     assert result["outcome"] == "search_completed"
 
 
+@pytest.mark.slow
 def test_a_replayed_run_is_not_booked(world: PaidWorld) -> None:
     """Nobody is paid for it; the recorded one is, and asks everything anew."""
     world.ask()

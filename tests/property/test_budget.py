@@ -63,6 +63,7 @@ def test_what_was_spent_is_the_exact_sum(
     assert exact(budget.spent_usd) == exact(float(total))
 
 
+@pytest.mark.slow
 @given(calls=CALLS)
 def test_without_a_limit_everything_is_granted(calls: list[tuple[float, float | None]]) -> None:
     """The sum is kept all the same."""
@@ -75,6 +76,7 @@ def test_without_a_limit_everything_is_granted(calls: list[tuple[float, float | 
     assert exact(budget.spent_usd) == exact(float(sum(paid, Decimal(0))))
 
 
+@pytest.mark.slow
 @given(limit=CENTS, free=st.lists(st.sampled_from([0.0, None]), min_size=1, max_size=5))
 def test_what_is_free_or_unknown_always_passes(limit: float, free: list[float | None]) -> None:
     """Even when everything is spent; an unknown price is told."""

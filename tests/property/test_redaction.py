@@ -44,6 +44,7 @@ def test_no_secret_survives_between_words(secret, before, after):
     assert secret not in mask_text(" ".join([*before, secret, *after]))
 
 
+@pytest.mark.slow
 @given(st.lists(WORDS, min_size=1))
 def test_words_alone_are_never_masked(words):
     """Letters and blanks hold nothing to mask."""

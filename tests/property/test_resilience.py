@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -23,6 +24,7 @@ from collection_search.testing import FakeClock
 pauses = st.one_of(st.just(0.0), st.floats(0, 3), st.floats(0, 1_000))
 
 
+@pytest.mark.slow
 @given(
     st.integers(1, 5),
     st.lists(st.tuples(pauses, st.sampled_from(["take", "take", "give back", "hold"]))),
@@ -52,6 +54,7 @@ def test_slots_never_come_faster_than_the_rate(burst: int, steps: list[tuple[flo
             assert times[last] - times[first] > (last - first - burst + 1) - 1e-6
 
 
+@pytest.mark.slow
 @given(st.lists(st.tuples(pauses, st.booleans()), max_size=300))
 def test_retries_are_at_most_a_fifth_and_the_floor(steps: list[tuple[float, bool]]) -> None:
     """Of all first requests, and the floor once per window."""
@@ -82,6 +85,7 @@ steps_of_a_guard = st.one_of(
 )
 
 
+@pytest.mark.slow
 @given(st.lists(steps_of_a_guard, max_size=80))
 def test_a_guard_never_gets_stuck(steps: list[tuple[str, object]]) -> None:
     """Whatever happened: it refuses with typed, final errors, and lets a call pass after a while."""
@@ -108,6 +112,7 @@ def test_a_guard_never_gets_stuck(steps: list[tuple[str, object]]) -> None:
     guard.settle(guard.admit())
 
 
+@pytest.mark.slow
 @given(st.lists(st.sampled_from(["join", "cancel first", "cancel last", "step"]), max_size=20))
 def test_one_call_serves_all_who_stayed(steps: list[str]) -> None:
     """Whoever was not cancelled gets the answer of a call that was not cancelled either."""

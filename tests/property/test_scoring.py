@@ -31,6 +31,7 @@ def table():
     db.close()
 
 
+@pytest.mark.slow
 @given(text=st.one_of(st.text(), st.text(alphabet="\"'*:^-+(){}AND OR NEAR,c#\x00\ud800ä")))
 def test_any_question_is_a_valid_query(table, text):
     """FTS5 accepts the query made of any text, and indexes any text."""
@@ -41,6 +42,7 @@ def test_any_question_is_a_valid_query(table, text):
     table.execute("DELETE FROM page")
 
 
+@pytest.mark.slow
 @given(text=TEXTS)
 def test_words_are_settled(text):
     """Reading the words again changes nothing."""
@@ -48,6 +50,7 @@ def test_words_are_settled(text):
     assert words(" ".join(once)) == once
 
 
+@pytest.mark.slow
 @given(text=TEXTS)
 def test_every_question_with_words_asks_for_something(text):
     """A question with words has terms, each stem once, each with a weight."""
@@ -92,6 +95,7 @@ def test_limit_keeps_the_best(question, pages, limit):
     assert rank(question, pages, limit=limit) == rank(question, pages, limit=99)[:limit]
 
 
+@pytest.mark.slow
 @given(scores=SCORES, min_score=st.floats(0, 100), top_k=st.integers(1, 20))
 def test_selection_follows_the_rule(scores, min_score, top_k):
     """Selected are the best scores at the threshold, which is 50 when three do not reach it."""

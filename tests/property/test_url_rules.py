@@ -47,6 +47,7 @@ def refused(url: str) -> str:
     return caught.value.reason
 
 
+@pytest.mark.slow
 @given(private_v4)
 def test_private_numbers_in_all_writings(address):
     """Plain, decimal, octal, hexadecimal and full-width: never let through."""
@@ -64,6 +65,7 @@ def test_private_numbers_in_all_writings(address):
     assert not is_public(str(address))
 
 
+@pytest.mark.slow
 @given(any_v4, st.sampled_from(sorted(EMBEDDED)))
 def test_numbers_inside_of_numbers(address, form):
     """IPv4 inside of IPv6 is never let through, in no writing."""
@@ -116,6 +118,7 @@ def test_any_redirect_is_an_address_or_a_typed_refusal(text):
         assert UrlRules().target(target.url) == target
 
 
+@pytest.mark.slow
 @given(st.binary(max_size=30))
 def test_any_bytes_of_a_host_are_an_address_or_a_typed_refusal(raw):
     """Percent-encoded, and as a header brings them."""

@@ -136,6 +136,7 @@ def test_normalizing_twice_changes_nothing(url):
     assert url_key(normalize_url(page)) == url_key(page)
 
 
+@pytest.mark.slow
 @given(USUAL_URLS)
 def test_the_usual_url_is_read_like_any_other(url):
     """Lower case is what most URLs are written in; the scheme's case changes nothing else."""
@@ -193,6 +194,7 @@ def test_order_of_names_does_not_matter(values, random):
     assert normalize_url("https://e.com/?" + "&".join(mixed)) == expected
 
 
+@pytest.mark.slow
 @given(TEXTS | st.lists(OPERATORS | WORDS | TEXTS).map(" ".join))
 def test_any_text_is_a_query_or_one_typed_error(text):
     """No text raises anything but InvalidQueryError, and a clean query is clean."""
@@ -220,6 +222,7 @@ def test_one_plain_word_makes_a_query(before, after, word, invisible, data):
             assert accepted is is_query
 
 
+@pytest.mark.slow
 @given(MARKUP)
 def test_a_clean_snippet_is_one_visible_line(markup):
     """Whatever the markup, what is left is one line without control characters."""
@@ -229,12 +232,14 @@ def test_a_clean_snippet_is_one_visible_line(markup):
     assert "<b>" not in text or "&" in markup
 
 
+@pytest.mark.slow
 @given(st.text(st.characters(categories=["L", "N", "P", "Zs"], exclude_characters="&")))
 def test_plain_text_passes_a_snippet_unchanged(text):
     """Without markup only white space changes."""
     assert clean_snippet(text) == " ".join(text.split())
 
 
+@pytest.mark.slow
 @given(PROSE, st.integers(1, 80))
 def test_an_excerpt_is_a_short_beginning(text, limit):
     """An excerpt is within its limit, a prefix, and marked exactly when something is missing."""
@@ -248,6 +253,7 @@ def test_an_excerpt_is_a_short_beginning(text, limit):
         assert line.startswith(short[:-1])
 
 
+@pytest.mark.slow
 @given(PROSE, st.integers(1, 60), st.integers(0, 60))
 def test_chunks_cover_the_text(text, size, overlap):
     """Spans are in bounds, trimmed, in order, overlap as allowed and leave out blanks only."""

@@ -25,6 +25,7 @@ READABLE = st.lists(
 ).map(" ".join)
 
 
+@pytest.mark.slow
 @given(text=TEXTS)
 def test_words_are_runs_of_letters_and_digits(text):
     """Whatever the characters, a word is a run of letters and digits, folded."""

@@ -125,6 +125,7 @@ async def test_another_process_reads_the_file(
     assert (len(silent.calls), len(other.calls), len(kept(tmp_path))) == (0, 1, 2)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "damage",
     [

@@ -83,6 +83,7 @@ def test_snippet_quality(snippet, points):
     assert snippet_quality(snippet) == points
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("url", "points"),
     [

@@ -147,6 +147,7 @@ def test_the_trade_off_is_what_a_goal_costs() -> None:
     assert trade_off([far], [1.0]) == [math.inf]
 
 
+@pytest.mark.slow
 def test_the_interval_is_that_of_the_mean() -> None:
     """For a share of one half among 400 questions: 1.96 standard errors to either side."""
     found = bootstrap(np.tile([0.0, 1.0], 200))
@@ -156,6 +157,7 @@ def test_the_interval_is_that_of_the_mean() -> None:
     assert bootstrap(np.tile([0.0, 1.0], 200)) == found
 
 
+@pytest.mark.slow
 def test_sets_weigh_the_same_whatever_their_size() -> None:
     """The mean over the sets, not over all questions together."""
     assert bootstrap(np.zeros(90), np.ones(10)) == Interval(0.5, 0.5, 0.5)

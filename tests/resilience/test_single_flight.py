@@ -130,6 +130,7 @@ async def test_errors_are_shared() -> None:
         await ask(flights, fail)
 
 
+@pytest.mark.slow
 async def test_an_error_that_nobody_waits_for_is_no_noise() -> None:
     """A call that fails while it is cancelled is not reported as forgotten."""
     flights: SingleFlight[None] = SingleFlight()

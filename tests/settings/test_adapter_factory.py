@@ -46,6 +46,7 @@ def test_threads_that_come_at_once_share_one_adapter() -> None:
     assert len({id(future.result()) for future in futures}) == 1
 
 
+@pytest.mark.slow
 def test_old_adapters_make_room() -> None:
     """A process with ever new settings keeps a bounded number of adapters."""
     from collection_search.settings import adapter_factory

@@ -180,6 +180,7 @@ def test_a_whole_response_can_be_scripted() -> None:
     assert MockWebSearchService(response).search("a") is response
 
 
+@pytest.mark.slow
 async def test_no_call_leaves_the_process(monkeypatch: pytest.MonkeyPatch) -> None:
     """MockWebSearchService: no actual API calls, whichever provider and key it stands for."""
 

@@ -56,6 +56,7 @@ def test_base64_of_any_secret_at_any_place(secret, before, after):
     assert "[secret]" in KnownSecrets([secret]).redact(encoded)
 
 
+@pytest.mark.slow
 @given(st.text(min_size=4))
 def test_bytes_are_read_as_texts_are(secret):
     """The quick look for a sign passes over no secret."""

@@ -363,6 +363,7 @@ def test_a_slow_page_keeps_its_lease(store: SQLiteStore, tmp_path: Path) -> None
     assert [(row.state, row.attempts) for row in status(store, ticket).rows] == [("stored", 1)]
 
 
+@pytest.mark.slow
 def test_stopping_finishes_what_is_in_hand(store: SQLiteStore, settings: Settings) -> None:
     """No further row is taken; the next start continues."""
     embedder = SlowEmbedder()
@@ -522,6 +523,7 @@ def test_doubt_speaks_for_the_owner(owner: str) -> None:
     assert not is_gone(owner)
 
 
+@pytest.mark.slow
 def test_two_stores_share_the_work(
     store: SQLiteStore, settings: Settings, context: SearchContext
 ) -> None:

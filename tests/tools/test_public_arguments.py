@@ -243,6 +243,7 @@ def test_a_ticket_by_its_id_is_the_settings_tenants(
         call(name, ticket.ticket_id, 1, context=acme)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "args"),
     [
@@ -268,6 +269,7 @@ def test_a_tenant_that_contradicts_the_context_is_refused(
         call(name, *args, **whose)
 
 
+@pytest.mark.slow
 async def test_a_ticket_is_awaited_without_holding_up_the_loop(
     store: SQLiteStore, tmp_path: Path
 ) -> None:

@@ -26,6 +26,7 @@ def write(root: Path, files: dict[str, str | bytes]) -> Path:
     return root
 
 
+@pytest.mark.slow
 def test_each_file_of_a_known_kind_is_a_page(tmp_path: Path) -> None:
     """Sub-folders are read too; the address is the base and the path, escaped."""
     write(

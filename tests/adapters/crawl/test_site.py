@@ -191,6 +191,7 @@ async def test_endless_indexes_end():
     assert len(pages.asked) == MAX_SITEMAPS
 
 
+@pytest.mark.slow
 async def test_a_large_sitemap_loses_nothing():
     urls = [f"{START}{'x' * (number % 50)}{number}" for number in range(9_000)]
     pages = Pages(sitemap__xml=sitemap(*urls))

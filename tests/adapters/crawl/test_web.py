@@ -109,6 +109,7 @@ async def test_the_pages_of_the_last_step_are_not_fetched(
     assert await pages.site(start, depth=0, max_pages=10) == [start]
 
 
+@pytest.mark.slow
 async def test_what_a_crawl_fetched_is_read_once_without_a_request(
     site: LoopbackSite, pages: WebPages, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -198,6 +198,7 @@ def packed(*numbers: float) -> str:
     return base64.b64encode(struct.pack(f"<{len(numbers)}f", *numbers)).decode()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("reply", "sentence"),
     [

@@ -88,6 +88,7 @@ async def test_the_method_is_remembered_for_the_object():
     assert twin.methods == ["json_schema"]
 
 
+@pytest.mark.slow
 def test_what_is_remembered_goes_with_the_object():
     """It is kept by identity, keeps no object alive, and is no place for others."""
     memory = Memory(list)

@@ -229,6 +229,7 @@ async def test_an_endpoint_without_any_method_says_so():
     assert len(server.requests) == 3
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("reply", "sentence"),
     [

@@ -139,6 +139,7 @@ def test_a_model_that_cannot_be_set_up_is_an_error_of_the_settings(packages):
     assert "hunter2" not in str(caught.value)
 
 
+@pytest.mark.slow
 def test_azure_comes_with_the_package_that_is_installed_anyway(monkeypatch):
     """Without its variables it says so; with them nothing is asked over the network."""
     for build in (model, embedder):

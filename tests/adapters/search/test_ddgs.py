@@ -211,6 +211,7 @@ def test_the_extra_is_named(monkeypatch):
         DdgsSearch()
 
 
+@pytest.mark.slow
 def test_the_library_is_made_with_the_settings_limit(monkeypatch):
     """The real class takes what the adapter gives it; its search alone is replaced."""
     ddgs = pytest.importorskip("ddgs")

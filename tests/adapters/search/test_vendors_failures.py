@@ -20,6 +20,7 @@ from collection_search.errors import SearchProviderError
 RETRYABLE = {"rateLimited", "serviceUnavailable", "timeout"}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("vendor", VENDORS, ids=lambda vendor: vendor.provider_name)
 @pytest.mark.parametrize(
     ("status", "code"),
@@ -76,6 +77,7 @@ def in_html(text: str) -> str:
     return text.replace("/", "&#47;").replace("+", "&#43;")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("vendor", KEYED, ids=lambda vendor: vendor.provider_name)
 @pytest.mark.parametrize("form", [str, quote, quote_plus, json.dumps, in_base64, in_hex, in_html])
 def test_no_message_shows_the_key(vendor, form):

@@ -174,6 +174,7 @@ def test_the_global_tracer_provider_stays_unset(sink, server):
     assert isinstance(otel.get_tracer_provider(), otel.ProxyTracerProvider)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["generation", "embedding"])
 def test_usage_of_a_model_call(sink, server, kind):
     """Model, tokens and cost stand where Langfuse sums them up."""
@@ -294,6 +295,7 @@ def test_broken_text_costs_neither_the_span_nor_its_batch(sink, server, caplog):
     assert caplog.records == []
 
 
+@pytest.mark.slow
 def test_two_projects_in_one_process_do_not_mix(connect, server):
     """Each key's spans go to its own project."""
     with OtlpServer() as other:
@@ -414,6 +416,7 @@ def test_a_client_that_cannot_be_built_switches_tracing_off(server, monkeypatch,
     assert "Langfuse is off" in caplog.text
 
 
+@pytest.mark.slow
 def test_the_sink_of_the_settings_is_guarded(sink):
     """Whatever the SDK may raise stays away from the work."""
     assert isinstance(sink, GuardedSink)

@@ -180,6 +180,7 @@ async def test_the_smaller_quota_is_told(tmp_path: Path, quota: int, left: int) 
     assert ("settings" in finding.quota_unit) == (quota == 100)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", sorted({*DIALECTS} - KEYLESS))
 async def test_a_wrong_key_is_told(name: str) -> None:
     """By the free call or by the paid one, with what to do, and never with the key."""
@@ -492,6 +493,7 @@ async def test_tracing_is_looked_at(answer: Any, state: str) -> None:
         assert "LANGFUSE_" in tracing.detail
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("settings", "state"),
     [
@@ -529,6 +531,7 @@ async def test_a_foreign_database_fails_the_store() -> None:
     assert "collections.db" in part(found, "store").detail
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", sorted(FREE))
 @pytest.mark.parametrize("status", [200, 401, 500])
 async def test_a_page_that_repeats_the_request_tells_no_key(name: str, status: int) -> None:

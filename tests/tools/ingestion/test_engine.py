@@ -146,6 +146,7 @@ def test_an_unchanged_page_costs_one_conditional_request(
     assert provenance(context)["checked_at"]
 
 
+@pytest.mark.slow
 def test_the_same_bytes_are_not_read_again(site: LoopbackSite, context: SearchContext) -> None:
     """A site without validators is asked in full, but its page is told by its hash."""
     url = site.put("/tea", TEA, is_known_by="")
@@ -257,6 +258,7 @@ def test_a_private_address_names_the_setting_that_allows_it(context: SearchConte
     assert "host:port in the setting fetch_allowed" in (row.error or "")
 
 
+@pytest.mark.slow
 def test_what_cannot_be_had_is_given_up_with_the_reason(
     site: LoopbackSite, context: SearchContext
 ) -> None:
@@ -274,6 +276,7 @@ def test_what_cannot_be_had_is_given_up_with_the_reason(
     assert reasons == ["robots_disallowed", "gone", "empty", "blocked_address"]
 
 
+@pytest.mark.slow
 def test_a_refresh_that_fails_keeps_what_is_stored(
     site: LoopbackSite, context: SearchContext
 ) -> None:

@@ -90,6 +90,7 @@ async def test_a_long_text_is_not_worked_on_in_the_loop(store: SQLiteStore) -> N
         assert threading.get_ident() not in text.threads
 
 
+@pytest.mark.slow
 async def test_the_hash_is_that_of_the_stored_text(store: SQLiteStore) -> None:
     """Of the whole, wherever it is cut; broken characters are as they are stored."""
     text = "é\ud800" * 300_000

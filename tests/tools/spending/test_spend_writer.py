@@ -76,6 +76,7 @@ async def test_waiting_is_for_what_came_before(tmp_path: Path) -> None:
     await its.wait_until_done()
 
 
+@pytest.mark.slow
 async def test_a_batch_is_written_soon_if_nobody_waits(tmp_path: Path) -> None:
     """A run that goes on for long need not end well for its books."""
     store, its = Slow(tmp_path / "usage.db"), SpendWriter()

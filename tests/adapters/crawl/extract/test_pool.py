@@ -62,12 +62,14 @@ async def refused(extraction: Extraction, body: bytes, name: str = "a.html") -> 
     return caught.value
 
 
+@pytest.mark.slow
 async def test_html_and_pdf_come_back_as_title_and_text(extraction: Extraction) -> None:
     page = await extraction.extract(PAGE, name="a.html")
     assert (page.title, MARKER in page.text) == ("Herons", True)
     assert (await extraction.extract(pdf(), name="a.pdf")).text == MARKER
 
 
+@pytest.mark.slow
 async def test_the_servers_charset_reaches_the_process(extraction: Extraction) -> None:
     page = "<html><body><p>アオサギが浅瀬で待つ</p></body></html>".encode("euc_jp")
     assert "アオサギ" in (await extraction.extract(page, name="a.html", charset="euc_jp")).text
@@ -155,6 +157,7 @@ async def test_cpu_time_is_limited_for_each_document() -> None:
     extraction.close()
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(os.name == "nt", reason="no such signal")
 def test_a_process_that_was_killed_from_outside_may_be_tried_again() -> None:
     """It ended while it read the document; the next attempt has a new process."""
@@ -213,6 +216,7 @@ async def test_a_cancelled_document_holds_nobody_up(extraction: Extraction) -> N
     assert MARKER in (await extraction.extract(PAGE, name="a.html")).text
 
 
+@pytest.mark.slow
 async def test_close_ends_what_is_being_read_and_what_waits(extraction: Extraction) -> None:
     await extraction.extract(PAGE, name="a.html")
     reading = [asyncio.ensure_future(extraction.extract(SLOW, name="a")) for _ in range(5)]
@@ -225,6 +229,7 @@ async def test_close_ends_what_is_being_read_and_what_waits(extraction: Extracti
     assert len(errors) == 5
 
 
+@pytest.mark.slow
 def test_several_loops_share_the_processes() -> None:
     extraction = Extraction(workers=2)
     found: list[str] = []
@@ -319,6 +324,7 @@ def environment_of(pid: int) -> bytes:
     return Path(f"/proc/{pid}/environ").read_bytes()
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not LINUX, reason="the system does not tell")
 async def test_no_secret_of_the_environment_reaches_a_process(
     extraction: Extraction, monkeypatch: pytest.MonkeyPatch

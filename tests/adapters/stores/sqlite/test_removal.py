@@ -27,6 +27,7 @@ def bytes_of(folder: Path) -> bytes:
     return b"".join(file.read_bytes() for file in folder.iterdir())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("way", ["document", "collection", "tenant", "purge"])
 def test_no_word_of_it_stays_in_the_file(tmp_path: Path, way: str) -> None:
     """Neither in free pages nor in the word index nor beside the file."""

@@ -168,6 +168,7 @@ def test_who_asks_at_once_reads_once(tmp_path: Path, small: int) -> None:
     assert len(read) == 1
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("small", [100, 0])
 def test_searches_beside_changes(tmp_path: Path, small: int) -> None:
     """Each search sees the state that its transaction sees, whatever is kept meanwhile."""
@@ -203,6 +204,7 @@ def test_searches_beside_changes(tmp_path: Path, small: int) -> None:
     store.close()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("small", "wait_s"), [(100, 30), (0, 0.5)])
 def test_collections_read_at_once_fit_too(
     connection: sqlite3.Connection, tmp_path: Path, small: int, wait_s: float
@@ -230,6 +232,7 @@ def test_collections_read_at_once_fit_too(
     assert cache.filed_bytes == (0 if small else ROWS)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("small", [100, 0])
 @pytest.mark.parametrize("way", ["document", "collection", "tenant", "purge", "close"])
 def test_what_is_deleted_is_not_kept(tmp_path: Path, small: int, way: str) -> None:

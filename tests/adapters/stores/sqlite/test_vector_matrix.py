@@ -104,6 +104,7 @@ def test_all_products(
     np.testing.assert_allclose(matrix.compare(connection, QUESTION), VECTORS @ QUESTION, atol=1e-4)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("made", [held, filed, stored])
 @pytest.mark.parametrize(
     "wanted",
@@ -199,6 +200,7 @@ def test_a_full_disk_says_so_before_anything_is_copied(
     assert matrix.filed == 0
 
 
+@pytest.mark.slow
 @given(st.sets(st.integers(0, 200)), st.integers(0, 20))
 def test_pieces(chosen: set[int], gap: int) -> None:
     """They hold every place, leave out gaps that are wide enough, and say where each place is."""
