@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -84,6 +85,11 @@ class Started(subprocess.Popen[str]):
         super().__exit__(*exc_info)
 
 
+def heed_sigint() -> None:
+    """Undo what a shell does to its background jobs, such as these tests: ignore Ctrl-C."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+
+
 @pytest.fixture
 def started(plugin_path: list[str]) -> Callable[..., subprocess.Popen[str]]:
     """Start the command in a process of its own."""
@@ -94,6 +100,7 @@ def started(plugin_path: list[str]) -> Callable[..., subprocess.Popen[str]]:
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             text=True,
+            preexec_fn=heed_sigint,
             env=os.environ | {"PYTHONPATH": os.pathsep.join(plugin_path)} | variables,
         )
 
