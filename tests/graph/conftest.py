@@ -9,9 +9,16 @@ from support.scripted_world import good_pages
 
 from collection_search import SearchContext, Settings
 from collection_search.testing import RecordingSink, RecordingTrigger, ScriptedAdapter
+from collection_search.tools.spending import spend_writer
 
 if TYPE_CHECKING:
     from pathlib import Path
+
+
+@pytest.fixture(autouse=True)
+def patient_cache(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Known answers are found however busy the machine is."""
+    monkeypatch.setattr(spend_writer, "PATIENCE_S", 60.0)
 
 
 @pytest.fixture

@@ -15,6 +15,7 @@ from collection_search import CollectionSearchGraph
 from collection_search.adapters.stores.sqlite.usage import SQLiteUsage
 from collection_search.errors import StoreError
 from collection_search.testing import FakeClock, ScriptedEmbedder, ScriptedQueryModel
+from collection_search.tools.spending.spend_writer import spend_writer
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -133,6 +134,7 @@ def test_switched_off_nothing_is_looked_up_or_kept(world: PaidWorld) -> None:
         world.forget()
         world.ask(settings={"answer_cache_s": 0}, usage_store=usage)
         assert (world.plans, len(world.embedded)) == (1, 1)
+    spend_writer().flush()
     [chat, _] = usage.totals("local", by="name")
     assert (chat.requests, chat.cached_requests) == (2, 0)
 

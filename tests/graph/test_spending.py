@@ -15,7 +15,6 @@ from collection_search import CollectionSearchGraph, SearchContext
 from collection_search.adapters.stores.sqlite.usage import SQLiteUsage
 from collection_search.cassette import Cassette
 from collection_search.errors import ConfigError, ModelError, StoreError
-from collection_search.runtime.concurrency import run_blocking
 from collection_search.testing import ScriptedAdapter, ScriptedQueryModel
 from collection_search.tools.spending.spend_writer import spend_writer
 
@@ -68,13 +67,8 @@ def world(tmp_path: Path) -> Iterator[PaidWorld]:
         yield world
 
 
-async def settled() -> None:
-    """Wait for the books of the loop that runs synchronous questions."""
-    await spend_writer().wait_until_done()
-
-
 def booked(world: PaidWorld) -> list[tuple[str, str, int, str | None]]:
-    run_blocking(settled())
+    spend_writer().flush()
     with closing(sqlite3.connect(world.home / "usage.db")) as connection:
         return connection.execute(
             "SELECT kind, name, requests, cost_usd FROM spend ORDER BY id"
@@ -101,7 +95,7 @@ def test_what_was_not_paid_again_is_booked_as_spared(world: PaidWorld) -> None:
     """It costs nothing, and tells how often an answer was used again."""
     world.ask()
     world.ask(run_id="again")
-    run_blocking(settled())
+    spend_writer().flush()
     totals = SQLiteUsage(world.home / "usage.db").totals("local", by="name")
     spared = {total.kind: (total.requests, total.cached_requests) for total in totals}
     assert (spared["chat"], spared["embedding"]) == ((1, 1), (1, 1))
@@ -111,7 +105,7 @@ def test_a_run_reads_and_writes_at_one_go(world: PaidWorld) -> None:
     """One look each for plan, searches and texts, and one write a node, usually one."""
     usage = Unindexed(world.home / "usage.db")
     world.ask(usage_store=usage)
-    run_blocking(settled())
+    spend_writer().flush()
     rest = [call for call in usage.calls if call != "get_many"]
     assert 1 <= rest.count("add") <= 3
     assert rest.count("put_many") == 3
@@ -125,7 +119,7 @@ def test_a_free_run_writes_nothing(context: SearchContext) -> None:
         {"question": "How?", "collection_scope": "c", "purpose": "p"}
     )
     assert result["outcome"] == "search_completed"
-    run_blocking(settled())
+    spend_writer().flush()
     assert SQLiteUsage(context.using().home / "usage.db").totals(context.tenant()) == []
 
 
@@ -135,7 +129,7 @@ def test_an_unknown_price_is_booked_as_such(context: SearchContext) -> None:
         {"question": "How?", "collection_scope": "c", "purpose": "p"}
     )
     assert result["telemetry"]["cost_complete"] is False
-    run_blocking(settled())
+    spend_writer().flush()
     usage = SQLiteUsage(context.using().home / "usage.db")
     [total] = usage.totals(context.tenant(), by="name")
     assert (total.group, total.requests, total.unpriced) == ("scripted", 3, 1)
@@ -149,7 +143,7 @@ def test_a_model_that_fails_may_have_cost_something(context: SearchContext) -> N
     CollectionSearchGraph(context.model_copy(update=update)).run(
         {"question": "How?", "collection_scope": "c", "purpose": "p"}
     )
-    run_blocking(settled())
+    spend_writer().flush()
     usage = SQLiteUsage(context.using().home / "usage.db")
     [total] = usage.totals(context.tenant(), by="name")
     assert (total.kind, total.group, total.unpriced) == ("chat", "gpt-4o-mini", 1)
@@ -176,7 +170,7 @@ def test_books_that_fail_do_not_fail_the_run(
     """A warning is all that is left of it."""
     result = world.ask(usage_store=Broken(world.home / "usage.db"))
     assert (result["outcome"], result["flags"]) == ("search_completed", [])
-    run_blocking(settled())
+    spend_writer().flush()
     assert "the disk is full" in caplog.text
 
 

@@ -9,7 +9,7 @@ import time
 from urllib.parse import quote, quote_plus
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from collection_search.text.known_secrets import KnownSecrets
@@ -48,6 +48,7 @@ def test_every_form_is_taken_out(form):
 
 
 @pytest.mark.slow
+@settings(deadline=None)
 @given(st.text(min_size=8), st.binary(max_size=5), st.binary(max_size=5))
 def test_base64_of_any_secret_at_any_place(secret, before, after):
     """Whatever stands around it in what was encoded."""
@@ -57,6 +58,7 @@ def test_base64_of_any_secret_at_any_place(secret, before, after):
 
 
 @pytest.mark.slow
+@settings(deadline=None)
 @given(st.text(min_size=4))
 def test_bytes_are_read_as_texts_are(secret):
     """The quick look for a sign passes over no secret."""

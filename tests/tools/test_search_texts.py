@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from collection_search.contracts.prices import CHARS_PER_TOKEN
@@ -154,6 +154,7 @@ def test_foreign_text_brings_no_images_links_or_invisible_characters():
     assert foreign(text) == "AB pixel go"
 
 
+@settings(deadline=None)
 @given(st.text(max_size=300))
 def test_foreign_text_is_idempotent_and_in_its_lines(text: str):
     """Whatever comes: no line begins as ours do."""

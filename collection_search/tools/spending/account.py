@@ -134,7 +134,7 @@ class Account:
     async def close(self, *, is_last: bool = True) -> None:
         """Pass entries and answers to the writer; the `is_last` part of a run has them written.
 
-        This does not wait for the writer; see `SpendWriter.wait_until_done`.
+        This does not wait for the writer; see `SpendWriter.flush`.
         """
         self._is_closed = True
         self._add_searches()

@@ -105,12 +105,6 @@ class SpendWriter:
         if written is not None:
             wait([written])
 
-    async def wait_until_done(self) -> None:
-        """Wait until everything that was added is written, at most `PATIENCE_S`."""
-        self.write_now()
-        if self._written is not None and not self._written.done():
-            await asyncio.wait({asyncio.wrap_future(self._written)}, timeout=PATIENCE_S)
-
     def _write(self) -> None:
         if self._batches and self._is_over.wait(SOON_S):  # else another call has written them
             self._is_awaited.wait(LINGER_S)

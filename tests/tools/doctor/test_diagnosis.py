@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import importlib.util
 import json
 import sqlite3
@@ -144,7 +145,7 @@ async def test_spending_is_written_down_and_keeps_to_the_ceiling(tmp_path: Path)
         await diagnose(context, provider="brave", spend=True, limit_s=LIMIT_S)
         usage = await context.usage()
         assert usage is not None
-        await spend_writer().wait_until_done()
+        await asyncio.to_thread(spend_writer().flush)
         [total] = usage.totals(context.tenant(), by="name")
         assert (total.group, total.requests, float(total.cost_usd)) == ("brave", 1, 0.005)
         made = len(server.requests)

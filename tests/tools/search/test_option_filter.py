@@ -7,7 +7,7 @@ from datetime import UTC, date, datetime, timedelta
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
@@ -151,6 +151,7 @@ DOMAIN = st.lists(LABEL, min_size=1, max_size=4).map(lambda labels: ".".join([*l
 
 
 @pytest.mark.slow
+@settings(deadline=None)
 @given(host=DOMAIN, domain=DOMAIN)
 def test_containment_is_that_of_labels(host: str, domain: str) -> None:
     """A host is in a domain when its last labels are the domain's, and else never."""
@@ -159,6 +160,7 @@ def test_containment_is_that_of_labels(host: str, domain: str) -> None:
 
 
 @pytest.mark.slow
+@settings(deadline=None)
 @given(domain=DOMAIN, below=LABEL)
 def test_every_name_below_is_inside_and_no_longer_one_is(domain: str, below: str) -> None:
     """With a dot between it is inside, without one it is a stranger."""
@@ -168,6 +170,7 @@ def test_every_name_below_is_inside_and_no_longer_one_is(domain: str, below: str
 
 
 @pytest.mark.slow
+@settings(deadline=None)
 @given(hosts=st.lists(DOMAIN, max_size=12), wanted=st.lists(DOMAIN, min_size=1, max_size=3))
 def test_restricting_and_excluding_split_the_results(hosts: list[str], wanted: list[str]) -> None:
     """Each result is in one of the two halves, in its old order."""
@@ -180,6 +183,7 @@ def test_restricting_and_excluding_split_the_results(hosts: list[str], wanted: l
 
 
 @pytest.mark.slow
+@settings(deadline=None)
 @given(hosts=st.lists(DOMAIN, max_size=12), wanted=st.lists(DOMAIN, min_size=1, max_size=3))
 def test_preferring_drops_nothing_and_is_stable(hosts: list[str], wanted: list[str]) -> None:
     """Those of the domains first, either group as the provider ordered it."""
@@ -240,6 +244,7 @@ def test_what_is_no_span_is_refused(wrong: str) -> None:
         SearchOptions(freshness=wrong)
 
 
+@settings(deadline=None)
 @given(st.dates(date(2000, 1, 1), date(2099, 1, 1)), st.dates(), st.dates())
 def test_a_range_is_that_of_days(published: date, first: date, last: date) -> None:
     """Compared as days, in any year."""

@@ -58,7 +58,7 @@ def with_paid(its: Account, *paid: tuple[str, int, float | None]) -> Account:
 async def ended(its: Account) -> None:
     """Close the account and wait for its books."""
     await its.close()
-    await books.spend_writer().wait_until_done()
+    await asyncio.to_thread(books.spend_writer().flush)
 
 
 async def test_searches_cost_what_was_paid_and_not_known(
@@ -114,7 +114,7 @@ async def test_what_is_paid_after_the_end_is_booked_all_the_same(
     while usage.run_total("local", "run").requests < 3:
         assert asyncio.get_running_loop().time() < give_up
         await asyncio.sleep(0.01)
-        await books.spend_writer().wait_until_done()
+        await asyncio.to_thread(books.spend_writer().flush)
     assert float(usage.run_total("local", "run").cost_usd) == 0.024
     assert usage.get("local", "search", "late", max_age_s=60) == b"1"
 
@@ -179,7 +179,7 @@ async def test_a_run_does_not_wait_for_a_store_that_hangs(
     its = account(tmp_path, Hanging(tmp_path / "usage.db"))
     assert await its.read_cached_answers("plan", ["key"], str) == {}
     its.record_cost("chat", "m", 0.1)
-    await ended(its)
+    await its.close()
     assert usage.run_total("local", "run").requests == 0
     free.set()
     assert written.wait(60)

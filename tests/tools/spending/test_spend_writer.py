@@ -52,12 +52,12 @@ async def test_what_comes_during_a_write_is_written_together(tmp_path: Path) -> 
     """A crowd of runs takes two transactions, in the order in which they came."""
     store, its = Slow(tmp_path / "usage.db"), SpendWriter()
     its.add(batch(store, "0"))
-    first = asyncio.ensure_future(its.wait_until_done())
+    first = asyncio.ensure_future(asyncio.to_thread(its.flush))
     await asyncio.to_thread(store.started.wait, 60)
     for number in range(1, 20):
         its.add(batch(store, str(number)))
     store.go.set()
-    await its.wait_until_done()
+    await asyncio.to_thread(its.flush)
     await first
     assert store.batches == [["0"], [str(number) for number in range(1, 20)]]
     assert len(store.totals("local", by="run")) == 20
@@ -68,12 +68,12 @@ async def test_waiting_is_for_what_came_before(tmp_path: Path) -> None:
     store, its = Slow(tmp_path / "usage.db"), SpendWriter()
     store.go.set()
     its.add(batch(store, "mine"))
-    waiting = asyncio.ensure_future(its.wait_until_done())
+    waiting = asyncio.ensure_future(asyncio.to_thread(its.flush))
     while not waiting.done():
         its.add(batch(store, "others"))
         await asyncio.sleep(0)
     assert store.run_total("local", "mine").requests == 1
-    await its.wait_until_done()
+    await asyncio.to_thread(its.flush)
 
 
 @pytest.mark.slow
@@ -84,7 +84,7 @@ async def test_a_batch_is_written_soon_if_nobody_waits(tmp_path: Path) -> None:
     for run_id in ("a", "b"):
         its.add(batch(store, run_id))
     assert await asyncio.to_thread(store.started.wait, 60)
-    await its.wait_until_done()
+    await asyncio.to_thread(its.flush)
     assert store.batches == [["a", "b"]]
 
 
@@ -100,7 +100,7 @@ async def test_a_store_that_fails_spoils_no_other(
     good, its = SQLiteUsage(tmp_path / "usage.db"), SpendWriter()
     its.add(batch(Full(tmp_path / "full.db"), "a"))
     its.add(batch(good, "b"))
-    await its.wait_until_done()
+    await asyncio.to_thread(its.flush)
     assert good.run_total("local", "b").requests == 1
     assert "no space left" in caplog.text
 
@@ -112,9 +112,8 @@ async def test_what_is_being_written_outlives_its_loop(tmp_path: Path) -> None:
     async def leaves() -> None:
         its = SpendWriter()
         its.add(batch(store, "a"))
-        waiting = asyncio.ensure_future(its.wait_until_done())
+        its.write_now()
         await asyncio.to_thread(store.started.wait, 60)
-        waiting.cancel()
 
     await asyncio.to_thread(lambda: asyncio.run(leaves()))
     assert store.batches == []

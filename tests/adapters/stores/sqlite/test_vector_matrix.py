@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from collection_search.adapters.stores.sqlite import SQLiteStore
@@ -201,6 +201,7 @@ def test_a_full_disk_says_so_before_anything_is_copied(
 
 
 @pytest.mark.slow
+@settings(deadline=None)
 @given(st.sets(st.integers(0, 200)), st.integers(0, 20))
 def test_pieces(chosen: set[int], gap: int) -> None:
     """They hold every place, leave out gaps that are wide enough, and say where each place is."""
