@@ -178,7 +178,7 @@ async def test_the_search_of_a_cancelled_run_is_in_the_books(tmp_path: Path) -> 
     while not store.run_total("local", "first").requests:
         assert asyncio.get_running_loop().time() < give_up, "nobody booked it"
         await asyncio.sleep(0.01)
-        await spend_writer().wait_until_done()
+        await asyncio.to_thread(spend_writer().flush)
     assert float(store.run_total("local", "first").cost_usd) == 0.008
     assert store.run_total("local", "second").requests == 0
     assert adapter.asked == 1

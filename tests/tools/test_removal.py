@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import sqlite3
 from contextlib import closing
 from typing import TYPE_CHECKING
@@ -91,7 +92,7 @@ async def test_spending_on_its_way_is_deleted(context: SearchContext, tmp_path: 
     await account.close(is_last=False)  # waits long enough
     erased = await adelete_tenant(context)
     assert erased.spending == 2
-    await spend_writer().wait_until_done()
+    await asyncio.to_thread(spend_writer().flush)
     assert rows_of(tmp_path, "acme")["spend"] == 0
 
 
