@@ -18,7 +18,7 @@ SLOW = {
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Mark them `slow`, for `make quick`."""
+    """Mark them `slow`, for `make quick`: pytest passes the items of the whole session."""
     for item in items:
         if getattr(item, "originalname", None) in SLOW:
             item.add_marker(pytest.mark.slow)

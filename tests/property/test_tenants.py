@@ -294,7 +294,7 @@ STEPS = st.tuples(
 
 
 @pytest.mark.slow
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(st.lists(STEPS, min_size=15, max_size=50))
 def test_tenants_never_meet(steps: list[tuple[object, TenantScope, str, str]]) -> None:
     """Random writes, ingestions, deletions and reads: every scope holds its own, and only that."""

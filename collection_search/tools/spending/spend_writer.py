@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 PATIENCE_S: Final = 5.0
-"""Longest wait of a caller; the spending is written nevertheless."""
+"""Longest wait for cached answers; after it they count as unknown."""
 SOON_S: Final = 0.5
 """Delay of a write: a short run writes once, a killed process loses little."""
 READERS: Final = 8
