@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import sys
 from itertools import count
@@ -30,6 +31,17 @@ OURS = (
 )
 NUMBERS = count(1)
 SUFFIXES = ("_API_KEY", "_BASE_URL", "_PROXY")
+
+
+def pytest_collection() -> None:
+    """Collect without looking for garbage: what is collected stays until the end."""
+    gc.disable()
+
+
+def pytest_collection_finish() -> None:
+    """Look for garbage among what the tests make, not among the collected tests."""
+    gc.freeze()
+    gc.enable()
 
 
 def pytest_sessionfinish(session: pytest.Session) -> None:

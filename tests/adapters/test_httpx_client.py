@@ -175,6 +175,7 @@ async def test_its_own_authority_and_its_absence(tmp_path):
                     await transmit(HttpRequest("GET", url), timeout_s=PATIENCE_S)
 
 
+@pytest.mark.slow
 async def test_its_proxy(server):
     """It gets the whole address; one that refuses is named as the cause."""
     async with httpx.AsyncClient(proxy=server.base_url, trust_env=False) as client:

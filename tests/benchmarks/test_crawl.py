@@ -21,6 +21,7 @@ def told(pages: int, cpu_s: float) -> dict[str, Any]:
     return {"pages": pages, "cpu_s": cpu_s, "wall_s": cpu_s, **stall}
 
 
+@pytest.mark.slow
 def test_pages_are_of_one_size_and_hold_an_article() -> None:
     pages = [crawl_site.page(number) for number in range(20)]
     assert all(0.95 < len(page) / crawl_site.PAGE_BYTES < 1.05 for page in pages)
@@ -32,6 +33,7 @@ def test_pages_are_of_one_size_and_hold_an_article() -> None:
     assert "Topic 7" not in found.text
 
 
+@pytest.mark.slow
 def test_every_fiftieth_of_the_mixed_pages_is_large() -> None:
     assert crawl_site.mixed_page(48) == crawl_site.page(48)
     large = crawl_site.mixed_page(49)

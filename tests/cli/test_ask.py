@@ -17,6 +17,7 @@ def filled(run: Invoke) -> None:
     assert run("--auto-ingest").code == 0
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("filled")
 def test_passages_are_numbered_with_their_sources(command: Invoke) -> None:
     """Each passage has its number, title, address and text."""
@@ -29,6 +30,7 @@ def test_passages_are_numbered_with_their_sources(command: Invoke) -> None:
     assert max(map(len, ended.out.splitlines())) <= 80
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("filled")
 def test_json_has_the_specified_form(command: Invoke) -> None:
     """Question, collection, passages with their provenance, and no answer without a model."""
@@ -51,6 +53,7 @@ def test_a_question_without_an_answer_ends_with_3(command: Invoke) -> None:
     assert "No passage" in ended.complaints[0]
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("filled")
 def test_another_tenants_collection_does_not_exist(command: Invoke) -> None:
     """A collection is known to its own tenant only."""

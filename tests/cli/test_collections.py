@@ -57,6 +57,7 @@ def test_the_list_as_json(command: Invoke) -> None:
     assert command("collections", "--json").out == ended.out
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("filled")
 def test_an_empty_collection_stays_and_is_told(command: Invoke) -> None:
     """After `purge` its name is there to be filled again, until it is deleted."""
@@ -165,6 +166,7 @@ def test_embedding_anew_is_not_paid_unasked(
         assert (ended.code, ended.err) == (0, "")
 
 
+@pytest.mark.slow
 def test_nothing_is_asked_where_nothing_is_to_embed(run: Invoke, command: Invoke) -> None:
     """A collection whose pages still wait has no chunks to pay for."""
     run("--auto-ingest", "--no-wait", "--top-k", "2")

@@ -40,6 +40,7 @@ def filled() -> None:
     fill("local", *PAGES)
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("filled")
 def test_a_collection_goes_to_a_file_and_back(command: Invoke, tmp_path: Path) -> None:
     """By the file's name if no other is given; a second import changes nothing."""

@@ -145,6 +145,7 @@ def test_a_free_run_says_so(command: Invoke) -> None:
     assert "costs nothing" in ended.out
 
 
+@pytest.mark.slow
 def test_the_ceiling_ends_a_run_cleanly(command: Invoke, world: PaidWorld) -> None:
     """What was found is shown, what was not asked is told, with the way out."""
     ended = asked(command, "--max-cost", "0.0171")
@@ -167,6 +168,7 @@ def test_a_ceiling_that_allows_nothing_fails_the_search(command: Invoke, world: 
     assert any("gpt-4o-mini was not asked" in line for line in ended.warnings)
 
 
+@pytest.mark.slow
 def test_pages_that_no_model_compared_are_told(command: Invoke, world: PaidWorld) -> None:
     """The embedder was not asked."""
     ended = asked(command, "--max-cost", "0.03203076")

@@ -30,6 +30,7 @@ def store() -> Iterator[SQLiteStore]:
     store.close()
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("store")
 def test_failed_pages_are_listed_and_tried_again(command: Invoke) -> None:
     """With their cause; afterwards a worker ingests them."""

@@ -96,6 +96,7 @@ def test_a_key_is_no_argument(
     assert not memory.entries
 
 
+@pytest.mark.slow
 def test_the_list_names_sources_and_no_keys(
     piped: Invoke, memory: MemoryKeyring, monkeypatch: pytest.MonkeyPatch, tmp_path: object
 ) -> None:
@@ -156,6 +157,7 @@ def test_only_what_takes_a_key(piped: Invoke, memory: MemoryKeyring, name: str) 
     assert f", {name}" not in ended.err
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("error", [keyring.errors.KeyringLocked(), keyring.errors.NoKeyringError()])
 def test_a_keyring_that_fails_names_the_variable(piped: Invoke, error: Exception) -> None:
     """One sentence, for every command; the list goes on."""

@@ -37,6 +37,7 @@ def facts(output: dict[str, Any]) -> Any:
     return output["results"], output["strategy"], output["flags"], counts
 
 
+@pytest.mark.slow
 def test_a_run_is_replayed_with_nothing_set(run: Invoke, again: Invoke, tape: str) -> None:
     """Provider, model and embedder are the recorded ones, and so are results, scores and costs."""
     live = run(*RECORDED, "--record", tape, "--json")
@@ -48,6 +49,7 @@ def test_a_run_is_replayed_with_nothing_set(run: Invoke, again: Invoke, tape: st
     assert played.err == live.err == ""
 
 
+@pytest.mark.slow
 def test_the_output_says_so(run: Invoke, again: Invoke, tape: str) -> None:
     """People read where the recording is, and that what they see was replayed."""
     assert f"Recorded in {tape}; --replay {tape} plays it." in run("--record", tape).err
@@ -89,6 +91,7 @@ def test_what_is_not_recorded_costs_nothing(run: Invoke, again: Invoke, tape: st
     assert "Cost" not in again(question="How do I cook soup?").out
 
 
+@pytest.mark.slow
 def test_one_search_is_recorded_and_replayed(command: Invoke, tape: str) -> None:
     """The sub-command `search` has both options; its JSON says what was replayed."""
     live = command("search", "asyncio", "--provider", "scripted", "--record", tape, "--json")

@@ -57,6 +57,7 @@ def test_progress_is_on_stderr_without_control_characters(run: Invoke) -> None:
     assert "\r" not in ended.out + ended.err
 
 
+@pytest.mark.slow
 def test_what_was_ingested_answers(run: Invoke, command: Invoke) -> None:
     """The command waits for the ingestion, and the `ask` line that it prints works as printed."""
     ended = run("--auto-ingest", "--top-k", "3", "--tenant", "acme")
@@ -68,6 +69,7 @@ def test_what_was_ingested_answers(run: Invoke, command: Invoke) -> None:
     assert "https://docs.example.com/asyncio/cancel-task-" in answer.out
 
 
+@pytest.mark.slow
 def test_json_is_the_graphs_output_and_nothing_else(run: Invoke) -> None:
     """One object with the specified keys on stdout, nothing on stderr while all goes well."""
     ended = run("--auto-ingest", "--json", "--case", "crm-7421")
@@ -104,6 +106,7 @@ def test_the_options_say_what_the_graph_allows() -> None:
         assert (options[option].min, options[option].max) == (bounds["Ge"].ge, bounds["Le"].le)
 
 
+@pytest.mark.slow
 def test_without_waiting_the_pages_stay_for_a_worker(run: Invoke, command: Invoke) -> None:
     """--no-wait accepts and leaves; `worker --once` then stores what was accepted."""
     left = run("--auto-ingest", "--no-wait", "--json").json["ingestion"]
@@ -172,6 +175,7 @@ def test_a_failed_model_is_a_warning(run: Invoke) -> None:
     assert "Check OPENAI_BASE_URL." in warning
 
 
+@pytest.mark.slow
 def test_a_failed_embedder_is_a_warning(run: Invoke) -> None:
     """Without similarities the heuristics decide, and a line says so."""
     ended = run("--embeddings", "broken_embedder")
@@ -181,6 +185,7 @@ def test_a_failed_embedder_is_a_warning(run: Invoke) -> None:
     assert warning.endswith(": no answer")
 
 
+@pytest.mark.slow
 def test_models_are_named_and_their_cost_shown(run: Invoke) -> None:
     """With a model and an embedder their names stand where the offline words stood."""
     ended = run("--model", "planner", "--embeddings", "words")

@@ -63,6 +63,7 @@ def test_an_embedder_that_is_gone_is_5(run: Invoke, command: Invoke) -> None:
     assert "filled with the embedder scripted:64" in ended.complaints[0]
 
 
+@pytest.mark.slow
 def test_a_last_attempt_that_failed_is_5(
     run: Invoke, command: Invoke, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -188,6 +188,7 @@ class TestExa:
         assert answer.cost_dollars.total == 0.007
         assert server.refused == []
 
+    @pytest.mark.slow
     def test_options(self, client, server):
         """The client's own names and values are those of the adapter."""
         client.search(
@@ -389,6 +390,7 @@ class TestPerplexity:
         )
         assert_same_options(server, PerplexitySearch(api_key=KEY, base_url=server.base_url))
 
+    @pytest.mark.slow
     def test_rows_awaited(self, server, perplexity):
         async def search() -> Any:
             async with perplexity.AsyncPerplexity(

@@ -32,6 +32,7 @@ def world(tmp_path: Path) -> Iterator[PaidWorld]:
         yield world
 
 
+@pytest.mark.slow
 def test_a_repeated_question_costs_nothing_and_says_so(world: PaidWorld) -> None:
     """Neither model is asked; queries and scores are the same."""
     first = world.ask()
@@ -50,6 +51,7 @@ def test_a_repeated_question_costs_nothing_and_says_so(world: PaidWorld) -> None
     assert second["results"] == first["results"]
 
 
+@pytest.mark.slow
 def test_only_new_texts_are_sent(world: PaidWorld) -> None:
     """Another question that finds the same pages: one request with the question alone."""
     first = world.ask("How does asyncio work?")
@@ -120,6 +122,7 @@ def test_a_plan_is_for_one_question_and_purpose(world: PaidWorld, part: str) -> 
         assert world.plans == 1
 
 
+@pytest.mark.slow
 def test_switched_off_nothing_is_looked_up_or_kept(world: PaidWorld) -> None:
     """The books are kept all the same."""
 
@@ -139,6 +142,7 @@ def test_switched_off_nothing_is_looked_up_or_kept(world: PaidWorld) -> None:
     assert (chat.requests, chat.cached_requests) == (2, 0)
 
 
+@pytest.mark.slow
 def test_a_live_model_is_always_asked(world: PaidWorld) -> None:
     """An object has no name that says what it is."""
     model = ScriptedQueryModel(PLAN)
@@ -170,6 +174,7 @@ def test_answers_that_cannot_be_read_are_asked_for_again(world: PaidWorld) -> No
     assert result["flags"] == []
 
 
+@pytest.mark.slow
 def test_a_store_that_fails_costs_money_not_the_run(world: PaidWorld) -> None:
     """The models are asked as if nothing was known."""
 
@@ -216,6 +221,7 @@ def test_a_broken_vector_is_not_remembered(world: PaidWorld) -> None:
     assert second == first[-1:]
 
 
+@pytest.mark.slow
 async def test_it_never_blocks_the_loop(world: PaidWorld) -> None:
     """Neither the first run nor the one that knows everything."""
     given = {"question": "How does asyncio work?", "purpose": "docs", "collection_scope": "c"}

@@ -50,6 +50,7 @@ def test_queries_are_sent_as_long_as_there_is_money(world: PaidWorld) -> None:
     assert facts(result, "search")["cost_usd"] == 2 * SEARCH_USD
 
 
+@pytest.mark.slow
 def test_without_money_for_embeddings_words_decide(world: PaidWorld) -> None:
     """The pages are ranked as without an embedder, and no anchor is embedded either."""
     limit = PLAN_USD + len(QUERIES) * SEARCH_USD + 1e-8
@@ -105,6 +106,7 @@ def test_the_settings_have_a_ceiling_too(world: PaidWorld, asked: float | None, 
     assert len(world.searches) == sent
 
 
+@pytest.mark.slow
 def test_what_a_run_spends_does_not_burden_the_next(world: PaidWorld) -> None:
     """The ceiling is one run's."""
     for _ in range(2):

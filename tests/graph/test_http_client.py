@@ -109,6 +109,7 @@ def test_synchronous_runs_share_the_client(tmp_path: Path) -> None:
         assert graph.run(INPUT)[1]["outcome"] == "search_completed"
 
 
+@pytest.mark.slow
 async def test_a_run_through_the_client_is_recorded_and_played(tmp_path: Path) -> None:
     """The replay needs no client."""
     tape, gateway = tmp_path / "tape.jsonl", Gateway()

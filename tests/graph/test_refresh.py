@@ -425,6 +425,7 @@ def test_a_question_that_fails_is_told(site: LoopbackSite, living: SearchContext
     assert report.unchanged == [site.address("/tea/0")]
 
 
+@pytest.mark.slow
 def test_a_providers_text_is_not_fetched(site: LoopbackSite, living: SearchContext) -> None:
     """It comes again with its question, or stays."""
     pages = [

@@ -102,6 +102,7 @@ def test_objects_of_a_host_are_recorded_too(tape: Path, tmp_path: Path) -> None:
     assert played["telemetry"]["nodes"]["k_embedding_rank"]["embedder"] == "scripted:256"
 
 
+@pytest.mark.slow
 def test_a_scale_measured_before_is_on_the_cassette(tape: Path, tmp_path: Path) -> None:
     """The recording machine knew the embedder's scale; the one that replays can measure it."""
     ports = {"provider": ScriptedAdapter(good_pages())}

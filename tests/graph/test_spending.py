@@ -91,6 +91,7 @@ def test_a_run_costs_the_sum_of_its_entries(world: PaidWorld) -> None:
     assert total.cost_usd == sum(amounts) == Decimal(repr(result["telemetry"]["cost_usd"]))
 
 
+@pytest.mark.slow
 def test_what_was_not_paid_again_is_booked_as_spared(world: PaidWorld) -> None:
     """It costs nothing, and tells how often an answer was used again."""
     world.ask()
@@ -101,6 +102,7 @@ def test_what_was_not_paid_again_is_booked_as_spared(world: PaidWorld) -> None:
     assert (spared["chat"], spared["embedding"]) == ((1, 1), (1, 1))
 
 
+@pytest.mark.slow
 def test_a_run_reads_and_writes_at_one_go(world: PaidWorld) -> None:
     """One look each for plan, searches and texts, and one write a node, usually one."""
     usage = Unindexed(world.home / "usage.db")
@@ -149,6 +151,7 @@ def test_a_model_that_fails_may_have_cost_something(context: SearchContext) -> N
     assert (total.kind, total.group, total.unpriced) == ("chat", "gpt-4o-mini", 1)
 
 
+@pytest.mark.slow
 def test_models_that_cannot_be_reached_cost_nothing(world: PaidWorld) -> None:
     """Nothing was worked on: the run's cost is known, and only the searches are in the books."""
     result = world.ask(settings={"openai_base_url": "http://127.0.0.1:9/v1"})
@@ -164,6 +167,7 @@ def test_what_was_spent_before_an_error_is_booked(world: PaidWorld) -> None:
     assert [row[0] for row in booked(world)] == ["chat", "search"]
 
 
+@pytest.mark.slow
 def test_books_that_fail_do_not_fail_the_run(
     world: PaidWorld, caplog: pytest.LogCaptureFixture
 ) -> None:

@@ -66,6 +66,7 @@ def staged_texts(home: Path) -> list[str]:
         return [text for (text,) in connection.execute("SELECT text FROM staged")]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("auto_ingest", [False, True])
 def test_the_search_graph_stages_no_text_that_may_not_be_stored(
     tmp_path: Path, *, auto_ingest: bool

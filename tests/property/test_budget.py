@@ -29,6 +29,7 @@ def granted(budget: RunBudget, price: float) -> bool:
     return True
 
 
+@pytest.mark.slow
 @settings(max_examples=25)
 @given(limit=CENTS, prices=st.lists(CENTS, min_size=2, max_size=8))
 def test_parallel_reservations_never_pass_the_limit(limit: float, prices: list[float]) -> None:

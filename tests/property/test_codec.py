@@ -86,6 +86,7 @@ def test_responses_come_back(rows: list[ProviderSearchResult], status: int, raw:
     assert list(back.raw_results) == list(response.raw_results)
 
 
+@pytest.mark.slow
 @given(st.lists(texts, max_size=5), texts, st.none() | st.integers(0, 10**9))
 def test_plans_come_back(queries: list[str], model: str, tokens: int | None) -> None:
     plan = QueryPlan(queries, model, tokens, tokens)

@@ -154,6 +154,7 @@ def test_one_call_serves_all_who_stayed(steps: list[str]) -> None:
     asyncio.run(scenario())
 
 
+@pytest.mark.slow
 @given(st.integers(0, 4_000_000_000), st.sampled_from(["day", "month"]))
 def test_the_next_period_begins_when_it_says(at: int, period: str) -> None:
     """Just then the name changes, not before."""

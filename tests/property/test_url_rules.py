@@ -75,6 +75,7 @@ def test_numbers_inside_of_numbers(address, form):
         assert refused(f"http://[{text}]/") == "blocked_address"
 
 
+@pytest.mark.slow
 @given(st.one_of(any_v4, any_v6, unicast_v6))
 def test_nothing_beyond_the_library(address):
     """What the standard library knows as not global never passes."""
@@ -82,6 +83,7 @@ def test_nothing_beyond_the_library(address):
         assert not is_public(str(address))
 
 
+@pytest.mark.slow
 @given(any_v4)
 def test_public_numbers_pass(address):
     special = not address.is_global or address.is_multicast
@@ -89,6 +91,7 @@ def test_public_numbers_pass(address):
     assert is_public(str(address)) is not special
 
 
+@pytest.mark.slow
 @given(st.text(max_size=60))
 def test_any_text_is_an_address_or_a_typed_refusal(text):
     for url in (text, f"http://{text}", f"https://a.example.com/{text}", f"http://{text}/x"):
@@ -102,6 +105,7 @@ def test_any_text_is_an_address_or_a_typed_refusal(text):
             assert judge_host(target.host).refused is None or ":" in target.host
 
 
+@pytest.mark.slow
 @given(st.text(max_size=60))
 def test_any_redirect_is_an_address_or_a_typed_refusal(text):
     source = UrlRules().target("https://www.example.com/a/b?c")

@@ -113,6 +113,7 @@ PROSE = st.lists(
 ).map("".join)
 
 
+@pytest.mark.slow
 @given(TEXTS | st.builds("http{}".format, TEXTS) | st.builds("https://{}".format, TEXTS))
 def test_any_text_is_a_url_or_one_typed_error(text):
     """No text raises anything but InvalidUrlError, and what is accepted is plain ASCII."""

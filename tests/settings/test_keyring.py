@@ -142,6 +142,7 @@ async def test_without_a_stored_name_the_keyring_is_left_alone(
     assert not memory.calls
 
 
+@pytest.mark.slow
 async def test_the_keyring_is_read_off_the_event_loop(home: Path) -> None:
     """It may wait for a person who unlocks it, which must hold up no other run."""
 

@@ -80,6 +80,7 @@ def test_the_longer_of_two_secrets_goes_as_a_whole():
     assert KnownSecrets(["open", "open-sesame"]).redact("open-sesame open") == "[secret] [secret]"
 
 
+@pytest.mark.slow
 def test_no_text_makes_it_slow():
     """Runs of what may stand before a character are looked at once."""
     secrets = KnownSecrets(["//open%%sesame&&", KEY])

@@ -118,6 +118,7 @@ def test_no_text_makes_masking_slow(unit):
     assert time.process_time() - started < 1
 
 
+@pytest.mark.slow
 def test_what_is_told_of_an_error_is_short_and_sound():
     """Megabytes take no time, half a character costs no run, a secret at the cut stays one."""
     started = time.process_time()

@@ -117,6 +117,7 @@ async def test_the_fallback_is_in_the_range(tmp_path: Path, is_on: bool) -> None
         )
 
 
+@pytest.mark.slow
 async def test_what_is_known_from_before_is_free(tmp_path: Path) -> None:
     """Plan and searches of the same question; pages seen before may be, so that it starts at 0."""
     with PaidWorld(tmp_path) as world:

@@ -102,6 +102,7 @@ async def test_a_trigger_wakes_workers(
     assert (provenance["run_id"], provenance["ticket_id"]) == ("run-1", ticket.ticket_id)
 
 
+@pytest.mark.slow
 async def test_waking_can_be_switched_off(
     store: SQLiteStore, settings: Settings, context: SearchContext
 ) -> None:
@@ -212,6 +213,7 @@ def test_a_passing_failure_is_tried_again(store: SQLiteStore, settings: Settings
     assert (row.state, row.attempts, row.error) == ("stored", 3, None)
 
 
+@pytest.mark.slow
 def test_a_lasting_failure_is_a_dead_letter_with_its_cause(
     store: SQLiteStore, settings: Settings
 ) -> None:
@@ -270,6 +272,7 @@ async def test_another_embedder_is_refused_before_anything_is_accepted(
     assert store.ledger.pending_in_s() is None
 
 
+@pytest.mark.slow
 def test_a_worker_without_the_embedder_says_which(store: SQLiteStore, settings: Settings) -> None:
     """A page that another process accepted is a dead letter with the way out, after every attempt."""
     store.collections.bind_embedder(SCOPE, "first:64")
@@ -310,6 +313,7 @@ async def test_a_collection_filled_by_words_goes_on_so(
     assert store.collections.embedder(SCOPE) is None
 
 
+@pytest.mark.slow
 def test_workers_are_bounded_per_process(store: SQLiteStore, settings: Settings) -> None:
     """However often it is woken, a process works on `ingest_workers` pages at once."""
     embedder = SlowEmbedder()
@@ -327,6 +331,7 @@ def test_workers_are_bounded_per_process(store: SQLiteStore, settings: Settings)
     assert status(store, ticket).stored == 6
 
 
+@pytest.mark.slow
 def test_a_page_that_comes_anew_while_it_is_worked_on_is_ingested_once(
     store: SQLiteStore, settings: Settings
 ) -> None:
@@ -396,6 +401,7 @@ def test_stopping_in_a_hurry_gives_rows_back(store: SQLiteStore, settings: Setti
     assert status(store, ticket).stored == 0
 
 
+@pytest.mark.slow
 def test_a_stop_gives_back_the_row_that_is_just_being_taken(
     store: SQLiteStore, settings: Settings
 ) -> None:

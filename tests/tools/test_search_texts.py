@@ -154,6 +154,7 @@ def test_foreign_text_brings_no_images_links_or_invisible_characters():
     assert foreign(text) == "AB pixel go"
 
 
+@pytest.mark.slow
 @settings(deadline=None)
 @given(st.text(max_size=300))
 def test_foreign_text_is_idempotent_and_in_its_lines(text: str):

@@ -518,6 +518,7 @@ def test_a_missing_key_is_authentication_failed(tmp_path):
     assert (caught.value.code, caught.value.retryable) == ("authenticationFailed", False)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("wrong", "told"),
     [

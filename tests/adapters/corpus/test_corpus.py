@@ -167,6 +167,7 @@ class TestMany:
         assert answers == [["Tasks"]] * 20
         assert shelf.reads == 1
 
+    @pytest.mark.slow
     def test_two_builders_take_turns(self, settings: Settings) -> None:
         """The second waits for the first and then finds the work done."""
         shelf = Shelf(TASKS, pause_s=0.2)
@@ -178,6 +179,7 @@ class TestMany:
             thread.join()
         assert shelf.reads == 1
 
+    @pytest.mark.slow
     def test_searching_goes_on_while_another_builds(self, settings: Settings) -> None:
         """Readers keep the old index until the new one is in its place."""
         Corpus(settings, Shelf(TASKS).source()).prepare()

@@ -57,6 +57,7 @@ def test_hidden_files_and_folders_are_passed_over(tmp_path: Path) -> None:
     assert [page.url for page in read_folder(tmp_path, BASE).pages] == [f"{BASE}c.md"]
 
 
+@pytest.mark.slow
 def test_a_page_that_names_its_address_stands_there(tmp_path: Path) -> None:
     """The canonical link of an HTML page wins over the base address, in normal form."""
     head = '<link rel="canonical" href="https://Example.org/a?utm_source=x">'

@@ -269,6 +269,7 @@ async def test_a_real_failure_is_reported_after_one_request(reply, sentence):
     assert len(server.requests) == 1
 
 
+@pytest.mark.slow
 async def test_a_slow_endpoint_runs_into_the_time_limit():
     """The message names the setting."""
     with OpenAIServer(latency_s=30) as server:

@@ -223,6 +223,7 @@ async def test_a_vendors_own_class_goes_down_the_ladder_too(refused):
     assert [each.method for each in server.requests] == METHODS[: refused + 1]
 
 
+@pytest.mark.slow
 async def test_an_answer_in_prose_is_paid_for_in_a_vendors_own_class_too():
     """Its exception carries the answer."""
     with OpenAIServer("only prose", ANSWER) as server:

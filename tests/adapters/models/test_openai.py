@@ -289,6 +289,7 @@ async def test_empty_answers_end_the_ladder():
     assert [each.method for each in server.requests] == METHODS[:2]
 
 
+@pytest.mark.slow
 async def test_a_slow_endpoint_runs_into_the_time_limit():
     """The limit covers the whole plan; the message names the setting."""
     with OpenAIServer(ANSWER, latency_s=30) as server:

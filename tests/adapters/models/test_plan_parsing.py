@@ -12,6 +12,7 @@ ANSWER = json.dumps({"queries": ["asyncio cancel"]})
 ENDLESS = 2_000_000
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("mark", ["<think>", "{", "[", "}", '{"a":', "<think></think>{"])
 def test_an_endless_answer_ends_with_the_typed_error(mark):
     """Marks that are never closed are read once, not from every one of them to the end."""

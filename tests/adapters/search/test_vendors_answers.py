@@ -168,6 +168,7 @@ def test_any_date_is_read_or_left_out(value):
     assert read is None or read_date(read, today=TODAY) == read
 
 
+@pytest.mark.slow
 @settings(deadline=None)
 @given(st.one_of(st.floats(), st.integers(), st.text(), st.booleans(), st.none()))
 def test_a_score_is_a_share_or_nothing(value):

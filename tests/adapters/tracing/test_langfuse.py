@@ -95,6 +95,7 @@ def test_export_is_addressed_and_signed(sink, server):
     assert export.headers["x-langfuse-ingestion-version"] == "4"
 
 
+@pytest.mark.slow
 async def test_observations_nest_across_tasks_and_threads(sink, server):
     """Below the span that is open in the context, wherever the context has been carried."""
 
@@ -235,6 +236,7 @@ def test_the_first_cause_wins_over_the_exception(sink, server):
     assert seen.status_message == "Timeout: too slow"
 
 
+@pytest.mark.slow
 def test_long_messages_are_cut(sink, server):
     """A page of HTML in an error is cut, and no half of a secret stays at the end."""
     with sink.span("node") as span:
@@ -243,6 +245,7 @@ def test_long_messages_are_cut(sink, server):
     assert seen.status_message == ("Error: " + "x " * 1000)[:2000]
 
 
+@pytest.mark.slow
 async def test_cancelling_is_a_warning(sink, server):
     """Whoever cancels a run has not met an error."""
 
@@ -259,6 +262,7 @@ async def test_cancelling_is_a_warning(sink, server):
     assert seen.attributes["langfuse.observation.status_message"] == "CancelledError"
 
 
+@pytest.mark.slow
 def test_secrets_and_personal_data_are_masked_everywhere(sink, server):
     """In fields, under the names of secrets, in failures and in trace-wide values."""
     trace = TraceRef("t", session_id="jane@example.com", tenant_id="jane@example.com")
@@ -272,6 +276,7 @@ def test_secrets_and_personal_data_are_masked_everywhere(sink, server):
         assert secret not in everything
 
 
+@pytest.mark.slow
 def test_trace_wide_values_are_made_to_fit(sink, server, caplog):
     """Past 200 characters or beyond ASCII Langfuse would drop them with a warning."""
     with sink.span("a", trace=TraceRef("t" * 500, session_id="s" * 500, tenant_id="münchen" * 40)):
@@ -285,6 +290,7 @@ def test_trace_wide_values_are_made_to_fit(sink, server, caplog):
     assert caplog.records == []
 
 
+@pytest.mark.slow
 def test_broken_text_costs_neither_the_span_nor_its_batch(sink, server, caplog):
     """A lone surrogate, which no encoding knows, arrives as a question mark."""
     with sink.span("a", trace=TraceRef("t\ud800", session_id="s\ud800")) as span:
@@ -359,6 +365,7 @@ def test_a_server_in_trouble_neither_fails_nor_delays_the_work(connect, answer, 
     assert f"{server.base_url}/api/public/otel/v1/traces takes no spans (" in record.message
 
 
+@pytest.mark.slow
 def test_nothing_is_sent_after_a_flush_that_ran_out_of_time(connect, monkeypatch):
     """The end of a command is not delayed by what the server still makes wait."""
     monkeypatch.setenv("LANGFUSE_TIMEOUT", "5")
@@ -373,6 +380,7 @@ def test_nothing_is_sent_after_a_flush_that_ran_out_of_time(connect, monkeypatch
         assert [span.name for export in server.exports for span in export.spans] == ["first"]
 
 
+@pytest.mark.slow
 async def test_spans_do_not_block_the_event_loop(sink, server):
     """No call that the detector of `langgraph dev` knows happens while spans open and close."""
     with (

@@ -381,6 +381,7 @@ async def test_a_locked_keyring_fails_the_provider_alone() -> None:
     assert part(found, "sqlite").state == "ok"
 
 
+@pytest.mark.slow
 async def test_a_model_and_an_embedder_are_looked_at() -> None:
     """By the list of models; a key is valid where the list is refused without it."""
     with OpenAIServer(models=["gpt-4o-mini"], key=KEY) as server:
@@ -421,6 +422,7 @@ async def test_a_model_out_of_reach_is_told() -> None:
     assert "address" in model.next_step
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("key", [None, KEY])
 async def test_a_list_for_anybody_says_nothing_of_the_key(key: str | None) -> None:
     """Gateways show it: the key counts as not checked."""

@@ -320,6 +320,7 @@ def test_further_pages_of_a_site(site: LoopbackSite, context: SearchContext) -> 
         ingest([start], collection="few", depth=99, context=context)
 
 
+@pytest.mark.slow
 def test_a_site_that_asks_for_time_gets_it(context: SearchContext) -> None:
     """The attempt does not count; nor does one for a host that many of ours wait for."""
     later = FetchError("later", reason="rate_limited", retry_in_s=0.02, status=429)

@@ -80,6 +80,7 @@ async def ingest(store: SQLiteStore, text: str, *, again: bool = False) -> dict[
     return dict(await work.ingest(claim, OnePage(text)))
 
 
+@pytest.mark.slow
 async def test_a_long_text_is_not_worked_on_in_the_loop(store: SQLiteStore) -> None:
     """Neither when it is new nor when it is looked at again."""
     for again in (False, True):

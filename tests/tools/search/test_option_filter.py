@@ -244,6 +244,7 @@ def test_what_is_no_span_is_refused(wrong: str) -> None:
         SearchOptions(freshness=wrong)
 
 
+@pytest.mark.slow
 @settings(deadline=None)
 @given(st.dates(date(2000, 1, 1), date(2099, 1, 1)), st.dates(), st.dates())
 def test_a_range_is_that_of_days(published: date, first: date, last: date) -> None:

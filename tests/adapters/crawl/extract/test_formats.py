@@ -310,6 +310,7 @@ def test_half_characters_and_controls_never_reach_a_text() -> None:
         text.encode()
 
 
+@pytest.mark.slow
 def test_a_pdf_is_read_up_to_its_largest_number_of_pages() -> None:
     """The same page, shown more often than a book has pages."""
     found = extract(hostile_pdf(kids=PDF_PAGES + 50))

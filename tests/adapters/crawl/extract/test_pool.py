@@ -192,6 +192,7 @@ async def test_a_process_that_was_killed_between_two_documents_is_replaced(
     assert processes(extraction) != [pid]
 
 
+@pytest.mark.slow
 def test_a_process_that_is_slow_to_end_by_itself_was_not_killed_from_outside() -> None:
     """It ended over the document, so the next attempt would end likewise."""
     dies = "import os, sys, time; os.close(1); time.sleep(0.3); sys.exit(1)"
@@ -335,6 +336,7 @@ async def test_no_secret_of_the_environment_reaches_a_process(
     assert b"canary-4711" not in environment_of(pid)
 
 
+@pytest.mark.slow
 async def test_importing_it_loads_no_parser() -> None:
     names = "[name for name in sys.modules if name.split('.')[0] in {'lxml', 'trafilatura'}]"
     program = "import json, sys, collection_search.adapters.crawl.extract.pool;"

@@ -306,6 +306,7 @@ async def test_a_claimed_size_is_refused_before_it_comes(site):
     assert (await error_of(site)).reason == "too_large"
 
 
+@pytest.mark.slow
 async def test_a_bomb(site):
     bomb = packed(PAGE + b" " * 9_000_000)
     site.routes["/page"] = answer(bomb, Content_Encoding="gzip")
@@ -320,6 +321,7 @@ async def test_what_is_no_text(site):
     assert (await error_of(site)).reason == "unsupported_type"
 
 
+@pytest.mark.slow
 async def test_time(site):
     async def never(_):
         await asyncio.sleep(PATIENCE_S * 10)

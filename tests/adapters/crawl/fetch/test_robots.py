@@ -197,6 +197,7 @@ async def test_closing_ends_the_loads():
         await waiting
 
 
+@pytest.mark.slow
 async def test_large_files_push_out_the_oldest():
     load = Loads(parse_robots(b"User-agent: *\n" + b"Disallow: /abcdefgh\n" * 20_000, US))
     cache = RobotsCache(load, FakeClock().monotonic)

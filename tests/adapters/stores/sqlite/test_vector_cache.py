@@ -277,6 +277,7 @@ def test_what_another_process_deleted_goes_with_the_next_search(tmp_path: Path) 
     store.close()
 
 
+@pytest.mark.slow
 def test_a_search_that_began_before_a_deletion_leaves_nothing(tmp_path: Path) -> None:
     """It still sees what was deleted, and is the last to do so."""
     path, cache = tmp_path / "collections.db", VectorCache()
