@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from ..context import SearchContext
-    from ..contracts.options import SearchOptions
     from ..contracts.search import WebSearchResponse
 
 
@@ -63,6 +62,7 @@ def search(
     """
     from ..text.clean import normalize_query
     from ..tools.search.route import reason_of
+    from ..tools.search.single_search import search_once
 
     screen = Screen(as_json=as_json)
     cassette = open_cassette(record, replay)
@@ -81,7 +81,8 @@ def search(
     )
     with flush_on_exit(context):
         found_by = prepare_provider(context, screen)
-        response, cost = asyncio.run(_search(query, context, max_results, options))
+        found = asyncio.run(search_once(context, query, max_results=max_results, options=options))
+    response, cost = found.response, found.cost_usd
     reason = reason_of(response, found_by.reason)
     screen.note(f"Searched: {response.outcome.meta['provider']} ({reason})")
     for notice in response.outcome.meta["notices"]:
@@ -105,26 +106,6 @@ def search(
         "--country": country,
     }
     raise typer.Exit(report_cassette(cassette, _print_failure(response, narrowing, screen), screen))
-
-
-async def _search(
-    query: str, context: SearchContext, max_results: int, options: SearchOptions
-) -> tuple[WebSearchResponse, float | None]:
-    """Return the response and the cost of all its requests; None where that is not known."""
-    from ..tools.search.route import build_route
-    from ..tools.spending.account import Account
-
-    ids, sink = context.ids(), await context.sink()
-    account = Account(context, ids)
-    route = await build_route(
-        context, max_results=max_results, sink=sink, account=account, reads_pages=True
-    )
-    try:
-        response = await route.arun(query=query, context=context.tool_context(ids), options=options)
-        cost = account.total_search_cost([response])
-    finally:
-        await account.close()
-    return response, cost
 
 
 def _cost(response: WebSearchResponse, cost: float | None, context: SearchContext) -> Iterator[str]:

@@ -23,8 +23,8 @@ from ..settings.provider_choice import SERVICE_ORDER, choose_provider, refuse_un
 from ..text.clean import normalize_query
 from ..text.problems import describe_problems
 from .public_arguments import context_for, validate_arguments
-from .search.route import SearchRoute, attempt_of, build_route
-from .spending.account import Account
+from .search.route import attempt_of
+from .search.single_search import search_once
 
 if TYPE_CHECKING:
     from httpx import AsyncClient
@@ -119,22 +119,19 @@ class WebSearchService:
             reader=self._reader,
             http_client=self._http_client,
         )
-        ids = context.ids()
-        account = Account(context, ids)
         try:
-            route = await self._route(context, options, account)
+            await refuse_unknown_choices(settings, "default_provider", "fallback_provider")
+            max_results = options.max_results or 1
+            found = await search_once(
+                context, asked.query, max_results=max_results, options=options
+            )
         except ConfigError as error:
             is_about_key = variable_of(provider) in str(error) or "keyring" in str(error)
             code: ErrorCode = "authenticationFailed" if is_about_key else "unknown"
             raise WebSearchError(str(error), code=code) from error
         except StoreError as error:
             raise WebSearchError(f"The quota cannot be counted. {error}") from error
-        try:
-            call = context.tool_context(ids)
-            response = await route.arun(query=asked.query, context=call, options=options)
-            account.total_search_cost([response])
-        finally:
-            await account.close()
+        response = found.response
         if response.outcome.decision == "error":
             raise _error(response)
         return _response(response, normalize_query(asked.query), options, started)
@@ -142,18 +139,6 @@ class WebSearchService:
     def search(self, request: SearchRequest | Mapping[str, Any] | str) -> SearchResponse:
         """Return what `asearch` returns. Blocks, inside a running event loop too."""
         return run_blocking(self.asearch(request))
-
-    async def _route(
-        self, context: SearchContext, options: SearchOptions, account: Account
-    ) -> SearchRoute:
-        await refuse_unknown_choices(context.using(), "default_provider", "fallback_provider")
-        return await build_route(
-            context,
-            max_results=options.max_results or 1,
-            sink=await context.sink(),
-            account=account,
-            reads_pages=True,
-        )
 
     def _completed(self, options: SearchOptions) -> SearchOptions:
         """Return the options with the defaults of the settings."""
