@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 Group = Literal[
-    "search", "models", "embeddings", "readers", "stores", "triggers", "tracing", "usage"
+    "search", "models", "embeddings", "graphs", "readers", "stores", "triggers", "tracing", "usage"
 ]
 
 BUILTIN: Final[dict[Group, dict[str, str]]] = {
@@ -45,6 +45,9 @@ BUILTIN: Final[dict[Group, dict[str, str]]] = {
         "langchain": "collection_search.adapters.embeddings.langchain:LangChainEmbedder",
         "local": "collection_search.adapters.embeddings.local:LocalEmbedder",
         "openai": "collection_search.adapters.embeddings.openai:OpenAIEmbedder",
+    },
+    "graphs": {
+        "collection_search": "collection_search.graphs.collection_search:CollectionSearchGraph",
     },
     "readers": {"web": "collection_search.adapters.crawl.web:WebPages"},
     "stores": {"sqlite": "collection_search.adapters.stores.sqlite:SQLiteStore"},

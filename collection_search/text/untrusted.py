@@ -60,9 +60,9 @@ def neutralize(text: str) -> str:
 
 
 def neutralize_line(text: str) -> str:
-    """Return the text of a page as one line without double quotation marks.
+    r"""Return the text of a page as one line without double quotation marks.
 
-    >>> neutralize_line('A "quoted"\\n title')
+    >>> neutralize_line('A "quoted"\n title')
     "A 'quoted' title"
     """
     return " ".join(neutralize(text).split()).replace('"', "'")

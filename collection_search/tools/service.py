@@ -11,7 +11,7 @@ from pydantic import SecretStr, ValidationError
 
 from ..context import SearchContext
 from ..contracts.search import WebSearchInput, WebSearchResponse
-from ..contracts.service import Attempt, SearchRequest, SearchResponse, ServiceSearchResult
+from ..contracts.service import SearchRequest, SearchResponse
 from ..errors import ConfigError, SearchProviderError, StoreError, WebSearchError
 from ..ports.description import describe, read_info
 from ..ports.http_client import validate_http_client
@@ -23,7 +23,7 @@ from ..settings.provider_choice import SERVICE_ORDER, choose_provider, refuse_un
 from ..text.clean import normalize_query
 from ..text.problems import describe_problems
 from .public_arguments import context_for, validate_arguments
-from .search.route import attempt_of
+from .search.service_response import service_response
 from .search.single_search import search_once
 
 if TYPE_CHECKING:
@@ -134,7 +134,10 @@ class WebSearchService:
         response = found.response
         if response.outcome.decision == "error":
             raise _error(response)
-        return _response(response, normalize_query(asked.query), options, started)
+        took_ms = round((time.monotonic() - started) * 1000)
+        return service_response(
+            response, normalize_query(asked.query), options, response_time_ms=took_ms
+        )
 
     def search(self, request: SearchRequest | Mapping[str, Any] | str) -> SearchResponse:
         """Return what `asearch` returns. Blocks, inside a running event loop too."""
@@ -199,25 +202,4 @@ def _error(response: WebSearchResponse) -> WebSearchError:
         code=error["code"],
         retryable=error["retryable"],
         retry_after_ms=error["retry_in_ms"],
-    )
-
-
-def _response(
-    response: WebSearchResponse, query: str, options: SearchOptions, started: float
-) -> SearchResponse:
-    meta, shown = response.outcome.meta, set(ServiceSearchResult.model_fields)
-    if not options.include_content:
-        shown.remove("content")
-    rows = [{name: getattr(result, name) for name in shown} for result in response.results]
-    return SearchResponse(
-        results=[ServiceSearchResult(**row) for row in rows],
-        query=query,
-        response_time_ms=round((time.monotonic() - started) * 1000),
-        provider=meta["provider"],
-        routing=[
-            Attempt.model_validate(each) for each in meta.get("routing", [attempt_of(response)])
-        ],
-        applied={name: told["applied"] for name, told in meta.get("options", {}).items()},
-        notices=meta["notices"],
-        cached=meta.get("cached", False),
     )

@@ -1,0 +1,175 @@
+"""The functions that models call, as LangChain tools.
+
+Each takes the model's arguments as they are defined in `collection_search.contracts.functions`.
+The model gets a short text; `ToolMessage.artifact` has the whole output as JSON-plain values.
+"""
+
+from collections.abc import Awaitable, Callable
+from typing import Annotated, Any, ClassVar, Final
+
+from langchain_core.tools import BaseTool, InjectedToolArg, ToolException
+from pydantic import BaseModel, ConfigDict, Field, InstanceOf, ValidationError, create_model
+from pydantic.json_schema import SkipJsonSchema
+
+from ...context import SearchContext
+from ...contracts.functions import (
+    COLLECTION_SEARCH,
+    READ_PAGE,
+    RETRIEVE,
+    WEB_SEARCH,
+    FunctionDefinition,
+    FunctionResult,
+)
+from ...contracts.options import NO_OPTIONS, SearchOptions
+from ...runtime.concurrency import run_blocking
+from ...text.problems import describe_problems
+from ..function_calls import (
+    call_collection_search,
+    call_read_page,
+    call_retrieve,
+    call_web_search,
+    failed_call,
+)
+from ..search.search_worker import WebSearchWorker
+
+Runtime = Annotated[Any, InjectedToolArg]
+"""The `ToolRuntime` that LangGraph's ToolNode gives a parameter of the name `runtime`."""
+
+
+def _args_schema(definition: FunctionDefinition) -> type[BaseModel]:
+    """Return the arguments with the runtime, which the model does not see."""
+    hidden: Any = Annotated[Any, SkipJsonSchema(), InjectedToolArg]
+    base = definition.arguments
+    return create_model(base.__name__, __base__=base, runtime=(hidden, Field(None, exclude=True)))
+
+
+def _explain_validation_error(error: Any) -> str:
+    if isinstance(error, ValidationError):
+        return f"The arguments cannot be used. {describe_problems(error)}"
+    return f"The arguments cannot be used. {error}"
+
+
+class FunctionTool(BaseTool):
+    """Base of the tools: validates, calls, and turns a failure into an error for the model.
+
+    Without a `search_context` a tool takes that of the graph that it runs in (`ToolRuntime`), else
+    the settings. A failed call raises ToolException, which the model gets as an error message;
+    `handle_tool_error=False` lets it through.
+    """
+
+    model_config = ConfigDict(arbitrary_types_allowed=True)
+
+    definition: ClassVar[FunctionDefinition]
+
+    response_format: Any = "content_and_artifact"
+    handle_tool_error: Any = True
+    handle_validation_error: Any = _explain_validation_error
+    search_context: InstanceOf[SearchContext] | None = Field(default=None, exclude=True, repr=False)
+    """Tenant, provider, model and store of the calls."""
+
+    def _run(self, *, runtime: Runtime = None, **arguments: Any) -> tuple[str, dict[str, Any]]:
+        return run_blocking(self._arun(runtime=runtime, **arguments))
+
+    async def _arun(
+        self, *, runtime: Runtime = None, **arguments: Any
+    ) -> tuple[str, dict[str, Any]]:
+        try:
+            result = await self._call(
+                self.definition.validate_arguments(arguments), self._context(runtime), runtime
+            )
+        except Exception as error:
+            raise ToolException(failed_call(error).text) from error
+        if result.is_error or result.output is None:
+            raise ToolException(result.text)
+        return result.text, result.output.model_dump(mode="json")
+
+    def _context(self, runtime: Any) -> SearchContext:
+        if self.search_context is not None:
+            return self.search_context
+        return SearchContext() if runtime is None else SearchContext.of(runtime)
+
+    async def _call(self, arguments: Any, context: SearchContext, runtime: Any) -> FunctionResult:
+        raise NotImplementedError
+
+
+class WebSearchTool(FunctionTool):
+    """Searches the web: one query, up to ten results with title, URL and snippet."""
+
+    definition: ClassVar = WEB_SEARCH
+
+    name: str = WEB_SEARCH.name
+    description: str = WEB_SEARCH.description
+    args_schema: Any = _args_schema(WEB_SEARCH)
+    worker: InstanceOf[WebSearchWorker] | None = Field(default=None, exclude=True, repr=False)
+    """Your own worker; by default the context's provider, with its fallback."""
+    options: SearchOptions = NO_OPTIONS
+    """Options of every search, such as domains; the model sets only what it is told of."""
+    total_tokens: int | None = Field(default=None, ge=1)
+    """Tokens of all results together; without it only each result has a limit."""
+
+    async def _call(self, arguments: Any, context: SearchContext, runtime: Any) -> FunctionResult:  # noqa: ARG002
+        return await call_web_search(
+            arguments,
+            context,
+            options=self.options,
+            worker=self.worker,
+            total_tokens=self.total_tokens,
+        )
+
+
+class RetrieveTool(FunctionTool):
+    """Finds passages of a collection, with their sources."""
+
+    definition: ClassVar = RETRIEVE
+
+    name: str = RETRIEVE.name
+    description: str = RETRIEVE.description
+    args_schema: Any = _args_schema(RETRIEVE)
+
+    async def _call(self, arguments: Any, context: SearchContext, runtime: Any) -> FunctionResult:  # noqa: ARG002
+        return await call_retrieve(arguments, context)
+
+
+class CollectionSearchTool(FunctionTool):
+    """Searches the web for a question and stores the best pages in a collection."""
+
+    definition: ClassVar = COLLECTION_SEARCH
+
+    name: str = COLLECTION_SEARCH.name
+    description: str = COLLECTION_SEARCH.description
+    args_schema: Any = _args_schema(COLLECTION_SEARCH)
+
+    async def _call(self, arguments: Any, context: SearchContext, runtime: Any) -> FunctionResult:
+        return await call_collection_search(
+            arguments, context, on_progress=_progress_of(runtime, self.name)
+        )
+
+
+class ReadPageTool(FunctionTool):
+    """Reads the text of one web page through the safe fetch."""
+
+    definition: ClassVar = READ_PAGE
+
+    name: str = READ_PAGE.name
+    description: str = READ_PAGE.description
+    args_schema: Any = _args_schema(READ_PAGE)
+
+    async def _call(self, arguments: Any, context: SearchContext, runtime: Any) -> FunctionResult:  # noqa: ARG002
+        return await call_read_page(arguments, context)
+
+
+TOOLS: Final = (WebSearchTool, RetrieveTool, CollectionSearchTool, ReadPageTool)
+
+
+def _progress_of(runtime: Any, name: str) -> Callable[[float, float, str], Awaitable[None]] | None:
+    """Return a function that writes progress to the graph's custom stream; None without one."""
+    write = getattr(runtime, "stream_writer", None)
+    if write is None:
+        return None
+
+    async def report(done: float, total: float, message: str) -> None:
+        write(
+            {"type": "tool_progress", "tool": name, "done": done, "total": total, "text": message}
+        )
+
+    return report
