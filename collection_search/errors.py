@@ -5,6 +5,7 @@ CollectionSearchError
 + InputError (ValueError)                  what the caller passed cannot be used
   - InvalidUrlError                        not an http(s) URL
   - InvalidQueryError                      nothing to search for
+  - ArrowSyntaxError                       an arrow command is not written as it should be
 + ConfigError (ValueError)                 a name, key, file or folder of the settings is wrong
   - MissingExtraError (ImportError)        an optional package is not installed
 + SearchProviderError (RuntimeError)       a search provider failed
@@ -74,6 +75,17 @@ class InvalidUrlError(InputError):
 
 class InvalidQueryError(InputError):
     """The query is empty or has search operators only."""
+
+
+class ArrowSyntaxError(InputError):
+    """An arrow command is not written as it should be; the message shows the place."""
+
+    def __init__(self, message: str, line: str, position: int) -> None:
+        super().__init__(f"{message}\n{line}\n{' ' * position}^")
+        self.reason = message
+        self.line = line
+        self.position = position
+        """Of the mistake in the line, in characters from 0."""
 
 
 class ConfigError(CollectionSearchError, ValueError):

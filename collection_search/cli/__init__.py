@@ -28,6 +28,7 @@ COMMANDS: Final = (
     "run",
     "search",
     "ask",
+    "page",
     "collections",
     "corpus",
     "ingest",
@@ -119,16 +120,21 @@ def _exit_code(arguments: list[str]) -> int:
 
 def _called(arguments: list[str]) -> int:
     """Run the sub-command directly; parsing the root's options first would double the time."""
-    name, *rest = arguments
+    name, *rest = (_with_arrow(argument) for argument in arguments)
     is_direct = name in COMMANDS
     command = _command(name) if is_direct else typer.main.get_command(app)
     code: int | None = command.main(
-        rest if is_direct else arguments,
+        rest if is_direct else [name, *rest],
         prog_name=f"{NAME} {name}" if is_direct else NAME,
         standalone_mode=False,
         help_option_names=["-h", "--help"],
     )
     return code or ExitCode.DONE
+
+
+def _with_arrow(argument: str) -> str:
+    """Return the argument; one that begins with `->` is an arrow command and no option."""
+    return f"→{argument[2:]}" if argument.startswith("->") else argument
 
 
 def _command(name: str) -> Any:

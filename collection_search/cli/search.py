@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import asyncio
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import typer
 
+from .shared.arrow_command import read_arrow, show_arrow_reply
 from .shared.cassette_options import Record, Replay, open_cassette, report_cassette
 from .shared.context_options import AsJson, Provider, Tenant, search_context
 from .shared.exit_codes import ExitCode
@@ -21,14 +22,17 @@ if TYPE_CHECKING:
     from ..context import SearchContext
     from ..contracts.search import WebSearchResponse
 
+USUAL_RESULTS: Final = 10
+
 
 def search(
     query: Annotated[str, typer.Argument(metavar="QUERY", help="What to search for.")],
     *,
     provider: Provider = None,
     max_results: Annotated[
-        int, typer.Option("--max-results", min=1, max=100, help="How many results at most.")
-    ] = 10,
+        int | None,
+        typer.Option("--max-results", min=1, max=100, help="How many results; by default 10."),
+    ] = None,
     include: Annotated[
         list[str] | None,
         typer.Option(metavar="DOMAIN", help="Domains to prefer; repeat, or use commas."),
@@ -58,16 +62,19 @@ def search(
 ) -> None:
     """Search once, without ranking and without a collection.
 
+    QUERY may be an arrow command: '-> search "query" depth:deep topic:news max:3 include:a.org'.
+
     The answer is used again for an hour, unless the setting answer_cache_s says otherwise.
     """
     from ..text.clean import normalize_query
+    from ..tools.arrow import is_arrow
     from ..tools.search.route import reason_of
     from ..tools.search.single_search import search_once
 
     screen = Screen(as_json=as_json)
     cassette = open_cassette(record, replay)
     context = search_context(provider=provider, tenant_id=tenant, cassette=cassette)
-    query = normalize_query(query)
+    command = query if is_arrow(query) else None
     options = search_options(
         include=include,
         exclude=exclude,
@@ -79,9 +86,14 @@ def search(
         language=language,
         country=country,
     )
+    if command is not None:
+        query, options, max_results = read_arrow(command, options, max_results, context)
+    query = normalize_query(query)
     with flush_on_exit(context):
         found_by = prepare_provider(context, screen)
-        found = asyncio.run(search_once(context, query, max_results=max_results, options=options))
+        found = asyncio.run(
+            search_once(context, query, max_results=max_results or USUAL_RESULTS, options=options)
+        )
     response, cost = found.response, found.cost_usd
     reason = reason_of(response, found_by.reason)
     screen.note(f"Searched: {response.outcome.meta['provider']} ({reason})")
@@ -96,7 +108,10 @@ def search(
         screen.json(_as_json(response, content=content) | requested | replayed)
     else:
         show_applied(applied, screen)
-        _show(response, screen)
+        if command is None or response.outcome.decision == "error":
+            _show(response, screen)
+        else:
+            show_arrow_reply(response, query, options, screen)
     narrowing = {
         "--freshness": freshness,
         "--include": restrict,
