@@ -6,7 +6,7 @@ Every tool definition is made from these: LangChain, OpenAI, Anthropic, MCP and 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated, Any, Final, Literal, NamedTuple
+from typing import TYPE_CHECKING, Annotated, Any, Final, Generic, Literal, NamedTuple, TypeVar
 
 from pydantic import (
     BaseModel,
@@ -47,6 +47,9 @@ class FunctionArguments(BaseModel):
         ):
             raise PydanticUseDefault
         return value
+
+
+ArgumentsT = TypeVar("ArgumentsT", bound=FunctionArguments)
 
 
 class WebSearchArguments(FunctionArguments):
@@ -167,12 +170,12 @@ class FunctionResult:
     is_error: bool = False
 
 
-class FunctionDefinition(NamedTuple):
+class FunctionDefinition(NamedTuple, Generic[ArgumentsT]):
     """One function that a model can call."""
 
     name: str
     description: str
-    arguments: type[FunctionArguments]
+    arguments: type[ArgumentsT]
     output: type[FunctionOutput]
 
     def input_schema(self) -> dict[str, Any]:
@@ -187,7 +190,7 @@ class FunctionDefinition(NamedTuple):
         required = schema.get("required", [])
         return {"type": "object", "properties": properties, "required": required}
 
-    def validate_arguments(self, given: Mapping[str, Any]) -> FunctionArguments:
+    def validate_arguments(self, given: Mapping[str, Any]) -> ArgumentsT:
         """Return the arguments of one call. Raises InputError, from which a model can learn."""
         try:
             return self.arguments.model_validate(given)
@@ -222,7 +225,7 @@ READ_PAGE: Final = FunctionDefinition(
     ReadPageArguments,
     ReadPageOutput,
 )
-FUNCTIONS: Final[Mapping[str, FunctionDefinition]] = {
+FUNCTIONS: Final[Mapping[str, FunctionDefinition[Any]]] = {
     one.name: one for one in (WEB_SEARCH, RETRIEVE, COLLECTION_SEARCH, READ_PAGE)
 }
 

@@ -10,10 +10,17 @@ from typing import TYPE_CHECKING, Any, Final
 from ..errors import ConfigError
 from . import registry
 from .sources import CONFIG_VARIABLE, place_of, variables_of, vendor_part
-from .table import PREFIX, ProviderAccess, SettingsTable
+from .table import (
+    PREFIX,
+    WEB_SEARCH_ENTRY,
+    FunctionEntry,
+    ProviderAccess,
+    SettingsTable,
+    WebSearchSettings,
+)
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable, Mapping, Sequence
 
     from pydantic_core import ErrorDetails
 
@@ -25,13 +32,27 @@ _told: Final[set[str]] = set()
 def describe_mistake(item: ErrorDetails, given: Mapping[str, Any]) -> str:
     """Return the mistake in a setting, with the variable, file key or argument that sets it."""
     path = [str(part) for part in item["loc"]]
+    if path[0] == WEB_SEARCH_ENTRY and not _holds_field(given, WEB_SEARCH_ENTRY):
+        path = ["providers", *path]
     if item["type"] == "extra_forbidden":
         field, *inner = path
-        instead = suggest(inner[-1], ProviderAccess.model_fields) if inner else suggest_field(field)
+        instead = suggest(inner[-1], _fields_beside(path)) if inner else suggest_field(field)
         return f"{place_of(path, given)}: there is no such setting{instead}"
     if path[0].startswith(PREFIX):  # pydantic names the variable wherever the value comes from
         path[0] = path[0].removeprefix(PREFIX).lower()
     return f"{place_of(path, given)}: {item['msg']}"
+
+
+def _holds_field(given: Mapping[str, Any], field: str) -> bool:
+    return field in given or any(map(os.environ.get, variables_of(field)))
+
+
+def _fields_beside(path: Sequence[str]) -> Iterable[str]:
+    """Return the known names beside the last part of a path below `providers`."""
+    if WEB_SEARCH_ENTRY not in path:
+        return ProviderAccess.model_fields
+    is_entry = path[-2] == WEB_SEARCH_ENTRY
+    return FunctionEntry.model_fields if is_entry else WebSearchSettings.model_fields
 
 
 def refuse_unknown_providers(providers: Mapping[str, object], given: Mapping[str, Any]) -> None:

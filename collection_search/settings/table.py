@@ -2,16 +2,27 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any, Final, Literal
 
 import platformdirs
-from pydantic import AliasChoices, BaseModel, BeforeValidator, ConfigDict, Field, SecretStr
+from pydantic import (
+    AliasChoices,
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    SecretStr,
+    model_validator,
+)
 from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 
 from ..contracts.search import Name
 
 PREFIX: Final = "COLLECTION_SEARCH_"
+WEB_SEARCH_ENTRY: Final = "web_search"
+"""Entry of the map `providers` that is a function tool."""
 
 
 def _vendor(field: str, *names: str, default: Any = None, **options: Any) -> Any:
@@ -47,6 +58,28 @@ class ProviderAccess(BaseModel):
     quota_period: Literal["day", "month"] = "month"
 
 
+class WebSearchSettings(BaseModel):
+    """Backend of the function tool `web_search`, in the form of the registry's settings map."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, hide_input_in_errors=True)
+
+    backend: str | None = None
+    """Name of a search provider; None: that of the settings."""
+    url: str | None = Field(default=None, repr=False)
+    """Address of the backend, such as a SearXNG instance's."""
+    max_results: int = Field(default=5, ge=1, le=10)
+    """Most results of one call."""
+
+
+class FunctionEntry(BaseModel):
+    """One function tool of the `providers` map."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, hide_input_in_errors=True)
+
+    enabled: bool = True
+    settings: WebSearchSettings = WebSearchSettings()
+
+
 class SettingsTable(BaseSettings):
     """One field per setting; other modules use its subclass `Settings`."""
 
@@ -59,6 +92,16 @@ class SettingsTable(BaseSettings):
         populate_by_name=True,
         defer_build=True,  # it is never made itself
     )
+
+    @model_validator(mode="before")
+    @classmethod
+    def _take_functions(cls, given: Any) -> Any:
+        """Move `providers.web_search`, which is a function tool and no vendor, to its own field."""
+        providers = given.get("providers") if isinstance(given, Mapping) else None
+        if not isinstance(providers, Mapping) or WEB_SEARCH_ENTRY not in providers:
+            return given
+        vendors = {name: access for name, access in providers.items() if name != WEB_SEARCH_ENTRY}
+        return {WEB_SEARCH_ENTRY: providers[WEB_SEARCH_ENTRY], **given, "providers": vendors}
 
     home: Path = Field(
         default_factory=lambda: platformdirs.user_data_path("collection-search"),
@@ -78,6 +121,13 @@ class SettingsTable(BaseSettings):
         description=(
             "Keys, addresses and limits of search providers, by name: api_key, base_url,"
             " search_engine_id, rate_per_s, quota, quota_period."
+        ),
+    )
+    web_search: FunctionEntry | None = Field(
+        default=None,
+        description=(
+            "The function tool web_search: enabled, and settings with backend, url, max_results;"
+            " in the file it stands in the map providers."
         ),
     )
     use_fallback: bool = Field(

@@ -20,7 +20,7 @@ from ..settings.mistakes import suggest
 from ..text.clean import normalize_query
 from ..text.problems import list_problems
 from ..text.untrusted import fence
-from .search_texts import arrow_reply
+from .search_texts import ARROW_HINT, arrow_reply
 
 if TYPE_CHECKING:
     from .service import WebSearchService
@@ -116,7 +116,9 @@ async def answer_arrow(service: WebSearchService, line: str) -> str:
         response = await service.asearch(request)
     except (ArrowSyntaxError, WebSearchError) as error:
         return f"Search failed: {error}"
-    return fence(arrow_reply(response, deep=request.options.search_depth == "deep"))
+    is_deep = request.options.search_depth == "deep"
+    reply = fence(arrow_reply(response, deep=is_deep, hint=False))
+    return reply if is_deep or not response.results else f"{reply}\n{ARROW_HINT}"
 
 
 def _read_query(line: str, position: int) -> tuple[str, int]:

@@ -24,6 +24,7 @@ FULL_TOKENS: Final = 500
 """Maximum for one result in the full format."""
 LEAST_TOKENS: Final = 20
 """What a result keeps of its text however small the budget of all is."""
+ARROW_HINT: Final = 'Use → search "query" depth:deep for full content extraction.'
 _TITLE_CHARS: Final = 200
 _LINE_CHARS: Final = 1_000
 
@@ -94,8 +95,11 @@ def injected(
     return write(response, total_tokens=total_tokens, **limits)
 
 
-def arrow_reply(response: SearchResponse, *, deep: bool = False) -> str:
-    """Return the reply to `→ search`: numbered results, in full after a deep search."""
+def arrow_reply(response: SearchResponse, *, deep: bool = False, hint: bool = True) -> str:
+    """Return the reply to `→ search`: numbered results, in full after a deep search.
+
+    `hint` adds the last line, which says how to search deeply.
+    """
     count = len(response.results)
     lines = [
         f'Search: "{_line(response.query)}"',
@@ -106,8 +110,8 @@ def arrow_reply(response: SearchResponse, *, deep: bool = False) -> str:
     for n, one in enumerate(response.results, start=1):
         lines += ["", f'[{n}] "{_title(one)}" — {host_of(one.url)}']
         lines.append(f'    "{cut_to_tokens(_line(one.snippet), COMPACT_TOKENS)}"')
-    if not deep and count:
-        lines += ["", 'Use → search "query" depth:deep for full content extraction.']
+    if hint and not deep and count:
+        lines += ["", ARROW_HINT]
     return "\n".join(lines)
 
 

@@ -111,8 +111,9 @@ def test_commands_are_found_in_a_text():
 def test_a_command_is_answered(service):
     """As Loom Tool: the reply has the return format."""
     reply = asyncio.run(answer_arrow(service, '→ search "asyncio" max:2'))
-    assert reply.startswith('Search: "asyncio"\n2 results (')
+    assert '\nSearch: "asyncio"\n2 results (' in reply
     assert "[2] " in reply
+    assert reply.endswith('\nUse → search "query" depth:deep for full content extraction.')
 
 
 def test_a_failure_is_told(service):
@@ -131,20 +132,26 @@ def test_provider_tool_definition():
     assert properties["max_results"] == {
         "type": "number",
         "description": "Number of results (1-10, default 5)",
+        "minimum": 1,
+        "maximum": 10,
+        "default": 5,
     }
 
 
 def test_a_tool_call_is_answered(service):
     """As Provider Tool: a call gives the compact format."""
     reply = asyncio.run(answer_tool(service, {"query": "asyncio", "max_results": 3.0}))
-    assert reply.startswith('[Web Search: "asyncio"]\n1. ')
-    assert len(reply.splitlines()) == 4
+    opening, _, *lines, closing = reply.splitlines()
+    assert lines[0] == '[Web Search: "asyncio"]'
+    assert lines[1].startswith("1. ")
+    assert len(lines) == 4
+    assert opening[1:] == closing[2:]
 
 
 def test_a_deep_command_is_answered_in_full(service):
     """Full Format (Deep Search): source and extracted content of each result."""
     reply = asyncio.run(answer_arrow(service, '→ search "asyncio" max:2 depth:deep'))
-    assert reply.startswith('Search: "asyncio"\n2 results (')
+    assert '\nSearch: "asyncio"\n2 results (' in reply
     assert "\n## Result 1: " in reply
     assert "\nSource: https://" in reply
     assert "depth:deep" not in reply
@@ -154,7 +161,7 @@ def test_a_deep_tool_call_is_answered_in_full(service):
     """Full Format (Deep Search): for a model whose host wants whole contents."""
     found = service.search({"query": "asyncio", "options": {"searchDepth": "deep"}})
     reply = asyncio.run(answer_tool(service, {"query": "asyncio"}, deep=True))
-    assert reply == full(found)
+    assert f"\n{full(found)}\n" in reply
     content = next(one.content for one in found.results if one.content)
     assert content.split()[0] in reply
 

@@ -8,7 +8,7 @@ from collections.abc import Awaitable, Callable
 from typing import Annotated, Any, ClassVar, Final
 
 from langchain_core.tools import BaseTool, InjectedToolArg, ToolException
-from pydantic import BaseModel, ConfigDict, Field, InstanceOf, ValidationError, create_model
+from pydantic import BaseModel, ConfigDict, Field, InstanceOf, ValidationError
 from pydantic.json_schema import SkipJsonSchema
 
 from ...context import SearchContext
@@ -17,8 +17,12 @@ from ...contracts.functions import (
     READ_PAGE,
     RETRIEVE,
     WEB_SEARCH,
+    CollectionSearchArguments,
     FunctionDefinition,
     FunctionResult,
+    ReadPageArguments,
+    RetrieveArguments,
+    WebSearchArguments,
 )
 from ...contracts.options import NO_OPTIONS, SearchOptions
 from ...runtime.concurrency import run_blocking
@@ -36,11 +40,26 @@ Runtime = Annotated[Any, InjectedToolArg]
 """The `ToolRuntime` that LangGraph's ToolNode gives a parameter of the name `runtime`."""
 
 
-def _args_schema(definition: FunctionDefinition) -> type[BaseModel]:
-    """Return the arguments with the runtime, which the model does not see."""
-    hidden: Any = Annotated[Any, SkipJsonSchema(), InjectedToolArg]
-    base = definition.arguments
-    return create_model(base.__name__, __base__=base, runtime=(hidden, Field(None, exclude=True)))
+class WithRuntime(BaseModel):
+    """An argument that the model neither sees nor gives."""
+
+    runtime: Annotated[SkipJsonSchema[Any], InjectedToolArg] = Field(default=None, exclude=True)
+
+
+class WebSearchInputs(WebSearchArguments, WithRuntime):
+    """Arguments of `WebSearchTool`."""
+
+
+class RetrieveInputs(RetrieveArguments, WithRuntime):
+    """Arguments of `RetrieveTool`."""
+
+
+class CollectionSearchInputs(CollectionSearchArguments, WithRuntime):
+    """Arguments of `CollectionSearchTool`."""
+
+
+class ReadPageInputs(ReadPageArguments, WithRuntime):
+    """Arguments of `ReadPageTool`."""
 
 
 def _explain_validation_error(error: Any) -> str:
@@ -59,7 +78,7 @@ class FunctionTool(BaseTool):
 
     model_config = ConfigDict(arbitrary_types_allowed=True)
 
-    definition: ClassVar[FunctionDefinition]
+    definition: ClassVar[FunctionDefinition[Any]]
 
     response_format: Any = "content_and_artifact"
     handle_tool_error: Any = True
@@ -99,7 +118,7 @@ class WebSearchTool(FunctionTool):
 
     name: str = WEB_SEARCH.name
     description: str = WEB_SEARCH.description
-    args_schema: Any = _args_schema(WEB_SEARCH)
+    args_schema: Any = WebSearchInputs
     worker: InstanceOf[WebSearchWorker] | None = Field(default=None, exclude=True, repr=False)
     """Your own worker; by default the context's provider, with its fallback."""
     options: SearchOptions = NO_OPTIONS
@@ -124,7 +143,7 @@ class RetrieveTool(FunctionTool):
 
     name: str = RETRIEVE.name
     description: str = RETRIEVE.description
-    args_schema: Any = _args_schema(RETRIEVE)
+    args_schema: Any = RetrieveInputs
 
     async def _call(self, arguments: Any, context: SearchContext, runtime: Any) -> FunctionResult:  # noqa: ARG002
         return await call_retrieve(arguments, context)
@@ -137,7 +156,7 @@ class CollectionSearchTool(FunctionTool):
 
     name: str = COLLECTION_SEARCH.name
     description: str = COLLECTION_SEARCH.description
-    args_schema: Any = _args_schema(COLLECTION_SEARCH)
+    args_schema: Any = CollectionSearchInputs
 
     async def _call(self, arguments: Any, context: SearchContext, runtime: Any) -> FunctionResult:
         return await call_collection_search(
@@ -152,7 +171,7 @@ class ReadPageTool(FunctionTool):
 
     name: str = READ_PAGE.name
     description: str = READ_PAGE.description
-    args_schema: Any = _args_schema(READ_PAGE)
+    args_schema: Any = ReadPageInputs
 
     async def _call(self, arguments: Any, context: SearchContext, runtime: Any) -> FunctionResult:  # noqa: ARG002
         return await call_read_page(arguments, context)

@@ -1,0 +1,252 @@
+"""The function tool `web_search` for a registry of functions, and the registry.
+
+A gateway in front of a model asks the registry for the tools of a request, and has it execute the
+model's calls. The provider reads its own settings map:
+
+```yaml
+providers:
+  web_search:
+    enabled: true
+    settings: {backend: searxng, url: "http://searxng:8080", max_results: 5}
+```
+"""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING, Any, Final
+
+from pydantic import ValidationError
+
+from ..context import SearchContext
+from ..contracts.functions import WEB_SEARCH, FunctionResult, WebSearchOutput
+from ..contracts.search import SearchAdapterResponse, ToolOutcome
+from ..contracts.service import SearchResponse, ServiceSearchResult
+from ..errors import ConfigError, InputError, SearchProviderError, SearchProviderTimeout
+from ..runtime.concurrency import run_blocking
+from ..settings import ProviderAccess
+from ..settings.table import WEB_SEARCH_ENTRY, WebSearchSettings
+from ..text.problems import describe_problems
+from ..text.untrusted import fence
+from .function_calls import failed_call
+from .function_specs import format_tool
+from .search.single_search import search_once
+from .search_texts import listed
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    from ..contracts.functions import FunctionDefinition
+    from ..contracts.search import SearchResult
+    from ..ports.functions import CallContext, FunctionProvider, SearchBackend
+    from ..settings import Settings
+    from .function_specs import ToolFormat
+
+NO_TIME_LEFT: Final = "The caller's deadline has passed."
+
+
+class WebSearchProvider:
+    """Provides the function `web_search`, answered by one search backend.
+
+    `settings` is the map of the registry: `backend` (a search provider's name), `url`,
+    `max_results` (1-10, default 5). A live `backend` replaces the named one. Raises ConfigError.
+    """
+
+    name = WEB_SEARCH_ENTRY
+
+    def __init__(
+        self,
+        settings: Mapping[str, Any] | WebSearchSettings | None = None,
+        *,
+        context: SearchContext | None = None,
+        backend: SearchBackend | None = None,
+    ) -> None:
+        given = read_settings(settings)
+        self.max_results = given.max_results
+        self._context = _with_backend(context or SearchContext(), given)
+        self._backend = backend
+
+    def tools(self) -> Sequence[FunctionDefinition[Any]]:
+        """Return the definition of `web_search`."""
+        return (WEB_SEARCH,)
+
+    def routes(self) -> None:
+        """Return None: there is nothing to manage."""
+
+    def collectors(self) -> Sequence[Any]:
+        """Return the Prometheus collectors of the searches; none where metrics are off."""
+        return ()
+
+    async def search(
+        self, ctx: CallContext, query: str, max_results: int | None = None
+    ) -> list[SearchResult]:
+        """Return the results, best first, within the context's deadline.
+
+        There are never more than the settings allow. Cancelling it cancels the request. Raises
+        SearchProviderError, InvalidQueryError, ConfigError.
+        """
+        count = min(max_results or self.max_results, self.max_results)
+        context = self._context.model_copy(update=_ids(ctx))
+        if self._backend is not None:
+            adapter = _BackendAdapter(self._backend, ctx)
+            context = context.model_copy(update={"provider": adapter})
+        try:
+            async with asyncio.timeout(ctx.left_s()):
+                found = await search_once(context, query, max_results=count)
+        except TimeoutError as error:
+            raise SearchProviderTimeout(NO_TIME_LEFT) from error
+        outcome = found.response.outcome
+        if outcome.decision == "error":
+            raise _error_of(outcome)
+        return found.response.results
+
+    async def execute(
+        self, ctx: CallContext, name: str, arguments: Mapping[str, Any]
+    ) -> FunctionResult:
+        """Return title, URL and snippet of each result; a failure is an error result."""
+        try:
+            return await self._execute(ctx, name, arguments)
+        except Exception as error:  # noqa: BLE001 - the model goes on after any failure
+            return failed_call(error)
+
+    async def _execute(
+        self, ctx: CallContext, name: str, arguments: Mapping[str, Any]
+    ) -> FunctionResult:
+        if name != WEB_SEARCH.name:
+            raise InputError(f"{self.name} has no function {name!r}. It has {WEB_SEARCH.name}.")
+        if not str(arguments.get("query") or "").strip():
+            raise InputError("empty query: write what to search for.")
+        given = WEB_SEARCH.validate_arguments(arguments)
+        results = await self.search(ctx, given.query, given.max_results)
+        rows = [ServiceSearchResult(**result.model_dump(include=_SHOWN)) for result in results]
+        shown = SearchResponse(
+            results=rows, query=given.query, response_time_ms=0, provider=self.name
+        )
+        outcome = ToolOutcome(decision="ok", rationale="search_completed")
+        output = WebSearchOutput(query=given.query, results=rows, outcome=outcome)
+        return FunctionResult(fence(listed(shown)), output)
+
+
+_SHOWN: Final = {"title", "url", "snippet", "score"}
+
+
+class FunctionRegistry:
+    """The functions of several providers, by name."""
+
+    def __init__(self, providers: Iterable[FunctionProvider] = ()) -> None:
+        self._providers: dict[str, FunctionProvider] = {}
+        self._by_function: dict[str, FunctionProvider] = {}
+        for provider in providers:
+            self.register(provider)
+
+    @classmethod
+    def from_settings(cls, settings: Settings | None = None) -> FunctionRegistry:
+        """Return the registry of the settings' map `providers`; without an entry it is empty.
+
+        A function whose entry is not enabled is absent. Raises ConfigError.
+        """
+        context = SearchContext(settings=settings)
+        entry = context.using().web_search
+        if entry is None or not entry.enabled:
+            return cls()
+        return cls([WebSearchProvider(entry.settings, context=context)])
+
+    def register(self, provider: FunctionProvider) -> None:
+        """Add a provider. Raises ConfigError for a name or function that is taken."""
+        names = [definition.name for definition in provider.tools()]
+        taken = [name for name in names if name in self._by_function]
+        if provider.name in self._providers or taken:
+            raise ConfigError(f"{provider.name} is registered already, or one of {names} is.")
+        self._providers[provider.name] = provider
+        self._by_function |= dict.fromkeys(names, provider)
+
+    def tools(self, form: ToolFormat = "openai") -> list[dict[str, Any]]:
+        """Return the definitions for a model's request."""
+        return [
+            format_tool(definition, form)
+            for provider in self._providers.values()
+            for definition in provider.tools()
+        ]
+
+    async def execute(
+        self, ctx: CallContext, name: str, arguments: Mapping[str, Any]
+    ) -> FunctionResult:
+        """Return the result of a model's call; a failure is an error result."""
+        provider = self._by_function.get(name)
+        if provider is None:
+            known = ", ".join(self._by_function) or "none"
+            return failed_call(InputError(f"There is no function {name!r}. Known: {known}."))
+        return await provider.execute(ctx, name, arguments)
+
+    def routes(self) -> list[Any]:
+        """Return the HTTP routes of all providers."""
+        return [route for provider in self._providers.values() for route in provider.routes() or ()]
+
+    def collectors(self) -> list[Any]:
+        """Return the Prometheus collectors of all providers."""
+        return [each for provider in self._providers.values() for each in provider.collectors()]
+
+
+class _BackendAdapter:
+    """A search backend as an adapter of the worker, for the call of one context."""
+
+    def __init__(self, backend: SearchBackend, ctx: CallContext) -> None:
+        self.provider_name = backend.name
+        self._backend = backend
+        self._ctx = ctx
+
+    async def asearch(self, query: str, *, max_results: int) -> SearchAdapterResponse:
+        rows = await self._backend.search(self._ctx, query, max_results)
+        return SearchAdapterResponse(results=list(rows), status_code=200)
+
+    def search(self, query: str, *, max_results: int) -> SearchAdapterResponse:
+        return run_blocking(self.asearch(query, max_results=max_results))
+
+
+def read_settings(given: Mapping[str, Any] | WebSearchSettings | None) -> WebSearchSettings:
+    """Return the validated settings map of `web_search`. Raises ConfigError."""
+    try:
+        return WebSearchSettings.model_validate(given or {})
+    except ValidationError as error:
+        raise ConfigError(
+            f"The settings of web_search are not valid. {describe_problems(error)}. There are"
+            f" {', '.join(WebSearchSettings.model_fields)}."
+        ) from error
+
+
+def _with_backend(context: SearchContext, given: WebSearchSettings) -> SearchContext:
+    """Return the context with the backend as its provider, at its address."""
+    if given.backend is None:
+        if given.url is not None:
+            raise ConfigError("The settings of web_search have a url but no backend. Name one.")
+        return context
+    settings = context.using()
+    if given.url is not None:
+        access = settings.providers.get(given.backend, ProviderAccess())
+        access = access.model_copy(update={"base_url": given.url})
+        providers = {**settings.providers, given.backend: access}
+        settings = settings.model_copy(update={"providers": providers})
+    return context.model_copy(update={"settings": settings, "provider": given.backend})
+
+
+def _ids(ctx: CallContext) -> dict[str, str | None]:
+    scope, business = ctx.tool.scope, ctx.tool.business
+    return {
+        "tenant_id": scope.tenant_id,
+        "trace_id": scope.trace_id,
+        "invocation_id": scope.invocation_id,
+        "run_id": scope.run_id or scope.ingestion_run_id,
+        "case_id": business.case_id,
+        "workflow_id": business.workflow_id or WEB_SEARCH_ENTRY,
+    }
+
+
+def _error_of(outcome: ToolOutcome) -> SearchProviderError:
+    error = outcome.meta["error"]
+    return SearchProviderError(
+        f"The search failed ({outcome.rationale}). {error['message']}",
+        code=error["code"],
+        retryable=error["retryable"],
+        retry_in_ms=error["retry_in_ms"],
+        http_status=error["http_status"],
+    )
