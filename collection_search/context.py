@@ -66,6 +66,10 @@ class SearchContext(RunIdentity):
     ranking_profile: RankingProfile | None = Field(
         default=None, description="default: calibrated scores; literal: raw 0.6/0.4 arithmetic."
     )
+    search_purpose: bool | None = Field(
+        default=None,
+        description="Whether the words of the purpose are searched for; by default the setting.",
+    )
     max_cost_usd: NotNegative | None = Field(
         default=None,
         description="Ceiling of what the run may cost, in US dollars; a server has its own.",
@@ -205,6 +209,12 @@ class SearchContext(RunIdentity):
         if self.cassette is not None:
             self.cassette.hide(self.using())
         return self.cassette
+
+    def searched_purpose(self, purpose: str) -> str:
+        """Return the purpose as queries may use it: empty where its words are not searched for."""
+        given = self.search_purpose
+        is_searched = self.using().search_purpose if given is None else given
+        return purpose if is_searched else ""
 
     def profile(self) -> RankingProfile:
         """Return the ranking profile."""

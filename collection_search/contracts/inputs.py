@@ -35,8 +35,8 @@ class GraphInput(BaseModel):
     purpose: Identifier = Field(
         default="collection_search",
         description=(
-            "What the search is for. Where search_purpose is on, its words are searched for too:"
-            " leave out names of people and clients."
+            "What the search is for. Its words are searched for too, unless search_purpose is"
+            " off: leave out names of people and clients."
         ),
         examples=["collection_search"],
     )

@@ -29,7 +29,8 @@ async def generate_strategy(state: GraphInput, run: StageRun) -> StrategyUpdate:
     A model that fails, or exceeds the run's cost limit, only sets the flag `strategy_fallback`.
     """
     wanted = QUALITY[state.quality_mode].min_queries
-    strategy, facts = await _strategy(state, run, wanted)
+    asked = state.model_copy(update={"purpose": run.context.searched_purpose(state.purpose)})
+    strategy, facts = await _strategy(asked, run, wanted)
     flags: list[Flag] = ["strategy_fallback"] if strategy["fallback"] else []
     return {
         **state.model_dump(),  # type: ignore[typeddict-item]

@@ -137,6 +137,10 @@ class SettingsTable(BaseSettings):
     fallback_provider: str = Field(
         default="brave", description="Provider that use_fallback asks, if it is configured."
     )
+    search_purpose: bool = Field(
+        default=True,
+        description="Search for the words of a run's purpose too; false keeps them in the house.",
+    )
     default_max_results: int = Field(
         default=5, ge=1, le=10, description="Results that the search service returns."
     )
