@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from ..contracts.service import SearchResponse, ServiceSearchResult
 
     Summarize = Callable[[str, str, int], Awaitable[str]]
-    """Gets the query, a text of the web and a number of tokens; returns a summary of that length."""
+    """Gets the query, a text of the web and a number of tokens; returns a summary this long."""
 
 MOST_READ_TOKENS: Final = 8_000
 """What of one text is given to the model."""
