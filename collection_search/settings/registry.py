@@ -16,7 +16,15 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 Group = Literal[
-    "search", "models", "embeddings", "readers", "stores", "triggers", "tracing", "usage"
+    "search",
+    "models",
+    "embeddings",
+    "readers",
+    "stores",
+    "triggers",
+    "tracing",
+    "metrics",
+    "usage",
 ]
 
 BUILTIN: Final[dict[Group, dict[str, str]]] = {
@@ -53,6 +61,7 @@ BUILTIN: Final[dict[Group, dict[str, str]]] = {
         "ledger": "collection_search.tools.ingest:LedgerTrigger",
     },
     "tracing": {"langfuse": "collection_search.adapters.tracing.langfuse:LangfuseSink"},
+    "metrics": {"prometheus": "collection_search.adapters.metrics.prometheus:PrometheusMetrics"},
     "usage": {"sqlite": "collection_search.adapters.stores.sqlite.usage:SQLiteUsage"},
 }
 

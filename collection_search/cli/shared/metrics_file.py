@@ -1,0 +1,41 @@
+"""The metrics file that a command writes at its end."""
+
+from __future__ import annotations
+
+import logging
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from ...settings import Settings
+
+_LOGGER = logging.getLogger(__name__)
+
+_due: list[Settings] = []
+"""The settings of the command that runs, if they name a metrics file."""
+
+
+def prepare_metrics(settings: Settings) -> None:
+    """Have the metrics file of the settings written at the command's end.
+
+    Raises MissingExtraError where metrics are switched on without their extra.
+    """
+    from ...settings.adapter_factory import class_of, is_counted
+
+    if is_counted(settings):
+        class_of("metrics", "prometheus")
+    if settings.metrics_file is not None:
+        _due[:] = [settings]
+
+
+def write_metrics_file() -> None:
+    """Write the file, if there is one; a failure is logged and changes no exit code."""
+    while _due:
+        settings = _due.pop()
+        from ...errors import ConfigError
+        from ...tools.metrics_export import write_metrics
+
+        try:
+            if settings.metrics_file is not None:
+                write_metrics(settings.metrics_file, settings)
+        except ConfigError as error:
+            _LOGGER.warning("%s", error)
