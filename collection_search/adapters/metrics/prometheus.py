@@ -168,6 +168,11 @@ class PrometheusMetrics:
             self._breakers[backend] = WeakSet([breaker])
         self._open.labels(backend).set_function(partial(self._is_open, backend))
 
+    @property
+    def has_counted(self) -> bool:
+        """Return whether anything was counted yet."""
+        return bool(self._names)
+
     def collectors(self) -> tuple[Any, ...]:
         """Return the collectors, for a registry of the host's own."""
         return (

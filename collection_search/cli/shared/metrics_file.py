@@ -28,14 +28,24 @@ def prepare_metrics(settings: Settings) -> None:
 
 
 def write_metrics_file() -> None:
-    """Write the file, if there is one; a failure is logged and changes no exit code."""
-    while _due:
-        settings = _due.pop()
-        from ...errors import ConfigError
-        from ...tools.metrics_export import write_metrics
+    """Write the file, if one is due; a failure is logged and changes no exit code.
 
-        try:
-            if settings.metrics_file is not None:
-                write_metrics(settings.metrics_file, settings)
-        except ConfigError as error:
-            _LOGGER.warning("%s", error)
+    A command that counted nothing leaves the figures of an earlier one as they are.
+    """
+    while _due:
+        _write(_due.pop())
+
+
+def _write(settings: Settings) -> None:
+    from ...errors import ConfigError
+    from ...settings.adapter_factory import class_of
+    from ...tools.metrics_export import write_metrics
+
+    path = settings.metrics_file
+    has_counted = class_of("metrics", "prometheus").of_prefix(settings.metrics_prefix).has_counted
+    if path is None or (path.exists() and not has_counted):
+        return
+    try:
+        write_metrics(path, settings)
+    except ConfigError as error:
+        _LOGGER.warning("%s", error)
