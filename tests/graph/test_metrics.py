@@ -24,6 +24,7 @@ CHAT = {"kind": "chat", "name": "gpt-4o-mini"}
 EMBEDDING = {"kind": "embedding", "name": "openai:text-embedding-3-small"}
 
 
+@pytest.mark.slow
 def test_cost_and_tokens_are_those_of_the_telemetry(tmp_path: Path) -> None:
     """Of plan, searches and embeddings; the second run is answered by what is known."""
     metrics = PrometheusMetrics("p_")
@@ -50,6 +51,7 @@ def test_cost_and_tokens_are_those_of_the_telemetry(tmp_path: Path) -> None:
     assert after.value("p_websearch_queries_total", **cached) == len(QUERIES)
 
 
+@pytest.mark.slow
 def test_labels_hold_names_of_adapters_and_models_only(tmp_path: Path) -> None:
     """Neither tenant nor question, query, collection or address."""
     metrics = PrometheusMetrics("p_")

@@ -151,6 +151,7 @@ async def test_a_cancelled_search_is_counted(metrics: PrometheusMetrics) -> None
     assert read.value(COST, kind="search", name="tavily") == 0.008
 
 
+@pytest.mark.slow
 def test_the_breaker_opens_and_closes_again(metrics: PrometheusMetrics) -> None:
     """The gauge follows the provider's guard, over loopback; refused searches cost no time."""
     clock = FakeClock()
@@ -195,6 +196,7 @@ def settings(home: Path, *servers: ProviderServer, **more: Any) -> Settings:
     return Settings(**{"home": home, "providers": known, "provider": name, **more})
 
 
+@pytest.mark.slow
 async def test_the_quota_that_a_provider_tells_is_shown(
     tmp_path: Path, metrics: PrometheusMetrics
 ) -> None:
