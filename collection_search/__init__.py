@@ -64,6 +64,9 @@ if TYPE_CHECKING:
     from .tools.ingest import ingest as ingest
     from .tools.langchain.vector_store import CollectionVectorStore as CollectionVectorStore
     from .tools.langchain_retriever import CollectionRetriever as CollectionRetriever
+    from .tools.metrics_export import make_metrics_app as make_metrics_app
+    from .tools.metrics_export import metrics_collectors as metrics_collectors
+    from .tools.metrics_export import write_metrics as write_metrics
     from .tools.reembed import areembed as areembed
     from .tools.reembed import reembed as reembed
     from .tools.retrieve import aretrieve as aretrieve
@@ -102,6 +105,7 @@ _NAMES = {
     "tools.ingest": "aingest ingest",
     "tools.langchain.vector_store": "CollectionVectorStore",
     "tools.langchain_retriever": "CollectionRetriever",
+    "tools.metrics_export": "make_metrics_app metrics_collectors write_metrics",
     "tools.reembed": "areembed reembed",
     "tools.retrieve": "aretrieve retrieve",
     "tools.service": "WebSearchService",

@@ -20,6 +20,7 @@ from .ports import (
     IngestionTrigger,
     PageReader,
     QueryModel,
+    SearchMetrics,
     SpanSink,
     Storage,
 )
@@ -27,9 +28,10 @@ from .ports.description import describe, is_runnable
 from .ports.http_client import HttpClient
 from .ports.usage import UsageStore
 from .runtime.concurrency import offload
+from .runtime.metering import NULL_METRICS, guarded
 from .runtime.spans import NULL_SINK, GuardedSink
 from .settings import registry
-from .settings.adapter_factory import access_of, adapter_of, is_traced, provider_guard
+from .settings.adapter_factory import access_of, adapter_of, is_counted, is_traced, provider_guard
 from .settings.identity import RunIdentity
 from .settings.process_defaults import process_settings
 from .settings.provider_choice import choose_provider, is_configured
@@ -88,6 +90,8 @@ class SearchContext(RunIdentity):
     usage_store: SkipJsonSchema[InstanceOf[UsageStore] | None] = None
     """Cached answers, quotas and spending; by default an SQLite file beside the collections."""
     spans: SkipJsonSchema[InstanceOf[SpanSink] | None] = None
+    search_metrics: SkipJsonSchema[InstanceOf[SearchMetrics] | None] = None
+    """Counts searches and what they cost; by default as the settings say."""
     asks_anew: SkipJsonSchema[bool] = False
     """True: cached answers are not used again."""
     cassette: SkipJsonSchema[InstanceOf[Cassette] | None] = None
@@ -281,3 +285,17 @@ class SearchContext(RunIdentity):
         if not is_traced(settings):
             return NULL_SINK
         return await adapter_of(settings, "tracing", "langfuse")  # type: ignore[no-any-return]
+
+    async def metrics(self) -> SearchMetrics:
+        """Return where searches and costs are counted; a replay counts nothing.
+
+        Raises MissingExtraError.
+        """
+        if not self.fetches():
+            return NULL_METRICS
+        if self.search_metrics is not None:
+            return guarded(self.search_metrics)
+        settings = self.using()
+        if not is_counted(settings):
+            return NULL_METRICS
+        return await adapter_of(settings, "metrics", "prometheus")  # type: ignore[no-any-return]

@@ -19,6 +19,7 @@ from .. import __version__
 from ..errors import CollectionSearchError
 from .shared.exit_codes import ExitCode, Interrupted, UsageError, print_error
 from .shared.logging_setup import log_verbosely, terminal_logging
+from .shared.metrics_file import write_metrics_file
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -102,7 +103,11 @@ def main(argv: Sequence[str] | None = None) -> NoReturn:
         if isinstance(stream, io.TextIOWrapper):  # a terminal may not support every character
             stream.reconfigure(errors="replace")
     with terminal_logging():
-        sys.exit(_exit_code(arguments))
+        try:
+            code = _exit_code(arguments)
+        finally:
+            write_metrics_file()
+        sys.exit(code)
 
 
 def _exit_code(arguments: list[str]) -> int:

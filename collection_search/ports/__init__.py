@@ -20,6 +20,7 @@ from .search import (
     SupportsPreparation,
     SupportsPrice,
 )
+from .search_metrics import SearchMetrics
 from .tracing import Scalar, Span, SpanKind, SpanSink, TraceRef
 
 __all__ = [
@@ -34,6 +35,7 @@ __all__ = [
     "QueryPlan",
     "Scalar",
     "SearchAdapter",
+    "SearchMetrics",
     "SiteReader",
     "Span",
     "SpanKind",

@@ -41,6 +41,11 @@ def is_traced(settings: Settings) -> bool:
     return bool(settings.langfuse_public_key and secret) and settings.langfuse_tracing
 
 
+def is_counted(settings: Settings) -> bool:
+    """Return whether searches are counted for monitoring."""
+    return settings.metrics or settings.metrics_file is not None
+
+
 async def adapter_of(
     settings: Settings, group: registry.Group, name: str, http_client: AsyncClient | None = None
 ) -> Any:

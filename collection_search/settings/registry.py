@@ -16,7 +16,16 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 Group = Literal[
-    "search", "models", "embeddings", "graphs", "readers", "stores", "triggers", "tracing", "usage"
+    "search",
+    "models",
+    "embeddings",
+    "graphs",
+    "metrics",
+    "readers",
+    "stores",
+    "triggers",
+    "tracing",
+    "usage",
 ]
 
 BUILTIN: Final[dict[Group, dict[str, str]]] = {
@@ -56,6 +65,7 @@ BUILTIN: Final[dict[Group, dict[str, str]]] = {
         "ledger": "collection_search.tools.ingest:LedgerTrigger",
     },
     "tracing": {"langfuse": "collection_search.adapters.tracing.langfuse:LangfuseSink"},
+    "metrics": {"prometheus": "collection_search.adapters.metrics.prometheus:PrometheusMetrics"},
     "usage": {"sqlite": "collection_search.adapters.stores.sqlite.usage:SQLiteUsage"},
 }
 

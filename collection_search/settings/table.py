@@ -173,6 +173,20 @@ class SettingsTable(BaseSettings):
     )
     model_timeout_s: float = Field(default=30.0, gt=0, description="Time limit of one model call.")
 
+    metrics: bool = Field(
+        default=False, description="Count searches, cost and tokens for Prometheus."
+    )
+    metrics_prefix: str = Field(
+        default="collection_search_",
+        pattern="^([a-zA-Z_:][a-zA-Z0-9_:]*)?$",
+        max_length=100,
+        description="First part of every metric's name.",
+    )
+    metrics_file: Path | None = Field(
+        default=None,
+        description="File that a command writes its metrics to, at its end; switches metrics on.",
+    )
+
     max_cost_usd: NotNegative | None = Field(
         default=None, description="Ceiling of what one run may cost, in US dollars."
     )

@@ -25,11 +25,13 @@ from ..contracts.service import SearchResponse, ServiceSearchResult
 from ..errors import ConfigError, InputError, SearchProviderError, SearchProviderTimeout
 from ..runtime.concurrency import run_blocking
 from ..settings import ProviderAccess
+from ..settings.adapter_factory import is_counted
 from ..settings.table import WEB_SEARCH_ENTRY, WebSearchSettings
 from ..text.problems import describe_problems
 from ..text.untrusted import fence
 from .function_calls import failed_call
 from .function_specs import format_tool
+from .metrics_export import metrics_collectors
 from .search.single_search import search_once
 from .search_texts import listed
 
@@ -74,8 +76,12 @@ class WebSearchProvider:
         """Return None: there is nothing to manage."""
 
     def collectors(self) -> Sequence[Any]:
-        """Return the Prometheus collectors of the searches; none where metrics are off."""
-        return ()
+        """Return the Prometheus collectors of the searches; none where metrics are off.
+
+        Raises MissingExtraError without the extra `metrics`.
+        """
+        settings = self._context.using()
+        return metrics_collectors(settings) if is_counted(settings) else ()
 
     async def search(
         self, ctx: CallContext, query: str, max_results: int | None = None
