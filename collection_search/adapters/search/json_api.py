@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Final, NoReturn
+from typing import TYPE_CHECKING, Any, ClassVar, Final, NoReturn
 
 from ...contracts.options import NO_OPTIONS
 from ...contracts.search import ProviderSearchResult
@@ -16,6 +16,7 @@ from ...text.validation import number_within
 from ..refusals import MAX_TEXT_CHARS
 from .http.adapter import HttpSearch, ResultPage
 from .http.json_values import describe_body, find_value, read_date, read_text
+from .http.query_limits import supported_options
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -45,6 +46,7 @@ class JsonApiSearch(HttpSearch):
     title = "JSON endpoint"
     address_variable = ""
     page_size = 20
+    supports: ClassVar = supported_options("include_content")
 
     def __init__(
         self,
@@ -64,12 +66,6 @@ class JsonApiSearch(HttpSearch):
         self.page_size = description.page_size
         self.method, self.path = description.method, description.path
         self.storage_rights = description.storage_rights
-        supports: dict[OptionName, Applied] = {
-            "max_results": "native" if description.count else "post_filtered"
-        }
-        if description.fields.content:
-            supports["include_content"] = "native"
-        self.supports = supports
         super().__init__(
             api_key=api_key,
             base_url=base_url,
@@ -114,6 +110,15 @@ class JsonApiSearch(HttpSearch):
         """Return the only call; a description without a path asks the very address."""
         made = super().request(query, count, page, options)
         return made if self.path.strip("/") else replace(made, url=self.base_url)
+
+    def applied(self, options: SearchOptions) -> dict[OptionName, Applied]:
+        """Return how each option is applied, as far as the description has a place for it."""
+        made = super().applied(options)
+        if "max_results" in made and not self.description.count:
+            made["max_results"] = "post_filtered"
+        if not self.description.fields.content:
+            made.pop("include_content", None)
+        return made
 
     def parameters(
         self,

@@ -17,7 +17,7 @@ from ...text.validation import number_within, whole_number
 from ..http import HttpRequest, join_url, user_agent
 from .http.adapter import HttpSearch, ResultPage
 from .http.error_mapping import FailureRules
-from .http.json_values import read_date, read_path, read_text
+from .http.json_values import read_path, read_text
 from .http.query_limits import date_parameters, supported_options
 from .http.result_page import Paging, RowNames
 
@@ -242,7 +242,6 @@ def _searches_left(headers: Mapping[str, str], price: float | None) -> int | Non
     day = _amount(headers.get("x-ratelimit-remaining-usd"))
     prepaid = _amount(headers.get("x-ratelimit-prepaid-remaining-usd")) or 0.0
     return None if day is None else _count(day + prepaid, price)
-
 
 
 def _count(budget: float, price: float | None) -> int:

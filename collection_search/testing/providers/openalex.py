@@ -22,7 +22,7 @@ from .wire import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping
 
 SEARCHES_LEFT: Final = 90
 """Searches that the day's budget still allows, as the headers of every answer say."""
@@ -48,6 +48,7 @@ class OpenAlex(Dialect):
     count_field = "per_page"
     default_count = 25
     fields: ClassVar[Mapping[str, str]] = {"url": "id", "title": "display_name", "snippet": "type"}
+    max_query_chars = 400  # what fits into an address in every script
     reach = _MAX_WORKS
     without_text = frozenset({5})
 
@@ -146,24 +147,28 @@ class OpenAlex(Dialect):
 
 
 def _complaint(params: Mapping[str, str]) -> Reply | None:
-    if unknown := params.keys() - _KNOWN:
-        return _error(f"{sorted(unknown)[0]} is not a valid parameter.")
-    if not params.get("search", "").strip():
-        return _error("The search parameter is empty.")
-    if re.search(r"[?*~]", params["search"]):
+    if re.search(r"[?*~]", params.get("search", "")):
         return _WILDCARD
+    text = next(_complaints(params), None)
+    return None if text is None else _error(text)
+
+
+def _complaints(params: Mapping[str, str]) -> Iterator[str]:
+    if unknown := params.keys() - _KNOWN:
+        yield f"{min(unknown)} is not a valid parameter."
+    if not params.get("search", "").strip():
+        yield "The search parameter is empty."
     size, number = parse_int(params.get("per_page"), 25), parse_int(params.get("page"), 1)
     if size is None or not 1 <= size <= _MAX_SIZE:
-        return _error("per_page parameter must be between 1 and 100")
-    if number is None or number < 1 or number * size > _MAX_WORKS:
-        return _error("Maximum results size of 10,000 records is exceeded.")
+        yield "per_page parameter must be between 1 and 100"
+    elif number is None or number < 1 or number * size > _MAX_WORKS:
+        yield "Maximum results size of 10,000 records is exceeded."
     selected = set(params["select"].split(",")) if "select" in params else set()
     if unknown := selected - OpenAlex().row(find_hits("asyncio")[0]).keys():
-        return _error(f"{sorted(unknown)[0]} is not a valid select field.")
+        yield f"{min(unknown)} is not a valid select field."
     for name, value in _filters(params).items():
         if name not in _FILTERS or not _FILTERS[name].fullmatch(value):
-            return _error(f"{name} is not a valid field with this value.")
-    return None
+            yield f"{name} is not a valid field with this value."
 
 
 def _filters(params: Mapping[str, str]) -> dict[str, str]:

@@ -32,9 +32,7 @@ def _allows(provider: str) -> bool:
     return read_info(adapter).storage_rights in {None, "allowed"}
 
 
-def storing_providers(
-    names: Iterable[str], settings: Settings, given: object = None
-) -> set[str]:
+def storing_providers(names: Iterable[str], settings: Settings, given: object = None) -> set[str]:
     """Return the providers whose texts may be stored; may import their adapters.
 
     What a live adapter that the caller has `given` says of its provider counts first.
@@ -46,14 +44,11 @@ def storing_providers(
     return allowed - {info.name} if info.storage_rights not in {None, "allowed"} else allowed
 
 
-def apply_storage_rights(
-    items: Iterable[IngestionItem], settings: Settings
-) -> list[IngestionItem]:
+def apply_storage_rights(items: Iterable[IngestionItem], settings: Settings) -> list[IngestionItem]:
     """Return the pages without texts that may not be stored: these pages are fetched."""
     return [
         item
-        if item.content_ref is None
-        or may_store(str(item.provenance.get("provider", "")), settings)
+        if item.content_ref is None or may_store(str(item.provenance.get("provider", "")), settings)
         else replace(item, content_ref=None)
         for item in items
     ]

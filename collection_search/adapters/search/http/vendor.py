@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, ClassVar, Final, Literal, NoReturn, TypeVar
 
 from ....contracts.health import Health
@@ -49,7 +48,7 @@ class Vendor(DeclaredProvider):
     max_query_chars: ClassVar[int | None] = None
     max_query_words: ClassVar[int | None] = None
 
-    supports: Mapping[OptionName, Applied] = MappingProxyType({"max_results": "native"})
+    supports: ClassVar[Mapping[OptionName, Applied]] = {"max_results": "native"}
     """How an option is applied: `native` by the API, `emulated` in another way. Domains that are
     `emulated` become `site:` in the query. Options that are not listed are left to the worker."""
     prefers_domains: ClassVar[bool] = False
