@@ -30,7 +30,7 @@ from .table import PREFIX, ProviderAccess, SettingsTable
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from .json_api import JsonApi
+    from .endpoint_description import JsonApi
 
 __all__ = ["CONFIG_FILE", "CONFIG_VARIABLE", "PREFIX", "ProviderAccess", "Settings"]
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from ..errors import ConfigError
 from . import registry
-from .json_api import JsonApi, ResultPaths
+from .endpoint_description import JsonApi, ResultPaths
 from .sources import CONFIG_VARIABLE, place_of, variables_of, vendor_part
 from .table import PREFIX, ProviderAccess, SettingsTable
 

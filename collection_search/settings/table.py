@@ -10,7 +10,7 @@ from pydantic import AliasChoices, BaseModel, BeforeValidator, ConfigDict, Field
 from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 
 from ..contracts.search import Name
-from .json_api import JsonApi
+from .endpoint_description import JsonApi
 
 PREFIX: Final = "COLLECTION_SEARCH_"
 

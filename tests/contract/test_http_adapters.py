@@ -25,7 +25,7 @@ from collection_search.adapters.search.tavily import TavilySearch
 from collection_search.adapters.search.wikipedia import WikipediaSearch
 from collection_search.settings import ProviderAccess, Settings
 from collection_search.settings.adapter_factory import make_adapter
-from collection_search.settings.json_api import JsonApi
+from collection_search.settings.endpoint_description import JsonApi
 from collection_search.testing import HttpSearchAdapterContract, ProviderServer
 from collection_search.testing.provider_server import DIALECTS
 from collection_search.testing.providers.brave import MONTHLY_LEFT

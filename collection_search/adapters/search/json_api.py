@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Final, NoReturn
 from ...contracts.options import NO_OPTIONS
 from ...contracts.search import ProviderSearchResult
 from ...errors import ConfigError, SearchProviderBadResponse
-from ...settings.json_api import split_path
+from ...settings.endpoint_description import split_path
 from ...settings.registry import JSON_API
 from ...text.known_secrets import KnownSecrets, key_id
 from ...text.redaction import redact
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
     from ...contracts.options import Applied, OptionName, SearchOptions
     from ...settings import Settings
-    from ...settings.json_api import JsonApi
+    from ...settings.endpoint_description import JsonApi
     from ..http import HttpRequest, HttpResponse
 
 MAX_KEYS_TOLD: Final = 12
