@@ -116,8 +116,9 @@ class JsonApi(BaseModel):
     def parameters(self, query: str, count: int) -> dict[str, Any]:
         """Return what a request sends: the query string of a GET, the JSON of a POST."""
         sent: dict[str, Any] = {name: _copied(value) for name, value in self.params.items()}
-        asked = {self.query: query, **({self.count: count} if self.count else {})}
-        for name, value in asked.items():
+        asked: list[tuple[str, object]] = [(self.query, query)]
+        asked += [(self.count, count)] if self.count else []
+        for name, value in asked:
             set_value(sent, split_path(name) if self.method == "POST" else (name,), value)
         if self.method == "POST":
             return sent

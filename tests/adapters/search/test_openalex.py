@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from support.vendor_adapters import KEY, OPENALEX, answer, refused
@@ -14,10 +14,12 @@ from collection_search.adapters.search.openalex import (
     OpenAlexSearch,
     join_abstract,
 )
-from collection_search.contracts.search import ProviderSearchResult
 from collection_search.errors import ConfigError, SearchProviderInvalidQuery
 from collection_search.settings.adapter_factory import make_adapter, provider_guard
 from collection_search.testing import ProviderServer
+
+if TYPE_CHECKING:
+    from collection_search.contracts.search import ProviderSearchResult
 
 PLACE = {
     "landing_page_url": "https://journal.example/1",
