@@ -20,6 +20,7 @@ from collection_search.testing import OpenAIServer, OtlpServer, ProviderServer
 from collection_search.testing.keyring import MemoryKeyring
 from collection_search.testing.openai_server import OpenAIFailure, RawReply
 from collection_search.testing.provider_server import DIALECTS
+from collection_search.testing.providers.json_endpoint import JsonEndpoint
 from collection_search.testing.providers.wire import KEY, Reply
 from collection_search.tools.doctor.diagnosis import Diagnosis, diagnose
 from collection_search.tools.spending.spend_writer import spend_writer
@@ -324,6 +325,32 @@ async def test_a_key_of_google_for_other_purposes_is_no_failure(
     found = await diagnosed()
     assert part(found, "google").state == "off"
     assert found.is_well
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("spend", [False, True])
+async def test_a_described_endpoint_is_looked_at(*, spend: bool) -> None:
+    """By its own name, with what the description says; a search tells more than the address."""
+    with ProviderServer(JsonEndpoint()) as server:
+        described = JsonEndpoint.description | {"storage_rights": "by plan"}
+        access = {"base_url": server.base_url, "api_key": KEY, "json_api": described}
+        finding = await alone("intranet", spend=spend, providers={"intranet": access})
+        assert (finding.state, finding.storage_rights, finding.price) == ("ok", "by plan", None)
+        assert finding.key == ("valid" if spend else "not checked")
+        wrong = access | {"json_api": described | {"results": "data.rows"}}
+        finding = await alone("intranet", spend=spend, providers={"intranet": wrong})
+        assert finding.state == ("failed" if spend else "ok")
+        assert not spend or "data has the keys items, total" in finding.detail
+
+
+@pytest.mark.slow
+async def test_a_described_endpoint_is_in_the_list() -> None:
+    """With its state, and without the adapter's own name."""
+    nowhere = {"base_url": "http://127.0.0.1:9", "json_api": JsonEndpoint.description}
+    found = await diagnosed(providers={"intranet": nowhere})
+    assert part(found, "intranet").state == "failed"
+    assert "INTRANET_BASE_URL" in part(found, "intranet").next_step
+    assert "json_api" not in {one.name for one in found.findings}
 
 
 async def test_an_api_that_ends_is_told() -> None:
