@@ -30,7 +30,7 @@ SEARCHES_LEFT: Final = 90
 _MAX_ADDRESS: Final = 4096
 _MAX_SIZE: Final = 100
 _MAX_WORKS: Final = 10_000
-_UNTIL_MIDNIGHT_S: Final = 41_807
+_UNTIL_MIDNIGHT_S: Final = 6_400
 _KNOWN: Final = {"search", "per_page", "page", "select", "filter", "mailto"}
 _FILTERS: Final = {
     "from_publication_date": re.compile(r"\d{4}-\d\d-\d\d"),
