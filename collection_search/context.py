@@ -31,7 +31,14 @@ from .runtime.concurrency import offload
 from .runtime.metering import NULL_METRICS, guarded
 from .runtime.spans import NULL_SINK, GuardedSink
 from .settings import registry
-from .settings.adapter_factory import access_of, adapter_of, is_counted, is_traced, provider_guard
+from .settings.adapter_factory import (
+    access_of,
+    adapter_of,
+    class_of,
+    is_counted,
+    is_traced,
+    provider_guard,
+)
 from .settings.identity import RunIdentity
 from .settings.process_defaults import process_settings
 from .settings.provider_choice import choose_provider, is_configured
@@ -154,7 +161,7 @@ class SearchContext(RunIdentity):
         try:
             second = await adapter_of(settings, "search", name, self.http_client)
         except ConfigError as error:
-            await offload(registry.load_adapter, "search", name.partition(":")[0])  # is it known?
+            await offload(class_of, settings, "search", name.partition(":")[0])  # is it known?
             return [first], [f"{unusable} {error}"]
         variable = describe(second).info.key_variable
         if variable and not is_configured(settings, name):  # without a key it is only a trial

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import logging
 import os
+import re
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final
 
 from ..errors import ConfigError
 from . import registry
+from .endpoint_description import JsonApi, ResultPaths
 from .sources import CONFIG_VARIABLE, place_of, variables_of, vendor_part
 from .table import (
     PREFIX,
@@ -25,6 +27,11 @@ if TYPE_CHECKING:
     from pydantic_core import ErrorDetails
 
 _LOGGER = logging.getLogger(__name__)
+_BELOW: Final = (ProviderAccess, JsonApi, ResultPaths)
+"""What stands below a provider's name, below its `json_api`, and below its `fields`."""
+_NAME: Final = re.compile(r"[a-z][a-z0-9_]*")
+_TAKEN: Final = frozenset({"auto", "embeddings", "langfuse", "openai"})
+"""Names with another meaning: a key of that name would be sent to the endpoint."""
 _told: Final[set[str]] = set()
 """Variables of which this process has warned."""
 
@@ -50,18 +57,26 @@ def _holds_field(given: Mapping[str, Any], field: str) -> bool:
 def _fields_beside(path: Sequence[str]) -> Iterable[str]:
     """Return the known names beside the last part of a path below `providers`."""
     if WEB_SEARCH_ENTRY not in path:
-        return ProviderAccess.model_fields
+        return _BELOW[min(len(path) - 1, len(_BELOW) + 1) - 2].model_fields
     is_entry = path[-2] == WEB_SEARCH_ENTRY
     return FunctionEntry.model_fields if is_entry else WebSearchSettings.model_fields
 
 
-def refuse_unknown_providers(providers: Mapping[str, object], given: Mapping[str, Any]) -> None:
+def refuse_unknown_providers(
+    providers: Mapping[str, ProviderAccess], given: Mapping[str, Any]
+) -> None:
     """Raise ConfigError for a provider of the settings that is the name of no adapter.
 
     Vendors' variables may belong to other programs, arguments to live objects: both are ignored.
+    A described endpoint needs a name of its own and an address.
     """
+    described = {name for name, access in providers.items() if access.json_api}
+    for name in described:
+        if wrong := _mistake_of_endpoint(name, providers[name]):
+            place = place_of(("providers", name), given)
+            raise ConfigError(f"Settings are not valid. {place}: {wrong}")
     variables = filter(None, map(vendor_part, os.environ))
-    ignored = {*registry.BUILTIN["search"], *given.get("providers", ())}
+    ignored = {*registry.BUILTIN["search"], *given.get("providers", ()), *described}
     ignored |= {name for name, _ in variables}
     written = [name for name in providers if name not in ignored]
     known = registry.names("search") if written else []
@@ -72,6 +87,20 @@ def refuse_unknown_providers(providers: Mapping[str, object], given: Mapping[str
             raise ConfigError(
                 f"Settings are not valid. {place}: there is no such search provider{instead}"
             )
+
+
+def _mistake_of_endpoint(name: str, access: ProviderAccess) -> str:
+    """Return what is wrong with the name or address of a described endpoint, blank for nothing."""
+    if name in _TAKEN or name in registry.BUILTIN["search"]:
+        return f"{name} means something else: give the endpoint of json_api another name"
+    if not _NAME.fullmatch(name):
+        return (
+            "the name of an endpoint is small letters, digits and _, so that variables such as"
+            " INTRANET_API_KEY can be named for it"
+        )
+    if not access.base_url:
+        return f"json_api needs the address of a server: set base_url, or {name.upper()}_BASE_URL"
+    return ""
 
 
 def warn_of_unknown_variables() -> None:

@@ -34,11 +34,13 @@ BUILTIN: Final[dict[Group, dict[str, str]]] = {
         "ddgs": "collection_search.adapters.search.ddgs:DdgsSearch",
         "exa": "collection_search.adapters.search.exa:ExaSearch",
         "google": "collection_search.adapters.search.google:GoogleSearchAdapter",
+        "json_api": "collection_search.adapters.search.json_api:JsonApiSearch",
         "kagi": "collection_search.adapters.search.kagi:KagiSearch",
         "langchain": "collection_search.adapters.search.langchain:LangChainSearch",
         "linkup": "collection_search.adapters.search.linkup:LinkupSearch",
         "mojeek": "collection_search.adapters.search.mojeek:MojeekSearch",
         "offline": "collection_search.adapters.search.offline:OfflineSearch",
+        "openalex": "collection_search.adapters.search.openalex:OpenAlexSearch",
         "perplexity": "collection_search.adapters.search.perplexity:PerplexitySearch",
         "searxng": "collection_search.adapters.search.searxng:SearxngSearch",
         "serpapi": "collection_search.adapters.search.serpapi:SerpApiSearch",
@@ -69,8 +71,10 @@ BUILTIN: Final[dict[Group, dict[str, str]]] = {
     "usage": {"sqlite": "collection_search.adapters.stores.sqlite.usage:SQLiteUsage"},
 }
 
-_WRAPPER: Final = "langchain"
-"""Adapter of live objects and vendors' packages; it is not for use by name."""
+JSON_API: Final = "json_api"
+"""Adapter of the JSON endpoints that the settings describe, each under a name of its own."""
+UNNAMED: Final = frozenset({"langchain", JSON_API})
+"""Adapters that are not for use by name; `langchain` is for live objects and vendors' packages."""
 _EXAMPLES: Final[dict[Group, tuple[str, str]]] = {
     "models": ("chat model", "openai:gpt-4o-mini"),
     "embeddings": ("embedder", "openai:text-embedding-3-small; or lexical, without a model"),
@@ -90,7 +94,7 @@ def load_adapter(group: Group, name: str) -> Any:
     for point in _entry_points(group):
         if point.name == name:
             return point.load()
-    known = ", ".join(one for one in names(group) if one != _WRAPPER) or "none"
+    known = ", ".join(one for one in names(group) if one not in UNNAMED) or "none"
     if group not in _EXAMPLES:
         raise ConfigError(f"There is no {group} adapter called {name!r}. Known: {known}.")
     kind, example = _EXAMPLES[group]

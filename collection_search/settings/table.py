@@ -19,6 +19,7 @@ from pydantic import (
 from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 
 from ..contracts.search import Name
+from .endpoint_description import JsonApi
 
 PREFIX: Final = "COLLECTION_SEARCH_"
 WEB_SEARCH_ENTRY: Final = "web_search"
@@ -56,6 +57,8 @@ class ProviderAccess(BaseModel):
     quota: int | None = Field(default=None, ge=0)
     """Requests that may be made in a `quota_period`, by all processes of this data folder."""
     quota_period: Literal["day", "month"] = "month"
+    json_api: JsonApi | None = None
+    """The description of an endpoint that answers in JSON; its provider's name is free."""
 
 
 class WebSearchSettings(BaseModel):
@@ -120,7 +123,7 @@ class SettingsTable(BaseSettings):
         default_factory=dict,
         description=(
             "Keys, addresses and limits of search providers, by name: api_key, base_url,"
-            " search_engine_id, rate_per_s, quota, quota_period."
+            " search_engine_id, rate_per_s, quota, quota_period; json_api describes an endpoint."
         ),
     )
     web_search: FunctionEntry | None = Field(

@@ -6,8 +6,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ..errors import ConfigError
-from ..settings.adapter_factory import class_of, is_counted
+from ..settings.adapter_factory import is_counted
 from ..settings.process_defaults import process_settings
+from ..settings.registry import load_adapter
 from .public_arguments import validate_arguments
 
 if TYPE_CHECKING:
@@ -51,4 +52,4 @@ def _metrics_of(settings: Settings | None) -> Any:
             "Nothing is counted. Set COLLECTION_SEARCH_METRICS=true, or give settings with"
             " metrics=True."
         )
-    return class_of("metrics", "prometheus").of_prefix(settings.metrics_prefix)
+    return load_adapter("metrics", "prometheus").of_prefix(settings.metrics_prefix)

@@ -78,7 +78,7 @@ class WebSearchService:
         validate_arguments(provider=provider)
         order = SERVICE_ORDER if credentials is None else _KEY_ORDER
         name, _ = await choose_provider(self._settings, provider, order=order)
-        chosen = await offload(class_of, "search", name.partition(":")[0])
+        chosen = await offload(class_of, self._settings, "search", name.partition(":")[0])
         is_bare_key = provider is None and isinstance(credentials, str | SecretStr)
         if is_bare_key and not read_info(chosen).needs_key:
             name = _KEY_ORDER.last

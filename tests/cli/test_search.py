@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import json
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from collection_search.testing import ProviderServer
+from collection_search.testing.providers.json_endpoint import JsonEndpoint
+
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from support.command_line import Invoke
 
 
@@ -123,3 +129,35 @@ def test_a_country_is_two_letters(command: Invoke) -> None:
     assert ended.complaints[0].endswith(
         "--country 'germany' cannot be used: give two letters, such as DE."
     )
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("changes", "code", "told"),
+    [
+        ({}, 0, "Searched: intranet (asked for)"),
+        ({"results": "data.rows"}, 4, "at 'data.rows' (HTTP 200): data has the keys items, total"),
+        ({"resutls": "x"}, 2, "json_api.resutls: there is no such setting; did you mean results?"),
+    ],
+)
+def test_a_described_endpoint_is_searched_by_its_name(
+    command: Invoke,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    *,
+    changes: dict[str, Any],
+    code: int,
+    told: str,
+) -> None:
+    """From the settings file alone; a mistake in it is told with its place."""
+    with ProviderServer(JsonEndpoint()) as server:
+        access = {"api_key": server.key, "base_url": server.base_url}
+        access["json_api"] = {**JsonEndpoint.description, **changes}  # type: ignore[assignment]
+        file = tmp_path / "described.yaml"
+        file.write_text(json.dumps({"providers": {"intranet": access}}))  # which is YAML too
+        monkeypatch.setenv("COLLECTION_SEARCH_CONFIG", str(file))
+        ended = command("search", "asyncio", "--provider", "intranet", "--max-results", "2")
+    assert ended.code == code
+    assert told in ended.err
+    assert ended.out.count("https://") == (2 if code == 0 else 0)
+    assert server.key not in ended.err

@@ -19,10 +19,11 @@ def prepare_metrics(settings: Settings) -> None:
 
     Raises MissingExtraError where metrics are switched on without their extra.
     """
-    from ...settings.adapter_factory import class_of, is_counted
+    from ...settings.adapter_factory import is_counted
+    from ...settings.registry import load_adapter
 
     if is_counted(settings):
-        class_of("metrics", "prometheus")
+        load_adapter("metrics", "prometheus")
     if settings.metrics_file is not None:
         _due[:] = [settings]
 
@@ -38,11 +39,13 @@ def write_metrics_file() -> None:
 
 def _write(settings: Settings) -> None:
     from ...errors import ConfigError
-    from ...settings.adapter_factory import class_of
+    from ...settings.registry import load_adapter
     from ...tools.metrics_export import write_metrics
 
     path = settings.metrics_file
-    has_counted = class_of("metrics", "prometheus").of_prefix(settings.metrics_prefix).has_counted
+    has_counted = (
+        load_adapter("metrics", "prometheus").of_prefix(settings.metrics_prefix).has_counted
+    )
     if path is None or (path.exists() and not has_counted):
         return
     try:
