@@ -32,6 +32,7 @@ COMMANDS: Final = (
     "corpus",
     "ingest",
     "worker",
+    "mcp",
     "costs",
     "eval",
     "keys",

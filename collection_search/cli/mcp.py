@@ -1,0 +1,98 @@
+"""`collection-search mcp`: the functions for models as tools of an MCP server."""
+
+from __future__ import annotations
+
+import asyncio
+import signal
+from contextlib import suppress
+from typing import TYPE_CHECKING, Annotated, Any, Final
+
+import typer
+
+from .shared.context_options import Provider, Tenant, search_context
+from .shared.exit_codes import Interrupted
+from .shared.preparation import flush_on_exit
+from .shared.signals import handle_signals
+from .shared.terminal import Screen
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Coroutine
+
+    from mcp.server.lowlevel import Server
+
+    from ..context import SearchContext
+
+STOPPED: Final = "Stopped."
+
+
+def mcp(
+    *,
+    http: Annotated[
+        str | None,
+        typer.Option(
+            metavar="HOST:PORT",
+            help="Serve over HTTP at this address, path /mcp; by default over stdin and stdout.",
+        ),
+    ] = None,
+    tools: Annotated[
+        str | None, typer.Option(metavar="NAMES", help="Tools, separated by commas; default: all.")
+    ] = None,
+    tenant: Tenant = None,
+    provider: Provider = None,
+) -> None:
+    """Serve web search and collections to agents, as an MCP server.
+
+    Tools: web_search, retrieve, collection_search, read_page. An address that other machines reach
+    needs a token: set COLLECTION_SEARCH_MCP_TOKEN.
+    """
+    from ..tools.mcp.tool_server import choose_functions, mcp_server
+
+    names = None if tools is None else [name.strip() for name in tools.split(",") if name.strip()]
+    context = search_context(tenant_id=tenant, provider=provider)
+    server = mcp_server(context, None if names is None else choose_functions(names))
+    asyncio.run(context.search_provider())  # what the settings lack is told now
+    stop = _Stop()
+    with flush_on_exit(context), handle_signals(stop, signal.SIGINT, signal.SIGTERM):
+        serving = _over_stdio(server) if http is None else _over_http(server, http, context)
+        asyncio.run(stop.run(serving))
+    if stop.by == signal.SIGINT:
+        raise Interrupted(STOPPED)
+
+
+class _Stop:
+    """Ends the serving on a signal; `by` is its number."""
+
+    by: int | None = None
+
+    def __init__(self) -> None:
+        self._cancel: Callable[[], Any] = lambda: None
+
+    def __call__(self, number: int, _frame: object) -> None:
+        self.by = number
+        self._cancel()
+
+    async def run(self, serving: Coroutine[Any, Any, None]) -> None:
+        """Wait until the serving ends or a signal ends it."""
+        task, loop = asyncio.ensure_future(serving), asyncio.get_running_loop()
+        self._cancel = lambda: loop.call_soon_threadsafe(task.cancel)
+        if self.by is not None:
+            task.cancel()
+        with suppress(asyncio.CancelledError):
+            await task
+
+
+async def _over_stdio(server: Server[Any]) -> None:
+    from ..tools.mcp.stdio import serve_stdio
+
+    await serve_stdio(server)
+
+
+async def _over_http(server: Server[Any], http: str, context: SearchContext) -> None:
+    from ..tools.mcp.streamable_http import PATH, HttpAddress, http_app, serve_http
+
+    address = HttpAddress.parse(http)
+    app = http_app(server, address, context.using().mcp_token)
+    with address.listen() as listener:
+        port = listener.getsockname()[1]
+        Screen().note(f"Serving MCP at http://{address.url_host}:{port}{PATH} until Ctrl-C.")
+        await serve_http(server, listener, app)
