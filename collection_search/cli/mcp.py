@@ -11,7 +11,7 @@ import typer
 
 from .shared.context_options import Provider, Tenant, search_context
 from .shared.exit_codes import Interrupted
-from .shared.preparation import flush_on_exit
+from .shared.preparation import flush_on_exit, prepare_provider
 from .shared.signals import handle_signals
 from .shared.terminal import Screen
 
@@ -50,10 +50,9 @@ def mcp(
     names = None if tools is None else [name.strip() for name in tools.split(",") if name.strip()]
     context = search_context(tenant_id=tenant, provider=provider)
     server = mcp_server(context, None if names is None else choose_functions(names))
-    asyncio.run(context.search_provider())  # what the settings lack is told now
+    serving = _over_stdio(server, context) if http is None else _over_http(server, context, http)
     stop = _Stop()
     with flush_on_exit(context), handle_signals(stop, signal.SIGINT, signal.SIGTERM):
-        serving = _over_stdio(server) if http is None else _over_http(server, http, context)
         asyncio.run(stop.run(serving))
     if stop.by == signal.SIGINT:
         raise Interrupted(STOPPED)
@@ -81,18 +80,22 @@ class _Stop:
             await task
 
 
-async def _over_stdio(server: Server[Any]) -> None:
+def _over_stdio(server: Server[Any], context: SearchContext) -> Coroutine[Any, Any, None]:
     from ..tools.mcp.stdio import serve_stdio
 
-    await serve_stdio(server)
+    asyncio.run(context.search_provider())  # what the settings lack is told now
+    return serve_stdio(server)
 
 
-async def _over_http(server: Server[Any], http: str, context: SearchContext) -> None:
+def _over_http(
+    server: Server[Any], context: SearchContext, given: str
+) -> Coroutine[Any, Any, None]:
     from ..tools.mcp.streamable_http import PATH, HttpAddress, http_app, serve_http
 
-    address = HttpAddress.parse(http)
+    address, screen = HttpAddress.parse(given), Screen()
     app = http_app(server, address, context.using().mcp_token)
-    with address.listen() as listener:
-        port = listener.getsockname()[1]
-        Screen().note(f"Serving MCP at http://{address.url_host}:{port}{PATH} until Ctrl-C.")
-        await serve_http(server, listener, app)
+    listener = address.listen()
+    prepare_provider(context, screen)
+    port = listener.getsockname()[1]
+    screen.note(f"Serving MCP at http://{address.url_host}:{port}{PATH} until Ctrl-C.")
+    return serve_http(app, listener)

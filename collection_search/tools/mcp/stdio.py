@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import asyncio
 import io
 import os
+import threading
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 import anyio
-import anyio.to_thread
 from mcp.server.stdio import stdio_server
 
 if TYPE_CHECKING:
@@ -27,17 +29,30 @@ async def serve_stdio(server: Server[Any]) -> None:
 
 
 class _Lines(anyio.AsyncFile[str]):
-    """Lines of a stream; a cancelled wait for the next one ends at once.
+    """Lines that a daemon thread reads, which does not keep the process from ending.
 
-    The waiting thread is left behind. By default it would keep Ctrl-C waiting for the next line.
+    By default, after Ctrl-C, the process would wait for one more line or the end of stdin.
     """
 
+    def __init__(self, file: io.TextIOWrapper) -> None:
+        super().__init__(file)
+        self._loop = asyncio.get_running_loop()
+        self._read: asyncio.Queue[str] = asyncio.Queue()
+        threading.Thread(target=self._read_all, name="stdin", daemon=True).start()
+
     async def readline(self) -> str:
-        return await anyio.to_thread.run_sync(self.wrapped.readline, abandon_on_cancel=True)
+        return await self._read.get()
 
     async def __aiter__(self) -> AsyncIterator[str]:
         while line := await self.readline():
             yield line
+
+    def _read_all(self) -> None:
+        with suppress(RuntimeError):  # the loop has ended
+            line = "\n"
+            while line:
+                line = self.wrapped.readline()
+                self._loop.call_soon_threadsafe(self._read.put_nowait, line)
 
 
 def _private_stdin() -> io.TextIOWrapper:

@@ -75,8 +75,8 @@ class HttpAddress(NamedTuple):
             ) from error
 
 
-async def serve_http(server: Server[Any], listener: socket.socket, app: ASGIApp) -> None:
-    """Serve the app of this server until SIGINT or SIGTERM, which is raised again at the end."""
+async def serve_http(app: ASGIApp, listener: socket.socket) -> None:
+    """Serve until SIGINT or SIGTERM, which is raised again at the end; closes the listener."""
     config = uvicorn.Config(
         app, log_config=None, server_header=False, timeout_graceful_shutdown=SHUTDOWN_S
     )
