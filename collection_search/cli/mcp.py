@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import typer
 
+from .. import __version__
+from ..errors import InputError
 from .shared.context_options import Provider, Tenant, search_context
 from .shared.exit_codes import Interrupted
 from .shared.preparation import flush_on_exit, prepare_provider
@@ -47,15 +49,21 @@ def mcp(
     """
     from ..tools.mcp.tool_server import choose_functions, mcp_server
 
-    names = None if tools is None else [name.strip() for name in tools.split(",") if name.strip()]
+    functions = None if tools is None else choose_functions(_listed(tools))
     context = search_context(tenant_id=tenant, provider=provider)
-    server = mcp_server(context, None if names is None else choose_functions(names))
+    server = mcp_server(context, functions, version=__version__)
     serving = _over_stdio(server, context) if http is None else _over_http(server, context, http)
     stop = _Stop()
     with flush_on_exit(context), handle_signals(stop, signal.SIGINT, signal.SIGTERM):
         asyncio.run(stop.run(serving))
     if stop.by == signal.SIGINT:
         raise Interrupted(STOPPED)
+
+
+def _listed(tools: str) -> list[str]:
+    if not (names := [name.strip() for name in tools.split(",") if name.strip()]):
+        raise InputError("--tools names no tool. Leave it out to offer all.")
+    return names
 
 
 class _Stop:

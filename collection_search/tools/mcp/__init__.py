@@ -8,4 +8,6 @@ import importlib.util
 from ...errors import MissingExtraError
 
 if importlib.util.find_spec("mcp_types") is None:  # it came with version 2
-    raise MissingExtraError("The MCP server needs an extra. Run: pip install 'collection-search[mcp]'")
+    raise MissingExtraError(
+        "The MCP server needs an extra. Run: pip install 'collection-search[mcp]'"
+    )

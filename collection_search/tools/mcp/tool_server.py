@@ -17,7 +17,6 @@ from mcp_types import (
     ToolAnnotations,
 )
 
-from ... import __version__
 from ...contracts.functions import (
     COLLECTION_SEARCH,
     FUNCTIONS,
@@ -67,11 +66,14 @@ _WARNING: Final = (
 
 
 def mcp_server(
-    context: SearchContext, definitions: Iterable[FunctionDefinition] | None = None
+    context: SearchContext,
+    definitions: Iterable[FunctionDefinition] | None = None,
+    *,
+    version: str = "",
 ) -> Server[Any]:
     """Return a server of these functions, by default of all; no client can change the context.
 
-    The context gives tenant, provider, model and store of every call.
+    The context gives tenant, provider, model and store of every call; `version` is told to clients.
     """
     offered = {one.name: one for one in definitions or FUNCTIONS.values()}
 
@@ -94,7 +96,7 @@ def mcp_server(
 
     return Server(
         NAME,
-        version=__version__,
+        version=version,
         title="Collection Search",
         instructions=_instructions(offered),
         on_list_tools=list_tools,
