@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import signal
+import sys
 from contextlib import suppress
 from typing import TYPE_CHECKING, Annotated, Any, Final
 
@@ -92,6 +93,8 @@ def _over_stdio(server: Server[Any], context: SearchContext) -> Coroutine[Any, A
     from ..tools.mcp.stdio import serve_stdio
 
     asyncio.run(context.search_provider())  # what the settings lack is told now
+    if sys.stdin.isatty():
+        Screen().note("Serving MCP over stdin and stdout, for a client. Ctrl-C ends it.")
     return serve_stdio(server)
 
 

@@ -86,9 +86,10 @@ async def serve_http(app: ASGIApp, listener: socket.socket) -> None:
 def http_app(server: Server[Any], address: HttpAddress, token: SecretStr | None) -> ASGIApp:
     """Return the ASGI application with the endpoint `/mcp`; with a token only for who sends it.
 
-    Raises ConfigError for an address that others reach, without a token.
+    A blank token is none. Raises ConfigError for an address that others reach, without a token.
     """
-    if token is None and not address.is_loopback:
+    secret = token.get_secret_value().strip() if token else ""
+    if not secret and not address.is_loopback:
         raise ConfigError(
             f"Other machines reach {address.host}, so the MCP server needs a token there: set"
             " COLLECTION_SEARCH_MCP_TOKEN, or listen on 127.0.0.1."
@@ -96,7 +97,7 @@ def http_app(server: Server[Any], address: HttpAddress, token: SecretStr | None)
     app = server.streamable_http_app(
         streamable_http_path=PATH, transport_security=_accepted_headers(address)
     )
-    return app if token is None else _TokenGuard(app, token)
+    return _TokenGuard(app, secret) if secret else app
 
 
 def _accepted_headers(address: HttpAddress) -> TransportSecuritySettings:
@@ -112,9 +113,9 @@ def _accepted_headers(address: HttpAddress) -> TransportSecuritySettings:
 class _TokenGuard:
     """Lets a request pass that has the token as `Authorization: Bearer`."""
 
-    def __init__(self, app: ASGIApp, token: SecretStr) -> None:
+    def __init__(self, app: ASGIApp, secret: str) -> None:
         self._app = app
-        self._expected = token.get_secret_value().strip().encode()
+        self._expected = secret.encode()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         app = self._app

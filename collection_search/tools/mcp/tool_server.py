@@ -6,8 +6,10 @@ output as `structuredContent`. A failed call is a result with `isError`, never a
 
 from __future__ import annotations
 
+import asyncio
 from typing import TYPE_CHECKING, Any, Final
 
+import anyio
 from mcp.server.lowlevel import Server
 from mcp_types import (
     CallToolResult,
@@ -31,7 +33,7 @@ from ...text.untrusted import remove_invisible
 from ..function_calls import call_validated, failed_call
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Coroutine, Iterable, Mapping
 
     from mcp.server.context import ServerRequestContext
     from mcp_types import CallToolRequestParams, PaginatedRequestParams
@@ -40,6 +42,8 @@ if TYPE_CHECKING:
     from ...contracts.functions import FunctionOutput, FunctionResult
 
 NAME: Final = "collection-search"
+END_S: Final = 2.0
+"""How long a cancelled call may take to end."""
 
 _WEB: Final = ToolAnnotations(read_only_hint=True, idempotent_hint=True, open_world_hint=True)
 _ANNOTATIONS: Final[Mapping[str, ToolAnnotations]] = {
@@ -87,9 +91,8 @@ def mcp_server(
     ) -> CallToolResult:
         try:
             arguments = _definition(offered, params.name).validate_arguments(params.arguments or {})
-            result = await call_validated(
-                arguments, context, on_progress=request.session.report_progress
-            )
+            report = request.session.report_progress
+            result = await _cancelled_once(call_validated(arguments, context, on_progress=report))
         except Exception as error:  # noqa: BLE001 - an agent goes on after any failure
             result = failed_call(error)
         return _shown(result)
@@ -111,6 +114,22 @@ def choose_functions(names: Iterable[str]) -> list[FunctionDefinition]:
     ['retrieve', 'web_search']
     """
     return [_definition(FUNCTIONS, name) for name in dict.fromkeys(names)]
+
+
+async def _cancelled_once(call: Coroutine[Any, Any, FunctionResult]) -> FunctionResult:
+    """Return the call's result. When it is cancelled, wait until all that it started has ended.
+
+    The server's cancel scope cancels anew at each wait, also those in which a graph ends its tasks:
+    they would go on. The call is a task of its own, which is cancelled once.
+    """
+    task = asyncio.ensure_future(call)
+    try:
+        return await asyncio.shield(task)
+    except asyncio.CancelledError:
+        task.cancel()
+        with anyio.CancelScope(shield=True):
+            await asyncio.wait([task], timeout=END_S)
+        raise
 
 
 def _definition(offered: Mapping[str, FunctionDefinition], name: str) -> FunctionDefinition:

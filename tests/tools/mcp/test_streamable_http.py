@@ -84,11 +84,20 @@ async def test_the_official_client_lists_and_calls(tmp_path: Path, mode: str) ->
 
 @pytest.mark.slow
 @pytest.mark.parametrize("mode", MODES)
-async def test_cancelling_reaches_the_search(tmp_path: Path, mode: str) -> None:
+@pytest.mark.parametrize(
+    ("tool", "given"),
+    [
+        ("web_search", {"query": "asyncio"}),
+        ("collection_search", {"question": "asyncio", "collection": "py"}),
+    ],
+)
+async def test_cancelling_reaches_the_search(
+    tmp_path: Path, mode: str, tool: str, given: dict[str, str]
+) -> None:
     """The one protocol closes the answer's stream, the other sends a notification."""
     adapter = Hanging()
     async with served(tmp_path, adapter) as url, Client(url, mode=mode) as client:
-        call = asyncio.ensure_future(client.call_tool("web_search", {"query": "asyncio"}))
+        call = asyncio.ensure_future(client.call_tool(tool, given))
         await wait_until_async(lambda: adapter.asked)
         call.cancel()
         await asyncio.gather(call, return_exceptions=True)
@@ -158,8 +167,9 @@ def test_other_machines_need_a_token() -> None:
     """Without one the server does not start, and the message names the variable."""
     server = mcp_server(SearchContext(provider=ScriptedAdapter()))
     for host in ("0.0.0.0", "192.0.2.1", "::", "mcp.example"):
-        with pytest.raises(ConfigError, match="COLLECTION_SEARCH_MCP_TOKEN"):
-            http_app(server, HttpAddress(host, 1), None)
+        for token in (None, SecretStr(" ")):
+            with pytest.raises(ConfigError, match="COLLECTION_SEARCH_MCP_TOKEN"):
+                http_app(server, HttpAddress(host, 1), token)
     for host in ("127.0.0.1", "127.0.0.2", "::1", "localhost"):
         assert http_app(server, HttpAddress(host, 1), None)
 
