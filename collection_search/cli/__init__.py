@@ -34,6 +34,7 @@ COMMANDS: Final = (
     "corpus",
     "ingest",
     "worker",
+    "mcp",
     "costs",
     "eval",
     "keys",

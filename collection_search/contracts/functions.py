@@ -190,6 +190,14 @@ class FunctionDefinition(NamedTuple, Generic[ArgumentsT]):
         required = schema.get("required", [])
         return {"type": "object", "properties": properties, "required": required}
 
+    def output_schema(self) -> dict[str, Any]:
+        """Return the JSON schema of the output as JSON; its references stay within it.
+
+        >>> "trust" in READ_PAGE.output_schema()["properties"]
+        True
+        """
+        return self.output.model_json_schema(mode="serialization", by_alias=False)
+
     def validate_arguments(self, given: Mapping[str, Any]) -> ArgumentsT:
         """Return the arguments of one call. Raises InputError, from which a model can learn."""
         try:

@@ -247,6 +247,10 @@ class SettingsTable(BaseSettings):
         default=150, ge=0, le=2000, description="Characters that neighbouring chunks share."
     )
 
+    mcp_token: SecretStr | None = Field(
+        default=None, description="Token that clients of the MCP server over HTTP must send."
+    )
+
     openai_api_key: SecretStr | None = _vendor(
         "openai_api_key", "OPENAI_API_KEY", description="Key of OpenAI or of the endpoint below."
     )

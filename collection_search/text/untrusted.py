@@ -54,9 +54,18 @@ def neutralize(text: str) -> str:
     >>> neutralize("Visit https://evil.example or <b>www.evil.example</b>")
     'Visit evil.example or < b>evil.example< /b>'
     """
-    shown = _without_fence_name(_INVISIBLE.sub("", to_unicode(text)))
+    shown = _without_fence_name(remove_invisible(text))
     lines = (" ".join(line.split()) for line in _without_links(shown).splitlines())
     return "\n".join(map(_quoted, filter(None, lines)))
+
+
+def remove_invisible(text: str) -> str:
+    """Return the text without characters that are not seen or change the order of others.
+
+    >>> remove_invisible("pay" + chr(0x202E) + "pal" + chr(0xE0041))
+    'paypal'
+    """
+    return _INVISIBLE.sub("", to_unicode(text))
 
 
 def neutralize_line(text: str) -> str:
