@@ -75,11 +75,15 @@ def mcp_server(
     *,
     version: str = "",
 ) -> Server[Any]:
-    """Return a server of these functions, by default of all; no client can change the context.
+    """Return a server of these functions; no client can change the context.
 
-    The context gives tenant, provider, model and store of every call; `version` is told to clients.
+    By default all are offered, `web_search` only if its entry in the settings is enabled. The
+    context gives tenant, provider, model and store of every call; `version` is told to clients.
     """
-    offered = {one.name: one for one in definitions or FUNCTIONS.values()}
+    entry = context.using().web_search
+    disabled = {WEB_SEARCH.name} if entry is not None and not entry.enabled else set()
+    usual = (one for one in FUNCTIONS.values() if one.name not in disabled)
+    offered = {one.name: one for one in definitions or usual}
 
     async def list_tools(
         _request: ServerRequestContext[Any, Any], _params: PaginatedRequestParams | None

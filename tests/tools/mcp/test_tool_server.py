@@ -265,3 +265,12 @@ def test_the_output_of_a_page_is_described() -> None:
     schema = READ_PAGE.output_schema()
     assert set(schema["properties"]) == {"trust", "url", "title", "text", "chars", "is_cut"}
     assert schema["properties"]["trust"]["const"] == "untrusted"
+
+
+async def test_web_search_that_is_disabled_in_the_settings_is_not_offered(tmp_path) -> None:
+    """User story 2 of the provider specification: it does not appear in the tool list."""
+    entry = {"web_search": {"enabled": False}}
+    given = SearchContext(settings=Settings(home=tmp_path, providers=entry))
+    async with Client(mcp_server(given)) as client:
+        names = [tool.name for tool in (await client.list_tools()).tools]
+    assert names == ["retrieve", "collection_search", "read_page"]
