@@ -157,6 +157,8 @@ class Telemetry(TypedDict):
     """The run in figures: per node in order of execution, and their sums."""
 
     trace_id: str
+    started_at: float
+    """Seconds since 1970."""
     nodes: dict[str, dict[str, Any]]
     latency_ms: float
     cost_usd: float

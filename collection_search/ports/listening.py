@@ -46,9 +46,7 @@ class Listener(Protocol):
     fails the call.
     """
 
-    def tool(
-        self, name: str, inputs: Mapping[str, Any]
-    ) -> AbstractAsyncContextManager[ToolCall]:
+    def tool(self, name: str, inputs: Mapping[str, Any]) -> AbstractAsyncContextManager[ToolCall]:
         """Tell of a tool's call."""
         ...
 

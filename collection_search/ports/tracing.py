@@ -28,7 +28,7 @@ class TraceRef:
     trace_name: str = "collection_search"
     session_id: str | None = None
     tenant_id: str | None = None
-    run: str | None = None
+    run: str | None = field(default=None, compare=False)
     """Identity of the run whose own observation is the parent; None: the one that is open."""
 
 
@@ -46,6 +46,8 @@ class EndedRun:
     """Outcome and number of results; empty for a run that did not end by itself."""
     failure: tuple[str, str] | None = None
     """Kind and message of the error that ended the run."""
+    is_stopped: bool = False
+    """Whether it was cancelled from outside, which is no error."""
 
 
 class Span(Protocol):

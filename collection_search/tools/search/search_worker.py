@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from ...contracts.search import SearchAdapterResponse, ToolContext, WebSearchResponse
     from ...ports import BaseSearchAdapter, PageReader, SpanSink
     from ...resilience.provider_limits import ProviderGuard
+    from ...text.redaction import CaptureMode
     from ..spending.budget import RunBudget
     from .cache import SearchCache
 
@@ -72,6 +73,7 @@ class WebSearchWorker:
         cache: SearchCache | None = None,
         reader: Callable[[], Awaitable[PageReader]] | None = None,
         today: Callable[[], date] | None = None,
+        capture_query: CaptureMode = "full",
     ) -> None:
         self._max_results = validate_count("max_results", max_results, most=10_000)
         self._oversample = validate_count("oversample_factor", oversample_factor, most=100)
@@ -100,6 +102,7 @@ class WebSearchWorker:
         self._cache = cache
         self._reader = reader
         self._today = today or utc_today
+        self._capture_query: CaptureMode = capture_query
 
     def run(
         self,
@@ -167,7 +170,10 @@ class WebSearchWorker:
                 self._logger.exception("web search worker failed", exc_info=redact_error(error))
                 report.failure = Failure.of(error)
             report.latency_ms = round((self._rules.timer() - started) * 1000)
-            span.set(report.attributes())
+            span.set(report.attributes(self._capture_query))
+            if (cost := report.cost_usd) is not None:
+                provider = self._rules.provider
+                span.usage(model=provider, input_tokens=None, output_tokens=None, cost_usd=cost)
             if report.failure:
                 span.fail(report.failure.kind, report.failure.message)
         return report.response()
