@@ -22,6 +22,7 @@ from ...runtime.spans import NULL_SINK, GuardedSink
 from ...text.clean import to_unicode
 from ...text.redaction import mask, mask_text, redact
 from .health_check import check_langfuse_health
+from .langfuse_project import open_project
 from .run_roots import below, root_ids, with_ids
 
 if TYPE_CHECKING:

@@ -4,17 +4,19 @@ from __future__ import annotations
 
 import os
 import threading
-from typing import Final, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple
 from urllib.parse import urlsplit
 
 from langfuse import Langfuse
 from opentelemetry.exporter.otlp.proto.http import Compression
 from opentelemetry.sdk.trace.sampling import TraceIdRatioBased
-from opentelemetry.trace import Tracer
 
 from .health_check import basic_login
 from .quiet_exporter import QuietExporter
 from .run_roots import RunTracerProvider
+
+if TYPE_CHECKING:
+    from opentelemetry.trace import Tracer
 
 TIMEOUT_S: Final = 5.0
 """Time limit of one export, where the variable `LANGFUSE_TIMEOUT` does not say otherwise."""
