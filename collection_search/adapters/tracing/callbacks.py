@@ -93,12 +93,12 @@ class CallbackListener:
             try:
                 yield call
             except BaseException as error:
-                await _told(run and run.on_tool_error(_redacted(error)))
+                await _told(run.on_tool_error(_redacted(error)) if run else None)
                 raise
         if call.failure is not None:
-            await _told(run and run.on_tool_error(call.failure))
+            await _told(run.on_tool_error(call.failure) if run else None)
         else:
-            await _told(run and run.on_tool_end(call.output, name=name))
+            await _told(run.on_tool_end(call.output, name=name) if run else None)
 
     @asynccontextmanager
     async def chat(self, model: str, messages: Sequence[tuple[str, str]]) -> AsyncIterator[_Chat]:
@@ -115,9 +115,9 @@ class CallbackListener:
             with _unheard(self._config):
                 yield call
         except BaseException as error:
-            await _told(run and run.on_llm_error(_redacted(error), response=_result(None)))
+            await _told(run.on_llm_error(_redacted(error), response=_result(None)) if run else None)
             raise
-        await _told(run and run.on_llm_end(_result(call.message)))
+        await _told(run.on_llm_end(_result(call.message)) if run else None)
 
     @asynccontextmanager
     async def embedding(self, model: str, count: int) -> AsyncIterator[_Embedding]:
@@ -131,9 +131,9 @@ class CallbackListener:
         try:
             yield call
         except BaseException as error:
-            await _told(run and run.on_chain_error(_redacted(error)))
+            await _told(run.on_chain_error(_redacted(error)) if run else None)
             raise
-        await _told(run and run.on_chain_end(call.output))
+        await _told(run.on_chain_end(call.output) if run else None)
 
     def _manager(self, **metadata: str) -> AsyncCallbackManager:
         return AsyncCallbackManager.configure(
