@@ -157,8 +157,6 @@ class Telemetry(TypedDict):
     """The run in figures: per node in order of execution, and their sums."""
 
     trace_id: str
-    started_at: float
-    """Seconds since 1970."""
     nodes: dict[str, dict[str, Any]]
     latency_ms: float
     cost_usd: float
@@ -187,6 +185,8 @@ class CollectionSearchState(ValidatedInput):
     """The state of the collection search graph while it runs."""
 
     ids: RunIds
+    started_at: float
+    """When the run began, in seconds since 1970."""
     strategy: Strategy
     search: SearchReport | None
     candidates: list[Candidate]

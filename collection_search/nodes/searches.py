@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from ..runtime.listening import NULL_LISTENER
+from ..runtime.unheard import NULL_LISTENER
 from ..tools.search.route import reason_of
 
 if TYPE_CHECKING:

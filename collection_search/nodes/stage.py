@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from ..context import SearchContext
 from ..contracts.prices import total_cost
-from ..runtime.listening import NULL_LISTENER
+from ..runtime.unheard import NULL_LISTENER
 from ..text.redaction import redact
 from ..tools.spending.account import Account
 from .whole_run import WholeRun
@@ -109,9 +109,8 @@ def stage(name: str, *, kind: SpanKind = "span") -> Callable[[Body[StateT]], Nod
                 **update,
                 "ids": ids,
                 "flags": list(dict.fromkeys(flags)),
-                "telemetry": add_entry(
-                    before.get("telemetry"), ids["trace_id"], facts, started_at=whole.started_at
-                ),
+                "started_at": whole.started_at,
+                "telemetry": add_entry(before.get("telemetry"), ids["trace_id"], facts),
             }
 
         return node
@@ -119,22 +118,17 @@ def stage(name: str, *, kind: SpanKind = "span") -> Callable[[Body[StateT]], Nod
     return decorate
 
 
-def add_entry(
-    before: Telemetry | None, trace_id: str, facts: Mapping[str, Any], *, started_at: float
-) -> Telemetry:
+def add_entry(before: Telemetry | None, trace_id: str, facts: Mapping[str, Any]) -> Telemetry:
     """Return the run's telemetry with one more stage, sums included.
 
-    >>> facts = {"node_name": "a", "latency_ms": 1.5, "cost_usd": None}
-    >>> add_entry(None, "t", facts, started_at=1.8e9)
-    {'trace_id': 't', 'started_at': 1800000000.0, \
-'nodes': {'a': {'node_name': 'a', 'latency_ms': 1.5, 'cost_usd': None}}, \
+    >>> add_entry(None, "t", {"node_name": "a", "latency_ms": 1.5, "cost_usd": None})
+    {'trace_id': 't', 'nodes': {'a': {'node_name': 'a', 'latency_ms': 1.5, 'cost_usd': None}}, \
 'latency_ms': 1.5, 'cost_usd': 0.0, 'cost_complete': False, 'cost_limit_usd': None}
     """
     nodes = {**(before["nodes"] if before else {}), facts["node_name"]: dict(facts)}
     costs = [entry.get("cost_usd", 0.0) for entry in nodes.values()]
     return {
         "trace_id": trace_id,
-        "started_at": started_at,
         "nodes": nodes,
         "latency_ms": round(sum(entry["latency_ms"] for entry in nodes.values()), 3),
         "cost_usd": total_cost(cost for cost in costs if cost is not None),

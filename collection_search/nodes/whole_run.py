@@ -32,11 +32,10 @@ class WholeRun:
 
     @classmethod
     def of(cls, graph: str, run_id: str, state: Any) -> Self:
-        """Return the run to which a stage with this state belongs; without telemetry it begins."""
+        """Return the run to which a stage with this state belongs; without a begin it begins."""
         values = state if isinstance(state, Mapping) else vars(state)
         question = values.get("question") or values.get("query")
-        telemetry = values.get("telemetry") or {}
-        started_at = telemetry.get("started_at") or time.time()
+        started_at = values.get("started_at") or time.time()
         return cls(graph, run_id, started_at, question if isinstance(question, str) else None)
 
     @property

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 from contextlib import AbstractAsyncContextManager
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
 
 
 class UnheardCall(AbstractAsyncContextManager["UnheardCall"]):
@@ -32,15 +35,15 @@ class NullListener:
 
     __slots__ = ()
 
-    def tool(self, *_arguments: object) -> UnheardCall:
+    def tool(self, name: str, inputs: Mapping[str, Any]) -> UnheardCall:  # noqa: ARG002 - the port
         """Return the call of which nobody is told."""
         return _UNHEARD
 
-    def chat(self, *_arguments: object) -> UnheardCall:
+    def chat(self, model: str, messages: Sequence[tuple[str, str]]) -> UnheardCall:  # noqa: ARG002
         """Return the call of which nobody is told."""
         return _UNHEARD
 
-    def embedding(self, *_arguments: object) -> UnheardCall:
+    def embedding(self, model: str, count: int) -> UnheardCall:  # noqa: ARG002
         """Return the call of which nobody is told."""
         return _UNHEARD
 
