@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 import pytest
@@ -15,8 +15,11 @@ from langchain_core.callbacks import (
 from langchain_core.documents import Document
 from langchain_core.messages import AIMessage, HumanMessage, SystemMessage
 from langchain_core.retrievers import BaseRetriever
+from langchain_core.tracers.langchain import wait_for_all_tracers
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.graph import END, START, StateGraph
+from langsmith import Client
+from langsmith.run_helpers import tracing_context
 from support.paid_world import QUERIES, PaidWorld
 from support.recorded_runs import AsyncRecorder, RunRecorder
 from support.scripted_world import INPUT, QUESTION, good_pages
@@ -158,6 +161,29 @@ async def test_tokens_are_counted_once(heard: SearchContext, *, as_object: bool)
     usage = {"scripted": {"input_tokens": 29, "output_tokens": 44, "total_tokens": 73}}
     assert counter.usage_metadata == around.usage_metadata == usage
     assert recorder.tree() == TREE
+
+
+async def test_langsmith_gets_each_call_once(heard: SearchContext) -> None:
+    """Switched on by its own context, and with a model object that would announce itself."""
+
+    class Kept(Client):
+        """Keeps what it would send."""
+
+        runs: ClassVar[list[tuple[str, str]]] = []
+
+        def create_run(self, name: str, inputs: Any, run_type: Any, **_: Any) -> None:
+            self.runs.append((run_type, name))
+
+        def update_run(self, *_: Any, **__: Any) -> None:
+            """Keep nothing more."""
+
+    client = Kept(api_url="http://127.0.0.1:9", api_key="none", auto_batch_tracing=False)
+    chat = ScriptedChatModel(replies=[{"queries": PLANNED}])
+    with tracing_context(enabled=True, client=client):
+        await graph.ainvoke(INPUT, context=with_(heard, model=chat))
+    wait_for_all_tracers()
+    calls = sorted(run for run in client.runs if run[0] != "chain")
+    assert calls == [("embedding", "embedding"), ("llm", "scripted")] + [("tool", "web_search")] * 3
 
 
 async def test_a_models_own_handlers_still_hear_it(heard: SearchContext) -> None:
