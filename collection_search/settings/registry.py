@@ -66,7 +66,10 @@ BUILTIN: Final[dict[Group, dict[str, str]]] = {
         "graph": "collection_search.graphs.universal_ingestion:GraphTrigger",
         "ledger": "collection_search.tools.ingest:LedgerTrigger",
     },
-    "tracing": {"langfuse": "collection_search.adapters.tracing.langfuse:LangfuseSink"},
+    "tracing": {
+        "callbacks": "collection_search.adapters.tracing.callbacks:CallbackListener",
+        "langfuse": "collection_search.adapters.tracing.langfuse:LangfuseSink",
+    },
     "metrics": {"prometheus": "collection_search.adapters.metrics.prometheus:PrometheusMetrics"},
     "usage": {"sqlite": "collection_search.adapters.stores.sqlite.usage:SQLiteUsage"},
 }

@@ -164,6 +164,9 @@ class SettingsTable(BaseSettings):
     capture_query: Literal["full", "masked", "hash", "none"] = Field(
         default="masked", description="How questions appear in spans other than the tool's own."
     )
+    capture_tool_query: Literal["full", "masked", "hash", "none"] = Field(
+        default="full", description="How queries appear in the tool's own spans; no secrets ever."
+    )
 
     search_timeout_s: float = Field(
         default=10.0, gt=0, description="Time limit of one search call."

@@ -97,6 +97,7 @@ async def build_route(
             cache=await _cache(context, provider.adapter, account),
             budget=account.budget,
             on_billed=account.record_billed,
+            capture_query=settings.capture_tool_query,
             reader=context.page_reader if reads_pages and context.fetches() else None,
         )
         for provider in providers

@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from ...contracts.search import SearchAdapterResponse, ToolContext, WebSearchResponse
     from ...ports import BaseSearchAdapter, PageReader, SearchMetrics, SpanSink
     from ...resilience.provider_limits import ProviderGuard
+    from ...text.redaction import CaptureMode
     from ..spending.budget import RunBudget
     from .cache import SearchCache
 
@@ -81,6 +82,7 @@ class WebSearchWorker:
         cache: SearchCache | None = None,
         reader: Callable[[], Awaitable[PageReader]] | None = None,
         today: Callable[[], date] | None = None,
+        capture_query: CaptureMode = "full",
     ) -> None:
         self._max_results = validate_count("max_results", max_results, most=10_000)
         self._oversample = validate_count("oversample_factor", oversample_factor, most=100)
@@ -110,6 +112,7 @@ class WebSearchWorker:
         self._cache = cache
         self._reader = reader
         self._today = today or utc_today
+        self._capture_query: CaptureMode = capture_query
 
     def run(
         self,
@@ -186,7 +189,10 @@ class WebSearchWorker:
             latency_s = self._rules.timer() - started
             report.latency_ms = round(latency_s * 1000)
             report.count(latency_s)
-            span.set(report.attributes())
+            span.set(report.attributes(self._capture_query))
+            if (cost := report.cost_usd) is not None:
+                provider = self._rules.provider
+                span.usage(model=provider, input_tokens=None, output_tokens=None, cost_usd=cost)
             if report.failure:
                 span.fail(report.failure.kind, report.failure.message)
         return report.response()

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Any, Final
 from ...contracts.prices import total_cost
 from ...contracts.search import SearchResult, ToolContext, ToolOutcome, WebSearchResponse
 from ...errors import CostLimitReached, ErrorCode, InvalidQueryError, SearchProviderError
+from ...ports import FullQuery
 from ...runtime.metering import NULL_METRICS
-from ...text.redaction import error_message, redact
+from ...text.redaction import CaptureMode, error_message, redact, redact_query
 from ...text.validation import whole_number
 
 if TYPE_CHECKING:
@@ -126,11 +127,12 @@ class SearchFacts:
         )
         return WebSearchResponse(results=self.results, outcome=outcome)
 
-    def attributes(self) -> dict[str, Scalar]:
-        """Return the attributes of the span `tool.web_search`, the query in full."""
+    def attributes(self, capture_query: CaptureMode = "full") -> dict[str, Scalar]:
+        """Return the attributes of the span `tool.web_search`."""
+        shown = redact_query(self.query, capture_query)
         attributes: dict[str, Scalar] = {
             **self._ids(),
-            "query": self.query,
+            "query": FullQuery(shown) if shown and capture_query == "full" else shown,
             "http.status": self._status(),
             "result.count": len(self.results),
             "raw_result_count": self.raw_result_count,
