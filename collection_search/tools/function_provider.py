@@ -22,7 +22,7 @@ from ..context import SearchContext
 from ..contracts.functions import WEB_SEARCH, FunctionResult, WebSearchOutput
 from ..contracts.search import SearchAdapterResponse, ToolOutcome
 from ..contracts.service import SearchResponse, ServiceSearchResult
-from ..errors import ConfigError, InputError, SearchProviderError, SearchProviderTimeout
+from ..errors import ConfigError, InputError, SearchProviderTimeout
 from ..runtime.concurrency import run_blocking
 from ..settings import ProviderAccess
 from ..settings.table import WEB_SEARCH_ENTRY, WebSearchSettings
@@ -30,6 +30,7 @@ from ..text.problems import describe_problems
 from ..text.untrusted import fence
 from .function_calls import failed_call
 from .function_specs import format_tool
+from .search.outcome_error import outcome_error
 from .search.single_search import search_once
 from .search_texts import listed
 
@@ -97,7 +98,7 @@ class WebSearchProvider:
             raise SearchProviderTimeout(NO_TIME_LEFT) from error
         outcome = found.response.outcome
         if outcome.decision == "error":
-            raise _error_of(outcome)
+            raise outcome_error(outcome)
         return found.response.results
 
     async def execute(
@@ -239,14 +240,3 @@ def _ids(ctx: CallContext) -> dict[str, str | None]:
         "case_id": business.case_id,
         "workflow_id": business.workflow_id or WEB_SEARCH_ENTRY,
     }
-
-
-def _error_of(outcome: ToolOutcome) -> SearchProviderError:
-    error = outcome.meta["error"]
-    return SearchProviderError(
-        f"The search failed ({outcome.rationale}). {error['message']}",
-        code=error["code"],
-        retryable=error["retryable"],
-        retry_in_ms=error["retry_in_ms"],
-        http_status=error["http_status"],
-    )
