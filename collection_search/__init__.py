@@ -116,9 +116,7 @@ _NAMES = {
     "runtime.gc": "relieve_collector",
     "settings": "Settings",
     "tools.function_calls": "call_function",
-    "tools.function_specs": (
-        "answer_anthropic_call answer_openai_call anthropic_tool openai_tool"
-    ),
+    "tools.function_specs": ("answer_anthropic_call answer_openai_call anthropic_tool openai_tool"),
     "tools.ingest": "aingest ingest",
     "tools.langchain.function_tools": (
         "CollectionSearchTool ReadPageTool RetrieveTool WebSearchTool"
