@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import pytest
 from langchain_tests.integration_tests import ToolsIntegrationTests
@@ -22,29 +22,40 @@ class WebSearchForm:
     """What the suites are told of `WebSearchTool`."""
 
     tool_constructor: type[BaseTool] = WebSearchTool
-    tool_constructor_params: dict[str, Any] = {}
-    tool_invoke_params_example: dict[str, Any] = {"query": "asyncio", "max_results": 2}
+    tool_constructor_params: ClassVar[dict[str, Any]] = {}
+    tool_invoke_params_example: ClassVar[dict[str, Any]] = {"query": "asyncio", "max_results": 2}
 
 
 class RetrieveForm(WebSearchForm):
     """What the suites are told of `RetrieveTool`."""
 
     tool_constructor = RetrieveTool
-    tool_invoke_params_example = {"question": QUESTION, "collection": "docs", "k": 3}
+    tool_invoke_params_example: ClassVar[dict[str, Any]] = {
+        "question": QUESTION,
+        "collection": "docs",
+        "k": 3,
+    }
 
 
 class CollectionSearchForm(WebSearchForm):
     """What the suites are told of `CollectionSearchTool`."""
 
     tool_constructor = CollectionSearchTool
-    tool_invoke_params_example = {"question": QUESTION, "collection": "new", "max_pages": 2}
+    tool_invoke_params_example: ClassVar[dict[str, Any]] = {
+        "question": QUESTION,
+        "collection": "new",
+        "max_pages": 2,
+    }
 
 
 class ReadPageForm(WebSearchForm):
     """What the suites are told of `ReadPageTool`."""
 
     tool_constructor = ReadPageTool
-    tool_invoke_params_example = {"url": "https://example.com/", "max_chars": 500}
+    tool_invoke_params_example: ClassVar[dict[str, Any]] = {
+        "url": "https://example.com/",
+        "max_chars": 500,
+    }
 
 
 class TestWebSearchUnit(WebSearchForm, ToolsUnitTests):
