@@ -1,7 +1,9 @@
 """An agent of LangChain's that collects pages about a question and answers from them.
 
+```
 python examples/agent.py "How do I cancel an asyncio task?" --model openai:gpt-5.4-mini
 python examples/agent.py --offline
+```
 """
 
 from __future__ import annotations

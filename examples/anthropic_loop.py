@@ -1,7 +1,9 @@
 """A plain tool loop over Anthropic's messages, without a framework.
 
+```
 python examples/anthropic_loop.py "How do I cancel an asyncio task?" --model claude-sonnet-5-5
 python examples/anthropic_loop.py --offline
+```
 """
 
 from __future__ import annotations

@@ -1,7 +1,9 @@
 """A model without tool calling: it writes a line with an arrow where it wants to search.
 
+```
 python examples/arrow_loop.py "How do I cancel an asyncio task?" --model ollama:gemma3
 python examples/arrow_loop.py --offline
+```
 """
 
 from __future__ import annotations

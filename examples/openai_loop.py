@@ -1,8 +1,10 @@
 """A plain tool loop over OpenAI's chat completions, without a framework.
 
+```
 python examples/openai_loop.py "How do I cancel an asyncio task?" --model gpt-5.4-mini
 python examples/openai_loop.py --base-url http://localhost:11434/v1 --model qwen3
 python examples/openai_loop.py --offline
+```
 """
 
 from __future__ import annotations
