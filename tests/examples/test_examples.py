@@ -87,6 +87,7 @@ async def test_the_writer_has_the_notes_alone(context: SearchContext):
     assert citations.urls_in(steps[-1]["write"]["answer"])
 
 
+@pytest.mark.slow
 async def test_the_loop_over_chat_completions(context: SearchContext):
     """OpenAI's own client sends the definitions, and the answer to each call."""
     loop = example_module("openai_loop")
@@ -103,6 +104,7 @@ async def test_the_loop_over_chat_completions(context: SearchContext):
     assert citations.urls_in(answer)
 
 
+@pytest.mark.slow
 async def test_the_loop_over_messages(context: SearchContext):
     """Anthropic's own client does the same."""
     loop = example_module("anthropic_loop")

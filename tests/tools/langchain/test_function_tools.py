@@ -146,6 +146,7 @@ def test_a_failing_provider_is_an_error_and_no_empty_web(settings: Settings):
     assert (cause.code, cause.retryable) == ("authenticationFailed", False)
 
 
+@pytest.mark.slow
 def test_a_wrong_setting_is_an_error_with_its_cause(settings: Settings):
     """The agent goes on; a program sees what is wrong."""
     context = SearchContext(settings=settings, provider="no-such-provider")
