@@ -9,6 +9,7 @@ import logging
 import time
 from typing import TYPE_CHECKING, Any, Final
 
+from ..context import SearchContext
 from ..contracts.functions import (
     FUNCTIONS,
     CollectedOutput,
@@ -37,7 +38,6 @@ from .tickets import await_ticket
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Mapping
 
-    from ..context import SearchContext
     from ..contracts.collection import Passage
     from ..contracts.functions import FunctionArguments
     from ..contracts.options import SearchOptions
@@ -56,18 +56,23 @@ logger = logging.getLogger(__name__)
 async def call_function(
     name: str,
     arguments: Mapping[str, Any],
-    context: SearchContext,
+    context: SearchContext | None = None,
     *,
     on_progress: OnProgress | None = None,
 ) -> FunctionResult:
-    """Return the result of one call by name, an error result for whatever goes wrong."""
+    """Return the result of one call by name, an error result for whatever goes wrong.
+
+    Without a context the settings decide.
+    """
     definition = FUNCTIONS.get(name)
     if definition is None:
         known = ", ".join(FUNCTIONS)
         return failed_call(InputError(f"There is no function {name!r}. Known: {known}."))
     try:
         return await call_validated(
-            definition.validate_arguments(arguments), context, on_progress=on_progress
+            definition.validate_arguments(arguments),
+            context or SearchContext(),
+            on_progress=on_progress,
         )
     except Exception as error:  # noqa: BLE001 - an agent goes on after any failure
         return failed_call(error)

@@ -22,7 +22,7 @@ from ..context import SearchContext
 from ..contracts.functions import WEB_SEARCH, FunctionResult, WebSearchOutput
 from ..contracts.search import SearchAdapterResponse, ToolOutcome
 from ..contracts.service import SearchResponse, ServiceSearchResult
-from ..errors import ConfigError, InputError, SearchProviderError, SearchProviderTimeout
+from ..errors import ConfigError, InputError, SearchProviderTimeout
 from ..runtime.concurrency import run_blocking
 from ..settings import ProviderAccess
 from ..settings.adapter_factory import is_counted
@@ -32,6 +32,7 @@ from ..text.untrusted import fence
 from .function_calls import failed_call
 from .function_specs import format_tool
 from .metrics_export import metrics_collectors
+from .search.outcome_error import outcome_error
 from .search.single_search import search_once
 from .search_texts import listed
 
@@ -103,7 +104,7 @@ class WebSearchProvider:
             raise SearchProviderTimeout(NO_TIME_LEFT) from error
         outcome = found.response.outcome
         if outcome.decision == "error":
-            raise _error_of(outcome)
+            raise outcome_error(outcome)
         return found.response.results
 
     async def execute(
@@ -245,14 +246,3 @@ def _ids(ctx: CallContext) -> dict[str, str | None]:
         "case_id": business.case_id,
         "workflow_id": business.workflow_id or WEB_SEARCH_ENTRY,
     }
-
-
-def _error_of(outcome: ToolOutcome) -> SearchProviderError:
-    error = outcome.meta["error"]
-    return SearchProviderError(
-        f"The search failed ({outcome.rationale}). {error['message']}",
-        code=error["code"],
-        retryable=error["retryable"],
-        retry_in_ms=error["retry_in_ms"],
-        http_status=error["http_status"],
-    )

@@ -8,13 +8,14 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any, Literal
 
-from ..context import SearchContext
 from ..contracts.functions import FUNCTIONS, FunctionDefinition, FunctionResult
 from ..errors import InputError
 from .function_calls import call_function, failed_call
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+
+    from ..context import SearchContext
 
 ToolFormat = Literal["openai", "openai_responses", "anthropic"]
 """`openai`: chat completions. `openai_responses`: the responses API."""
@@ -122,7 +123,7 @@ async def _call(name: Any, arguments: Any, context: SearchContext | None) -> Fun
         given = None
     if not isinstance(given, dict):
         return failed_call(InputError("The arguments of the call are no JSON object."))
-    return await call_function(str(name), given, context or SearchContext())
+    return await call_function(str(name), given, context)
 
 
 def _strict_schema(schema: Mapping[str, Any]) -> dict[str, Any]:

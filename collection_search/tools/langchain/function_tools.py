@@ -19,10 +19,12 @@ from ...contracts.functions import (
     WEB_SEARCH,
     CollectionSearchArguments,
     FunctionDefinition,
+    FunctionOutput,
     FunctionResult,
     ReadPageArguments,
     RetrieveArguments,
     WebSearchArguments,
+    WebSearchOutput,
 )
 from ...contracts.options import NO_OPTIONS, SearchOptions
 from ...runtime.concurrency import run_blocking
@@ -34,6 +36,7 @@ from ..function_calls import (
     call_web_search,
     failed_call,
 )
+from ..search.outcome_error import outcome_error
 from ..search.search_worker import WebSearchWorker
 
 Runtime = Annotated[Any, InjectedToolArg]
@@ -71,9 +74,11 @@ def _explain_validation_error(error: Any) -> str:
 class FunctionTool(BaseTool):
     """Base of the tools: validates, calls, and turns a failure into an error for the model.
 
-    Without a `search_context` a tool takes that of the graph that it runs in (`ToolRuntime`), else
-    the settings. A failed call raises ToolException, which the model gets as an error message;
-    `handle_tool_error=False` lets it through.
+    Without a `search_context` a tool takes that of the graph that it runs in, else the settings;
+    a `search_context` without a tenant has the graph's. LangGraph's ToolNode and agents give the
+    graph's runtime; a node that calls a tool itself gives it as the argument `runtime`. A failed
+    call raises ToolException, which the model gets as an error message; `handle_tool_error=False`
+    lets it through, with the error that led to it as its cause.
     """
 
     model_config = ConfigDict(arbitrary_types_allowed=True)
@@ -99,13 +104,16 @@ class FunctionTool(BaseTool):
         except Exception as error:
             raise ToolException(failed_call(error).text) from error
         if result.is_error or result.output is None:
-            raise ToolException(result.text)
+            raise ToolException(result.text) from _cause(result.output)
         return result.text, result.output.model_dump(mode="json")
 
     def _context(self, runtime: Any) -> SearchContext:
-        if self.search_context is not None:
-            return self.search_context
-        return SearchContext() if runtime is None else SearchContext.of(runtime)
+        """Return the tool's own context, or the graph's. The tenant is the graph's by default."""
+        around = SearchContext() if runtime is None else SearchContext.of(runtime)
+        own = self.search_context
+        if own is None:
+            return around
+        return own if own.tenant_id else own.model_copy(update={"tenant_id": around.tenant_id})
 
     async def _call(self, arguments: Any, context: SearchContext, runtime: Any) -> FunctionResult:
         raise NotImplementedError
@@ -178,6 +186,13 @@ class ReadPageTool(FunctionTool):
 
 
 TOOLS: Final = (WebSearchTool, RetrieveTool, CollectionSearchTool, ReadPageTool)
+
+
+def _cause(output: FunctionOutput | None) -> Exception | None:
+    """Return the error of a search that the provider refused or did not answer."""
+    if isinstance(output, WebSearchOutput) and output.outcome.decision == "error":
+        return outcome_error(output.outcome)
+    return None
 
 
 def _progress_of(runtime: Any, name: str) -> Callable[[float, float, str], Awaitable[None]] | None:
