@@ -19,7 +19,7 @@ from ..errors import ArrowSyntaxError, InvalidQueryError, WebSearchError
 from ..settings.mistakes import suggest
 from ..text.clean import normalize_query
 from ..text.problems import list_problems
-from ..text.untrusted import fence
+from ..text.untrusted import fence, neutralize_line
 from .search_texts import ARROW_HINT, arrow_reply
 
 if TYPE_CHECKING:
@@ -114,8 +114,10 @@ async def answer_arrow(service: WebSearchService, line: str) -> str:
     try:
         request = parse_arrow(line)
         response = await service.asearch(request)
-    except (ArrowSyntaxError, WebSearchError) as error:
+    except ArrowSyntaxError as error:
         return f"Search failed: {error}"
+    except WebSearchError as error:  # its words may be the provider's
+        return f"Search failed: {neutralize_line(str(error))}"
     is_deep = request.options.search_depth == "deep"
     reply = fence(arrow_reply(response, deep=is_deep, hint=False))
     return reply if is_deep or not response.results else f"{reply}\n{ARROW_HINT}"

@@ -14,6 +14,7 @@ providers:
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Final
 
 from pydantic import ValidationError
@@ -34,7 +35,7 @@ from .search.single_search import search_once
 from .search_texts import listed
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Sequence
 
     from ..contracts.functions import FunctionDefinition
     from ..contracts.search import SearchResult
@@ -114,10 +115,13 @@ class WebSearchProvider:
     ) -> FunctionResult:
         if name != WEB_SEARCH.name:
             raise InputError(f"{self.name} has no function {name!r}. It has {WEB_SEARCH.name}.")
+        if not isinstance(arguments, Mapping):
+            raise InputError("The arguments of the call are no JSON object.")
         if not str(arguments.get("query") or "").strip():
             raise InputError("empty query: write what to search for.")
         given = WEB_SEARCH.validate_arguments(arguments)
-        results = await self.search(ctx, given.query, given.max_results)
+        is_told = arguments.get("max_results") is not None
+        results = await self.search(ctx, given.query, given.max_results if is_told else None)
         rows = [ServiceSearchResult(**result.model_dump(include=_SHOWN)) for result in results]
         shown = SearchResponse(
             results=rows, query=given.query, response_time_ms=0, provider=self.name

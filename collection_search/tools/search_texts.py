@@ -41,7 +41,7 @@ def compact(
     1. Tasks — a.org: How to cancel.
     """
     lines = [
-        f"{_title(one)} — {host_of(one.url)}: {_line(one.snippet)}" for one in response.results
+        f"{_title(one)} — {_host(one)}: {_line(one.snippet)}" for one in response.results
     ]
     shares = share_tokens([tokens_in([line]) for line in lines], tokens, total_tokens)
     shown = [
@@ -108,7 +108,7 @@ def arrow_reply(response: SearchResponse, *, deep: bool = False, hint: bool = Tr
     if deep and _has_content(response):
         return "\n".join([*lines, "", _sections(response, FULL_TOKENS, None)])
     for n, one in enumerate(response.results, start=1):
-        lines += ["", f'[{n}] "{_title(one)}" — {host_of(one.url)}']
+        lines += ["", f'[{n}] "{_title(one)}" — {_host(one)}']
         lines.append(f'    "{cut_to_tokens(_line(one.snippet), COMPACT_TOKENS)}"')
     if hint and not deep and count:
         lines += ["", ARROW_HINT]
@@ -187,6 +187,10 @@ def _section_head(n: int, one: ServiceSearchResult) -> list[str]:
 
 def _title(one: ServiceSearchResult) -> str:
     return excerpt(_line(one.title), _TITLE_CHARS)
+
+
+def _host(one: ServiceSearchResult) -> str:
+    return show_url(host_of(one.url))
 
 
 def _line(text: str) -> str:
