@@ -23,7 +23,13 @@ from ..context import SearchContext
 from ..contracts.functions import WEB_SEARCH, FunctionResult, WebSearchOutput
 from ..contracts.search import SearchAdapterResponse, ToolOutcome
 from ..contracts.service import SearchResponse, ServiceSearchResult
-from ..errors import ConfigError, InputError, SearchProviderError, SearchProviderTimeout
+from ..errors import (
+    ConfigError,
+    InputError,
+    SearchProviderBadResponse,
+    SearchProviderError,
+    SearchProviderTimeout,
+)
 from ..runtime.concurrency import run_blocking
 from ..settings import ProviderAccess
 from ..settings.table import WEB_SEARCH_ENTRY, WebSearchSettings
@@ -200,11 +206,18 @@ class _BackendAdapter:
         self._ctx = ctx
 
     async def asearch(self, query: str, *, max_results: int) -> SearchAdapterResponse:
-        rows = await self._backend.search(self._ctx, query, max_results)
-        return SearchAdapterResponse(results=list(rows), status_code=200)
+        rows = list(await self._backend.search(self._ctx, query, max_results))
+        if rows and not any(map(_has_url, rows)):  # else it would look like an empty web
+            raise SearchProviderBadResponse(f"The backend {self._backend.name} gave no results.")
+        return SearchAdapterResponse(results=rows, status_code=200)
 
     def search(self, query: str, *, max_results: int) -> SearchAdapterResponse:
         return run_blocking(self.asearch(query, max_results=max_results))
+
+
+def _has_url(row: Any) -> bool:
+    url = row.get("url") if isinstance(row, Mapping) else getattr(row, "url", None)
+    return isinstance(url, str)
 
 
 def read_settings(given: Mapping[str, Any] | WebSearchSettings | None) -> WebSearchSettings:

@@ -40,9 +40,7 @@ def compact(
     [Web Search: "q"]
     1. Tasks — a.org: How to cancel.
     """
-    lines = [
-        f"{_title(one)} — {_host(one)}: {_line(one.snippet)}" for one in response.results
-    ]
+    lines = [f"{_title(one)} — {_host(one)}: {_line(one.snippet)}" for one in response.results]
     shares = share_tokens([tokens_in([line]) for line in lines], tokens, total_tokens)
     shown = [
         f"{n}. {cut_to_tokens(line, share)}"
