@@ -29,7 +29,7 @@ _INVISIBLE = re.compile(
 )
 _IMAGE_OR_LINK = re.compile(r"!?\[([^\]\[]{0,300})\]\((?:[^()]|\([^()]{0,100}\)){0,500}\)")
 _SCHEME = re.compile(r"(?<![a-z0-9+.-])[a-z][a-z0-9+.-]{1,30}:(?://|\\\\)+", re.IGNORECASE)
-_WWW = re.compile(r"(?<![^\W_])(?<![.-])(?:www\.)+(?=\w)", re.IGNORECASE)
+_WWW = re.compile(r"(?<![a-z0-9.-])(?:www\.)+(?=[\w-])", re.IGNORECASE)
 _TAG_START = re.compile(
     r"<(?=[a-z/!?|\uff5c<])"
     r"|\[(?=/?(?:INST|SYSTEM_PROMPT|AVAILABLE_TOOLS|TOOL_CALLS|TOOL_RESULTS)\])",

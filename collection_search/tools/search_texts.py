@@ -40,11 +40,11 @@ def compact(
     [Web Search: "q"]
     1. Tasks — a.org: How to cancel.
     """
-    lines = [f"{_title(one)} — {_host(one)}: {_line(one.snippet)}" for one in response.results]
+    lines = [_compact_line(one) for one in response.results]
     shares = share_tokens([tokens_in([line]) for line in lines], tokens, total_tokens)
     shown = [
-        f"{n}. {cut_to_tokens(line, share)}"
-        for n, (line, share) in enumerate(zip(lines, shares, strict=True), start=1)
+        f"{n}. {_compact_line(one, share)}"
+        for n, (one, share) in enumerate(zip(response.results, shares, strict=True), start=1)
     ]
     return "\n".join([_head(response), *(shown or ["No results."])])
 
@@ -155,6 +155,14 @@ def _head(response: SearchResponse) -> str:
 
 def _has_content(response: SearchResponse) -> bool:
     return any(one.content for one in response.results)
+
+
+def _compact_line(one: ServiceSearchResult, tokens: int | None = None) -> str:
+    """Return title, domain and snippet; a long title leaves room for the domain."""
+    title, rest = _title(one), f" — {_host(one)}: {_line(one.snippet)}"
+    if tokens is None or tokens_in([title, rest]) <= tokens:
+        return title + rest
+    return cut_to_tokens(cut_to_tokens(title, tokens // 2) + rest, tokens)
 
 
 def _sections(response: SearchResponse, tokens: int, total_tokens: int | None) -> str:
