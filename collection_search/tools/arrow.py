@@ -38,8 +38,8 @@ _CLOSING: Final = {
     "«": "»",
     "»": "«",
     "'": "'",
-    "‘": "’",
-    "‚": "‘’",
+    "\u2018": "\u2019",  # single ones, high and low
+    "\u201a": "\u2018\u2019",
 }
 """Closing quotation marks of each opening one, as people and their keyboards write them."""
 _WORD = re.compile(r"[^\s:]+")

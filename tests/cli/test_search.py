@@ -199,9 +199,7 @@ def test_an_arrow_command_with_flags_is_refused(command: Invoke, flags: tuple[st
         ("-> search x", "The query stands between quotation marks.", "x"),
     ],
 )
-def test_the_place_of_a_mistake_is_shown(
-    command: Invoke, line: str, told: str, part: str
-) -> None:
+def test_the_place_of_a_mistake_is_shown(command: Invoke, line: str, told: str, part: str) -> None:
     """Below the line, as compilers do; exit code 2."""
     ended = command("search", line, "--provider", "scripted")
     assert (ended.code, ended.out) == (2, "")

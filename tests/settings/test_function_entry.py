@@ -165,7 +165,9 @@ def test_a_mistake_in_the_variable_is_named(
 
 def test_a_mistake_in_an_argument_is_named() -> None:
     """By its place in the argument."""
-    with pytest.raises(ConfigError, match=r"\. providers\.web_search\.settings\.max_results: Input"):
+    with pytest.raises(
+        ConfigError, match=r"\. providers\.web_search\.settings\.max_results: Input"
+    ):
         Settings.load(providers={"web_search": {"settings": {"max_results": 0}}})
     with pytest.raises(ConfigError, match=r"web_search\.enable: .* did you mean enabled\?"):
         Settings.load(web_search={"enable": True})

@@ -159,16 +159,18 @@ _OURS = re.compile(
     re.IGNORECASE,
 )
 _ADDRESS = re.compile(r"(?:https?|ftp)://|(?<![a-z0-9.-])www\.(?=[\w-])", re.IGNORECASE)
-_TEMPLATE = re.compile(
-    r"<[|\uff5c<]|<(?:start|end)_of|\[/?(?:INST|SYSTEM_PROMPT|TOOL_RESULTS)\]"
+_TEMPLATE = re.compile(r"<[|\uff5c<]|<(?:start|end)_of|\[/?(?:INST|SYSTEM_PROMPT|TOOL_RESULTS)\]")
+_OUR_ADDRESS = re.compile(
+    r"^(?:URL|Source): \S+$| \u2014 https?://\S+(?: \(score \d+\))?$", re.MULTILINE
 )
-_OUR_ADDRESS = re.compile(r"^(?:URL|Source): \S+$| \u2014 https?://\S+(?: \(score \d+\))?$", re.M)
 _RENDERED = {"image", "link_open", "html_inline", "html_block", "fence", "code_block"}
 _IGNORABLE = re.compile(
     "[\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u2028-\u202e"
     "\u2060-\u206f\u2800\u3164\ufe00-\ufe0f\ufeff\uffa0\ufff0-\ufffb\U000e0000-\U000e0fff]"
 )
-_VISIBLE_FORMATS = "\u0600\u0601\u0602\u0603\u0604\u0605\u06dd\u0890\u0891\u08e2\U000110bd\U000110cd"
+_VISIBLE_FORMATS = (
+    "\u0600\u0601\u0602\u0603\u0604\u0605\u06dd\u0890\u0891\u08e2\U000110bd\U000110cd"
+)
 _MARKDOWN = MarkdownIt("commonmark", {"html": True})
 
 

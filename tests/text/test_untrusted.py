@@ -53,8 +53,12 @@ def test_no_text_has_an_effect(text: str) -> None:
 def test_no_invisible_character_passes() -> None:
     """Of all of Unicode; signs around Arabic and Kaithi numbers are visible."""
     kinds = {"Cc", "Cf", "Cs", "Zl", "Zp"}
-    unseen = [char for char in map(chr, range(sys.maxunicode + 1)) if unicodedata.category(char) in kinds]
-    left = {char for char in neutralize("x".join(unseen)) if unicodedata.category(char) in kinds} - {"\n"}
+    unseen = [
+        char for char in map(chr, range(sys.maxunicode + 1)) if unicodedata.category(char) in kinds
+    ]
+    left = {
+        char for char in neutralize("x".join(unseen)) if unicodedata.category(char) in kinds
+    } - {"\n"}
     assert all(re.match("ARABIC|KAITHI", unicodedata.name(char)) for char in left)
 
 

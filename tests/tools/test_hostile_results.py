@@ -199,9 +199,7 @@ class TestAnswers:
             for text in (HOSTILE[name], BENIGN):
                 context = context_of(home, f"Tea {text}", f"Tea {text}")
                 found.append(
-                    await call_web_search(
-                        arguments, context, options=options, total_tokens=total
-                    )
+                    await call_web_search(arguments, context, options=options, total_tokens=total)
                 )
             assert not found[0].is_error
             assert_contained(found[0].text, found[1].text)

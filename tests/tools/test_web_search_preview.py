@@ -144,9 +144,7 @@ class TestSettings:
         translated = translate(response_request(tool))
         assert translated.total_tokens == tokens
         assert translated.options is not None
-        assert translated.options.asked() == (
-            {"include_content": True} if size == "high" else {}
-        )
+        assert translated.options.asked() == ({"include_content": True} if size == "high" else {})
 
     def test_location_and_domains(self) -> None:
         """The country, and the only domains; a city cannot be applied."""
