@@ -31,14 +31,19 @@ KEYS = {
 }
 
 
+PAGE = (
+    b"<< /Type /Page /Parent 2 0 R /MediaBox [0 0 612 792] /Contents 4 0 R"
+    b" /Resources << /Font << /F1 5 0 R >> >> >>"
+)
+
+
 def pdf_of(text: str) -> bytes:
     """A PDF document of one page with one line."""
     stream = f"BT /F1 18 Tf 72 720 Td ({text}) Tj ET".encode()
     parts = [
         b"<< /Type /Catalog /Pages 2 0 R >>",
         b"<< /Type /Pages /Kids [3 0 R] /Count 1 >>",
-        b"<< /Type /Page /Parent 2 0 R /MediaBox [0 0 612 792] /Contents 4 0 R /Resources"
-        + b" << /Font << /F1 5 0 R >> >> >>",
+        PAGE,
         b"<< /Length %d >>\nstream\n%s\nendstream" % (len(stream), stream),
         b"<< /Type /Font /Subtype /Type1 /BaseFont /Helvetica >>",
     ]

@@ -180,7 +180,8 @@ def assert_harmless(text: str) -> None:
     for char in set(text) - {"\n"}:
         kind = unicodedata.category(char)
         is_shown = kind not in {"Cc", "Cf", "Zl", "Zp"} or char in _VISIBLE_FORMATS
-        assert is_shown and not _IGNORABLE.match(char), f"an invisible character: {char!r}"
+        assert is_shown, f"an invisible character: {char!r}"
+        assert not _IGNORABLE.match(char), f"an invisible character: {char!r}"
     without_ours = _OUR_ADDRESS.sub("", text)
     letters = unicodedata.normalize("NFKD", html.unescape(without_ours)[:100_000])
     plain = "".join(char for char in letters if not unicodedata.combining(char))

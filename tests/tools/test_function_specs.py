@@ -28,9 +28,9 @@ from collection_search.errors import InputError, SearchProviderInvalidQuery
 from collection_search.settings import Settings
 from collection_search.testing import ScriptedAdapter, rows
 from collection_search.tools.function_specs import (
-    anthropic_tool,
     answer_anthropic_call,
     answer_openai_call,
+    anthropic_tool,
     format_tool,
     openai_tool,
 )

@@ -220,5 +220,5 @@ class TestSettings:
 
     def test_wrong_web_search_options_are_refused(self) -> None:
         """Like any other."""
-        with pytest.raises(InputError, match="web_search_options .* no JSON object"):
+        with pytest.raises(InputError, match=r"web_search_options .* no JSON object"):
             translate(chat_request(web_search_options=True))
