@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -166,6 +167,33 @@ def test_whatever_is_put_together(parts: list[str], between: str) -> None:
         hostile, benign = (result_of(one, published_date="2026-01-15") for one in (said, BENIGN))
         text = fence(write(response_of(hostile, hostile, query=said)))
         assert_contained(text, fence(write(response_of(benign, benign))))
+
+
+PATHOLOGICAL = [
+    "[",
+    "![a](x",
+    "http://www.",
+    "<",
+    "\u0301\u0323",
+    "untrusted-web-",
+    "1. \u2014 ",
+    "\n",
+]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("piece", PATHOLOGICAL)
+def test_huge_results(piece: str) -> None:
+    """Eight times the text takes about eight times as long, and the answer grows no more."""
+    took, sizes = [], []
+    for times in (20_000, 160_000):
+        found = response_of(result_of(piece * (times // len(piece))))
+        started = time.perf_counter()
+        texts = [write(found) for write in WRITERS.values()]
+        took.append(time.perf_counter() - started)
+        sizes.append(max(map(len, texts)))
+    assert took[1] <= 30 * took[0] + 0.1
+    assert sizes[1] <= sizes[0] + 10 <= 4_500
 
 
 class TestAnswers:

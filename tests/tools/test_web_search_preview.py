@@ -3,20 +3,30 @@
 from __future__ import annotations
 
 import copy
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from openai.types.chat import ChatCompletionFunctionToolParam
 from openai.types.responses import FunctionToolParam
 from pydantic import TypeAdapter
 
+from collection_search.context import SearchContext
+from collection_search.contracts.functions import WEB_SEARCH, WebSearchOutput
+from collection_search.contracts.prices import tokens_in
 from collection_search.errors import InputError
+from collection_search.settings import Settings
+from collection_search.testing import ScriptedAdapter, rows
+from collection_search.text.urls import host_of
+from collection_search.tools.function_calls import call_web_search
 from collection_search.tools.function_specs import openai_tool
 from collection_search.tools.web_search_preview import (
     CONTEXT_TOKENS,
     TranslatedRequest,
     translate_web_search_preview,
 )
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 OTHER = {"type": "function", "name": "clock", "parameters": {"type": "object", "properties": {}}}
 FILES = {"type": "file_search", "vector_store_ids": ["vs_1"]}
@@ -222,3 +232,29 @@ class TestSettings:
         """Like any other."""
         with pytest.raises(InputError, match=r"web_search_options .* no JSON object"):
             translate(chat_request(web_search_options=True))
+
+
+async def test_options_and_budget_reach_the_search(tmp_path: Path) -> None:
+    """Only the domains of the request come, within its tokens."""
+    pages = [*rows(3), *rows(3, about="tea")]
+    for page in pages[3:]:
+        page.url, page.snippet = page.url.replace("example.com", "a.org"), "Tea is hot. " * 400
+    tool = {
+        "type": "web_search",
+        "search_context_size": "low",
+        "filters": {"allowed_domains": ["a.org"]},
+    }
+    translated = translate(response_request(tool))
+    assert translated.options is not None
+    context = SearchContext(
+        settings=Settings(home=tmp_path, answer_cache_s=0), provider=ScriptedAdapter(pages)
+    )
+    result = await call_web_search(
+        WEB_SEARCH.validate_arguments({"query": "asyncio"}),
+        context,
+        options=translated.options,
+        total_tokens=60,
+    )
+    assert isinstance(result.output, WebSearchOutput)
+    assert {host_of(one.url) for one in result.output.results} == {"a.org"}
+    assert tokens_in([result.text]) < 60 + 150
