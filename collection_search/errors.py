@@ -31,6 +31,7 @@ says what happened and what to do.
 
 from __future__ import annotations
 
+import unicodedata
 from functools import partial
 from typing import TYPE_CHECKING, ClassVar, Final, Literal
 
@@ -81,11 +82,19 @@ class ArrowSyntaxError(InputError):
     """An arrow command is not written as it should be; the message shows the place."""
 
     def __init__(self, message: str, line: str, position: int) -> None:
-        super().__init__(f"{message}\n{line}\n{' ' * position}^")
+        before = "".join(map(_blank, line[:position]))
+        super().__init__(f"{message}\n{line}\n{before}^")
         self.reason = message
         self.line = line
         self.position = position
         """Of the mistake in the line, in characters from 0."""
+
+
+def _blank(char: str) -> str:
+    """Return white space as wide as the character."""
+    if char == "\t":
+        return char
+    return "\u3000" if unicodedata.east_asian_width(char) in "WF" else " "
 
 
 class ConfigError(CollectionSearchError, ValueError):

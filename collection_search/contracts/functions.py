@@ -98,7 +98,7 @@ class ReadPageArguments(FunctionArguments):
         default=20_000,
         ge=200,
         le=MAX_PAGE_CHARS,
-        description="Characters of the page's text at most (default 20000)",
+        description=f"Characters of the page's text at most (200-{MAX_PAGE_CHARS}, default 20000)",
     )
 
 

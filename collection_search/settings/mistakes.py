@@ -43,7 +43,7 @@ def describe_mistake(item: ErrorDetails, given: Mapping[str, Any]) -> str:
         path = ["providers", *path]
     if item["type"] == "extra_forbidden":
         field, *inner = path
-        instead = suggest(inner[-1], _fields_beside(path)) if inner else suggest_field(field)
+        instead = _suggest_inner(path) if inner else suggest_field(field)
         return f"{place_of(path, given)}: there is no such setting{instead}"
     if path[0].startswith(PREFIX):  # pydantic names the variable wherever the value comes from
         path[0] = path[0].removeprefix(PREFIX).lower()
@@ -52,6 +52,13 @@ def describe_mistake(item: ErrorDetails, given: Mapping[str, Any]) -> str:
 
 def _holds_field(given: Mapping[str, Any], field: str) -> bool:
     return field in given or any(map(os.environ.get, variables_of(field)))
+
+
+def _suggest_inner(path: Sequence[str]) -> str:
+    entry, name = path[-2:]
+    if path[0] == "providers" and entry != WEB_SEARCH_ENTRY and name in FunctionEntry.model_fields:
+        return suggest(entry, [WEB_SEARCH_ENTRY])  # a vendor has no field of this name
+    return suggest(name, _fields_beside(path))
 
 
 def _fields_beside(path: Sequence[str]) -> Iterable[str]:
@@ -83,7 +90,7 @@ def refuse_unknown_providers(
     for name in written:
         if name not in known:
             place = place_of(("providers", name), given)
-            instead = suggest(name, known) or f". Known: {', '.join(known)}"
+            instead = suggest(name, [*known, WEB_SEARCH_ENTRY]) or f". Known: {', '.join(known)}"
             raise ConfigError(
                 f"Settings are not valid. {place}: there is no such search provider{instead}"
             )

@@ -19,17 +19,29 @@ from ..errors import ArrowSyntaxError, InvalidQueryError, WebSearchError
 from ..settings.mistakes import suggest
 from ..text.clean import normalize_query
 from ..text.problems import list_problems
-from ..text.untrusted import fence
+from ..text.untrusted import fence, neutralize_line
 from .search_texts import ARROW_HINT, arrow_reply
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from .service import WebSearchService
 
 COMMAND_START: Final = re.compile(r"^[ \t]*(?:→|->)[ \t]*search\b", re.MULTILINE | re.IGNORECASE)
 """The beginning of a line that is a command."""
 
-_OPENING: Final = "\"“„«'"
-_CLOSING: Final = {'"': '"', "“": '”"', "„": '“”"', "«": "»", "'": "'"}
+_CLOSING: Final = {
+    '"': '"',
+    "“": "”“",
+    "”": "”",
+    "„": "“”",
+    "«": "»",
+    "»": "«",
+    "'": "'",
+    "\u2018": "\u2019",  # single ones, high and low
+    "\u201a": "\u2018\u2019",
+}
+"""Closing quotation marks of each opening one, as people and their keyboards write them."""
 _WORD = re.compile(r"[^\s:]+")
 _VALUE = re.compile(r"\S+")
 _SPACE = re.compile(r"\s*")
@@ -114,8 +126,10 @@ async def answer_arrow(service: WebSearchService, line: str) -> str:
     try:
         request = parse_arrow(line)
         response = await service.asearch(request)
-    except (ArrowSyntaxError, WebSearchError) as error:
+    except ArrowSyntaxError as error:
         return f"Search failed: {error}"
+    except WebSearchError as error:  # its words may be the provider's
+        return f"Search failed: {neutralize_line(str(error))}"
     is_deep = request.options.search_depth == "deep"
     reply = fence(arrow_reply(response, deep=is_deep, hint=False))
     return reply if is_deep or not response.results else f"{reply}\n{ARROW_HINT}"
@@ -124,7 +138,7 @@ async def answer_arrow(service: WebSearchService, line: str) -> str:
 def _read_query(line: str, position: int) -> tuple[str, int]:
     """Return the query and the place behind its closing quotation mark."""
     start = _skip_space(line, position)
-    if start == len(line) or line[start] not in _OPENING:
+    if start == len(line) or line[start] not in _CLOSING:
         raise ArrowSyntaxError("The query stands between quotation marks.", line, start)
     closing = _CLOSING[line[start]]
     end = start + 1
@@ -140,14 +154,15 @@ def _read_query(line: str, position: int) -> tuple[str, int]:
     return query, end + 1
 
 
-def _read_options(line: str, position: int) -> list[_Option]:
-    found: dict[str, _Option] = {}
+def _read_options(line: str, position: int) -> Iterator[_Option]:
+    """Yield the options in their order, so that the first mistake is the one that is told."""
+    found: set[str] = set()
     while (start := _skip_space(line, position)) < len(line):
         option, position = _read_option(line, start)
         if option.name in found:
             raise ArrowSyntaxError(f"{option.name} is written twice.", line, start)
-        found[option.name] = option
-    return list(found.values())
+        found.add(option.name)
+        yield option
 
 
 def _read_option(line: str, start: int) -> tuple[_Option, int]:

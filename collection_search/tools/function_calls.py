@@ -100,7 +100,7 @@ def failed_call(error: Exception) -> FunctionResult:
     """Return the error result of a failed call; an unexpected error is logged."""
     if not isinstance(error, CollectionSearchError):
         logger.error("a function call failed", exc_info=redact_error(error))
-    return FunctionResult(f"Error: {error_message(error)}", is_error=True)
+    return FunctionResult(f"Error: {neutralize_line(error_message(error))}", is_error=True)
 
 
 async def call_web_search(

@@ -14,6 +14,7 @@ providers:
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Final
 
 from pydantic import ValidationError
@@ -22,7 +23,12 @@ from ..context import SearchContext
 from ..contracts.functions import WEB_SEARCH, FunctionResult, WebSearchOutput
 from ..contracts.search import SearchAdapterResponse, ToolOutcome
 from ..contracts.service import SearchResponse, ServiceSearchResult
-from ..errors import ConfigError, InputError, SearchProviderTimeout
+from ..errors import (
+    ConfigError,
+    InputError,
+    SearchProviderBadResponse,
+    SearchProviderTimeout,
+)
 from ..runtime.concurrency import run_blocking
 from ..settings import ProviderAccess
 from ..settings.adapter_factory import is_counted
@@ -37,7 +43,7 @@ from .search.single_search import search_once
 from .search_texts import listed
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Sequence
 
     from ..contracts.functions import FunctionDefinition
     from ..contracts.search import SearchResult
@@ -121,10 +127,13 @@ class WebSearchProvider:
     ) -> FunctionResult:
         if name != WEB_SEARCH.name:
             raise InputError(f"{self.name} has no function {name!r}. It has {WEB_SEARCH.name}.")
+        if not isinstance(arguments, Mapping):
+            raise InputError("The arguments of the call are no JSON object.")
         if not str(arguments.get("query") or "").strip():
             raise InputError("empty query: write what to search for.")
         given = WEB_SEARCH.validate_arguments(arguments)
-        results = await self.search(ctx, given.query, given.max_results)
+        is_told = arguments.get("max_results") is not None
+        results = await self.search(ctx, given.query, given.max_results if is_told else None)
         rows = [ServiceSearchResult(**result.model_dump(include=_SHOWN)) for result in results]
         shown = SearchResponse(
             results=rows, query=given.query, response_time_ms=0, provider=self.name
@@ -203,11 +212,18 @@ class _BackendAdapter:
         self._ctx = ctx
 
     async def asearch(self, query: str, *, max_results: int) -> SearchAdapterResponse:
-        rows = await self._backend.search(self._ctx, query, max_results)
-        return SearchAdapterResponse(results=list(rows), status_code=200)
+        rows = list(await self._backend.search(self._ctx, query, max_results))
+        if rows and not any(map(_has_url, rows)):  # else it would look like an empty web
+            raise SearchProviderBadResponse(f"The backend {self._backend.name} gave no results.")
+        return SearchAdapterResponse(results=rows, status_code=200)
 
     def search(self, query: str, *, max_results: int) -> SearchAdapterResponse:
         return run_blocking(self.asearch(query, max_results=max_results))
+
+
+def _has_url(row: Any) -> bool:
+    url = row.get("url") if isinstance(row, Mapping) else getattr(row, "url", None)
+    return isinstance(url, str)
 
 
 def read_settings(given: Mapping[str, Any] | WebSearchSettings | None) -> WebSearchSettings:

@@ -6,15 +6,14 @@ Every definition is made from `collection_search.contracts.functions`.
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any, Literal
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, Final, Literal
 
 from ..contracts.functions import FUNCTIONS, FunctionDefinition, FunctionResult
 from ..errors import InputError
 from .function_calls import call_function, failed_call
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from ..context import SearchContext
 
 ToolFormat = Literal["openai", "openai_responses", "anthropic"]
@@ -98,7 +97,8 @@ async def answer_openai_call(
             "call_id": call.get("call_id"),
             "output": result.text,
         }
-    function = call.get("function") or {}
+    named = call.get("function")
+    function = named if isinstance(named, Mapping) else {}
     result = await _call(function.get("name"), function.get("arguments"), context)
     return {"role": "tool", "tool_call_id": call.get("id"), "content": result.text}
 
@@ -119,7 +119,7 @@ async def answer_anthropic_call(
 async def _call(name: Any, arguments: Any, context: SearchContext | None) -> FunctionResult:
     try:
         given = json.loads(arguments or "{}") if isinstance(arguments, str | None) else arguments
-    except ValueError:
+    except (ValueError, RecursionError):  # no JSON, or thousands of brackets
         given = None
     if not isinstance(given, dict):
         return failed_call(InputError("The arguments of the call are no JSON object."))
@@ -127,9 +127,12 @@ async def _call(name: Any, arguments: Any, context: SearchContext | None) -> Fun
 
 
 def _strict_schema(schema: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the schema with every property required; optional ones may be null."""
+    """Return the schema with every property required; optional ones may be null.
+
+    Bounds are left out, which strict endpoints refuse; they are judged with the call.
+    """
     properties = {
-        name: field if name in schema["required"] else _nullable(field)
+        name: _strict_field(field, is_required=name in schema["required"])
         for name, field in schema["properties"].items()
     }
     return {
@@ -140,6 +143,9 @@ def _strict_schema(schema: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-def _nullable(field: Mapping[str, Any]) -> dict[str, Any]:
-    kept = {name: value for name, value in field.items() if name != "default"}  # refused as strict
-    return {**kept, "type": [kept["type"], "null"]}
+def _strict_field(field: Mapping[str, Any], *, is_required: bool) -> dict[str, Any]:
+    kept = {name: value for name, value in field.items() if name in _STRICT_KEYWORDS}
+    return kept if is_required else {**kept, "type": [kept["type"], "null"]}
+
+
+_STRICT_KEYWORDS: Final = ("type", "description", "enum")

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..contracts.functions import WEB_SEARCH
 from ..errors import InputError, WebSearchError
-from ..text.untrusted import fence
+from ..text.untrusted import fence, neutralize_line
 from .function_specs import anthropic_tool
 from .search_texts import injected
 
@@ -38,5 +38,5 @@ async def answer_tool(
         options = {"max_results": given["max_results"]} | ({"search_depth": "deep"} if deep else {})
         response = await service.asearch({"query": given["query"], "options": options})
     except (InputError, WebSearchError) as error:
-        return f"Search failed: {error}"
+        return f"Search failed: {neutralize_line(str(error))}"
     return fence(injected(response, deep=deep))

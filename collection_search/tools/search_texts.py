@@ -40,14 +40,10 @@ def compact(
     [Web Search: "q"]
     1. Tasks — a.org: How to cancel.
     """
-    lines = [
-        f"{_title(one)} — {host_of(one.url)}: {_line(one.snippet)}" for one in response.results
-    ]
-    shares = share_tokens([tokens_in([line]) for line in lines], tokens, total_tokens)
-    shown = [
-        f"{n}. {cut_to_tokens(line, share)}"
-        for n, (line, share) in enumerate(zip(lines, shares, strict=True), start=1)
-    ]
+    rows = list(enumerate(response.results, start=1))
+    needed = [tokens_in([_compact_line(n, one)]) for n, one in rows]
+    shares = share_tokens(needed, tokens, total_tokens)
+    shown = [_compact_line(n, one, share) for (n, one), share in zip(rows, shares, strict=True)]
     return "\n".join([_head(response), *(shown or ["No results."])])
 
 
@@ -108,30 +104,33 @@ def arrow_reply(response: SearchResponse, *, deep: bool = False, hint: bool = Tr
     if deep and _has_content(response):
         return "\n".join([*lines, "", _sections(response, FULL_TOKENS, None)])
     for n, one in enumerate(response.results, start=1):
-        lines += ["", f'[{n}] "{_title(one)}" — {host_of(one.url)}']
+        lines += ["", f'[{n}] "{_title(one)}" — {_host(one)}']
         lines.append(f'    "{cut_to_tokens(_line(one.snippet), COMPACT_TOKENS)}"')
     if hint and not deep and count:
         lines += ["", ARROW_HINT]
     return "\n".join(lines)
 
 
-def share_tokens(needed: Sequence[int], most: int, total: int | None) -> list[int]:
+def share_tokens(
+    needed: Sequence[int], most: int, total: int | None, least: Sequence[int] | None = None
+) -> list[int]:
     """Return the tokens of each text: as many as it needs, up to `most`, of `total` together.
 
-    What short texts leave over goes to the longer ones. No text gets less than `LEAST_TOKENS`.
+    What short texts leave over goes to the longer ones. No text gets less than it has in `least`,
+    which is `LEAST_TOKENS` of each by default.
 
     >>> share_tokens([10, 300, 300], 200, None), share_tokens([10, 300, 300], 200, 210)
     ([200, 200, 200], [10, 100, 100])
     """
     if total is None:
         return [most] * len(needed)
-    shares = [0] * len(needed)
-    left = total
-    by_need = sorted(range(len(needed)), key=lambda n: needed[n])
-    for place, n in enumerate(by_need):
-        share = min(needed[n], most, left // (len(needed) - place))
-        shares[n] = max(share, min(needed[n], LEAST_TOKENS))
-        left = max(left - shares[n], 0)
+    shares = list(least or (min(one, LEAST_TOKENS) for one in needed))
+    wanted = [min(one, most) - share for one, share in zip(needed, shares, strict=True)]
+    left = max(total - sum(shares), 0)
+    for place, n in enumerate(sorted(range(len(needed)), key=lambda n: wanted[n])):
+        more = max(min(wanted[n], left // (len(needed) - place)), 0)
+        shares[n] += more
+        left -= more
     return shares
 
 
@@ -159,6 +158,14 @@ def _has_content(response: SearchResponse) -> bool:
     return any(one.content for one in response.results)
 
 
+def _compact_line(n: int, one: ServiceSearchResult, tokens: int | None = None) -> str:
+    """Return number, title, domain and snippet; a long title leaves room for the domain."""
+    title, rest = f"{n}. {_title(one)}", f" — {_host(one)}: {_line(one.snippet)}"
+    if tokens is None or tokens_in([title, rest]) <= tokens:
+        return title + rest
+    return cut_to_tokens(cut_to_tokens(title, tokens // 2) + rest, tokens)
+
+
 def _sections(response: SearchResponse, tokens: int, total_tokens: int | None) -> str:
     heads = ["\n".join(_section_head(n, one)) for n, one in enumerate(response.results, start=1)]
     texts = [neutralize(one.content or one.snippet) for one in response.results]
@@ -168,10 +175,15 @@ def _sections(response: SearchResponse, tokens: int, total_tokens: int | None) -
 def _budgeted(
     heads: Sequence[str], texts: Sequence[str], tokens: int, total: int | None, *, between: str
 ) -> list[str]:
-    """Return the entries; a text is cut to what its head leaves of the budget."""
-    sizes = [tokens_in([head]) for head in heads]
-    needed = [size + tokens_in([text]) for size, text in zip(sizes, texts, strict=True)]
-    shares = share_tokens(needed, tokens, total)
+    """Return the entries; a text is cut to what its head leaves of the budget.
+
+    Each keeps its head, which is title and address, and `LEAST_TOKENS` of its text.
+    """
+    sizes = [tokens_in([head + between]) for head in heads]
+    lengths = [tokens_in([text]) for text in texts]
+    needed = [size + length for size, length in zip(sizes, lengths, strict=True)]
+    least = [size + min(length, LEAST_TOKENS) for size, length in zip(sizes, lengths, strict=True)]
+    shares = share_tokens(needed, tokens, total, least)
     return [
         f"{head}{between}{cut_to_tokens(text, max(share - size, LEAST_TOKENS))}"
         for head, size, text, share in zip(heads, sizes, texts, shares, strict=True)
@@ -187,6 +199,10 @@ def _section_head(n: int, one: ServiceSearchResult) -> list[str]:
 
 def _title(one: ServiceSearchResult) -> str:
     return excerpt(_line(one.title), _TITLE_CHARS)
+
+
+def _host(one: ServiceSearchResult) -> str:
+    return show_url(host_of(one.url))
 
 
 def _line(text: str) -> str:
