@@ -59,10 +59,12 @@ async def call_function(
     context: SearchContext | None = None,
     *,
     on_progress: OnProgress | None = None,
+    options: SearchOptions = NO_OPTIONS,
+    total_tokens: int | None = None,
 ) -> FunctionResult:
     """Return the result of one call by name, an error result for whatever goes wrong.
 
-    Without a context the settings decide.
+    Without a context the settings decide. `options` and `total_tokens` are for `web_search`.
     """
     definition = FUNCTIONS.get(name)
     if definition is None:
@@ -73,6 +75,8 @@ async def call_function(
             definition.validate_arguments(arguments),
             context or SearchContext(),
             on_progress=on_progress,
+            options=options,
+            total_tokens=total_tokens,
         )
     except Exception as error:  # noqa: BLE001 - an agent goes on after any failure
         return failed_call(error)
@@ -83,10 +87,12 @@ async def call_validated(
     context: SearchContext,
     *,
     on_progress: OnProgress | None = None,
+    options: SearchOptions = NO_OPTIONS,
+    total_tokens: int | None = None,
 ) -> FunctionResult:
     """Return the result of the function that takes these arguments. Raises its errors."""
     if isinstance(arguments, WebSearchArguments):
-        return await call_web_search(arguments, context)
+        return await call_web_search(arguments, context, options=options, total_tokens=total_tokens)
     if isinstance(arguments, RetrieveArguments):
         return await call_retrieve(arguments, context)
     if isinstance(arguments, ReadPageArguments):

@@ -192,7 +192,10 @@ class FunctionRegistry:
         if provider is None:
             known = ", ".join(self._by_function) or "none"
             return failed_call(InputError(f"There is no function {name!r}. Known: {known}."))
-        return await provider.execute(ctx, name, arguments)
+        try:
+            return await provider.execute(ctx, name, arguments)
+        except Exception as error:  # noqa: BLE001 - a provider of somebody else's
+            return failed_call(error)
 
     def routes(self) -> list[Any]:
         """Return the HTTP routes of all providers."""

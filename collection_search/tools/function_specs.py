@@ -7,9 +7,11 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from functools import partial
 from typing import TYPE_CHECKING, Any, Final, Literal
 
 from ..contracts.functions import FUNCTIONS, FunctionDefinition, FunctionResult
+from ..contracts.options import NO_OPTIONS, SearchOptions
 from ..errors import InputError
 from .function_calls import call_function, failed_call
 
@@ -83,15 +85,21 @@ def find_function(name: str) -> FunctionDefinition[Any]:
 
 
 async def answer_openai_call(
-    call: Mapping[str, Any], context: SearchContext | None = None
+    call: Mapping[str, Any],
+    context: SearchContext | None = None,
+    *,
+    options: SearchOptions = NO_OPTIONS,
+    total_tokens: int | None = None,
 ) -> dict[str, Any]:
     """Return the answer to a function call of OpenAI's, in the form of the API that it came from.
 
     `call` is a `tool_calls` entry of a chat completion or a `function_call` item of a response, as
-    a mapping (`model_dump()`). A failure of any kind is the answer's text; nothing is raised.
+    a mapping (`model_dump()`). `options` and `total_tokens` are for `web_search`, such as those of
+    a translated request. A failure of any kind is the answer's text; nothing is raised.
     """
+    answer = partial(_call, context=context, options=options, total_tokens=total_tokens)
     if call.get("type") == "function_call":
-        result = await _call(call.get("name"), call.get("arguments"), context)
+        result = await answer(call.get("name"), call.get("arguments"))
         return {
             "type": "function_call_output",
             "call_id": call.get("call_id"),
@@ -99,15 +107,23 @@ async def answer_openai_call(
         }
     named = call.get("function")
     function = named if isinstance(named, Mapping) else {}
-    result = await _call(function.get("name"), function.get("arguments"), context)
+    result = await answer(function.get("name"), function.get("arguments"))
     return {"role": "tool", "tool_call_id": call.get("id"), "content": result.text}
 
 
 async def answer_anthropic_call(
-    block: Mapping[str, Any], context: SearchContext | None = None
+    block: Mapping[str, Any],
+    context: SearchContext | None = None,
+    *,
+    options: SearchOptions = NO_OPTIONS,
+    total_tokens: int | None = None,
 ) -> dict[str, Any]:
-    """Return the `tool_result` block that answers a `tool_use` block; nothing is raised."""
-    result = await _call(block.get("name"), block.get("input"), context)
+    """Return the `tool_result` block that answers a `tool_use` block; nothing is raised.
+
+    `options` and `total_tokens` are for `web_search`.
+    """
+    limits: dict[str, Any] = {"options": options, "total_tokens": total_tokens}
+    result = await _call(block.get("name"), block.get("input"), context=context, **limits)
     answer: dict[str, Any] = {
         "type": "tool_result",
         "tool_use_id": block.get("id"),
@@ -116,14 +132,16 @@ async def answer_anthropic_call(
     return answer | {"is_error": True} if result.is_error else answer
 
 
-async def _call(name: Any, arguments: Any, context: SearchContext | None) -> FunctionResult:
+async def _call(
+    name: Any, arguments: Any, *, context: SearchContext | None, **limits: Any
+) -> FunctionResult:
     try:
         given = json.loads(arguments or "{}") if isinstance(arguments, str | None) else arguments
     except (ValueError, RecursionError):  # no JSON, or thousands of brackets
         given = None
     if not isinstance(given, dict):
         return failed_call(InputError("The arguments of the call are no JSON object."))
-    return await call_function(str(name), given, context)
+    return await call_function(str(name), given, context, **limits)
 
 
 def _strict_schema(schema: Mapping[str, Any]) -> dict[str, Any]:

@@ -11,6 +11,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from prometheus_client import CollectorRegistry
 from pydantic import ValidationError
 from support.open_request import open_request
 from support.waiting import PATIENCE_S
@@ -627,11 +628,49 @@ class TestRegistry:
         """`Routes()` returns nothing: web search has no state."""
         assert WebSearchProvider(context=context).routes() is None
 
-    def test_fr_012_collectors_reach_the_registry(self, context: SearchContext) -> None:
-        """FR-012, as far as the interface: those of all providers, for the host to register."""
-        search = WebSearchProvider(context=context)
-        registry = FunctionRegistry([search, Clock()])
-        assert registry.collectors() == [*search.collectors(), "collector"]
+    async def test_fr_012_metrics_have_the_specified_names(
+        self, ctx: CallContext, tmp_path: Path, searxng: ProviderServer
+    ) -> None:
+        """FR-012: the host registers the collectors and sees both metrics after a search."""
+        entry = {"backend": "searxng", "url": searxng.base_url}
+        settings = Settings(
+            home=tmp_path,
+            answer_cache_s=0,
+            metrics=True,
+            metrics_prefix="antwort_",
+            providers={"web_search": {"settings": entry}},
+        )
+        functions = FunctionRegistry.from_settings(settings)
+        prometheus = CollectorRegistry()
+        for collector in functions.collectors():
+            prometheus.register(collector)
+        found = await functions.execute(ctx, "web_search", ASKED)
+        await functions.execute(ctx, "web_search", {"query": " "})
+        backend = {"backend": "searxng"}
+        ok = {**backend, "status": "ok"}
+        assert prometheus.get_sample_value("antwort_websearch_queries_total", ok) == 1
+        results = prometheus.get_sample_value("antwort_websearch_results_returned_sum", backend)
+        assert isinstance(found.output, WebSearchOutput)
+        assert results == len(found.output.results) > 0
+
+    def test_fr_012_collectors_of_all_providers_reach_the_registry(
+        self, context: SearchContext
+    ) -> None:
+        """FR-012: without metrics the web search has none."""
+        registry = FunctionRegistry([WebSearchProvider(context=context), Clock()])
+        assert registry.collectors() == ["collector"]
+
+    async def test_a_provider_that_raises_is_an_error_result(self, ctx: CallContext) -> None:
+        """Somebody else's provider may break its promise; the agent goes on."""
+
+        class Broken(Clock):
+            async def execute(self, ctx: CallContext, name: str, arguments: Any) -> FunctionResult:
+                raise RuntimeError("no clock, api_key=sk-12345678")
+
+        result = await FunctionRegistry([Broken()]).execute(ctx, "retrieve", {})
+        assert result.is_error
+        assert "no clock" in result.text
+        assert "sk-12345678" not in result.text
 
     def test_the_definition_is_the_one_of_all_faces(self, context: SearchContext) -> None:
         """No second definition of the tool."""

@@ -258,3 +258,23 @@ async def test_options_and_budget_reach_the_search(tmp_path: Path) -> None:
     assert isinstance(result.output, WebSearchOutput)
     assert {host_of(one.url) for one in result.output.results} == {"a.org"}
     assert tokens_in([result.text]) < 60 + 150
+
+
+async def test_a_translated_call_is_answered_with_its_options(tmp_path: Path) -> None:
+    """Country and budget of the request reach the search that answers the model's call."""
+    adapter = ScriptedAdapter(rows(5))
+    context = SearchContext(settings=Settings(home=tmp_path), provider=adapter)
+    tool = {"type": "web_search_preview", "search_context_size": "low"}
+    translated = translate(response_request({**tool, "filters": {"allowed_domains": ["no.org"]}}))
+    call = {
+        "type": "function_call",
+        "call_id": "c",
+        "name": "web_search",
+        "arguments": '{"query": "tea"}',
+    }
+    assert translated.options is not None
+    answer = await answer_openai_call(
+        call, context, options=translated.options, total_tokens=translated.total_tokens
+    )
+    assert "No results." in answer["output"]
+    assert "[1] " in (await answer_openai_call(call, context))["output"]
