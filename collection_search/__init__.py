@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from .contracts.service import SearchRequest as SearchRequest
     from .contracts.service import SearchResponse as SearchResponse
     from .contracts.service import ServiceSearchResult as ServiceSearchResult
+    from .errors import ArrowSyntaxError as ArrowSyntaxError
     from .errors import CollectionSearchError as CollectionSearchError
     from .errors import ConfigError as ConfigError
     from .errors import CostLimitReached as CostLimitReached
@@ -61,9 +62,12 @@ if TYPE_CHECKING:
     from .graphs.refresh import arefresh as arefresh
     from .graphs.refresh import refresh as refresh
     from .graphs.universal_ingestion import UniversalIngestionGraph as UniversalIngestionGraph
+    from .ports.functions import CallContext as CallContext
     from .runtime.gc import relieve_collector as relieve_collector
     from .settings import Settings as Settings
     from .tools.function_calls import call_function as call_function
+    from .tools.function_provider import FunctionRegistry as FunctionRegistry
+    from .tools.function_provider import WebSearchProvider as WebSearchProvider
     from .tools.function_specs import answer_anthropic_call as answer_anthropic_call
     from .tools.function_specs import answer_openai_call as answer_openai_call
     from .tools.function_specs import anthropic_tool as anthropic_tool
@@ -107,8 +111,9 @@ _NAMES = {
     ),
     "contracts.service": "SearchRequest SearchResponse ServiceSearchResult",
     "errors": (
-        "CollectionSearchError ConfigError CostLimitReached ExtractionError FetchError"
-        " IngestError InputError InvalidQueryError InvalidUrlError MissingExtraError ModelError"
+        "ArrowSyntaxError CollectionSearchError ConfigError CostLimitReached ExtractionError"
+        " FetchError IngestError InputError InvalidQueryError InvalidUrlError MissingExtraError"
+        " ModelError"
         " QualityThresholdError SearchProviderAuthenticationFailed SearchProviderBadResponse"
         " SearchProviderError SearchProviderInvalidQuery SearchProviderQuotaExceeded"
         " SearchProviderTimeout SearchProviderUnavailable StoreError WebSearchError"
@@ -118,7 +123,9 @@ _NAMES = {
     "graphs.universal_ingestion": "UniversalIngestionGraph",
     "runtime.gc": "relieve_collector",
     "settings": "Settings",
+    "ports.functions": "CallContext",
     "tools.function_calls": "call_function",
+    "tools.function_provider": "FunctionRegistry WebSearchProvider",
     "tools.function_specs": ("answer_anthropic_call answer_openai_call anthropic_tool openai_tool"),
     "tools.ingest": "aingest ingest",
     "tools.langchain.function_tools": (

@@ -126,7 +126,9 @@ def _exit_code(arguments: list[str]) -> int:
 
 def _called(arguments: list[str]) -> int:
     """Run the sub-command directly; parsing the root's options first would double the time."""
-    name, *rest = (_with_arrow(argument) for argument in arguments)
+    name, *rest = arguments
+    if name == "search":
+        rest = [_with_arrow(argument) for argument in rest]
     is_direct = name in COMMANDS
     command = _command(name) if is_direct else typer.main.get_command(app)
     code: int | None = command.main(

@@ -40,11 +40,10 @@ class FunctionArguments(BaseModel):
     @field_validator("*", mode="before")
     @classmethod
     def _null_is_the_default(cls, value: Any, info: ValidationInfo) -> Any:
-        if (
-            value is None
-            and info.field_name
-            and not cls.model_fields[info.field_name].is_required()
-        ):
+        if isinstance(value, bool):
+            raise ValueError("give a text or a number, not true or false")  # noqa: TRY004 - pydantic
+        field = cls.model_fields[info.field_name or ""]
+        if value is None and not field.is_required():
             raise PydanticUseDefault
         return value
 
@@ -223,7 +222,7 @@ RETRIEVE: Final = FunctionDefinition(
 COLLECTION_SEARCH: Final = FunctionDefinition(
     "collection_search",
     "Search the web for a question, choose the best pages and store them in a collection. Use"
-    " before retrieve, when the collection lacks pages about the question. Takes up to a minute.",
+    " before retrieve, when the collection lacks pages about the question. It may take minutes.",
     CollectionSearchArguments,
     CollectedOutput,
 )

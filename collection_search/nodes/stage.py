@@ -6,7 +6,7 @@ import functools
 import time
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from ..context import SearchContext
 from ..contracts.prices import total_cost
@@ -41,6 +41,9 @@ class StagePlace:
     listener: Listener = NULL_LISTENER
 
 
+_ALONE: Final = StagePlace()
+
+
 @dataclass(frozen=True, slots=True)
 class StageRun:
     """What a stage's body gets besides the state."""
@@ -72,7 +75,9 @@ def stage(name: str, *, kind: SpanKind = "span") -> Callable[[Body[StateT]], Nod
 
     def decorate(body: Body[StateT]) -> Node[StateT]:
         @functools.wraps(body)
-        async def node(state: StateT, runtime: Runtime[Any], place: StagePlace) -> dict[str, Any]:
+        async def node(
+            state: StateT, runtime: Runtime[Any], place: StagePlace = _ALONE
+        ) -> dict[str, Any]:
             context = SearchContext.of(runtime)
             before = state if isinstance(state, Mapping) else {}
             host_run_id = getattr(runtime.execution_info, "run_id", None)

@@ -49,8 +49,10 @@ _REFERENCE = re.compile(r"&(?:\#\d{1,7}|\#x[0-9a-f]{1,6}|[a-z]{2,8});", re.IGNOR
 _NOT_ASCII = re.compile(r"[^\x00-\x7f]+")
 _PASSES: Final = 5
 """Links within links that are read; what is left of deeper ones is made to be no link."""
+_LINK_MARKS: Final = ("](", "]:", "][", "![", "://")
+"""What is left of links, images and their definitions; a blank makes them text."""
 _URL_CHARS: Final = "%/:?#&=+,;.~_@!$*-"
-_LONGEST_URL: Final = 2_000
+_LONGEST_URL: Final = 500
 
 
 def neutralize(text: str) -> str:
@@ -116,7 +118,8 @@ def _without_links(text: str) -> str:
         text = _WWW.sub("", _SCHEME.sub("", text))
         if text == before:
             break
-    text = text.replace("](", "] (").replace("]:", "] :").replace("://", ": //")
+    for mark in _LINK_MARKS:
+        text = text.replace(mark, f"{mark[0]} {mark[1:]}")
     return _TAG_START.sub(lambda start: f"{start[0]} ", text)
 
 

@@ -43,7 +43,13 @@ _CLOSING: Final = {
 }
 """Closing quotation marks of each opening one, as people and their keyboards write them."""
 _WORD = re.compile(r"[^\s:]+")
-_VALUE = re.compile(r"\S+")
+_VALUE = re.compile(r"\S+(?:(?<=,)[ \t]+\S+)*")
+"""After a comma a value goes on."""
+_IN_TEXT = re.compile(
+    r"[ \t]*(?:[-*][ \t]+)?`{0,3}(?P<command>(?:→|->)[ \t]*search\b[^`]*)`{0,3}[ \t]*",
+    re.IGNORECASE,
+)
+"""A line of a model's answer that is a command, also as an item of a list or as code."""
 _SPACE = re.compile(r"\s*")
 
 _OPTIONS: Final = {
@@ -115,7 +121,8 @@ def arrow_requests(text: str) -> list[SearchRequest]:
 
 def arrow_lines(text: str) -> list[str]:
     """Return the lines of a text that are commands, right or wrong."""
-    return [line.strip() for line in text.splitlines() if is_arrow(line)]
+    found = map(_IN_TEXT.fullmatch, text.splitlines())
+    return [match["command"].strip() for match in found if match is not None]
 
 
 async def answer_arrow(service: WebSearchService, line: str) -> str:

@@ -7,13 +7,11 @@ from __future__ import annotations
 
 import logging
 import time
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any
 
 from ..context import SearchContext
 from ..contracts.functions import (
     FUNCTIONS,
-    CollectedOutput,
-    CollectedPage,
     CollectionSearchArguments,
     FunctionResult,
     ReadPageArguments,
@@ -25,30 +23,27 @@ from ..contracts.functions import (
 )
 from ..contracts.options import NO_OPTIONS
 from ..errors import CollectionSearchError, InputError
-from ..settings.registry import load_adapter
 from ..text.redaction import error_message, redact_error
 from ..text.untrusted import fence, neutralize, neutralize_line, show_url
+from .collection_call import call_collection_search
 from .read_page import aread_page
 from .retrieve import aretrieve
+from .search.function_entry import apply_entry
 from .search.service_response import service_response
 from .search.single_search import search_once
+from .search_summaries import summarize_results
 from .search_texts import full, listed
-from .tickets import await_ticket
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Mapping
+    from collections.abc import Mapping
 
     from ..contracts.collection import Passage
     from ..contracts.functions import FunctionArguments
     from ..contracts.options import SearchOptions
     from ..contracts.search import WebSearchResponse
+    from .collection_call import OnProgress
     from .search.search_worker import WebSearchWorker
-
-    OnProgress = Callable[[float, float, str], Awaitable[None]]
-    """Gets how much is done, of how much, and a sentence about it."""
-
-COLLECT_TIMEOUT_S: Final = 300.0
-"""How long `collection_search` waits for the pages to be stored."""
+    from .search_summaries import Summarize
 
 logger = logging.getLogger(__name__)
 
@@ -103,10 +98,12 @@ async def call_validated(
 
 
 def failed_call(error: Exception) -> FunctionResult:
-    """Return the error result of a failed call; an unexpected error is logged."""
-    if not isinstance(error, CollectionSearchError):
-        logger.error("a function call failed", exc_info=redact_error(error))
-    return FunctionResult(f"Error: {neutralize_line(error_message(error))}", is_error=True)
+    """Return the error result of a failed call; an unexpected error is logged, not shown."""
+    if isinstance(error, CollectionSearchError):
+        return FunctionResult(f"Error: {neutralize_line(error_message(error))}", is_error=True)
+    logger.error("a function call failed", exc_info=redact_error(error))
+    text = f"Error: something unexpected failed ({type(error).__name__}). The log has the cause."
+    return FunctionResult(text, is_error=True)
 
 
 async def call_web_search(
@@ -116,19 +113,24 @@ async def call_web_search(
     options: SearchOptions = NO_OPTIONS,
     worker: WebSearchWorker | None = None,
     total_tokens: int | None = None,
+    summarize: Summarize | None = None,
 ) -> FunctionResult:
     """Return the results of one search, in full after a deep one; a failure is an error result.
 
-    `options` are the operator's, such as domains or a depth; the model sets the query and the
-    number of results. A `worker` replaces the context's provider. Raises ConfigError, StoreError.
+    The model sets the query and the number of results, `options` are the operator's. Backend and
+    largest number are those of the settings' entry `web_search`. A `worker` replaces the backend.
+    With `summarize` long contents are summarized; see `summarize_results`. Raises ConfigError,
+    StoreError, and InputError where the entry is not enabled.
     """
-    query, wanted = (
-        arguments.query,
-        options.model_copy(update={"max_results": arguments.max_results}),
-    )
+    query, count = arguments.query, arguments.max_results
+    if worker is None:
+        context, count = apply_entry(context, arguments)
+    is_deep = options.search_depth == "deep" or bool(options.include_content)
+    content = {"include_content": True} if is_deep else {}
+    wanted = options.model_copy(update={"max_results": count, **content})
     started = time.monotonic()
     if worker is None:
-        found = await search_once(context, query, max_results=arguments.max_results, options=wanted)
+        found = await search_once(context, query, max_results=count, options=wanted)
         response = found.response
     else:
         call = context.tool_context(context.ids())
@@ -138,7 +140,8 @@ async def call_web_search(
     output = WebSearchOutput(query=query, results=shown.results, outcome=response.outcome)
     if response.outcome.decision == "error":
         return FunctionResult(_describe_failure(response), output, is_error=True)
-    is_deep = options.search_depth == "deep" or bool(options.include_content)
+    if summarize is not None:
+        shown = await summarize_results(shown, summarize)
     write = full if is_deep and any(one.content for one in shown.results) else listed
     return FunctionResult(fence(write(shown, total_tokens=total_tokens)), output)
 
@@ -171,94 +174,14 @@ async def call_read_page(arguments: ReadPageArguments, context: SearchContext) -
     return FunctionResult(fence("\n".join([*head, "", neutralize(output.text)])), output)
 
 
-async def call_collection_search(
-    arguments: CollectionSearchArguments,
-    context: SearchContext,
-    *,
-    on_progress: OnProgress | None = None,
-    timeout_s: float = COLLECT_TIMEOUT_S,
-) -> FunctionResult:
-    """Search for the question, ingest the best pages and wait until they are stored.
-
-    The graph `collection_search` runs with `auto_ingest`; a page that does not reach the score
-    stays out. What is not stored after `timeout_s` is counted as pending. Raises ConfigError.
-    """
-    graph = load_adapter("graphs", "collection_search")(context)
-    given = {
-        "question": arguments.question,
-        "collection_scope": arguments.collection,
-        "max_candidates": max(2 * arguments.max_pages, 10),
-        "auto_ingest": True,
-        "auto_ingest_top_k": arguments.max_pages,
-    }
-    final: dict[str, Any] = {}
-    done = 0
-    async for mode, chunk in graph.astream(given, stream_mode=["values", "custom"]):
-        if mode == "values":
-            final = chunk
-        elif on_progress is not None and chunk.get("type") == "node_finished":
-            done += 1
-            await on_progress(done, _STEPS, f"{chunk['node']} is done")
-    output = _collected(arguments, final)
-    if output.ticket is not None:
-        status = await await_ticket(output.ticket, timeout_s, context=context)
-        counts = {
-            "stored": status.stored,
-            "failed": status.failed,
-            "pending": status.left(fetch=True),
-        }
-        output = output.model_copy(update=counts)
-    if on_progress is not None:
-        await on_progress(_STEPS, _STEPS, "the pages are stored")
-    is_error = output.outcome in _FAILED
-    return FunctionResult(_describe_collected(output, final), output, is_error=is_error)
-
-
-_STEPS: Final = 5
-"""Four stages and the ingestion."""
-_FAILED: Final = ("search_failed", "auto_ingest_trigger_failed")
-
-
-def _collected(arguments: CollectionSearchArguments, final: Mapping[str, Any]) -> CollectedOutput:
-    receipt = final["ingestion"] or {"ticket": None, "urls": []}
-    by_url = {row["url"]: row for row in final["results"]}
-    rows = [by_url[url] for url in receipt["urls"] if url in by_url]
-    return CollectedOutput(
-        question=arguments.question,
-        collection=arguments.collection,
-        outcome=final["outcome"],
-        queries=final["strategy"]["queries"],
-        pages=[
-            CollectedPage(url=row["url"], title=row["title"], score=row["embedding_rank_score"])
-            for row in rows
-        ],
-        ticket=receipt["ticket"],
-        flags=final["flags"],
-    )
-
-
-def _describe_collected(output: CollectedOutput, final: Mapping[str, Any]) -> str:
-    name = neutralize_line(output.collection)
-    if not output.pages:
-        errors = [error["message"] for error in (final["search"] or {}).get("errors", ())]
-        receipt_error = (final["ingestion"] or {}).get("error") or {}
-        reasons = [*errors, receipt_error.get("message", "")]
-        said = neutralize_line(" ".join(filter(None, reasons)))
-        return f"Nothing was collected into '{name}' ({output.outcome}). {said}".rstrip()
-    counts = f"{output.stored} stored, {output.failed} failed, {output.pending} pending"
-    pages = [
-        f"{n}. {neutralize_line(page.title)} — {show_url(page.url)} (score {page.score:.0f})"
-        for n, page in enumerate(output.pages, start=1)
-    ]
-    listed = fence("\n".join(pages))
-    return f"The collection '{name}' got {len(pages)} pages: {counts}.\n{listed}"
-
-
 def _describe_failure(response: WebSearchResponse) -> str:
     error = response.outcome.meta["error"]
     advice = "It may work later." if error["retryable"] else "Do not repeat it as it is."
     message = neutralize_line(error["message"])
-    return f"Search failed ({response.outcome.rationale}): {message} {advice}"
+    if response.outcome.rationale == "unexpected_error":  # its text is for the log
+        message = error["kind"]
+    end = "" if message.endswith((".", "!", "?", "…")) else "."
+    return f"Search failed ({response.outcome.rationale}): {message}{end} {advice}"
 
 
 def _passage(passage: Passage) -> str:

@@ -17,12 +17,10 @@ import asyncio
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Final
 
-from pydantic import ValidationError
-
 from ..context import SearchContext
 from ..contracts.functions import WEB_SEARCH, FunctionResult, WebSearchOutput
-from ..contracts.search import SearchAdapterResponse, ToolOutcome
-from ..contracts.service import SearchResponse, ServiceSearchResult
+from ..contracts.search import SearchAdapterResponse
+from ..contracts.service import MAX_SERVICE_RESULTS
 from ..errors import (
     ConfigError,
     InputError,
@@ -30,23 +28,19 @@ from ..errors import (
     SearchProviderTimeout,
 )
 from ..runtime.concurrency import run_blocking
-from ..settings import ProviderAccess
-from ..settings.adapter_factory import is_counted
+from ..settings.adapter_factory import class_of, is_counted
 from ..settings.table import WEB_SEARCH_ENTRY, WebSearchSettings
-from ..text.problems import describe_problems
-from ..text.untrusted import fence
-from .function_calls import failed_call
+from .function_calls import call_web_search, failed_call
 from .function_specs import format_tool
 from .metrics_export import metrics_collectors
+from .search.function_entry import read_entry, with_entry
 from .search.outcome_error import outcome_error
-from .search.single_search import search_once
-from .search_texts import listed
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from ..contracts.functions import FunctionDefinition
-    from ..contracts.search import SearchResult
+    from ..contracts.service import ServiceSearchResult
     from ..ports.functions import CallContext, FunctionProvider, SearchBackend
     from ..settings import Settings
     from .function_specs import ToolFormat
@@ -70,10 +64,11 @@ class WebSearchProvider:
         context: SearchContext | None = None,
         backend: SearchBackend | None = None,
     ) -> None:
-        given = read_settings(settings)
-        self.max_results = given.max_results
-        self._context = _with_backend(context or SearchContext(), given)
+        given = read_entry(settings)
+        self._context = with_entry(context or SearchContext(), given)
         self._backend = backend
+        if given.backend is not None and backend is None:
+            class_of(self._context.using(), "search", given.backend.partition(":")[0])
 
     def tools(self) -> Sequence[FunctionDefinition[Any]]:
         """Return the definition of `web_search`."""
@@ -92,58 +87,52 @@ class WebSearchProvider:
 
     async def search(
         self, ctx: CallContext, query: str, max_results: int | None = None
-    ) -> list[SearchResult]:
+    ) -> list[ServiceSearchResult]:
         """Return the results, best first, within the context's deadline.
 
         There are never more than the settings allow. Cancelling it cancels the request. Raises
-        SearchProviderError, InvalidQueryError, ConfigError.
+        SearchProviderError, InputError for a query without words, ConfigError.
         """
-        count = min(max_results or self.max_results, self.max_results)
-        context = self._context.model_copy(update=_ids(ctx))
-        if self._backend is not None:
-            adapter = _BackendAdapter(self._backend, ctx)
-            context = context.model_copy(update={"provider": adapter})
-        try:
-            async with asyncio.timeout(ctx.left_s()):
-                found = await search_once(context, query, max_results=count)
-        except TimeoutError as error:
-            raise SearchProviderTimeout(NO_TIME_LEFT) from error
-        outcome = found.response.outcome
-        if outcome.decision == "error":
-            raise outcome_error(outcome)
-        return found.response.results
+        count = max_results and min(max_results, MAX_SERVICE_RESULTS)
+        arguments = {"query": query, "max_results": count}
+        output = (await self._call(ctx, arguments)).output
+        assert isinstance(output, WebSearchOutput)  # noqa: S101 - the function's own output
+        if output.outcome.decision == "error":
+            raise outcome_error(output.outcome)
+        return output.results
 
     async def execute(
         self, ctx: CallContext, name: str, arguments: Mapping[str, Any]
     ) -> FunctionResult:
         """Return title, URL and snippet of each result; a failure is an error result."""
+        if name != WEB_SEARCH.name:
+            known = f"It has {WEB_SEARCH.name}."
+            return failed_call(InputError(f"{self.name} has no function {name!r}. {known}"))
         try:
-            return await self._execute(ctx, name, arguments)
+            return await self._call(ctx, arguments)
         except Exception as error:  # noqa: BLE001 - the model goes on after any failure
             return failed_call(error)
 
-    async def _execute(
-        self, ctx: CallContext, name: str, arguments: Mapping[str, Any]
-    ) -> FunctionResult:
-        if name != WEB_SEARCH.name:
-            raise InputError(f"{self.name} has no function {name!r}. It has {WEB_SEARCH.name}.")
+    async def _call(self, ctx: CallContext, arguments: Mapping[str, Any]) -> FunctionResult:
+        """Return the call's result. Raises InputError, SearchProviderTimeout at the deadline."""
         if not isinstance(arguments, Mapping):
             raise InputError("The arguments of the call are no JSON object.")
         if not str(arguments.get("query") or "").strip():
             raise InputError("empty query: write what to search for.")
         given = WEB_SEARCH.validate_arguments(arguments)
-        is_told = arguments.get("max_results") is not None
-        results = await self.search(ctx, given.query, given.max_results if is_told else None)
-        rows = [ServiceSearchResult(**result.model_dump(include=_SHOWN)) for result in results]
-        shown = SearchResponse(
-            results=rows, query=given.query, response_time_ms=0, provider=self.name
-        )
-        outcome = ToolOutcome(decision="ok", rationale="search_completed")
-        output = WebSearchOutput(query=given.query, results=rows, outcome=outcome)
-        return FunctionResult(fence(listed(shown)), output)
+        if (left_s := ctx.left_s()) == 0:
+            raise SearchProviderTimeout(NO_TIME_LEFT)
+        try:
+            async with asyncio.timeout(left_s):
+                return await call_web_search(given, self._context_of(ctx))
+        except TimeoutError as error:
+            raise SearchProviderTimeout(NO_TIME_LEFT) from error
 
-
-_SHOWN: Final = {"title", "url", "snippet", "score"}
+    def _context_of(self, ctx: CallContext) -> SearchContext:
+        ids: dict[str, Any] = _ids(ctx)
+        if self._backend is not None:
+            ids["provider"] = _BackendAdapter(self._backend, ctx)
+        return self._context.model_copy(update=ids)
 
 
 class FunctionRegistry:
@@ -227,32 +216,6 @@ class _BackendAdapter:
 def _has_url(row: Any) -> bool:
     url = row.get("url") if isinstance(row, Mapping) else getattr(row, "url", None)
     return isinstance(url, str)
-
-
-def read_settings(given: Mapping[str, Any] | WebSearchSettings | None) -> WebSearchSettings:
-    """Return the validated settings map of `web_search`. Raises ConfigError."""
-    try:
-        return WebSearchSettings.model_validate(given or {})
-    except ValidationError as error:
-        raise ConfigError(
-            f"The settings of web_search are not valid. {describe_problems(error)}. There are"
-            f" {', '.join(WebSearchSettings.model_fields)}."
-        ) from error
-
-
-def _with_backend(context: SearchContext, given: WebSearchSettings) -> SearchContext:
-    """Return the context with the backend as its provider, at its address."""
-    if given.backend is None:
-        if given.url is not None:
-            raise ConfigError("The settings of web_search have a url but no backend. Name one.")
-        return context
-    settings = context.using()
-    if given.url is not None:
-        access = settings.providers.get(given.backend, ProviderAccess())
-        access = access.model_copy(update={"base_url": given.url})
-        providers = {**settings.providers, given.backend: access}
-        settings = settings.model_copy(update={"providers": providers})
-    return context.model_copy(update={"settings": settings, "provider": given.backend})
 
 
 def _ids(ctx: CallContext) -> dict[str, str | None]:

@@ -85,7 +85,10 @@ def injected(
     tokens: int | None = None,
     total_tokens: int | None = None,
 ) -> str:
-    """Return the full format after a deep search that returned content, else the compact one."""
+    """Return the full format after a deep search that returned content, else the compact one.
+
+    Its texts are untrusted: a model gets it inside `collection_search.text.untrusted.fence`.
+    """
     write: Callable[..., str] = full if deep and _has_content(response) else compact
     limits = {} if tokens is None else {"tokens": tokens}
     return write(response, total_tokens=total_tokens, **limits)
@@ -177,17 +180,23 @@ def _budgeted(
 ) -> list[str]:
     """Return the entries; a text is cut to what its head leaves of the budget.
 
-    Each keeps its head, which is title and address, and `LEAST_TOKENS` of its text.
+    Each keeps its head, which is title and address, and `LEAST_TOKENS` of its text. The last ones
+    are left out where even that exceeds the total.
     """
     sizes = [tokens_in([head + between]) for head in heads]
     lengths = [tokens_in([text]) for text in texts]
     needed = [size + length for size, length in zip(sizes, lengths, strict=True)]
     least = [size + min(length, LEAST_TOKENS) for size, length in zip(sizes, lengths, strict=True)]
-    shares = share_tokens(needed, tokens, total, least)
-    return [
+    kept = len(least)
+    while total is not None and kept > 1 and sum(least[:kept]) > total:
+        kept -= 1
+    shares = share_tokens(needed[:kept], tokens, total, least[:kept])
+    entries = [
         f"{head}{between}{cut_to_tokens(text, max(share - size, LEAST_TOKENS))}"
-        for head, size, text, share in zip(heads, sizes, texts, shares, strict=True)
+        for head, size, text, share in zip(heads, sizes, texts, shares, strict=False)
     ]
+    left_out = len(heads) - kept
+    return [*entries, f"({left_out} more left out: no room)"] if left_out else entries
 
 
 def _section_head(n: int, one: ServiceSearchResult) -> list[str]:

@@ -10,6 +10,7 @@ import unicodedata
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from markdown_it import MarkdownIt
 from support.hostile_texts import BENIGN, HOSTILE, assert_harmless, open_fence, our_lines
 
 from collection_search.text.untrusted import fence, neutralize, neutralize_line, show_url
@@ -176,3 +177,20 @@ def test_the_fence_has_two_lines_and_an_id() -> None:
         assert body == BENIGN
         ids.add(fence_id)
     assert len(ids) == 200
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "> [x]: //evil.example/p.png\n![y][x]",
+        "- [x]: https&#58;//evil.example/p.png\n![y][x]",
+        "[a\\]b]: //evil.example/p.png\n![y][a\\]b]",
+        "[a\nb]: //evil.example/p.png\n![y][a b]",
+        "> [x]: https&#58;//evil.example/p.png\n![x]",
+    ],
+)
+def test_no_reference_becomes_an_image_or_a_link(text: str) -> None:
+    """A definition within a quotation or a list, with entities or escapes in its label."""
+    shown = MarkdownIt("commonmark").render(neutralize(text))
+    assert "<img" not in shown
+    assert "<a " not in shown

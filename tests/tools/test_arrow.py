@@ -226,7 +226,7 @@ def place_of(line: str, part: str) -> int:
         ('→ search "a" include:a.org,,b.org', ",b.org", "Write include:domains"),
         ('→ search "a" exclude:,a.org', ",a.org", "Write exclude:domains"),
         ('→ search "a" exclude:a.org,', "", "Write exclude:domains"),
-        ('→ search "a" exclude:a.org, b.org', " b.org", "Write exclude:domains"),
+        ('→ search "a" exclude:a.org, b', " b", "Write exclude:domains"),
     ],
 )
 def test_the_place_of_a_mistake(line, at, told):

@@ -18,7 +18,7 @@ from collection_search.settings import Settings
 from collection_search.testing import ScriptedAdapter, rows
 from collection_search.text.urls import host_of
 from collection_search.tools.function_calls import call_web_search
-from collection_search.tools.function_specs import openai_tool
+from collection_search.tools.function_specs import answer_openai_call, openai_tool
 from collection_search.tools.web_search_preview import (
     CONTEXT_TOKENS,
     TranslatedRequest,

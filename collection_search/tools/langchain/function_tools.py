@@ -29,8 +29,8 @@ from ...contracts.functions import (
 from ...contracts.options import NO_OPTIONS, SearchOptions
 from ...runtime.concurrency import run_blocking
 from ...text.problems import describe_problems
+from ..collection_call import call_collection_search
 from ..function_calls import (
-    call_collection_search,
     call_read_page,
     call_retrieve,
     call_web_search,
@@ -108,12 +108,18 @@ class FunctionTool(BaseTool):
         return result.text, result.output.model_dump(mode="json")
 
     def _context(self, runtime: Any) -> SearchContext:
-        """Return the tool's own context, or the graph's. The tenant is the graph's by default."""
+        """Return the tool's own context, or the graph's.
+
+        Tenant and trace are by default the graph's: all calls of a run stand in one trace.
+        """
         around = SearchContext() if runtime is None else SearchContext.of(runtime)
-        own = self.search_context
-        if own is None:
-            return around
-        return own if own.tenant_id else own.model_copy(update={"tenant_id": around.tenant_id})
+        own = self.search_context or around
+        info = getattr(runtime, "execution_info", None)
+        update = {
+            "tenant_id": own.tenant_id or around.tenant_id,
+            "trace_id": own.trace_id or around.trace_id or getattr(info, "run_id", None),
+        }
+        return own.model_copy(update=update)
 
     async def _call(self, arguments: Any, context: SearchContext, runtime: Any) -> FunctionResult:
         raise NotImplementedError
@@ -133,6 +139,8 @@ class WebSearchTool(FunctionTool):
     """Options of every search, such as domains; the model sets only what it is told of."""
     total_tokens: int | None = Field(default=None, ge=1)
     """Tokens of all results together; without it only each result has a limit."""
+    summarize: Callable[[str, str, int], Awaitable[str]] | None = Field(default=None, exclude=True)
+    """Summarizes long contents of a deep search, such as `summarizer_of(model)`; you pay for it."""
 
     async def _call(self, arguments: Any, context: SearchContext, runtime: Any) -> FunctionResult:  # noqa: ARG002
         return await call_web_search(
@@ -141,6 +149,7 @@ class WebSearchTool(FunctionTool):
             options=self.options,
             worker=self.worker,
             total_tokens=self.total_tokens,
+            summarize=self.summarize,
         )
 
 

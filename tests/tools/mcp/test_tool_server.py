@@ -152,7 +152,7 @@ async def test_a_collection_is_filled_and_asked(tmp_path: Path, mode: str) -> No
     assert filled.structured_content["stored"] == 2
     assert [done for done, _, _ in told] == [1, 2, 3, 4, 5]
     assert {total for _, total, _ in told} == {5}
-    assert told[-1][2] == "the pages are stored"
+    assert told[-1][2] == "2 pages are stored, 0 are pending"
     assert not found.is_error
     passages = found.structured_content["passages"]
     assert {passage["url"] for passage in passages} <= {page.url for page in PAGES}
@@ -274,3 +274,13 @@ async def test_web_search_that_is_disabled_in_the_settings_is_not_offered(tmp_pa
     async with Client(mcp_server(given)) as client:
         names = [tool.name for tool in (await client.list_tools()).tools]
     assert names == ["retrieve", "collection_search", "read_page"]
+
+
+async def test_ids_money_and_quota_stay_with_the_operator(tmp_path) -> None:
+    """Clients may show the structured output to their model."""
+    given = SearchContext(settings=Settings(home=tmp_path), provider=ScriptedAdapter(rows(2)))
+    async with Client(mcp_server(given)) as client:
+        result = await client.call_tool("web_search", {"query": "tea"})
+    meta = result.structured_content["outcome"]["meta"]
+    assert {"provider", "notices"} <= meta.keys()
+    assert not {"tenant_id", "trace_id", "run_id", "cost_usd", "quota_remaining"} & meta.keys()
