@@ -36,10 +36,12 @@ from collection_search.contracts.prices import parse_usd
 from collection_search.contracts.search import SearchAdapterResponse
 from collection_search.errors import SearchProviderBadResponse, SearchProviderError
 from collection_search.settings import registry
+from collection_search.settings.endpoint_description import JsonApi
 from collection_search.testing.provider_server import DIALECTS
 from collection_search.testing.providers.google import ENGINE_ID
+from collection_search.testing.providers.json_endpoint import JsonEndpoint
 from collection_search.testing.providers.sample_index import find_hits as pages
-from collection_search.testing.providers.wire import KEY, ProviderRequest
+from collection_search.testing.providers.wire import KEY, Dialect, ProviderRequest
 from collection_search.tools.search.billing import cost_of
 from collection_search.tools.search.normalize import valid_results
 from collection_search.tools.search.response_validation import validate_response
@@ -75,7 +77,8 @@ class Tally:
 
 def parsers() -> dict[str, Parser]:
     """Return the parser of every provider by name."""
-    found = {name: _of_vendor(name) for name in sorted(DIALECTS)}
+    found = {name: _of_vendor(name, DIALECTS[name]()) for name in sorted(DIALECTS)}
+    found["json_api"] = _of_vendor("json_api", JsonEndpoint())
     tools = [found[name].seeds[0] for name in ("tavily", "serper", "exa", "searxng", "serpapi")]
     found["langchain"] = Parser("langchain", _langchain, tools)
     rows = [{"title": p.title, "href": p.url, "body": p.snippet} for p in pages("asyncio")[:3]]
@@ -118,15 +121,17 @@ def tally(parser: Parser, inputs: int, seed: int) -> Tally:
     return told
 
 
-def _of_vendor(name: str) -> Parser:
+def _of_vendor(name: str, dialect: Dialect) -> Parser:
     make = registry.load_adapter("search", name)
     access: dict[str, Any] = {"base_url": "http://127.0.0.1", "today": lambda: date(2026, 3, 3)}
     if make.key_variable:
         access["api_key"] = KEY
     if make is GoogleSearchAdapter:
         access["search_engine_id"] = ENGINE_ID
+    if isinstance(dialect, JsonEndpoint):
+        access |= {"api_key": KEY, "name": "intranet"}
+        access["description"] = JsonApi.model_validate(dialect.description)
     vendor: Any = make(**access)
-    dialect = DIALECTS[name]()
     replies = [
         dialect.answer(_received(vendor.request(query, 3, 0, vendor.taken(wish))))
         for query in QUERIES

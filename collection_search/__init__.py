@@ -15,11 +15,14 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from .context import SearchContext as SearchContext
     from .contracts.collection import Passage as Passage
+    from .contracts.functions import FunctionDefinition as FunctionDefinition
+    from .contracts.functions import FunctionResult as FunctionResult
     from .contracts.ingestion import Ticket as Ticket
     from .contracts.ingestion import TicketStatus as TicketStatus
     from .contracts.inputs import GraphInput as GraphInput
     from .contracts.inputs import IngestionInput as IngestionInput
     from .contracts.options import SearchOptions as SearchOptions
+    from .contracts.page import ReadPage as ReadPage
     from .contracts.refresh_report import RefreshReport as RefreshReport
     from .contracts.search import BusinessContext as BusinessContext
     from .contracts.search import ScopeContext as ScopeContext
@@ -31,6 +34,7 @@ if TYPE_CHECKING:
     from .contracts.service import SearchRequest as SearchRequest
     from .contracts.service import SearchResponse as SearchResponse
     from .contracts.service import ServiceSearchResult as ServiceSearchResult
+    from .errors import ArrowSyntaxError as ArrowSyntaxError
     from .errors import CollectionSearchError as CollectionSearchError
     from .errors import ConfigError as ConfigError
     from .errors import CostLimitReached as CostLimitReached
@@ -58,12 +62,29 @@ if TYPE_CHECKING:
     from .graphs.refresh import arefresh as arefresh
     from .graphs.refresh import refresh as refresh
     from .graphs.universal_ingestion import UniversalIngestionGraph as UniversalIngestionGraph
+    from .ports.functions import CallContext as CallContext
     from .runtime.gc import relieve_collector as relieve_collector
     from .settings import Settings as Settings
+    from .tools.function_calls import call_function as call_function
+    from .tools.function_provider import FunctionRegistry as FunctionRegistry
+    from .tools.function_provider import WebSearchProvider as WebSearchProvider
+    from .tools.function_specs import answer_anthropic_call as answer_anthropic_call
+    from .tools.function_specs import answer_openai_call as answer_openai_call
+    from .tools.function_specs import anthropic_tool as anthropic_tool
+    from .tools.function_specs import openai_tool as openai_tool
     from .tools.ingest import aingest as aingest
     from .tools.ingest import ingest as ingest
+    from .tools.langchain.function_tools import CollectionSearchTool as CollectionSearchTool
+    from .tools.langchain.function_tools import ReadPageTool as ReadPageTool
+    from .tools.langchain.function_tools import RetrieveTool as RetrieveTool
+    from .tools.langchain.function_tools import WebSearchTool as WebSearchTool
     from .tools.langchain.vector_store import CollectionVectorStore as CollectionVectorStore
     from .tools.langchain_retriever import CollectionRetriever as CollectionRetriever
+    from .tools.metrics_export import make_metrics_app as make_metrics_app
+    from .tools.metrics_export import metrics_collectors as metrics_collectors
+    from .tools.metrics_export import write_metrics as write_metrics
+    from .tools.read_page import aread_page as aread_page
+    from .tools.read_page import read_page as read_page
     from .tools.reembed import areembed as areembed
     from .tools.reembed import reembed as reembed
     from .tools.retrieve import aretrieve as aretrieve
@@ -78,9 +99,11 @@ __version__ = "0.1.0"
 _NAMES = {
     "context": "SearchContext",
     "contracts.collection": "Passage",
+    "contracts.functions": "FunctionDefinition FunctionResult",
     "contracts.ingestion": "Ticket TicketStatus",
     "contracts.inputs": "GraphInput IngestionInput",
     "contracts.options": "SearchOptions",
+    "contracts.page": "ReadPage",
     "contracts.refresh_report": "RefreshReport",
     "contracts.search": (
         "BusinessContext ScopeContext SearchResult ToolContext ToolOutcome WebSearchInput"
@@ -88,8 +111,9 @@ _NAMES = {
     ),
     "contracts.service": "SearchRequest SearchResponse ServiceSearchResult",
     "errors": (
-        "CollectionSearchError ConfigError CostLimitReached ExtractionError FetchError"
-        " IngestError InputError InvalidQueryError InvalidUrlError MissingExtraError ModelError"
+        "ArrowSyntaxError CollectionSearchError ConfigError CostLimitReached ExtractionError"
+        " FetchError IngestError InputError InvalidQueryError InvalidUrlError MissingExtraError"
+        " ModelError"
         " QualityThresholdError SearchProviderAuthenticationFailed SearchProviderBadResponse"
         " SearchProviderError SearchProviderInvalidQuery SearchProviderQuotaExceeded"
         " SearchProviderTimeout SearchProviderUnavailable StoreError WebSearchError"
@@ -99,9 +123,18 @@ _NAMES = {
     "graphs.universal_ingestion": "UniversalIngestionGraph",
     "runtime.gc": "relieve_collector",
     "settings": "Settings",
+    "ports.functions": "CallContext",
+    "tools.function_calls": "call_function",
+    "tools.function_provider": "FunctionRegistry WebSearchProvider",
+    "tools.function_specs": ("answer_anthropic_call answer_openai_call anthropic_tool openai_tool"),
     "tools.ingest": "aingest ingest",
+    "tools.langchain.function_tools": (
+        "CollectionSearchTool ReadPageTool RetrieveTool WebSearchTool"
+    ),
     "tools.langchain.vector_store": "CollectionVectorStore",
     "tools.langchain_retriever": "CollectionRetriever",
+    "tools.metrics_export": "make_metrics_app metrics_collectors write_metrics",
+    "tools.read_page": "aread_page read_page",
     "tools.reembed": "areembed reembed",
     "tools.retrieve": "aretrieve retrieve",
     "tools.service": "WebSearchService",

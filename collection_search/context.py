@@ -20,6 +20,7 @@ from .ports import (
     IngestionTrigger,
     PageReader,
     QueryModel,
+    SearchMetrics,
     SpanSink,
     Storage,
 )
@@ -27,9 +28,17 @@ from .ports.description import describe, is_runnable
 from .ports.http_client import HttpClient
 from .ports.usage import UsageStore
 from .runtime.concurrency import offload
+from .runtime.metering import NULL_METRICS, guarded
 from .runtime.spans import NULL_SINK, GuardedSink
 from .settings import registry
-from .settings.adapter_factory import access_of, adapter_of, is_traced, provider_guard
+from .settings.adapter_factory import (
+    access_of,
+    adapter_of,
+    class_of,
+    is_counted,
+    is_traced,
+    provider_guard,
+)
 from .settings.identity import RunIdentity
 from .settings.process_defaults import process_settings
 from .settings.provider_choice import choose_provider, is_configured
@@ -66,6 +75,10 @@ class SearchContext(RunIdentity):
     ranking_profile: RankingProfile | None = Field(
         default=None, description="default: calibrated scores; literal: raw 0.6/0.4 arithmetic."
     )
+    search_purpose: bool | None = Field(
+        default=None,
+        description="Whether the words of the purpose are searched for; by default the setting.",
+    )
     max_cost_usd: NotNegative | None = Field(
         default=None,
         description="Ceiling of what the run may cost, in US dollars; a server has its own.",
@@ -84,6 +97,8 @@ class SearchContext(RunIdentity):
     usage_store: SkipJsonSchema[InstanceOf[UsageStore] | None] = None
     """Cached answers, quotas and spending; by default an SQLite file beside the collections."""
     spans: SkipJsonSchema[InstanceOf[SpanSink] | None] = None
+    search_metrics: SkipJsonSchema[InstanceOf[SearchMetrics] | None] = None
+    """Counts searches and what they cost; by default as the settings say."""
     asks_anew: SkipJsonSchema[bool] = False
     """True: cached answers are not used again."""
     cassette: SkipJsonSchema[InstanceOf[Cassette] | None] = None
@@ -146,7 +161,7 @@ class SearchContext(RunIdentity):
         try:
             second = await adapter_of(settings, "search", name, self.http_client)
         except ConfigError as error:
-            await offload(registry.load_adapter, "search", name.partition(":")[0])  # is it known?
+            await offload(class_of, settings, "search", name.partition(":")[0])  # is it known?
             return [first], [f"{unusable} {error}"]
         variable = describe(second).info.key_variable
         if variable and not is_configured(settings, name):  # without a key it is only a trial
@@ -205,6 +220,12 @@ class SearchContext(RunIdentity):
         if self.cassette is not None:
             self.cassette.hide(self.using())
         return self.cassette
+
+    def searched_purpose(self, purpose: str) -> str:
+        """Return the purpose as queries may use it: empty where its words are not searched for."""
+        given = self.search_purpose
+        is_searched = self.using().search_purpose if given is None else given
+        return purpose if is_searched else ""
 
     def profile(self) -> RankingProfile:
         """Return the ranking profile."""
@@ -271,3 +292,17 @@ class SearchContext(RunIdentity):
         if not is_traced(settings):
             return NULL_SINK
         return await adapter_of(settings, "tracing", "langfuse")  # type: ignore[no-any-return]
+
+    async def metrics(self) -> SearchMetrics:
+        """Return where searches and costs are counted; a replay counts nothing.
+
+        Raises MissingExtraError.
+        """
+        if not self.fetches():
+            return NULL_METRICS
+        if self.search_metrics is not None:
+            return guarded(self.search_metrics)
+        settings = self.using()
+        if not is_counted(settings):
+            return NULL_METRICS
+        return await adapter_of(settings, "metrics", "prometheus")  # type: ignore[no-any-return]

@@ -5,6 +5,7 @@ CollectionSearchError
 + InputError (ValueError)                  what the caller passed cannot be used
   - InvalidUrlError                        not an http(s) URL
   - InvalidQueryError                      nothing to search for
+  - ArrowSyntaxError                       an arrow command is not written as it should be
 + ConfigError (ValueError)                 a name, key, file or folder of the settings is wrong
   - MissingExtraError (ImportError)        an optional package is not installed
 + SearchProviderError (RuntimeError)       a search provider failed
@@ -30,6 +31,7 @@ says what happened and what to do.
 
 from __future__ import annotations
 
+import unicodedata
 from functools import partial
 from typing import TYPE_CHECKING, ClassVar, Final, Literal
 
@@ -74,6 +76,25 @@ class InvalidUrlError(InputError):
 
 class InvalidQueryError(InputError):
     """The query is empty or has search operators only."""
+
+
+class ArrowSyntaxError(InputError):
+    """An arrow command is not written as it should be; the message shows the place."""
+
+    def __init__(self, message: str, line: str, position: int) -> None:
+        before = "".join(map(_blank, line[:position]))
+        super().__init__(f"{message}\n{line}\n{before}^")
+        self.reason = message
+        self.line = line
+        self.position = position
+        """Of the mistake in the line, in characters from 0."""
+
+
+def _blank(char: str) -> str:
+    """Return white space as wide as the character."""
+    if char == "\t":
+        return char
+    return "\u3000" if unicodedata.east_asian_width(char) in "WF" else " "
 
 
 class ConfigError(CollectionSearchError, ValueError):

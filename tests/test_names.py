@@ -19,6 +19,7 @@ TWINS = {
 MODULE_TWINS = {
     "collections": "a port and its store",
     "error_mapping": "from a vendor's error to one of ours, for models and for searches",
+    "functions": "the contract and the port",
     "health_check": "whether a vendor answers, for each kind of vendor",
     "langchain": "one library behind several ports",
     "ledger": "a port and its store",

@@ -19,6 +19,7 @@ import aiohttp
 import orjson
 from yarl import URL
 
+from ..errors import ConfigError
 from .per_loop import PerLoop
 
 if TYPE_CHECKING:
@@ -164,6 +165,19 @@ def parse_json(body: bytes) -> Any:
         return json.loads(body)
     except RecursionError as error:
         raise ValueError("the JSON value is nested too deeply") from error
+
+
+def user_agent(contact: str | None) -> str:
+    """Return the User-Agent header, with the contact of the operator if it is set.
+
+    >>> user_agent("crawler@example.com").endswith("; crawler@example.com)")
+    True
+    """
+    if contact is None:
+        return USER_AGENT
+    if not contact.isascii() or not contact.isprintable() or set(contact) & set("()"):
+        raise ConfigError("fetch_contact needs printable ASCII without brackets.")
+    return f"{USER_AGENT.removesuffix(')')}; {contact})"
 
 
 def wire_form(request: HttpRequest) -> tuple[str, dict[str, str], bytes | None]:

@@ -19,6 +19,7 @@ from .. import __version__
 from ..errors import CollectionSearchError
 from .shared.exit_codes import ExitCode, Interrupted, UsageError, print_error
 from .shared.logging_setup import log_verbosely, terminal_logging
+from .shared.metrics_file import write_metrics_file
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -28,10 +29,12 @@ COMMANDS: Final = (
     "run",
     "search",
     "ask",
+    "page",
     "collections",
     "corpus",
     "ingest",
     "worker",
+    "mcp",
     "costs",
     "eval",
     "keys",
@@ -101,7 +104,11 @@ def main(argv: Sequence[str] | None = None) -> NoReturn:
         if isinstance(stream, io.TextIOWrapper):  # a terminal may not support every character
             stream.reconfigure(errors="replace")
     with terminal_logging():
-        sys.exit(_exit_code(arguments))
+        try:
+            code = _exit_code(arguments)
+        finally:
+            write_metrics_file()
+        sys.exit(code)
 
 
 def _exit_code(arguments: list[str]) -> int:
@@ -120,15 +127,22 @@ def _exit_code(arguments: list[str]) -> int:
 def _called(arguments: list[str]) -> int:
     """Run the sub-command directly; parsing the root's options first would double the time."""
     name, *rest = arguments
+    if name == "search":
+        rest = [_with_arrow(argument) for argument in rest]
     is_direct = name in COMMANDS
     command = _command(name) if is_direct else typer.main.get_command(app)
     code: int | None = command.main(
-        rest if is_direct else arguments,
+        rest if is_direct else [name, *rest],
         prog_name=f"{NAME} {name}" if is_direct else NAME,
         standalone_mode=False,
         help_option_names=["-h", "--help"],
     )
     return code or ExitCode.DONE
+
+
+def _with_arrow(argument: str) -> str:
+    """Return the argument; one that begins with `->` is an arrow command and no option."""
+    return f"→{argument[2:]}" if argument.startswith("->") else argument
 
 
 def _command(name: str) -> Any:

@@ -10,6 +10,7 @@ import typer
 
 from .shared.context_options import AsJson  # noqa: TC001 - typer reads the annotations
 from .shared.exit_codes import ExitCode
+from .shared.metrics_file import prepare_metrics
 from .shared.terminal import Screen, printable
 
 if TYPE_CHECKING:
@@ -43,6 +44,7 @@ def doctor(
 
     screen = Screen(as_json=as_json)
     context = SearchContext(settings=Settings.load())
+    prepare_metrics(context.using())
     asyncio.run(refuse_unknown_choices(context.using(), "fallback_provider"))
     found = asyncio.run(diagnose(context, provider=provider, spend=spend))
     if as_json:

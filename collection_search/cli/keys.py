@@ -38,13 +38,13 @@ def set_(context: typer.Context, provider: ProviderArgument) -> None:
     from ..settings import Settings
     from ..settings.keyring import entry_of, store_key
 
-    name = _known(provider)
+    settings = Settings.load()
+    name = _known(provider, settings)
     if context.args:
         raise InputError(
             "A key is no argument: others could read it there, and the shell keeps it. "
             f"Run 'collection-search keys set {name}' and type it, or send it through a pipe."
         )
-    settings = Settings.load()
     store_key(settings.prepared_home(), name, _asked_for(name))
     screen = Screen()
     screen.line(f"The key of {name} is in the system keyring, as {entry_of(name)}.")
@@ -59,7 +59,7 @@ def list_(*, as_json: AsJson = False) -> None:
     from ..settings.key_sources import find_key, key_names
 
     settings, screen = Settings.load(), Screen(as_json=as_json)
-    held = [key for name in key_names() if (key := find_key(settings, name))]
+    held = [key for name in key_names(settings) if (key := find_key(settings, name))]
     rows = list(_rows(settings, held))
     if as_json:
         screen.json({"keys": rows})
@@ -78,7 +78,8 @@ def remove(provider: ProviderArgument) -> None:
     from ..settings import Settings
     from ..settings.keyring import remove_key
 
-    name, settings, screen = _known(provider), Settings.load(), Screen()
+    settings, screen = Settings.load(), Screen()
+    name = _known(provider, settings)
     if remove_key(settings.prepared_home(), name):
         screen.line(f"The key of {name} is no longer in the system keyring.")
     else:
@@ -86,13 +87,13 @@ def remove(provider: ProviderArgument) -> None:
     _warn_of_others(settings, name, screen)
 
 
-def _known(provider: str) -> str:
+def _known(provider: str, settings: Settings) -> str:
     """Return the normalized name. Raises InputError without the text, which may be a key."""
     from ..errors import InputError
     from ..settings.key_sources import key_names
 
     name = provider.strip().lower()
-    if name not in (known := key_names()):
+    if name not in (known := key_names(settings)):
         raise InputError(
             f"Nothing of that name takes a key. Known: {', '.join(known)}. "
             "The key itself is asked for."

@@ -44,7 +44,10 @@ def run(
         str, typer.Option(help="standard; or premium: more queries, deeper search, more results.")
     ] = "standard",
     purpose: Annotated[
-        str, typer.Option(help="What the search is for; shapes the queries.")
+        str,
+        typer.Option(
+            help="What the search is for. Its words are searched for too: name no client."
+        ),
     ] = "collection_search",
     provider: Provider = None,
     model: Annotated[

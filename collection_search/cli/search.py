@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import asyncio
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import typer
 
+from .shared.arrow_command import read_arrow, show_arrow_reply
 from .shared.cassette_options import Record, Replay, open_cassette, report_cassette
 from .shared.context_options import AsJson, Provider, Tenant, search_context
 from .shared.exit_codes import ExitCode
@@ -19,8 +20,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from ..context import SearchContext
-    from ..contracts.options import SearchOptions
     from ..contracts.search import WebSearchResponse
+
+USUAL_RESULTS: Final = 10
 
 
 def search(
@@ -28,8 +30,9 @@ def search(
     *,
     provider: Provider = None,
     max_results: Annotated[
-        int, typer.Option("--max-results", min=1, max=100, help="How many results at most.")
-    ] = 10,
+        int | None,
+        typer.Option("--max-results", min=1, max=100, help="How many results; by default 10."),
+    ] = None,
     include: Annotated[
         list[str] | None,
         typer.Option(metavar="DOMAIN", help="Domains to prefer; repeat, or use commas."),
@@ -59,15 +62,19 @@ def search(
 ) -> None:
     """Search once, without ranking and without a collection.
 
+    QUERY may be an arrow command: '-> search "query" depth:deep topic:news max:3 include:a.org'.
+
     The answer is used again for an hour, unless the setting answer_cache_s says otherwise.
     """
     from ..text.clean import normalize_query
+    from ..tools.arrow import is_arrow
     from ..tools.search.route import reason_of
+    from ..tools.search.single_search import search_once
 
     screen = Screen(as_json=as_json)
     cassette = open_cassette(record, replay)
     context = search_context(provider=provider, tenant_id=tenant, cassette=cassette)
-    query = normalize_query(query)
+    command = query if is_arrow(query) else None
     options = search_options(
         include=include,
         exclude=exclude,
@@ -79,9 +86,15 @@ def search(
         language=language,
         country=country,
     )
+    if command is not None:
+        query, options, max_results = read_arrow(command, options, max_results, context)
+    query = normalize_query(query)
     with flush_on_exit(context):
         found_by = prepare_provider(context, screen)
-        response, cost = asyncio.run(_search(query, context, max_results, options))
+        found = asyncio.run(
+            search_once(context, query, max_results=max_results or USUAL_RESULTS, options=options)
+        )
+    response, cost = found.response, found.cost_usd
     reason = reason_of(response, found_by.reason)
     screen.note(f"Searched: {response.outcome.meta['provider']} ({reason})")
     for notice in response.outcome.meta["notices"]:
@@ -95,7 +108,10 @@ def search(
         screen.json(_as_json(response, content=content) | requested | replayed)
     else:
         show_applied(applied, screen)
-        _show(response, screen)
+        if command is None or response.outcome.decision == "error":
+            _show(response, screen)
+        else:
+            show_arrow_reply(response, query, options, screen)
     narrowing = {
         "--freshness": freshness,
         "--include": restrict,
@@ -105,26 +121,6 @@ def search(
         "--country": country,
     }
     raise typer.Exit(report_cassette(cassette, _print_failure(response, narrowing, screen), screen))
-
-
-async def _search(
-    query: str, context: SearchContext, max_results: int, options: SearchOptions
-) -> tuple[WebSearchResponse, float | None]:
-    """Return the response and the cost of all its requests; None where that is not known."""
-    from ..tools.search.route import build_route
-    from ..tools.spending.account import Account
-
-    ids, sink = context.ids(), await context.sink()
-    account = Account(context, ids)
-    route = await build_route(
-        context, max_results=max_results, sink=sink, account=account, reads_pages=True
-    )
-    try:
-        response = await route.arun(query=query, context=context.tool_context(ids), options=options)
-        cost = account.total_search_cost([response])
-    finally:
-        await account.close()
-    return response, cost
 
 
 def _cost(response: WebSearchResponse, cost: float | None, context: SearchContext) -> Iterator[str]:

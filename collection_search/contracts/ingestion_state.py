@@ -58,6 +58,8 @@ class IngestionState(_Acquired):
     """The state of the universal ingestion graph while it runs."""
 
     ids: RunIds
+    started_at: float
+    """When the run began, in seconds since 1970."""
     ingestion: IngestionReceipt | None
     telemetry: Telemetry
 

@@ -33,7 +33,12 @@ class GraphInput(BaseModel):
         default=20, ge=5, le=40, description="How many ranked results to return."
     )
     purpose: Identifier = Field(
-        description="What the search is for.", examples=["collection_search"]
+        default="collection_search",
+        description=(
+            "What the search is for. Its words are searched for too, unless search_purpose is"
+            " off: leave out names of people and clients."
+        ),
+        examples=["collection_search"],
     )
     auto_ingest: bool = Field(
         default=False, description="Ingest the best results without asking a person."

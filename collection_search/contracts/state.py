@@ -185,6 +185,8 @@ class CollectionSearchState(ValidatedInput):
     """The state of the collection search graph while it runs."""
 
     ids: RunIds
+    started_at: float
+    """When the run began, in seconds since 1970."""
     strategy: Strategy
     search: SearchReport | None
     candidates: list[Candidate]

@@ -7,6 +7,7 @@ Together these cost several milliseconds a question.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from langchain_core.runnables import Runnable
@@ -17,7 +18,9 @@ from pydantic import BaseModel, ValidationError
 
 from ..context import SearchContext
 from ..errors import InputError
+from ..nodes.stage import StagePlace
 from ..runtime.concurrency import run_blocking
+from ..settings import registry
 from ..text.problems import describe_problems
 
 if TYPE_CHECKING:
@@ -26,23 +29,34 @@ if TYPE_CHECKING:
     from langchain_core.runnables import RunnableConfig
     from langgraph.graph.state import CompiledStateGraph
 
+    from ..ports import Listener
+
 InputT = TypeVar("InputT", bound=BaseModel)
 
 
 class NodeRunnable(Runnable[Any, Any]):
     """An async node; `invoke` runs it on the background loop and waits."""
 
-    def __init__(self, node: Callable[[Any, Any], Awaitable[Any]]) -> None:
+    def __init__(
+        self,
+        node: Callable[[Any, Any, StagePlace], Awaitable[Any]],
+        graph: str,
+        is_end: Callable[[Mapping[str, Any]], bool],
+    ) -> None:
         self.name = node.__name__
         self._node = node
+        self._unheard = StagePlace(graph, is_end)
 
-    def invoke(self, input: Any, config: RunnableConfig | None = None, **_: Any) -> Any:  # noqa: A002, ARG002
+    def invoke(self, input: Any, config: RunnableConfig | None = None, **_: Any) -> Any:  # noqa: A002
         """Run the node and wait for it."""
-        return run_blocking(self.ainvoke(input))
+        return run_blocking(self.ainvoke(input, config))
 
-    async def ainvoke(self, input: Any, config: RunnableConfig | None = None, **_: Any) -> Any:  # noqa: A002, ARG002
+    async def ainvoke(self, input: Any, config: RunnableConfig | None = None, **_: Any) -> Any:  # noqa: A002
         """Run the node; a runnable is not given the runtime, hence `get_runtime`."""
-        return await self._node(input, get_runtime())
+        place = self._unheard
+        if config is not None and _has_callbacks(config):
+            place = replace(place, listener=_listener(config))
+        return await self._node(input, get_runtime(), place)
 
 
 class RouteRunnable(Runnable[Any, str]):
@@ -101,7 +115,7 @@ class UntracedRunnable(Runnable[Any, Any]):
 
 def compile_stages(
     name: str,
-    stages: Mapping[str, Callable[[Any, Any], Awaitable[Any]]],
+    stages: Mapping[str, Callable[[Any, Any, StagePlace], Awaitable[Any]]],
     conditions: Mapping[str, Callable[[Any], object]],
     *,
     schemas: tuple[type[Any], type[BaseModel], type[Any]],
@@ -116,10 +130,12 @@ def compile_stages(
         state, context_schema=SearchContext, input_schema=given, output_schema=output
     )
     before = START
-    for stage, node in stages.items():
+    follow = [*(conditions.get(stage, _always) for stage in stages), _never][1:]
+    for (stage, node), follows in zip(stages.items(), follow, strict=True):
         # Typed with the input model, or LangGraph would neither validate nor fill in the defaults.
         schema = given if before == START else state
-        graph.add_node(stage, NodeRunnable(node), input_schema=schema)
+        runnable = NodeRunnable(node, name, is_end=_negated(follows))
+        graph.add_node(stage, runnable, input_schema=schema)
         if condition := conditions.get(stage):
             graph.add_conditional_edges(before, RouteRunnable(condition, stage), [stage, END])
         else:
@@ -133,6 +149,18 @@ def compile_stages(
     return compiled
 
 
+def _always(_state: Mapping[str, Any]) -> bool:
+    return True
+
+
+def _never(_state: Mapping[str, Any]) -> bool:
+    return False
+
+
+def _negated(condition: Callable[[Any], object]) -> Callable[[Mapping[str, Any]], bool]:
+    return lambda state: not condition(state)
+
+
 def has_no_outcome(state: Mapping[str, Any]) -> bool:
     """Return whether the run goes on: no stage has ended it."""
     return not state["outcome"]
@@ -141,6 +169,10 @@ def has_no_outcome(state: Mapping[str, Any]) -> bool:
 def _has_callbacks(config: RunnableConfig) -> bool:
     callbacks = config.get("callbacks")
     return bool(getattr(callbacks, "handlers", callbacks))
+
+
+def _listener(config: RunnableConfig) -> Listener:
+    return registry.load_adapter("tracing", "callbacks")(config)  # type: ignore[no-any-return]
 
 
 def validate_input(model: type[InputT], given: Mapping[str, Any]) -> InputT:

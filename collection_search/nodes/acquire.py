@@ -11,7 +11,7 @@ from ..runtime.concurrency import offload
 from ..text.redaction import redact_query
 from ..text.urls import url_key
 from ..tools.search.route import build_route
-from .searches import search_report
+from .searches import search_heard, search_report
 from .stage import StageRun, stage
 from .staging import distinct, stage_texts
 
@@ -66,7 +66,7 @@ async def _from_search(state: IngestionInput, run: StageRun) -> AcquireUpdate:
     route = await build_route(
         run.context, max_results=state.max_results, sink=run.sink, account=run.account
     )
-    response = await route.arun(query=query, context=run.context.tool_context(run.ids))
+    response = await search_heard(route, query, run, max_results=state.max_results)
     answers = [(query, response)]
     report = search_report(answers, reason=route.reason, result_count=len(response.results))
     run.emit({"type": "query_finished", "node": run.name, "report": report["queries"][0]})

@@ -156,7 +156,7 @@ async def _measured(texts: Texts, embedder: Embedder | None, run: StageRun) -> M
     measured = await _compared(texts, embedder, run)
     tokens, cost = measured.input_tokens, measured.cost_usd
     run.account.budget.settle(reserved, cost)
-    model = embedder.fingerprint.partition(":")[2] or embedder.fingerprint
+    model = _model_of(embedder.fingerprint)
     run.span.usage(model=model, input_tokens=tokens, output_tokens=None, cost_usd=cost)
     if new:
         run.account.record_cost("embedding", embedder.fingerprint, cost, input_tokens=tokens)
@@ -192,10 +192,13 @@ async def _embedded(texts: Texts, embedder: Embedder, run: StageRun) -> Embedded
     new, known = texts.new, texts.known
     if not new:
         return Embedded(np.concatenate([known[text] for text in texts.all]), input_tokens=0)
-    embedded = await embedder.embed(new)
-    vectors = embedded.vectors
-    if len(vectors) != len(new):
-        raise ModelError(f"the embedder returned {len(vectors)} vectors for {len(new)} texts")
+    async with run.listener.embedding(_model_of(embedder.fingerprint), len(new)) as call:
+        embedded = await embedder.embed(new)
+        vectors = embedded.vectors
+        if len(vectors) != len(new):
+            raise ModelError(f"the embedder returned {len(vectors)} vectors for {len(new)} texts")
+        count, dimension = vectors.shape
+        call.embedded(count=count, dimension=dimension, input_tokens=embedded.input_tokens)
     if any(row.shape[1] != vectors.shape[1] for row in known.values()):
         known.clear()  # the model behind the name is another one now
         return replace(await _embedded(texts, embedder, run), input_tokens=None)
@@ -205,6 +208,11 @@ async def _embedded(texts: Texts, embedder: Embedder, run: StageRun) -> Embedded
         return embedded
     rows = {text: vectors[n : n + 1] for n, text in enumerate(new)} | known
     return replace(embedded, vectors=np.concatenate([rows[text] for text in texts.all]))
+
+
+def _model_of(fingerprint: str) -> str:
+    """Return the model's name without the vendor's."""
+    return fingerprint.partition(":")[2] or fingerprint
 
 
 def _result(candidate: Candidate, scored: Scored) -> RankedResult:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import logging
 from typing import TYPE_CHECKING, Any
 
@@ -29,7 +30,8 @@ async def generate_strategy(state: GraphInput, run: StageRun) -> StrategyUpdate:
     A model that fails, or exceeds the run's cost limit, only sets the flag `strategy_fallback`.
     """
     wanted = QUALITY[state.quality_mode].min_queries
-    strategy, facts = await _strategy(state, run, wanted)
+    asked = state.model_copy(update={"purpose": run.context.searched_purpose(state.purpose)})
+    strategy, facts = await _strategy(asked, run, wanted)
     flags: list[Flag] = ["strategy_fallback"] if strategy["fallback"] else []
     return {
         **state.model_dump(),  # type: ignore[typeddict-item]
@@ -78,7 +80,14 @@ async def _planned(state: GraphInput, run: StageRun, model: QueryModel) -> Query
     run.account.budget.reserve(reserved)
     cost = None
     try:
-        plan = await model.plan(state.question, purpose=state.purpose, count=MAX_QUERIES)
+        async with run.listener.chat(model.model_name, asked) as call:
+            plan = await model.plan(state.question, purpose=state.purpose, count=MAX_QUERIES)
+            call.answered(
+                json.dumps({"queries": list(plan.queries)}, ensure_ascii=False),
+                model=plan.model,
+                input_tokens=plan.input_tokens,
+                output_tokens=plan.output_tokens,
+            )
         cost = chat_cost(plan.model, plan.input_tokens, plan.output_tokens)
         return plan
     finally:

@@ -11,7 +11,7 @@ from ..planning.quality import QUALITY, results_per_query
 from ..text.redaction import redact_query
 from ..text.urls import url_key
 from ..tools.search.route import SearchRoute, build_route
-from .searches import query_report, search_report
+from .searches import query_report, search_heard, search_report
 from .stage import StageRun, stage
 from .staging import distinct, stage_texts
 
@@ -38,9 +38,10 @@ async def parallel_web_search(state: CollectionSearchState, run: StageRun) -> Se
     cost limit does not either, unless nothing was found without the queries that it stopped.
     """
     queries = state["strategy"]["queries"]
-    route, options = await _route(state, run), QUALITY[state["quality_mode"]].options
+    count = results_per_query(state["max_candidates"], len(queries))
+    route, options = await _route(state, run, count), QUALITY[state["quality_mode"]].options
     await route.recall(queries, options)
-    searches = (_search(route, q, options, run, waits=n > 0) for n, q in enumerate(queries))
+    searches = (_search(route, q, count, options, run, waits=n > 0) for n, q in enumerate(queries))
     responses = await asyncio.gather(*searches)
     answers = list(zip(queries, responses, strict=True))
     candidates = merge_candidates(answers)
@@ -103,10 +104,10 @@ def _candidate(result: SearchResult, *, query: str, position: int, by: str) -> C
     }
 
 
-async def _route(state: CollectionSearchState, run: StageRun) -> SearchRoute:
+async def _route(state: CollectionSearchState, run: StageRun, max_results: int) -> SearchRoute:
     return await build_route(
         run.context,
-        max_results=results_per_query(state["max_candidates"], len(state["strategy"]["queries"])),
+        max_results=max_results,
         oversample_factor=QUALITY[state["quality_mode"]].oversample_factor,
         sink=run.sink,
         account=run.account,
@@ -114,7 +115,13 @@ async def _route(state: CollectionSearchState, run: StageRun) -> SearchRoute:
 
 
 async def _search(
-    route: SearchRoute, query: str, options: SearchOptions, run: StageRun, *, waits: bool
+    route: SearchRoute,
+    query: str,
+    max_results: int,
+    options: SearchOptions,
+    run: StageRun,
+    *,
+    waits: bool,
 ) -> WebSearchResponse:
     """Return the response; with `waits` the first query's request is sent before this is prepared.
 
@@ -123,8 +130,7 @@ async def _search(
     if waits:
         await asyncio.sleep(0)
     with run.sink.span("web_search_query", trace=run.context.trace(run.ids)) as span:
-        context = run.context.tool_context(run.ids)
-        response = await route.arun(query=query, context=context, options=options)
+        response = await search_heard(route, query, run, max_results=max_results, options=options)
         report = query_report(query, response)
         span.set(
             {

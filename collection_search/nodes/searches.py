@@ -2,15 +2,53 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
+from ..runtime.unheard import NULL_LISTENER
 from ..tools.search.route import reason_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from ..contracts.options import SearchOptions
     from ..contracts.search import WebSearchResponse
     from ..contracts.state import QueryReport, SearchFailure, SearchReport
+    from ..ports import ToolCall
+    from ..tools.search.route import SearchRoute
+    from .stage import StageRun
+
+TOOL: Final = "web_search"
+"""The tool's name, as listeners know it."""
+
+
+async def search_heard(
+    route: SearchRoute,
+    query: str,
+    run: StageRun,
+    *,
+    max_results: int,
+    options: SearchOptions | None = None,
+) -> WebSearchResponse:
+    """Return the response; who listens to the run is told of the search as of a tool's call."""
+    async with run.listener.tool(TOOL, {"query": query, "max_results": max_results}) as call:
+        context = run.context.tool_context(run.ids)
+        response = await route.arun(query=query, context=context, options=options)
+        if run.listener is not NULL_LISTENER:
+            _tell(response, call)
+    return response
+
+
+def _tell(response: WebSearchResponse, call: ToolCall) -> None:
+    meta = response.outcome.meta
+    if "error" in meta:
+        call.failed(meta["error"]["kind"], meta["error"]["message"])
+        return
+    results = [
+        {"title": result.title, "url": result.url, "snippet": result.snippet, "score": result.score}
+        for result in response.results
+    ]
+    facts = {name: meta.get(name) for name in ("provider", "cost_usd", "latency_ms")}
+    call.returned({"results": results, **facts, "cached": bool(meta.get("cached"))})
 
 
 def search_report(

@@ -6,22 +6,42 @@ import functools
 import time
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from ..context import SearchContext
 from ..contracts.prices import total_cost
+from ..runtime.unheard import NULL_LISTENER
 from ..text.redaction import redact
 from ..tools.spending.account import Account
+from .whole_run import WholeRun
 
 if TYPE_CHECKING:
     from langgraph.runtime import Runtime
 
     from ..contracts.state import RunIds, Telemetry
-    from ..ports import Scalar, Span, SpanKind, SpanSink
+    from ..ports import Listener, Scalar, Span, SpanKind, SpanSink
     from ..tools.spending.budget import RunBudget
 
 StateT = TypeVar("StateT")
 Update = Mapping[str, Any]
+
+
+def _is_alone(_state: Mapping[str, Any]) -> bool:
+    return True
+
+
+@dataclass(frozen=True, slots=True)
+class StagePlace:
+    """The place of a stage in a graph, and who listens to this run of it."""
+
+    graph: str = ""
+    """The graph's name; empty for a stage outside a graph of this package."""
+    is_end: Callable[[Mapping[str, Any]], bool] = _is_alone
+    """Returns whether the run ends with this state."""
+    listener: Listener = NULL_LISTENER
+
+
+_ALONE: Final = StagePlace()
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,14 +57,16 @@ class StageRun:
     """Writes to the custom stream."""
     account: Account
     """The stage's cost limit and its spending."""
+    listener: Listener = NULL_LISTENER
+    """Is told of the calls of tools and models."""
 
 
 Body = Callable[[StateT, StageRun], Awaitable[Update]]
-Node = Callable[[StateT, "Runtime[Any]"], Awaitable[dict[str, Any]]]
+Node = Callable[[StateT, "Runtime[Any]", StagePlace], Awaitable[dict[str, Any]]]
 
 
 def stage(name: str, *, kind: SpanKind = "span") -> Callable[[Body[StateT]], Node[StateT]]:
-    """Return a decorator that makes a stage's body a graph node `(state, runtime) -> update`.
+    """Return a decorator that makes a stage's body a node `(state, runtime, place) -> update`.
 
     The body returns its own keys. Its `telemetry` (JSON-plain) goes to the observation, to the
     run's telemetry and to the custom stream; its `flags` are added to the run's. Its spending is
@@ -53,11 +75,15 @@ def stage(name: str, *, kind: SpanKind = "span") -> Callable[[Body[StateT]], Nod
 
     def decorate(body: Body[StateT]) -> Node[StateT]:
         @functools.wraps(body)
-        async def node(state: StateT, runtime: Runtime[Any]) -> dict[str, Any]:
+        async def node(
+            state: StateT, runtime: Runtime[Any], place: StagePlace = _ALONE
+        ) -> dict[str, Any]:
             context = SearchContext.of(runtime)
             before = state if isinstance(state, Mapping) else {}
             host_run_id = getattr(runtime.execution_info, "run_id", None)
             ids = before.get("ids") or context.ids(host_run_id)
+            whole = WholeRun.of(place.graph, ids["run_id"], state)
+            trace = context.trace(ids, run=whole.identity)
             sink = await context.sink()
             emit = runtime.stream_writer
             account = Account(context, ids, _spent(before))
@@ -65,25 +91,30 @@ def stage(name: str, *, kind: SpanKind = "span") -> Callable[[Body[StateT]], Nod
             emit({"type": "node_started", "node": name})
             started = time.perf_counter()
             try:
-                with sink.span(name, kind=kind, trace=context.trace(ids)) as span:
-                    run = StageRun(name, context, ids, sink, span, emit, account)
+                with sink.span(name, kind=kind, trace=trace) as span:
+                    run = StageRun(name, context, ids, sink, span, emit, account, place.listener)
                     update = dict(await body(state, run))
                     facts = {"node_name": name, "latency_ms": _ms_since(started)}
                     facts |= update.pop("telemetry") | _limits(account.budget)
                     span.set(_scalars(facts))
                     is_last = update.get("outcome") is not None
-            except Exception as error:
-                emit({"type": "node_failed", "node": name, "error": redact(str(error))})
+            except BaseException as error:
+                if isinstance(error, Exception):
+                    emit({"type": "node_failed", "node": name, "error": redact(str(error))})
+                whole.tell_failure(error, sink, trace, context.using().capture_query)
                 raise
             finally:
                 await account.close(is_last=is_last)  # else with the next stage
             emit({"type": "node_finished", "node": name, "telemetry": facts})
+            if place.is_end(after := {**before, **update}):
+                whole.tell_end(after, sink, trace, context.using().capture_query)
             flags = [*before.get("flags", ()), *update.get("flags", ())]
             flags += ["cost_limit_reached"] if account.budget.is_reached else []
             return {
                 **update,
                 "ids": ids,
                 "flags": list(dict.fromkeys(flags)),
+                "started_at": whole.started_at,
                 "telemetry": add_entry(before.get("telemetry"), ids["trace_id"], facts),
             }
 

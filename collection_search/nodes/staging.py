@@ -45,7 +45,7 @@ async def stage_texts(
         return True
     try:
         names = {_provider(one) for one in with_texts}
-        allowed = await offload(storing_providers, names, run.context.provider)
+        allowed = await offload(storing_providers, names, run.context.using(), run.context.provider)
         texts = {
             url_key(result.url): result.content
             for response in reversed(with_texts)

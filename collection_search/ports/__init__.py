@@ -6,6 +6,7 @@ from several threads: a coroutine reaches them through a worker thread.
 
 from .collections import CollectionStore, Storage
 from .ledger import IngestionTrigger, Ledger, StagingStore
+from .listening import ChatCall, EmbeddingCall, Listener, ToolCall
 from .pages import PageReader, SiteReader
 from .provider_info import ProviderInfo
 from .search import (
@@ -20,20 +21,27 @@ from .search import (
     SupportsPreparation,
     SupportsPrice,
 )
-from .tracing import Scalar, Span, SpanKind, SpanSink, TraceRef
+from .search_metrics import SearchMetrics
+from .tracing import EndedRun, FullQuery, Scalar, Span, SpanKind, SpanSink, SupportsRuns, TraceRef
 
 __all__ = [
     "BaseSearchAdapter",
+    "ChatCall",
     "CollectionStore",
     "Embedder",
+    "EmbeddingCall",
+    "EndedRun",
+    "FullQuery",
     "IngestionTrigger",
     "Ledger",
+    "Listener",
     "PageReader",
     "ProviderInfo",
     "QueryModel",
     "QueryPlan",
     "Scalar",
     "SearchAdapter",
+    "SearchMetrics",
     "SiteReader",
     "Span",
     "SpanKind",
@@ -45,5 +53,7 @@ __all__ = [
     "SupportsOptions",
     "SupportsPreparation",
     "SupportsPrice",
+    "SupportsRuns",
+    "ToolCall",
     "TraceRef",
 ]

@@ -39,6 +39,8 @@ class ProviderInfo:
     """Whether nothing works without a key."""
     has_key: bool = False
     """Whether this adapter was given a key."""
+    rate_per_s: float | None = None
+    """The requests in a second that its terms allow; the settings of the provider come first."""
     ends_on: date | None = None
     """The day from which the provider no longer offers this API, as announced."""
     storage_rights: StorageRights | None = None

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal, Protocol, TypeAlias, runtime_checkable
 
 if TYPE_CHECKING:
@@ -11,6 +11,12 @@ if TYPE_CHECKING:
 
 Scalar: TypeAlias = str | int | float | bool | None
 SpanKind = Literal["span", "tool", "generation", "embedding", "retriever"]
+
+
+class FullQuery(str):
+    """A query that is stored in full: a sink masks the secrets in it, but no personal data."""
+
+    __slots__ = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,6 +28,26 @@ class TraceRef:
     trace_name: str = "collection_search"
     session_id: str | None = None
     tenant_id: str | None = None
+    run: str | None = field(default=None, compare=False)
+    """Identity of the run whose own observation is the parent; None: the one that is open."""
+
+
+@dataclass(frozen=True, slots=True)
+class EndedRun:
+    """A run of a graph that has ended: the root of its observations."""
+
+    name: str
+    """The graph's."""
+    started_at: float
+    """Seconds since 1970."""
+    question: str | None
+    """As the settings let it be shown."""
+    result: Mapping[str, Scalar] = field(default_factory=dict)
+    """Outcome and number of results; empty for a run that did not end by itself."""
+    failure: tuple[str, str] | None = None
+    """Kind and message of the error that ended the run."""
+    is_stopped: bool = False
+    """Whether it was cancelled from outside, which is no error."""
 
 
 class Span(Protocol):
@@ -39,7 +65,10 @@ class Span(Protocol):
         output_tokens: int | None,
         cost_usd: float | None,
     ) -> None:
-        """Add what a model call consumed; only `generation` and `embedding` spans store it."""
+        """Add what a call of a model or a search provider consumed.
+
+        Only `generation`, `embedding` and `tool` spans store it, a `tool` span the cost alone.
+        """
         ...
 
     def fail(self, kind: str, message: str) -> None:
@@ -62,4 +91,16 @@ class SpanSink(Protocol):
 
     def flush(self, timeout_s: float) -> None:
         """Send waiting observations within `timeout_s`; for the end of a command, not in a run."""
+        ...
+
+
+@runtime_checkable
+class SupportsRuns(Protocol):
+    """A sink that makes one observation of a whole run."""
+
+    def end_run(self, trace: TraceRef, run: EndedRun) -> None:
+        """Store the run as parent of the observations that were opened with the same `trace.run`.
+
+        Called once, when the run has ended, perhaps in another process than its first stages.
+        """
         ...

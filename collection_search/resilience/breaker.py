@@ -118,6 +118,12 @@ class Breaker:
         self._open_s = self._rules.open_s
         self._trial_until: float | None = None
 
+    @property
+    def is_open(self) -> bool:
+        """Return True from the opening until a trial succeeds, the wait for the trial included."""
+        with self._lock:
+            return self._open is not None
+
     def enter(self) -> Pass | Refusal:
         """Return the right to make a request, or why there is none."""
         with self._lock:

@@ -83,6 +83,11 @@ class ProviderGuard:
         """Return whether `admit` and `settle` work on a file."""
         return self._quota is not None
 
+    @property
+    def is_open(self) -> bool:
+        """Return whether the breaker is open: from its opening until a trial succeeds."""
+        return self._breaker.is_open
+
     def admit(
         self,
         *,

@@ -13,11 +13,14 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from types import TracebackType
 
-    from ..ports import Scalar, Span, SpanKind, SpanSink, TraceRef
+    from ..ports import EndedRun, Scalar, Span, SpanKind, SpanSink, TraceRef
 
 T = TypeVar("T")
 
 logger = logging.getLogger(__name__)
+
+_failed: Final[set[type]] = set()
+"""Classes of sinks whose failure was logged in this process."""
 
 
 class NullSpan(AbstractContextManager["NullSpan"]):
@@ -56,11 +59,13 @@ NULL_SINK: Final = NullSink()
 
 
 class GuardedSink:
-    """A sink whose failures never reach the work: the first is logged, the rest are silent."""
+    """A sink whose failures never reach the work.
+
+    The first failure of a sink's class is logged, all later ones in this process are silent.
+    """
 
     def __init__(self, sink: SpanSink) -> None:
         self._sink = sink
-        self._reported = False
 
     def span(
         self, name: str, *, kind: SpanKind = "span", trace: TraceRef | None = None
@@ -68,6 +73,11 @@ class GuardedSink:
         """Open an observation that lasts even when the sink fails to make it."""
         opened = functools.partial(self._sink.span, name, kind=kind, trace=trace)
         return _GuardedSpan(opened, self._attempt)
+
+    def end_run(self, trace: TraceRef, run: EndedRun) -> None:
+        """Store the run, where the sink can."""
+        if (end := getattr(self._sink, "end_run", None)) is not None:
+            self._attempt(lambda: end(trace, run))
 
     def flush(self, timeout_s: float) -> None:
         """Send what is waiting, within `timeout_s`."""
@@ -77,8 +87,8 @@ class GuardedSink:
         try:
             return action()
         except Exception as error:  # noqa: BLE001 - any failure of a sink ends here
-            if not self._reported:
-                self._reported = True
+            if type(self._sink) not in _failed:
+                _failed.add(type(self._sink))
                 cause = mask_text(f"{type(error).__name__}: {error}")
                 logger.warning("Tracing failed (%s). The run goes on without it.", cause)
         return None

@@ -30,6 +30,8 @@ from .table import PREFIX, ProviderAccess, SettingsTable
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from .endpoint_description import JsonApi
+
 __all__ = ["CONFIG_FILE", "CONFIG_VARIABLE", "PREFIX", "ProviderAccess", "Settings"]
 
 
@@ -107,6 +109,11 @@ class Settings(SettingsTable):
         if known.api_key is None and (stored := self._from_keyring(provider)):
             return known.model_copy(update={"api_key": stored})
         return known
+
+    def described(self, provider: str) -> JsonApi | None:
+        """Return the description of a JSON endpoint, None for any other provider."""
+        access = self.providers.get(provider)
+        return access.json_api if access else None
 
     def openai_key(self) -> SecretStr | None:
         """Return the key of OpenAI, from the keyring as in `access`."""

@@ -41,6 +41,11 @@ def is_traced(settings: Settings) -> bool:
     return bool(settings.langfuse_public_key and secret) and settings.langfuse_tracing
 
 
+def is_counted(settings: Settings) -> bool:
+    """Return whether searches are counted for monitoring."""
+    return settings.metrics or settings.metrics_file is not None
+
+
 async def adapter_of(
     settings: Settings, group: registry.Group, name: str, http_client: AsyncClient | None = None
 ) -> Any:
@@ -65,7 +70,7 @@ def make_adapter(
         return known
     if http_client is None:
         adapter = _make(settings, group, name)
-    elif _takes_client(group, name):
+    elif _takes_client(settings, group, name):
         adapter = _make(settings, group, name, http_client=http_client)
     else:
         adapter = make_adapter(settings, group, name)
@@ -86,16 +91,23 @@ def _adapters_of(http_client: AsyncClient | None) -> OrderedDict[_Key, Any]:
         return vars(http_client).setdefault(_ON_CLIENT, OrderedDict())  # type: ignore[no-any-return]
 
 
-def class_of(group: registry.Group, vendor: str) -> Any:
+def class_of(settings: Settings, group: registry.Group, vendor: str) -> Any:
     """Return the adapter class of a name. Raises ConfigError with the known names."""
     try:
-        return registry.load_adapter(group, vendor)
+        is_described = group == "search" and settings.described(vendor)
+        return registry.load_adapter(group, registry.JSON_API if is_described else vendor)
     except ConfigError as error:
-        known = registry.names(group)
+        known = search_providers(settings) if group == "search" else registry.names(group)
         if vendor in known:  # another error of that adapter
             raise
         instead = suggest(vendor, known).replace("; d", " D", 1)
         raise ConfigError(f"{error}{instead}") from error
+
+
+def search_providers(settings: Settings) -> list[str]:
+    """Return the names of all search providers, sorted: built-in, third parties', described."""
+    described = filter(settings.described, settings.providers)
+    return sorted({*registry.names("search"), *described} - {registry.JSON_API})
 
 
 def _known(key: _Key, adapters: OrderedDict[_Key, Any]) -> Any:
@@ -126,16 +138,17 @@ def provider_guard(settings: Settings, adapter: object) -> ProviderGuard | None:
     if source is None:
         return None
     access = access_of(settings, adapter)
+    rate_per_s = access.rate_per_s or info.rate_per_s
 
     def build(_: str) -> ProviderGuard:
         return ProviderGuard(
             name,
-            rate_per_s=access.rate_per_s,
+            rate_per_s=rate_per_s,
             quota=_quota(settings, source, access),
             quota_period=access.quota_period,
         )
 
-    return guard_of(name, f"{source} {access.rate_per_s} {access.quota} {settings.home}", build)
+    return guard_of(name, f"{source} {rate_per_s} {access.quota} {settings.home}", build)
 
 
 def access_of(settings: Settings, adapter: object) -> ProviderAccess:
@@ -178,11 +191,11 @@ def _give_source(settings: Settings, adapter: Any, name: str) -> None:
         )
 
 
-def _takes_client(group: registry.Group, name: str) -> bool:
+def _takes_client(settings: Settings, group: registry.Group, name: str) -> bool:
     vendor, _, model = name.partition(":")
     if _is_of_langchain(group, vendor, model):
         return False
-    build = registry.builder_of(class_of(group, vendor))
+    build = registry.builder_of(class_of(settings, group, vendor))
     return build is not None and "http_client" in inspect.signature(build).parameters
 
 
@@ -192,7 +205,9 @@ def _is_of_langchain(group: registry.Group, vendor: str, model: str) -> bool:
 
 def _make(settings: Settings, group: registry.Group, name: str, **given: Any) -> Any:
     adapter = _build(settings, group, name, **given)
-    if group == "search" and name.partition(":")[0] not in registry.BUILTIN[group]:
+    vendor = name.partition(":")[0]
+    is_ours = vendor in registry.BUILTIN[group] or settings.described(vendor)
+    if group == "search" and not is_ours:
         _give_source(settings, adapter, name)
     return adapter
 
@@ -202,10 +217,12 @@ def _build(settings: Settings, group: registry.Group, name: str, **given: Any) -
     if _is_of_langchain(group, vendor, model):
         langchain = registry.load_adapter(group, "langchain")  # it knows many vendors' packages
         return langchain.from_vendor(settings, vendor=vendor, model=model)
-    build = registry.builder_of(class_of(group, vendor))
+    build = registry.builder_of(class_of(settings, group, vendor))
     if build is None:
         raise ConfigError(f"{vendor!r} cannot be named: give the live object in Python.")
     if not model:
+        if group == "search" and settings.described(vendor):
+            given["provider"] = vendor
         return build(settings, **given)
     if "model" not in inspect.signature(build).parameters:
         raise ConfigError(f"{vendor!r} takes no model: write {vendor!r} instead of {name!r}.")

@@ -67,13 +67,17 @@ class RunIdentity(BaseModel):
             business=BusinessContext(workflow_id=self.workflow_id, case_id=self.case_id),
         )
 
-    def trace(self, ids: RunIds) -> TraceRef:
-        """Return the trace that the run's observations belong to."""
+    def trace(self, ids: RunIds, *, run: str | None = None) -> TraceRef:
+        """Return the trace that the run's observations belong to.
+
+        With `run` they are parts of the observation of that run.
+        """
         return TraceRef(
             trace_id=ids["trace_id"],
             trace_name=self.workflow_id,
             session_id=self.case_id,
             tenant_id=self.tenant(),
+            run=run,
         )
 
     def tenant(self) -> str:

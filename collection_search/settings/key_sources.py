@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Final, Literal, NamedTuple
 
 from ..ports.description import read_info
 from . import PREFIX, registry
+from .adapter_factory import search_providers
 from .keyring import variable_of
 
 if TYPE_CHECKING:
@@ -42,9 +43,9 @@ class FoundKey(NamedTuple):
         return named[self.source]
 
 
-def key_names() -> list[str]:
+def key_names(settings: Settings) -> list[str]:
     """Return the names that a key can be stored for, sorted: search providers, models, tracing."""
-    return sorted({*_FIELDS, *filter(_takes_key, registry.names("search"))})
+    return sorted({*_FIELDS, *filter(_takes_key, search_providers(settings))})
 
 
 def find_key(settings: Settings, name: str) -> FoundKey | None:

@@ -4,20 +4,34 @@ from __future__ import annotations
 
 import logging
 import os
+import re
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final
 
 from ..errors import ConfigError
 from . import registry
+from .endpoint_description import JsonApi, ResultPaths
 from .sources import CONFIG_VARIABLE, place_of, variables_of, vendor_part
-from .table import PREFIX, ProviderAccess, SettingsTable
+from .table import (
+    PREFIX,
+    WEB_SEARCH_ENTRY,
+    FunctionEntry,
+    ProviderAccess,
+    SettingsTable,
+    WebSearchSettings,
+)
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable, Mapping, Sequence
 
     from pydantic_core import ErrorDetails
 
 _LOGGER = logging.getLogger(__name__)
+_BELOW: Final = (ProviderAccess, JsonApi, ResultPaths)
+"""What stands below a provider's name, below its `json_api`, and below its `fields`."""
+_NAME: Final = re.compile(r"[a-z][a-z0-9_]*")
+_TAKEN: Final = frozenset({"auto", "embeddings", "langfuse", "openai"})
+"""Names with another meaning: a key of that name would be sent to the endpoint."""
 _told: Final[set[str]] = set()
 """Variables of which this process has warned."""
 
@@ -25,32 +39,75 @@ _told: Final[set[str]] = set()
 def describe_mistake(item: ErrorDetails, given: Mapping[str, Any]) -> str:
     """Return the mistake in a setting, with the variable, file key or argument that sets it."""
     path = [str(part) for part in item["loc"]]
+    if path[0] == WEB_SEARCH_ENTRY and not _holds_field(given, WEB_SEARCH_ENTRY):
+        path = ["providers", *path]
     if item["type"] == "extra_forbidden":
         field, *inner = path
-        instead = suggest(inner[-1], ProviderAccess.model_fields) if inner else suggest_field(field)
+        instead = _suggest_inner(path) if inner else suggest_field(field)
         return f"{place_of(path, given)}: there is no such setting{instead}"
     if path[0].startswith(PREFIX):  # pydantic names the variable wherever the value comes from
         path[0] = path[0].removeprefix(PREFIX).lower()
     return f"{place_of(path, given)}: {item['msg']}"
 
 
-def refuse_unknown_providers(providers: Mapping[str, object], given: Mapping[str, Any]) -> None:
+def _holds_field(given: Mapping[str, Any], field: str) -> bool:
+    return field in given or any(map(os.environ.get, variables_of(field)))
+
+
+def _suggest_inner(path: Sequence[str]) -> str:
+    entry, name = path[-2:]
+    if path[0] == "providers" and entry != WEB_SEARCH_ENTRY and name in FunctionEntry.model_fields:
+        return suggest(entry, [WEB_SEARCH_ENTRY])  # a vendor has no field of this name
+    return suggest(name, _fields_beside(path))
+
+
+def _fields_beside(path: Sequence[str]) -> Iterable[str]:
+    """Return the known names beside the last part of a path below `providers`."""
+    if WEB_SEARCH_ENTRY not in path:
+        return _BELOW[min(len(path) - 1, len(_BELOW) + 1) - 2].model_fields
+    is_entry = path[-2] == WEB_SEARCH_ENTRY
+    return FunctionEntry.model_fields if is_entry else WebSearchSettings.model_fields
+
+
+def refuse_unknown_providers(
+    providers: Mapping[str, ProviderAccess], given: Mapping[str, Any]
+) -> None:
     """Raise ConfigError for a provider of the settings that is the name of no adapter.
 
     Vendors' variables may belong to other programs, arguments to live objects: both are ignored.
+    A described endpoint needs a name of its own and an address.
     """
+    described = {name for name, access in providers.items() if access.json_api}
+    for name in described:
+        if wrong := _mistake_of_endpoint(name, providers[name]):
+            place = place_of(("providers", name), given)
+            raise ConfigError(f"Settings are not valid. {place}: {wrong}")
     variables = filter(None, map(vendor_part, os.environ))
-    ignored = {*registry.BUILTIN["search"], *given.get("providers", ())}
+    ignored = {*registry.BUILTIN["search"], *given.get("providers", ()), *described}
     ignored |= {name for name, _ in variables}
     written = [name for name in providers if name not in ignored]
     known = registry.names("search") if written else []
     for name in written:
         if name not in known:
             place = place_of(("providers", name), given)
-            instead = suggest(name, known) or f". Known: {', '.join(known)}"
+            instead = suggest(name, [*known, WEB_SEARCH_ENTRY]) or f". Known: {', '.join(known)}"
             raise ConfigError(
                 f"Settings are not valid. {place}: there is no such search provider{instead}"
             )
+
+
+def _mistake_of_endpoint(name: str, access: ProviderAccess) -> str:
+    """Return what is wrong with the name or address of a described endpoint, blank for nothing."""
+    if name in _TAKEN or name in registry.BUILTIN["search"]:
+        return f"{name} means something else: give the endpoint of json_api another name"
+    if not _NAME.fullmatch(name):
+        return (
+            "the name of an endpoint is small letters, digits and _, so that variables such as"
+            " INTRANET_API_KEY can be named for it"
+        )
+    if not access.base_url:
+        return f"json_api needs the address of a server: set base_url, or {name.upper()}_BASE_URL"
+    return ""
 
 
 def warn_of_unknown_variables() -> None:

@@ -88,7 +88,8 @@ async def refuse_unknown_choices(
         vendor = (getattr(settings, field) or "").partition(":")[0]
         if vendor and vendor not in registry.BUILTIN["search"]:
             try:
-                await offload(class_of, "search", vendor)  # third parties' names are in files
+                # third parties' names are in files
+                await offload(class_of, settings, "search", vendor)
             except ConfigError as error:
                 raise ConfigError(f"The setting {field} cannot be used. {error}") from error
 

@@ -16,7 +16,16 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 Group = Literal[
-    "search", "models", "embeddings", "readers", "stores", "triggers", "tracing", "usage"
+    "search",
+    "models",
+    "embeddings",
+    "graphs",
+    "metrics",
+    "readers",
+    "stores",
+    "triggers",
+    "tracing",
+    "usage",
 ]
 
 BUILTIN: Final[dict[Group, dict[str, str]]] = {
@@ -25,11 +34,13 @@ BUILTIN: Final[dict[Group, dict[str, str]]] = {
         "ddgs": "collection_search.adapters.search.ddgs:DdgsSearch",
         "exa": "collection_search.adapters.search.exa:ExaSearch",
         "google": "collection_search.adapters.search.google:GoogleSearchAdapter",
+        "json_api": "collection_search.adapters.search.json_api:JsonApiSearch",
         "kagi": "collection_search.adapters.search.kagi:KagiSearch",
         "langchain": "collection_search.adapters.search.langchain:LangChainSearch",
         "linkup": "collection_search.adapters.search.linkup:LinkupSearch",
         "mojeek": "collection_search.adapters.search.mojeek:MojeekSearch",
         "offline": "collection_search.adapters.search.offline:OfflineSearch",
+        "openalex": "collection_search.adapters.search.openalex:OpenAlexSearch",
         "perplexity": "collection_search.adapters.search.perplexity:PerplexitySearch",
         "searxng": "collection_search.adapters.search.searxng:SearxngSearch",
         "serpapi": "collection_search.adapters.search.serpapi:SerpApiSearch",
@@ -46,18 +57,27 @@ BUILTIN: Final[dict[Group, dict[str, str]]] = {
         "local": "collection_search.adapters.embeddings.local:LocalEmbedder",
         "openai": "collection_search.adapters.embeddings.openai:OpenAIEmbedder",
     },
+    "graphs": {
+        "collection_search": "collection_search.graphs.collection_search:CollectionSearchGraph",
+    },
     "readers": {"web": "collection_search.adapters.crawl.web:WebPages"},
     "stores": {"sqlite": "collection_search.adapters.stores.sqlite:SQLiteStore"},
     "triggers": {
         "graph": "collection_search.graphs.universal_ingestion:GraphTrigger",
         "ledger": "collection_search.tools.ingest:LedgerTrigger",
     },
-    "tracing": {"langfuse": "collection_search.adapters.tracing.langfuse:LangfuseSink"},
+    "tracing": {
+        "callbacks": "collection_search.adapters.tracing.callbacks:CallbackListener",
+        "langfuse": "collection_search.adapters.tracing.langfuse:LangfuseSink",
+    },
+    "metrics": {"prometheus": "collection_search.adapters.metrics.prometheus:PrometheusMetrics"},
     "usage": {"sqlite": "collection_search.adapters.stores.sqlite.usage:SQLiteUsage"},
 }
 
-_WRAPPER: Final = "langchain"
-"""Adapter of live objects and vendors' packages; it is not for use by name."""
+JSON_API: Final = "json_api"
+"""Adapter of the JSON endpoints that the settings describe, each under a name of its own."""
+UNNAMED: Final = frozenset({"langchain", JSON_API})
+"""Adapters that are not for use by name; `langchain` is for live objects and vendors' packages."""
 _EXAMPLES: Final[dict[Group, tuple[str, str]]] = {
     "models": ("chat model", "openai:gpt-4o-mini"),
     "embeddings": ("embedder", "openai:text-embedding-3-small; or lexical, without a model"),
@@ -77,7 +97,7 @@ def load_adapter(group: Group, name: str) -> Any:
     for point in _entry_points(group):
         if point.name == name:
             return point.load()
-    known = ", ".join(one for one in names(group) if one != _WRAPPER) or "none"
+    known = ", ".join(one for one in names(group) if one not in UNNAMED) or "none"
     if group not in _EXAMPLES:
         raise ConfigError(f"There is no {group} adapter called {name!r}. Known: {known}.")
     kind, example = _EXAMPLES[group]

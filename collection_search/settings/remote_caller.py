@@ -18,14 +18,16 @@ class RemoteChoice(Protocol):
     model: Any
     embeddings: Any
     max_cost_usd: float | None
+    search_purpose: bool | None
 
 
 def restrict_remote_caller(asked: RemoteChoice, server: Any, settings: Settings) -> dict[str, Any]:
     """Return the fields that replace those of a remote caller's context.
 
-    The tenant is the authenticated user of the host's `server`, and the ceiling of the cost can
-    only be lowered. Raises ConfigError for a provider or model that is not in the settings, and
-    for a user without an identity; a retry does not help.
+    The tenant is the authenticated user of the host's `server`. The ceiling of the cost can only
+    be lowered, and the search for the purpose's words can only be switched off. Raises ConfigError
+    for a provider or model that is not in the settings, and for a user without an identity; a
+    retry does not help.
     """
     named = {*settings.providers, *settings.stored_keys}
     providers = {name for name in named if is_configured(settings, name)}
@@ -48,4 +50,5 @@ def restrict_remote_caller(asked: RemoteChoice, server: Any, settings: Settings)
         "run_id": None,
         "invocation_id": None,
         "max_cost_usd": min(limits, default=None),
+        "search_purpose": asked.search_purpose if settings.search_purpose else False,
     }

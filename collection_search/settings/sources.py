@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 from pydantic import AliasChoices
 from pydantic_settings import PydanticBaseSettingsSource
 
-from .table import PREFIX, SettingsTable
+from .table import PREFIX, WEB_SEARCH_ENTRY, SettingsTable
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -87,8 +87,9 @@ def vendor_part(variable: str) -> tuple[str, str] | None:
     if variable in _PARTS or variable.startswith(PREFIX):
         return _PARTS.get(variable)
     for suffix, part in _SUFFIXES.items():
-        if variable.endswith(suffix) and (name := variable.removesuffix(suffix)):
-            return name.lower(), part
+        name = variable.removesuffix(suffix).lower()
+        if variable.endswith(suffix) and name not in ("", WEB_SEARCH_ENTRY):
+            return name, part
     return None
 
 

@@ -2,16 +2,28 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any, Final, Literal
 
 import platformdirs
-from pydantic import AliasChoices, BaseModel, BeforeValidator, ConfigDict, Field, SecretStr
+from pydantic import (
+    AliasChoices,
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    SecretStr,
+    model_validator,
+)
 from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 
 from ..contracts.search import Name
+from .endpoint_description import JsonApi
 
 PREFIX: Final = "COLLECTION_SEARCH_"
+WEB_SEARCH_ENTRY: Final = "web_search"
+"""Entry of the map `providers` that is a function tool."""
 
 
 def _vendor(field: str, *names: str, default: Any = None, **options: Any) -> Any:
@@ -45,6 +57,30 @@ class ProviderAccess(BaseModel):
     quota: int | None = Field(default=None, ge=0)
     """Requests that may be made in a `quota_period`, by all processes of this data folder."""
     quota_period: Literal["day", "month"] = "month"
+    json_api: JsonApi | None = None
+    """The description of an endpoint that answers in JSON; its provider's name is free."""
+
+
+class WebSearchSettings(BaseModel):
+    """Backend of the function tool `web_search`, in the form of the registry's settings map."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, hide_input_in_errors=True)
+
+    backend: str | None = None
+    """Name of a search provider; None: that of the settings."""
+    url: str | None = Field(default=None, repr=False)
+    """Address of the backend, such as a SearXNG instance's."""
+    max_results: int = Field(default=5, ge=1, le=10)
+    """Most results of one call."""
+
+
+class FunctionEntry(BaseModel):
+    """One function tool of the `providers` map."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, hide_input_in_errors=True)
+
+    enabled: bool = True
+    settings: WebSearchSettings = WebSearchSettings()
 
 
 class SettingsTable(BaseSettings):
@@ -59,6 +95,16 @@ class SettingsTable(BaseSettings):
         populate_by_name=True,
         defer_build=True,  # it is never made itself
     )
+
+    @model_validator(mode="before")
+    @classmethod
+    def _take_functions(cls, given: Any) -> Any:
+        """Move `providers.web_search`, which is a function tool and no vendor, to its own field."""
+        providers = given.get("providers") if isinstance(given, Mapping) else None
+        if not isinstance(providers, Mapping) or WEB_SEARCH_ENTRY not in providers:
+            return given
+        vendors = {name: access for name, access in providers.items() if name != WEB_SEARCH_ENTRY}
+        return {WEB_SEARCH_ENTRY: providers[WEB_SEARCH_ENTRY], **given, "providers": vendors}
 
     home: Path = Field(
         default_factory=lambda: platformdirs.user_data_path("collection-search"),
@@ -77,7 +123,14 @@ class SettingsTable(BaseSettings):
         default_factory=dict,
         description=(
             "Keys, addresses and limits of search providers, by name: api_key, base_url,"
-            " search_engine_id, rate_per_s, quota, quota_period."
+            " search_engine_id, rate_per_s, quota, quota_period; json_api describes an endpoint."
+        ),
+    )
+    web_search: FunctionEntry | None = Field(
+        default=None,
+        description=(
+            "The function tool web_search: enabled, and settings with backend, url, max_results;"
+            " in the file it stands in the map providers."
         ),
     )
     use_fallback: bool = Field(
@@ -86,6 +139,10 @@ class SettingsTable(BaseSettings):
     )
     fallback_provider: str = Field(
         default="brave", description="Provider that use_fallback asks, if it is configured."
+    )
+    search_purpose: bool = Field(
+        default=True,
+        description="Search for the words of a run's purpose too; false keeps them in the house.",
     )
     default_max_results: int = Field(
         default=5, ge=1, le=10, description="Results that the search service returns."
@@ -107,6 +164,9 @@ class SettingsTable(BaseSettings):
     capture_query: Literal["full", "masked", "hash", "none"] = Field(
         default="masked", description="How questions appear in spans other than the tool's own."
     )
+    capture_tool_query: Literal["full", "masked", "hash", "none"] = Field(
+        default="full", description="How queries appear in the tool's own spans; no secrets ever."
+    )
 
     search_timeout_s: float = Field(
         default=10.0, gt=0, description="Time limit of one search call."
@@ -118,6 +178,20 @@ class SettingsTable(BaseSettings):
         default=60.0, gt=0, description="Time limit of one query with all its retries."
     )
     model_timeout_s: float = Field(default=30.0, gt=0, description="Time limit of one model call.")
+
+    metrics: bool = Field(
+        default=False, description="Count searches, cost and tokens for Prometheus."
+    )
+    metrics_prefix: str = Field(
+        default="collection_search_",
+        pattern="^([a-zA-Z_:][a-zA-Z0-9_:]*)?$",
+        max_length=100,
+        description="First part of every metric's name.",
+    )
+    metrics_file: Path | None = Field(
+        default=None,
+        description="File that a command writes its metrics to, at its end; switches metrics on.",
+    )
 
     max_cost_usd: NotNegative | None = Field(
         default=None, description="Ceiling of what one run may cost, in US dollars."
@@ -174,6 +248,10 @@ class SettingsTable(BaseSettings):
     chunk_chars: int = Field(default=1200, ge=200, le=8000, description="Size of a chunk.")
     chunk_overlap_chars: int = Field(
         default=150, ge=0, le=2000, description="Characters that neighbouring chunks share."
+    )
+
+    mcp_token: SecretStr | None = Field(
+        default=None, description="Token that clients of the MCP server over HTTP must send."
     )
 
     openai_api_key: SecretStr | None = _vendor(

@@ -23,6 +23,7 @@ ScriptedStatus: TypeAlias = int | Literal["hang", "refuse"]
 """An HTTP status, no answer at all, or a connection refused."""
 
 _METADATA: Final = "langfuse.observation.metadata."
+_COST: Final = "langfuse.observation.cost_details"
 _STATUS: Final = ("UNSET", "OK", "ERROR")
 
 
@@ -42,6 +43,8 @@ class ReceivedSpan:
     events: tuple[Mapping[str, Any], ...]
     started_ns: int
     ended_ns: int
+    resource: Mapping[str, Any]
+    """Attributes of the process that sent it."""
 
     @property
     def metadata(self) -> dict[str, Any]:
@@ -51,6 +54,12 @@ class ReceivedSpan:
             for name, value in self.attributes.items()
             if name.startswith(_METADATA)
         }
+
+    @property
+    def cost_usd(self) -> float | None:
+        """The observation's cost, as Langfuse sums it up."""
+        cost = self.attributes.get(_COST)
+        return None if cost is None else json.loads(cost)["total"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -185,6 +194,7 @@ def _spans(body: bytes) -> Iterable[ReceivedSpan]:
                     ),
                     started_ns=span.start_time_unix_nano,
                     ended_ns=span.end_time_unix_nano,
+                    resource=_plain(resource.resource.attributes),
                 )
 
 

@@ -21,6 +21,7 @@ from .providers.google import Google
 from .providers.kagi import Kagi
 from .providers.linkup import Linkup
 from .providers.mojeek import Mojeek
+from .providers.openalex import OpenAlex
 from .providers.perplexity import Perplexity
 from .providers.searxng import Searxng
 from .providers.serpapi import SerpApi
@@ -41,6 +42,7 @@ DIALECTS: Final[Mapping[str, type[Dialect]]] = {
         Kagi,
         Linkup,
         Mojeek,
+        OpenAlex,
         Perplexity,
         Searxng,
         SerpApi,

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from ..ports import Scalar, SpanKind, TraceRef
+    from ..ports import EndedRun, Scalar, SpanKind, TraceRef
 
 
 @dataclass(eq=False)
@@ -63,6 +63,8 @@ class RecordingSink:
 
     def __init__(self) -> None:
         self.spans: list[RecordedSpan] = []
+        self.runs: list[tuple[TraceRef, EndedRun]] = []
+        """The runs that have ended."""
         self.flushes: list[float] = []
         """The time limits that `flush` was given."""
         self._open: ContextVar[RecordedSpan | None] = ContextVar("open_span", default=None)
@@ -83,6 +85,10 @@ class RecordingSink:
         finally:
             span.ended = True
             self._open.reset(token)
+
+    def end_run(self, trace: TraceRef, run: EndedRun) -> None:
+        """Record the run."""
+        self.runs.append((trace, run))
 
     def flush(self, timeout_s: float) -> None:
         """Record the call."""

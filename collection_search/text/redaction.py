@@ -16,6 +16,7 @@ from itertools import pairwise
 from string import hexdigits
 from typing import Any, Final, Literal, TypeAlias
 
+from .card_numbers import CARD_FORM, mask_cards
 from .clean import to_unicode
 
 CaptureMode = Literal["full", "masked", "hash", "none"]
@@ -34,17 +35,21 @@ _RANDOM_CHANGES: Final = 0.42
 """Share of neighbours of another class: about 0.65 in random base64, 0.3 in names and paths."""
 
 
-def mask_text(text: str) -> str:
-    """Return the text without keys, tokens, passwords, e-mail addresses, phone numbers and IBANs.
+def mask_text(text: str, *, personal: bool = True) -> str:
+    """Return the text without keys, tokens and passwords, nor the data of persons and payment.
 
-    Takes time in proportion to the length of the text; masking twice changes nothing.
+    Those are e-mail addresses, phone, card and bank account numbers; they stay where `personal`
+    is False. Takes time in proportion to the length of the text; masking twice changes nothing.
 
-    >>> mask_text("why does ?api_key=abc fail for jane@example.com")
-    'why does ?api_key=[secret] fail for [email]'
+    >>> mask_text("why does ?api_key=abc fail for jane@example.com with 4111 1111 1111 1111")
+    'why does ?api_key=[secret] fail for [email] with [card]'
+    >>> mask_text("why does ?api_key=abc fail for jane@example.com", personal=False)
+    'why does ?api_key=[secret] fail for jane@example.com'
     """
     if len(text) < _SHORTEST:
         return text
-    while (masked := _masked_once(text)) != text:  # a marker may complete another pattern
+    rules = _RULES if personal else _SECRET_RULES
+    while (masked := _masked_once(text, rules)) != text:  # a marker may complete another pattern
         text = masked
     return text
 
@@ -82,25 +87,26 @@ def redact_error(error: Exception) -> Exception:
     return error if shown == text else RuntimeError(shown)
 
 
-def mask(value: Any) -> Any:
+def mask(value: Any, *, personal: bool = True) -> Any:
     """Return a copy of a JSON-plain value with every string masked, at any depth.
 
-    The value of a name that means a secret is replaced as a whole; names stay.
+    The value of a name that means a secret is replaced as a whole; names stay. Personal data stays
+    where `personal` is False.
 
     >>> mask({"user": ["jane@example.com"], "api_key": "abc", "count": 3})
     {'user': ['[email]'], 'api_key': '[secret]', 'count': 3}
     """
     if isinstance(value, str):
-        return mask_text(value)
+        return mask_text(value, personal=personal)
     if isinstance(value, Mapping):
         return {
             name: SECRET
             if inner and isinstance(inner, str) and is_secret_name(str(name))
-            else mask(inner)
+            else mask(inner, personal=personal)
             for name, inner in value.items()
         }
     if isinstance(value, list | tuple):
-        return [mask(inner) for inner in value]
+        return [mask(inner, personal=personal) for inner in value]
     return value
 
 
@@ -132,8 +138,8 @@ def redact_query(text: str, mode: CaptureMode) -> str | None:
             return None
 
 
-def _masked_once(text: str) -> str:
-    for sign, pattern, replacement in _RULES:
+def _masked_once(text: str, rules: list[_Rule]) -> str:
+    for sign, pattern, replacement in rules:
         if sign.search(text):
             text = pattern.sub(replacement, text)
     return text
@@ -146,6 +152,10 @@ def _masked_basic(match: re.Match[str]) -> str:
     except (binascii.Error, UnicodeDecodeError):
         return match[0]
     return match[1] + SECRET if ":" in credentials else match[0]
+
+
+def _masked_cards(match: re.Match[str]) -> str:
+    return mask_cards(match[0])
 
 
 def _masked_iban(match: re.Match[str]) -> str:
@@ -238,7 +248,7 @@ _LONG_WORD: Final = (  # what is part of an address passes
 
 # A rule applies only if a text has the first column, which is a fast check. No repetition is next
 # to one with the same characters, and every lookahead is bounded: no text makes a pattern slow.
-_RULES: Final[list[_Rule]] = [
+_SECRET_RULES: Final[list[_Rule]] = [
     (re.compile(sign), re.compile(pattern), replacement)
     for sign, pattern, replacement in (
         ("-----", _PEM, SECRET),
@@ -248,9 +258,17 @@ _RULES: Final[list[_Rule]] = [
         ("=", r"(?i)([?&#](?:key|sig|auth)=)[^&#\s\"'<>]+", rf"\1{SECRET}"),
         (r"\d", r"(?i)\b(bearer\s)(?=\S{0,200}\d)[\w.~+/-]{8,}=*", rf"\1{SECRET}"),
         (r"\s", r"(?i)\b(basic\s)([A-Za-z0-9+/]{8,}={0,2})(?![\w=])", _masked_basic),
-        ("@|%40", _EMAIL, EMAIL),
-        (r"\d", rf"(?i)(?<![\w-])(?=[A-Z]{{2}}\d\d)(?:{_IBAN_FORMS})(?!\w)", _masked_iban),
-        (r"\d", _PHONE, PHONE),
         (r"\d", _LONG_WORD, _masked_word),
     )
 ]
+_PERSONAL_RULES: Final[list[_Rule]] = [
+    (re.compile(sign), re.compile(pattern), replacement)
+    for sign, pattern, replacement in (
+        ("@|%40", _EMAIL, EMAIL),
+        (r"\d", rf"(?i)(?<![\w-])(?=[A-Z]{{2}}\d\d)(?:{_IBAN_FORMS})(?!\w)", _masked_iban),
+        (r"\d", CARD_FORM, _masked_cards),
+        (r"\d", _PHONE, PHONE),
+    )
+]
+_RULES: Final = [*_SECRET_RULES[:-1], *_PERSONAL_RULES, _SECRET_RULES[-1]]
+"""In order: an address or a number is recognised before a long word is judged."""

@@ -1,25 +1,56 @@
-"""The arrow command by which a model asks for a search: `→ search "query" depth:deep max:3`."""
+"""The arrow command by which a model or a person asks for a search.
+
+```
+→ search "query" depth:basic|deep topic:general|news max:1-10 include:domains exclude:domains
+```
+
+The arrow may be written `->`. Domains are separated by commas. Each option may come once.
+"""
 
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from pydantic import ValidationError
 
 from ..contracts.service import SearchRequest
-from ..errors import InputError, WebSearchError
-from ..text.problems import describe_problems
-from .search_texts import arrow_reply
+from ..errors import ArrowSyntaxError, InvalidQueryError, WebSearchError
+from ..settings.mistakes import suggest
+from ..text.clean import normalize_query
+from ..text.problems import list_problems
+from ..text.untrusted import fence, neutralize_line
+from .search_texts import ARROW_HINT, arrow_reply
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from .service import WebSearchService
 
-COMMAND: Final = re.compile(
-    r"^[ \t]*(?:→|->)[ \t]*search[ \t]+[\"“„](?P<query>[^\"“”„\n]*)[\"“”](?P<rest>[^\n]*)$",
-    re.MULTILINE | re.IGNORECASE,
+COMMAND_START: Final = re.compile(r"^[ \t]*(?:→|->)[ \t]*search\b", re.MULTILINE | re.IGNORECASE)
+"""The beginning of a line that is a command."""
+
+_CLOSING: Final = {
+    '"': '"',
+    "“": "”“",
+    "”": "”",
+    "„": "“”",
+    "«": "»",
+    "»": "«",
+    "'": "'",
+    "\u2018": "\u2019",  # single ones, high and low
+    "\u201a": "\u2018\u2019",
+}
+"""Closing quotation marks of each opening one, as people and their keyboards write them."""
+_WORD = re.compile(r"[^\s:]+")
+_VALUE = re.compile(r"\S+(?:(?<=,)[ \t]+\S+)*")
+"""After a comma a value goes on."""
+_IN_TEXT = re.compile(
+    r"[ \t]*(?:[-*][ \t]+)?`{0,3}(?P<command>(?:→|->)[ \t]*search\b[^`]*)`{0,3}[ \t]*",
+    re.IGNORECASE,
 )
-"""A command on its own line; typographic quotation marks are accepted."""
+"""A line of a model's answer that is a command, also as an item of a list or as code."""
+_SPACE = re.compile(r"\s*")
 
 _OPTIONS: Final = {
     "depth": "search_depth",
@@ -29,53 +60,152 @@ _OPTIONS: Final = {
     "exclude": "exclude_domains",
 }
 _LISTS: Final = {"include", "exclude"}
+_FORMS: Final = {
+    "depth": "depth:basic or depth:deep",
+    "topic": "topic:general or topic:news",
+    "max": "max:1 to max:10",
+    "include": "include:domains, such as include:python.org,example.com",
+    "exclude": "exclude:domains, such as exclude:example.com",
+}
+
+
+class _Option(NamedTuple):
+    name: str
+    value: str
+    position: int
+    """Of the value, from 0."""
+
+
+def is_arrow(text: str) -> bool:
+    """Return whether the text begins as an arrow command.
+
+    >>> is_arrow('-> search "asyncio"'), is_arrow("asyncio")
+    (True, False)
+    """
+    return COMMAND_START.match(text) is not None
 
 
 def parse_arrow(line: str) -> SearchRequest:
-    """Return the request of one command. Raises InputError, which describes the syntax.
+    """Return the request of one command. Raises ArrowSyntaxError with the place of the mistake.
 
     >>> request = parse_arrow('→ search "react native" include:reactnative.dev,expo.dev max:3')
     >>> request.query, request.options.asked()
     ('react native', {'max_results': 3, 'include_domains': ['reactnative.dev', 'expo.dev']})
+    >>> parse_arrow('→ search "asyncio" depth:abyss')
+    Traceback (most recent call last):
+        ...
+    collection_search.errors.ArrowSyntaxError: depth:abyss cannot be used. Write depth:basic or \
+depth:deep.
+    → search "asyncio" depth:abyss
+                             ^
     """
-    match = COMMAND.fullmatch(line.strip())
-    if match is None:
-        raise InputError('A search is written → search "query", with options behind it.')
-    return _request(match)
+    line = line.rstrip()
+    start = COMMAND_START.match(line)
+    if start is None or "\n" in line:
+        raise ArrowSyntaxError('A search is written → search "query", in one line.', line, 0)
+    query, position = _read_query(line, start.end())
+    options: dict[str, Any] = {}
+    for option in _read_options(line, position):
+        options |= _validated(line, option)
+    return SearchRequest.model_validate({"query": query, "options": options})
 
 
 def arrow_requests(text: str) -> list[SearchRequest]:
-    r"""Return the requests of all commands in a text. Raises InputError for a wrong option.
+    r"""Return the requests of all commands in a text. Raises ArrowSyntaxError for a wrong one.
 
     >>> [one.query for one in arrow_requests('Let me look.\n→ search "asyncio"\nThen we see.')]
     ['asyncio']
     """
-    return [_request(match) for match in COMMAND.finditer(text)]
+    return [parse_arrow(line) for line in arrow_lines(text)]
+
+
+def arrow_lines(text: str) -> list[str]:
+    """Return the lines of a text that are commands, right or wrong."""
+    found = map(_IN_TEXT.fullmatch, text.splitlines())
+    return [match["command"].strip() for match in found if match is not None]
 
 
 async def answer_arrow(service: WebSearchService, line: str) -> str:
-    """Return the reply to one command as text, an error message included."""
+    """Return the reply to a model's command as text, an error message included.
+
+    The results are inside a fence, since they are text of the web.
+    """
     try:
         request = parse_arrow(line)
         response = await service.asearch(request)
-    except (InputError, WebSearchError) as error:
+    except ArrowSyntaxError as error:
         return f"Search failed: {error}"
-    return arrow_reply(response, deep=request.options.search_depth == "deep")
+    except WebSearchError as error:  # its words may be the provider's
+        return f"Search failed: {neutralize_line(str(error))}"
+    is_deep = request.options.search_depth == "deep"
+    reply = fence(arrow_reply(response, deep=is_deep, hint=False))
+    return reply if is_deep or not response.results else f"{reply}\n{ARROW_HINT}"
 
 
-def _request(match: re.Match[str]) -> SearchRequest:
-    options: dict[str, Any] = {}
-    for word in match["rest"].split():
-        name, _, value = word.partition(":")
-        name = name.lower()
-        if name not in _OPTIONS or not value:
-            raise InputError(
-                f"{word!r} is no option of a search. There are depth:basic or depth:deep,"
-                " topic:general or topic:news, max:1 to max:10, include:domains, exclude:domains."
-            )
-        options[_OPTIONS[name]] = value.split(",") if name in _LISTS else value
+def _read_query(line: str, position: int) -> tuple[str, int]:
+    """Return the query and the place behind its closing quotation mark."""
+    start = _skip_space(line, position)
+    if start == len(line) or line[start] not in _CLOSING:
+        raise ArrowSyntaxError("The query stands between quotation marks.", line, start)
+    closing = _CLOSING[line[start]]
+    end = start + 1
+    while end < len(line) and line[end] not in closing:
+        end += 2 if line[end] == "\\" else 1
+    if end >= len(line):
+        raise ArrowSyntaxError("The closing quotation mark is missing.", line, len(line))
+    query = re.sub(r"\\(.)", r"\1", line[start + 1 : end])
     try:
-        return SearchRequest.model_validate({"query": match["query"], "options": options})
+        normalize_query(query)
+    except InvalidQueryError as error:
+        raise ArrowSyntaxError(f"{error}.".capitalize(), line, start + 1) from error
+    return query, end + 1
+
+
+def _read_options(line: str, position: int) -> Iterator[_Option]:
+    """Yield the options in their order, so that the first mistake is the one that is told."""
+    found: set[str] = set()
+    while (start := _skip_space(line, position)) < len(line):
+        option, position = _read_option(line, start)
+        if option.name in found:
+            raise ArrowSyntaxError(f"{option.name} is written twice.", line, start)
+        found.add(option.name)
+        yield option
+
+
+def _read_option(line: str, start: int) -> tuple[_Option, int]:
+    word = _WORD.match(line, start)
+    name = word[0].lower() if word else ""
+    colon = word.end() if word else start
+    if name not in _OPTIONS:
+        shown = word[0] if word else line[start]
+        near = suggest(name, _OPTIONS) or f". There are {', '.join(_OPTIONS)}."
+        raise ArrowSyntaxError(f"{shown!r} is no option of a search{near}", line, start)
+    if not line.startswith(":", colon):
+        raise ArrowSyntaxError(f"A colon is missing. Write {_FORMS[name]}.", line, colon)
+    value = _VALUE.match(line, _skip_space(line, colon + 1))
+    if value is None or (value.start() > colon + 1 and value[0].partition(":")[0] in _OPTIONS):
+        raise ArrowSyntaxError(f"A value is missing. Write {_FORMS[name]}.", line, colon + 1)
+    return _Option(name, value[0], value.start()), value.end()
+
+
+def _validated(line: str, option: _Option) -> dict[str, Any]:
+    """Return the option of the request."""
+    field = _OPTIONS[option.name]
+    value = option.value.split(",") if option.name in _LISTS else option.value
+    try:
+        SearchRequest.model_validate({"query": "x", "options": {field: value}})
     except ValidationError as error:
-        problems = describe_problems(error)
-        raise InputError(f"The options of the search cannot be used: {problems}.") from error
+        place = list_problems(error)[0]["loc"][-1]
+        before = ",".join(value[:place]) if isinstance(place, int) else ""
+        position = option.position + (len(before) + 1 if before else 0)
+        raise ArrowSyntaxError(
+            f"{option.name}:{option.value} cannot be used. Write {_FORMS[option.name]}.",
+            line,
+            position,
+        ) from error
+    return {field: value}
+
+
+def _skip_space(line: str, position: int) -> int:
+    space = _SPACE.match(line, position)
+    return space.end() if space else position

@@ -92,6 +92,7 @@ async def estimate_run(given: GraphInput, context: SearchContext) -> Estimate:
     model = await context.query_model()
     (provider, *fallbacks), _ = await context.search_providers()
     embedder = await context.embedder()
+    given = given.model_copy(update={"purpose": context.searched_purpose(given.purpose)})
     queries = await _cached_queries(given, context, model)
     least = QUALITY[given.quality_mode].min_queries
     least, most = (least, MAX_QUERIES) if queries is None else (len(queries), len(queries))

@@ -79,7 +79,7 @@ class LedgerTrigger:
 
     async def trigger(self, request: IngestionRequest) -> Ticket:
         """Return the durable receipt. Raises `IngestError`; nothing was accepted then."""
-        request = replace(request, items=apply_storage_rights(request.items))
+        request = replace(request, items=apply_storage_rights(request.items, self.settings))
         try:
             if self.reader is not None and any(not item.content_ref for item in request.items):
                 await self.reader()  # raises for a wrong setting before pages are accepted

@@ -1,19 +1,19 @@
-"""Web search as a tool that a model calls: its definition, and the result of a call."""
+"""Web search by the search service as a tool that a model calls."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any
 
-from ..contracts.service import MAX_SERVICE_RESULTS
-from ..errors import WebSearchError
+from ..contracts.functions import WEB_SEARCH
+from ..errors import InputError, WebSearchError
+from ..text.untrusted import fence, neutralize_line
+from .function_specs import anthropic_tool
 from .search_texts import injected
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from .service import WebSearchService
-
-TOOL_NAME: Final = "web_search"
 
 
 def provider_tool() -> dict[str, Any]:
@@ -22,23 +22,7 @@ def provider_tool() -> dict[str, Any]:
     >>> provider_tool()["input_schema"]["required"]
     ['query']
     """
-    return {
-        "name": TOOL_NAME,
-        "description": (
-            "Search the web for current information. Use for facts, recent events, or research."
-        ),
-        "input_schema": {
-            "type": "object",
-            "properties": {
-                "query": {"type": "string", "description": "The search query"},
-                "max_results": {
-                    "type": "number",
-                    "description": f"Number of results (1-{MAX_SERVICE_RESULTS}, default 5)",
-                },
-            },
-            "required": ["query"],
-        },
-    }
+    return anthropic_tool(WEB_SEARCH.name)
 
 
 async def answer_tool(
@@ -47,11 +31,12 @@ async def answer_tool(
     """Return the results of one call, or an error message, as text.
 
     `arguments` are the model's own: a number may be `3.0`. A `deep` search returns content as well.
+    The results are inside a fence, since they are text of the web.
     """
-    given = {name: arguments[name] for name in ("max_results",) if name in arguments}
-    given |= {"search_depth": "deep"} if deep else {}
     try:
-        request = {"query": arguments.get("query", ""), "options": given}
-        return injected(await service.asearch(request), deep=deep)
-    except WebSearchError as error:
-        return f"Search failed: {error}"
+        given = WEB_SEARCH.validate_arguments(arguments).model_dump()
+        options = {"max_results": given["max_results"]} | ({"search_depth": "deep"} if deep else {})
+        response = await service.asearch({"query": given["query"], "options": options})
+    except (InputError, WebSearchError) as error:
+        return f"Search failed: {neutralize_line(str(error))}"
+    return fence(injected(response, deep=deep))

@@ -1,44 +1,38 @@
 """Search responses as text for a model's context: compact, in full, or as the arrow's reply.
 
-Text of a page is untrusted: it gets no format of our own lines, no invisible characters, images
-or links, and it is cut to a budget of tokens.
+Text of a page is untrusted: see `collection_search.text.untrusted`. It is cut to a budget of
+tokens for each result and for all of them; tokens are estimated by characters, without a tokenizer.
 """
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING, Final
 
-from ..contracts.prices import CHARS_PER_TOKEN
-from ..text.clean import excerpt, to_unicode
+from ..contracts.prices import CHARS_PER_TOKEN, tokens_in
+from ..text.clean import excerpt
+from ..text.untrusted import neutralize, neutralize_line, show_url
 from ..text.urls import host_of
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
     from ..contracts.service import SearchResponse, ServiceSearchResult
 
 COMPACT_TOKENS: Final = 100
 """Maximum for one result in the compact format."""
 FULL_TOKENS: Final = 500
 """Maximum for one result in the full format."""
+LEAST_TOKENS: Final = 20
+"""What a result keeps of its text however small the budget of all is."""
+ARROW_HINT: Final = 'Use → search "query" depth:deep for full content extraction.'
 _TITLE_CHARS: Final = 200
 _LINE_CHARS: Final = 1_000
 
-_INVISIBLE = re.compile(
-    "[\x00-\x08\x0b-\x1f\x7f-\x9f\u00ad\u061c\u180e\u200b-\u200f\u2028-\u202e\u2060-\u206f"
-    "\ufeff\ufff9-\ufffb\U000e0000-\U000e0fff]"
-)
-_IMAGE = re.compile(r"!\[([^\]]*)\]\([^)]*\)")
-_LINK = re.compile(r"\[([^\]]*)\]\([^)]*\)")
-_OURS = re.compile(
-    r"^\s*(?:#+\s|-{3,}\s*$|={3,}\s*$|\[Web Search:|\[\d+\]|Search:|Source:|Published:"
-    r"|(?:→|->)\s*\w)",
-    re.IGNORECASE,
-)
-"""The beginning of one of our own lines."""
 
-
-def compact(response: SearchResponse, *, tokens: int = COMPACT_TOKENS) -> str:
-    """Return one line for each result, of at most `tokens`.
+def compact(
+    response: SearchResponse, *, tokens: int = COMPACT_TOKENS, total_tokens: int | None = None
+) -> str:
+    """Return one line for each result, of at most `tokens`, and of `total_tokens` together.
 
     >>> from collection_search.contracts.service import SearchResponse, ServiceSearchResult
     >>> page = ServiceSearchResult(title="Tasks", url="https://a.org/t", snippet="How to cancel.")
@@ -46,47 +40,117 @@ def compact(response: SearchResponse, *, tokens: int = COMPACT_TOKENS) -> str:
     [Web Search: "q"]
     1. Tasks — a.org: How to cancel.
     """
-    said = [f"{_title(one)} — {host_of(one.url)}: {_line(one.snippet)}" for one in response.results]
-    lines = [f"{n}. {_budgeted(line, tokens)}" for n, line in enumerate(said, start=1)]
-    return "\n".join([_head(response), *(lines or ["No results."])])
+    rows = list(enumerate(response.results, start=1))
+    needed = [tokens_in([_compact_line(n, one)]) for n, one in rows]
+    shares = share_tokens(needed, tokens, total_tokens)
+    shown = [_compact_line(n, one, share) for (n, one), share in zip(rows, shares, strict=True)]
+    return "\n".join([_head(response), *(shown or ["No results."])])
 
 
-def full(response: SearchResponse, *, tokens: int = FULL_TOKENS) -> str:
+def full(
+    response: SearchResponse, *, tokens: int = FULL_TOKENS, total_tokens: int | None = None
+) -> str:
     """Return a section for each result, with its content if there is any, else its snippet."""
-    return f"{_head(response)}\n\n" + (_sections(response, tokens) or "No results.")
+    sections = _sections(response, tokens, total_tokens)
+    return f"{_head(response)}\n\n{sections or 'No results.'}"
 
 
-def injected(response: SearchResponse, *, deep: bool = False) -> str:
-    """Return the full format after a deep search that returned content, else the compact one."""
-    return full(response) if deep and _has_content(response) else compact(response)
+def listed(
+    response: SearchResponse, *, tokens: int = COMPACT_TOKENS, total_tokens: int | None = None
+) -> str:
+    """Return title, URL and snippet of each result, as the answer to a tool call.
+
+    >>> from collection_search.contracts.service import SearchResponse, ServiceSearchResult
+    >>> page = ServiceSearchResult(title="Tasks", url="https://a.org/t", snippet="How to cancel.")
+    >>> print(listed(SearchResponse(results=[page], query="q", response_time_ms=9, provider="p")))
+    [Web Search: "q"]
+    <BLANKLINE>
+    [1] Tasks
+    URL: https://a.org/t
+    Snippet: How to cancel.
+    """
+    heads = [
+        f"[{n}] {_title(one)}\nURL: {show_url(one.url)}"
+        for n, one in enumerate(response.results, start=1)
+    ]
+    texts = [f"Snippet: {_line(one.snippet)}" for one in response.results]
+    entries = _budgeted(heads, texts, tokens, total_tokens, between="\n")
+    return "\n\n".join([_head(response), *(entries or ["No results."])])
 
 
-def arrow_reply(response: SearchResponse, *, deep: bool = False) -> str:
-    """Return the reply to `→ search`: numbered results, in full after a deep search."""
+def injected(
+    response: SearchResponse,
+    *,
+    deep: bool = False,
+    tokens: int | None = None,
+    total_tokens: int | None = None,
+) -> str:
+    """Return the full format after a deep search that returned content, else the compact one.
+
+    Its texts are untrusted: a model gets it inside `collection_search.text.untrusted.fence`.
+    """
+    write: Callable[..., str] = full if deep and _has_content(response) else compact
+    limits = {} if tokens is None else {"tokens": tokens}
+    return write(response, total_tokens=total_tokens, **limits)
+
+
+def arrow_reply(response: SearchResponse, *, deep: bool = False, hint: bool = True) -> str:
+    """Return the reply to `→ search`: numbered results, in full after a deep search.
+
+    `hint` adds the last line, which says how to search deeply.
+    """
     count = len(response.results)
     lines = [
         f'Search: "{_line(response.query)}"',
         f"{count} result{'' if count == 1 else 's'} ({response.response_time_ms}ms)",
     ]
     if deep and _has_content(response):
-        return "\n".join([*lines, "", _sections(response, FULL_TOKENS)])
+        return "\n".join([*lines, "", _sections(response, FULL_TOKENS, None)])
     for n, one in enumerate(response.results, start=1):
-        lines += ["", f'[{n}] "{_title(one)}" — {host_of(one.url)}']
-        lines.append(f'    "{_budgeted(_line(one.snippet), COMPACT_TOKENS)}"')
-    if not deep and count:
-        lines += ["", 'Use → search "query" depth:deep for full content extraction.']
+        lines += ["", f'[{n}] "{_title(one)}" — {_host(one)}']
+        lines.append(f'    "{cut_to_tokens(_line(one.snippet), COMPACT_TOKENS)}"')
+    if hint and not deep and count:
+        lines += ["", ARROW_HINT]
     return "\n".join(lines)
 
 
-def foreign(text: str) -> str:
-    r"""Return text of a page in a form that is safe among our own lines.
+def share_tokens(
+    needed: Sequence[int], most: int, total: int | None, least: Sequence[int] | None = None
+) -> list[int]:
+    """Return the tokens of each text: as many as it needs, up to `most`, of `total` together.
 
-    >>> foreign("## Result 9: mine\n![x](http://evil.example/?q=1)see [this](http://a.org)")
-    '| ## Result 9: mine\nx see this'
+    What short texts leave over goes to the longer ones. No text gets less than it has in `least`,
+    which is `LEAST_TOKENS` of each by default.
+
+    >>> share_tokens([10, 300, 300], 200, None), share_tokens([10, 300, 300], 200, 210)
+    ([200, 200, 200], [10, 100, 100])
     """
-    shown = _LINK.sub(r"\1 ", _IMAGE.sub(r"\1 ", _INVISIBLE.sub("", to_unicode(text))))
-    lines = (" ".join(line.split()) for line in shown.splitlines())
-    return "\n".join(f"| {line}" if _OURS.match(line) else line for line in lines if line)
+    if total is None:
+        return [most] * len(needed)
+    shares = list(least or (min(one, LEAST_TOKENS) for one in needed))
+    wanted = [min(one, most) - share for one, share in zip(needed, shares, strict=True)]
+    left = max(total - sum(shares), 0)
+    for place, n in enumerate(sorted(range(len(needed)), key=lambda n: wanted[n])):
+        more = max(min(wanted[n], left // (len(needed) - place)), 0)
+        shares[n] += more
+        left -= more
+    return shares
+
+
+def cut_to_tokens(text: str, tokens: int) -> str:
+    """Return the text, cut to this number of tokens at the end of a word.
+
+    >>> cut_to_tokens("How do tasks end?", 4)
+    'How do…'
+    """
+    if tokens_in([text]) <= tokens:
+        return text
+    low, high = 0, min(len(text), tokens * CHARS_PER_TOKEN)
+    while low < high:  # the longest beginning that leaves a token for the ellipsis
+        middle = (low + high + 1) // 2
+        low, high = (middle, high) if tokens_in([text[:middle]]) < tokens else (low, middle - 1)
+    border = max(text.rfind(" ", 0, low + 1), text.rfind("\n", 0, low + 1))
+    return f"{text[: border if border > low // 2 else low].rstrip()}…"
 
 
 def _head(response: SearchResponse) -> str:
@@ -97,33 +161,58 @@ def _has_content(response: SearchResponse) -> bool:
     return any(one.content for one in response.results)
 
 
-def _sections(response: SearchResponse, tokens: int) -> str:
-    return "\n\n---\n\n".join(
-        "\n".join(_section(n, one, tokens)) for n, one in enumerate(response.results, start=1)
-    )
+def _compact_line(n: int, one: ServiceSearchResult, tokens: int | None = None) -> str:
+    """Return number, title, domain and snippet; a long title leaves room for the domain."""
+    title, rest = f"{n}. {_title(one)}", f" — {_host(one)}: {_line(one.snippet)}"
+    if tokens is None or tokens_in([title, rest]) <= tokens:
+        return title + rest
+    return cut_to_tokens(cut_to_tokens(title, tokens // 2) + rest, tokens)
 
 
-def _section(n: int, one: ServiceSearchResult, tokens: int) -> list[str]:
-    lines = [f"## Result {n}: {_title(one)}", f"Source: {_line(one.url)}"]
+def _sections(response: SearchResponse, tokens: int, total_tokens: int | None) -> str:
+    heads = ["\n".join(_section_head(n, one)) for n, one in enumerate(response.results, start=1)]
+    texts = [neutralize(one.content or one.snippet) for one in response.results]
+    return "\n\n---\n\n".join(_budgeted(heads, texts, tokens, total_tokens, between="\n\n"))
+
+
+def _budgeted(
+    heads: Sequence[str], texts: Sequence[str], tokens: int, total: int | None, *, between: str
+) -> list[str]:
+    """Return the entries; a text is cut to what its head leaves of the budget.
+
+    Each keeps its head, which is title and address, and `LEAST_TOKENS` of its text. The last ones
+    are left out where even that exceeds the total.
+    """
+    sizes = [tokens_in([head + between]) for head in heads]
+    lengths = [tokens_in([text]) for text in texts]
+    needed = [size + length for size, length in zip(sizes, lengths, strict=True)]
+    least = [size + min(length, LEAST_TOKENS) for size, length in zip(sizes, lengths, strict=True)]
+    kept = len(least)
+    while total is not None and kept > 1 and sum(least[:kept]) > total:
+        kept -= 1
+    shares = share_tokens(needed[:kept], tokens, total, least[:kept])
+    entries = [
+        f"{head}{between}{cut_to_tokens(text, max(share - size, LEAST_TOKENS))}"
+        for head, size, text, share in zip(heads, sizes, texts, shares, strict=False)
+    ]
+    left_out = len(heads) - kept
+    return [*entries, f"({left_out} more left out: no room)"] if left_out else entries
+
+
+def _section_head(n: int, one: ServiceSearchResult) -> list[str]:
+    lines = [f"## Result {n}: {_title(one)}", f"Source: {show_url(one.url)}"]
     if one.published_date:
         lines.append(f"Published: {_line(one.published_date)[:10]}")
-    used = len("\n".join(lines)) // CHARS_PER_TOKEN
-    return [*lines, "", _budgeted(foreign(one.content or one.snippet), max(tokens - used, 1))]
+    return lines
 
 
 def _title(one: ServiceSearchResult) -> str:
     return excerpt(_line(one.title), _TITLE_CHARS)
 
 
+def _host(one: ServiceSearchResult) -> str:
+    return show_url(host_of(one.url))
+
+
 def _line(text: str) -> str:
-    """Return text of a page as one line without double quotation marks."""
-    return " ".join(foreign(excerpt(text, _LINE_CHARS)).split()).replace('"', "'")
-
-
-def _budgeted(text: str, tokens: int) -> str:
-    """Return the text, cut to this number of tokens at the end of a word."""
-    most = tokens * CHARS_PER_TOKEN
-    if len(text) <= most:
-        return text
-    border = max(text.rfind(" ", 0, most), text.rfind("\n", 0, most))
-    return f"{text[: border if border > most // 2 else most - 1].rstrip()}…"
+    return neutralize_line(excerpt(text, _LINE_CHARS))

@@ -11,7 +11,7 @@ from pydantic import SecretStr, ValidationError
 
 from ..context import SearchContext
 from ..contracts.search import WebSearchInput, WebSearchResponse
-from ..contracts.service import Attempt, SearchRequest, SearchResponse, ServiceSearchResult
+from ..contracts.service import SearchRequest, SearchResponse
 from ..errors import ConfigError, SearchProviderError, StoreError, WebSearchError
 from ..ports.description import describe, read_info
 from ..ports.http_client import validate_http_client
@@ -23,8 +23,8 @@ from ..settings.provider_choice import SERVICE_ORDER, choose_provider, refuse_un
 from ..text.clean import normalize_query
 from ..text.problems import describe_problems
 from .public_arguments import context_for, validate_arguments
-from .search.route import SearchRoute, attempt_of, build_route
-from .spending.account import Account
+from .search.service_response import service_response
+from .search.single_search import search_once
 
 if TYPE_CHECKING:
     from httpx import AsyncClient
@@ -78,7 +78,7 @@ class WebSearchService:
         validate_arguments(provider=provider)
         order = SERVICE_ORDER if credentials is None else _KEY_ORDER
         name, _ = await choose_provider(self._settings, provider, order=order)
-        chosen = await offload(class_of, "search", name.partition(":")[0])
+        chosen = await offload(class_of, self._settings, "search", name.partition(":")[0])
         is_bare_key = provider is None and isinstance(credentials, str | SecretStr)
         if is_bare_key and not read_info(chosen).needs_key:
             name = _KEY_ORDER.last
@@ -119,41 +119,29 @@ class WebSearchService:
             reader=self._reader,
             http_client=self._http_client,
         )
-        ids = context.ids()
-        account = Account(context, ids)
         try:
-            route = await self._route(context, options, account)
+            await refuse_unknown_choices(settings, "default_provider", "fallback_provider")
+            max_results = options.max_results or 1
+            found = await search_once(
+                context, asked.query, max_results=max_results, options=options
+            )
         except ConfigError as error:
             is_about_key = variable_of(provider) in str(error) or "keyring" in str(error)
             code: ErrorCode = "authenticationFailed" if is_about_key else "unknown"
             raise WebSearchError(str(error), code=code) from error
         except StoreError as error:
             raise WebSearchError(f"The quota cannot be counted. {error}") from error
-        try:
-            call = context.tool_context(ids)
-            response = await route.arun(query=asked.query, context=call, options=options)
-            account.total_search_cost([response])
-        finally:
-            await account.close()
+        response = found.response
         if response.outcome.decision == "error":
             raise _error(response)
-        return _response(response, normalize_query(asked.query), options, started)
+        took_ms = round((time.monotonic() - started) * 1000)
+        return service_response(
+            response, normalize_query(asked.query), options, response_time_ms=took_ms
+        )
 
     def search(self, request: SearchRequest | Mapping[str, Any] | str) -> SearchResponse:
         """Return what `asearch` returns. Blocks, inside a running event loop too."""
         return run_blocking(self.asearch(request))
-
-    async def _route(
-        self, context: SearchContext, options: SearchOptions, account: Account
-    ) -> SearchRoute:
-        await refuse_unknown_choices(context.using(), "default_provider", "fallback_provider")
-        return await build_route(
-            context,
-            max_results=options.max_results or 1,
-            sink=await context.sink(),
-            account=account,
-            reads_pages=True,
-        )
 
     def _completed(self, options: SearchOptions) -> SearchOptions:
         """Return the options with the defaults of the settings."""
@@ -214,25 +202,4 @@ def _error(response: WebSearchResponse) -> WebSearchError:
         code=error["code"],
         retryable=error["retryable"],
         retry_after_ms=error["retry_in_ms"],
-    )
-
-
-def _response(
-    response: WebSearchResponse, query: str, options: SearchOptions, started: float
-) -> SearchResponse:
-    meta, shown = response.outcome.meta, set(ServiceSearchResult.model_fields)
-    if not options.include_content:
-        shown.remove("content")
-    rows = [{name: getattr(result, name) for name in shown} for result in response.results]
-    return SearchResponse(
-        results=[ServiceSearchResult(**row) for row in rows],
-        query=query,
-        response_time_ms=round((time.monotonic() - started) * 1000),
-        provider=meta["provider"],
-        routing=[
-            Attempt.model_validate(each) for each in meta.get("routing", [attempt_of(response)])
-        ],
-        applied={name: told["applied"] for name, told in meta.get("options", {}).items()},
-        notices=meta["notices"],
-        cached=meta.get("cached", False),
     )

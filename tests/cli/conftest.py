@@ -29,6 +29,7 @@ ENTRY_POINTS = {
         "hanging",
         "interrupting",
         "keyless",
+        "talkative",
     ),
     "models": ("planner", "broken_model"),
     "embeddings": ("words", "other_words", "broken_embedder", "slow"),
@@ -94,9 +95,10 @@ def heed_sigint() -> None:
 def started(plugin_path: list[str]) -> Callable[..., subprocess.Popen[str]]:
     """Start the command in a process of its own."""
 
-    def start(*arguments: str, **variables: str) -> subprocess.Popen[str]:
+    def start(*arguments: str, stdin: int | None = None, **variables: str) -> subprocess.Popen[str]:
         return Started(
             [sys.executable, "-m", "collection_search", *arguments],
+            stdin=stdin,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             text=True,

@@ -2,11 +2,19 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import json
+import re
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from collection_search.settings.process_defaults import process_settings
+from collection_search.testing import ProviderServer
+from collection_search.testing.providers.json_endpoint import JsonEndpoint
+
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from support.command_line import Invoke
 
 
@@ -123,3 +131,128 @@ def test_a_country_is_two_letters(command: Invoke) -> None:
     assert ended.complaints[0].endswith(
         "--country 'germany' cannot be used: give two letters, such as DE."
     )
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("changes", "code", "told"),
+    [
+        ({}, 0, "Searched: intranet (asked for)"),
+        ({"results": "data.rows"}, 4, "at 'data.rows' (HTTP 200): data has the keys items, total"),
+        ({"resutls": "x"}, 2, "json_api.resutls: there is no such setting; did you mean results?"),
+    ],
+)
+def test_a_described_endpoint_is_searched_by_its_name(
+    command: Invoke,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    *,
+    changes: dict[str, Any],
+    code: int,
+    told: str,
+) -> None:
+    """From the settings file alone; a mistake in it is told with its place."""
+    with ProviderServer(JsonEndpoint()) as server:
+        access = {"api_key": server.key, "base_url": server.base_url}
+        access["json_api"] = {**JsonEndpoint.description, **changes}  # type: ignore[assignment]
+        file = tmp_path / "described.yaml"
+        file.write_text(json.dumps({"providers": {"intranet": access}}))  # which is YAML too
+        monkeypatch.setenv("COLLECTION_SEARCH_CONFIG", str(file))
+        ended = command("search", "asyncio", "--provider", "intranet", "--max-results", "2")
+    assert ended.code == code
+    assert told in ended.err
+    assert ended.out.count("https://") == (2 if code == 0 else 0)
+    assert server.key not in ended.err
+
+
+RETURN_FORMAT = """\
+Search: "cancel a task"
+2 results (MSms)
+
+[1] "asyncio — How to cancel"""
+
+
+@pytest.mark.parametrize("arrow", ["→", "->"])
+def test_an_arrow_command_is_a_query(command: Invoke, arrow: str) -> None:
+    """In both spellings, its options applied, answered in its return format."""
+    line = f'{arrow} search "cancel a task" max:2 include:docs.example.com'
+    ended = command("search", line, "--provider", "scripted")
+    assert ended.code == 0
+    shown = re.sub(r"\(\d+ms\)", "(MSms)", ended.out)
+    assert shown.startswith(RETURN_FORMAT)
+    assert re.search(r'^\[2\] ".+" — docs\.example\.com$', ended.out, re.MULTILINE)
+    assert "[3]" not in ended.out
+    assert ended.out.endswith('Use → search "query" depth:deep for full content extraction.\n')
+    assert ended.err.startswith("Searched: scripted (asked for)\n")
+    assert "applied: include_domains = docs.example.com: " in ended.err
+
+
+def test_a_deep_arrow_command_is_answered_in_full(command: Invoke) -> None:
+    """Without the hint to search deeply."""
+    line = '-> search "cancel a task" max:1 depth:deep'
+    ended = command("search", line, "--provider", "scripted")
+    assert ended.code == 0
+    assert "\n## Result 1: asyncio — How to cancel" in ended.out
+    assert "\nSource: https://" in ended.out
+    assert "asyncio.wait_for" in ended.out
+    assert "depth:deep" not in ended.out
+
+
+def test_an_arrow_command_as_json(command: Invoke) -> None:
+    """The same as of any other search, with what was applied."""
+    line = '-> search "cancel a task" max:2 topic:news'
+    ended = command("search", line, "--provider", "scripted", "--json")
+    assert (ended.code, ended.err) == (0, "")
+    assert len(ended.json["results"]) == 2
+    assert ended.json["applied"]["topic"]["requested"] == "news"
+
+
+def test_an_arrow_command_without_max_takes_the_settings(
+    command: Invoke, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The specified five, or `default_max_results`; not the ten of a usual search."""
+    line = '-> search "cancel a task"'
+    assert "\n5 results (" in command("search", line, "--provider", "scripted").out
+    monkeypatch.setenv("COLLECTION_SEARCH_DEFAULT_MAX_RESULTS", "3")
+    process_settings.cache_clear()
+    assert "\n3 results (" in command("search", line, "--provider", "scripted").out
+
+
+@pytest.mark.parametrize(
+    "flags", [("--max-results", "3"), ("--deep",), ("--include", "a.org"), ("--topic", "news")]
+)
+def test_an_arrow_command_with_flags_is_refused(command: Invoke, flags: tuple[str, ...]) -> None:
+    """Nobody could know which of them counts."""
+    ended = command("search", '-> search "x" max:2', "--provider", "scripted", *flags)
+    assert (ended.code, ended.out) == (2, "")
+    assert "An arrow command has its own options" in ended.complaints[0]
+
+
+@pytest.mark.parametrize(
+    ("line", "told", "part"),
+    [
+        ('→ search "x" depht:deep', "did you mean depth?", "depht"),
+        ('-> search "x" max:99', "max:99 cannot be used. Write max:1 to max:10.", "99"),
+        ("-> search x", "The query stands between quotation marks.", "x"),
+    ],
+)
+def test_the_place_of_a_mistake_is_shown(command: Invoke, line: str, told: str, part: str) -> None:
+    """Below the line, as compilers do; exit code 2."""
+    ended = command("search", line, "--provider", "scripted")
+    assert (ended.code, ended.out) == (2, "")
+    message, shown, mark = ended.err.splitlines()
+    assert message.startswith("collection-search: ")
+    assert message.endswith(told)
+    assert shown == line.replace("->", "→")
+    assert mark == " " * shown.rindex(part) + "^"
+
+
+def test_an_arrow_command_that_finds_nothing(command: Invoke) -> None:
+    """Exit code 3, as of any other search; a failure is 4 and shows no empty reply."""
+    line = '-> search "asyncio"'
+    ended = command("search", line, "--provider", "empty")
+    assert ended.code == 3
+    assert "\n0 results (" in ended.out
+    failed = command("search", line, "--provider", "refusing")
+    assert failed.code == 4
+    assert "0 results" not in failed.out

@@ -12,9 +12,11 @@ from collection_search.adapters.httpx_client import choose_transmit
 from collection_search.adapters.search.brave import BraveSearch
 from collection_search.adapters.search.exa import ExaSearch
 from collection_search.adapters.search.google import GoogleSearchAdapter
+from collection_search.adapters.search.json_api import JsonApiSearch
 from collection_search.adapters.search.kagi import KagiSearch
 from collection_search.adapters.search.linkup import LinkupSearch
 from collection_search.adapters.search.mojeek import MojeekSearch
+from collection_search.adapters.search.openalex import OpenAlexSearch
 from collection_search.adapters.search.perplexity import PerplexitySearch
 from collection_search.adapters.search.searxng import SearxngSearch
 from collection_search.adapters.search.serpapi import SerpApiSearch
@@ -23,10 +25,13 @@ from collection_search.adapters.search.tavily import TavilySearch
 from collection_search.adapters.search.wikipedia import WikipediaSearch
 from collection_search.settings import ProviderAccess, Settings
 from collection_search.settings.adapter_factory import make_adapter
+from collection_search.settings.endpoint_description import JsonApi
 from collection_search.testing import HttpSearchAdapterContract, ProviderServer
 from collection_search.testing.provider_server import DIALECTS
 from collection_search.testing.providers.brave import MONTHLY_LEFT
 from collection_search.testing.providers.google import ENGINE_ID
+from collection_search.testing.providers.json_endpoint import JsonEndpoint, JsonPostEndpoint
+from collection_search.testing.providers.openalex import SEARCHES_LEFT
 from collection_search.testing.providers.sample_index import TODAY, find_hits
 from collection_search.testing.providers.wire import Reply
 
@@ -245,6 +250,75 @@ class TestKagi(HttpSearchAdapterContract):
         dates = [row.published_date for row in self._search().results]
         assert dates[0] == "2026-03-02T09:30:00+00:00"
         assert None in dates
+
+
+class TestOpenAlex(HttpSearchAdapterContract):
+    """Works with and without a key; a question mark would make a word a pattern."""
+
+    query = "How does asyncio work"
+
+    def server(self) -> ProviderServer:
+        return ProviderServer("openalex")
+
+    def adapter_for(self, server: ProviderServer) -> OpenAlexSearch:
+        return OpenAlexSearch(
+            api_key=server.dialect.key, base_url=server.base_url, today=lambda: TODAY
+        )
+
+    def test_the_query_arrives_as_it_is(self):
+        """All but the wildcards, which OpenAlex refuses."""
+        assert self._search('größe? & "100 %" + asyn* asyncio~ #1 = a/b?').results
+        assert self._queries() == ['größe & "100 %" + asyn asyncio #1 = a/b']
+
+    def test_the_rest_of_the_day_is_known(self):
+        """In searches, as the budget and the price of one allow."""
+        assert self._search().quota_remaining == SEARCHES_LEFT
+
+    def test_a_search_costs_what_the_answer_says(self):
+        """With a key; without one nobody gets a bill, and no header is sent."""
+        assert self._search().cost_usd == 0.001
+        keyless = OpenAlexSearch(base_url=self.running.base_url)
+        assert keyless.search(self.query, max_results=3).cost_usd == 0.0
+        assert "authorization" not in self.running.requests[-1].headers
+
+
+class TestJsonEndpoint(HttpSearchAdapterContract):
+    """Described in the settings: a GET with a key header of its own."""
+
+    dialect = JsonEndpoint
+
+    def server(self) -> ProviderServer:
+        return ProviderServer(self.dialect())
+
+    def adapter_for(self, server: ProviderServer) -> JsonApiSearch:
+        return JsonApiSearch(
+            JsonApi.model_validate(self.dialect.description),
+            name="intranet",
+            api_key=server.dialect.key,
+            base_url=server.base_url,
+            today=lambda: TODAY,
+        )
+
+    def test_every_part_has_its_path(self):
+        """Names and list indexes; a score on the scale of the description."""
+        (best, *_) = self._search(max_results=2).results
+        page = find_hits(self.query)[0]
+        assert best.published_date == page.published.isoformat()
+        assert (best.score, best.source) == (1.0, "intranet")
+
+
+class TestJsonPostEndpoint(TestJsonEndpoint):
+    """A POST with nested fields and a bearer token, and no number of results."""
+
+    dialect = JsonPostEndpoint
+
+    def test_every_part_has_its_path(self):
+        """Below the document; what has no path is missing."""
+        (best, *rest) = self._search(max_results=2).results
+        assert (best.score, best.content, best.published_date) == (None, None, None)
+        assert len(rest) == 1
+        sent = {"lang": ["en", "de"], "text": self.query}
+        assert self.running.requests[0].body == {"query": sent, "index": "wiki"}
 
 
 # --- through the caller's own client

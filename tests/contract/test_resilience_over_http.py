@@ -272,6 +272,7 @@ BODIES: Final = {
         "no_credit": "quotaExceeded",
         "no_credit_old_form": "quotaExceeded",
     },
+    "openalex": {"throttled": "rateLimited", "budget_used_up": "quotaExceeded"},
     "wikipedia": {"maxlag": "rateLimited", "ratelimited": "rateLimited"},
 }
 """What each vendor's refusals mean: said here once more, so that no double can be wrong alone."""

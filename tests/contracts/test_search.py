@@ -14,7 +14,7 @@ from collection_search.contracts.search import (
     WebSearchResponse,
 )
 
-REQUIRED = {"question": "Why?", "collection_scope": "docs", "purpose": "collection_search"}
+REQUIRED = {"question": "Why?", "collection_scope": "docs"}
 DEFAULTS = {
     "quality_mode": "standard",
     "max_candidates": 20,
@@ -48,7 +48,7 @@ def test_graph_input_default(name):
 
 @pytest.mark.parametrize("name", REQUIRED)
 def test_graph_input_required_field(name):
-    """Question, collection and purpose have no default."""
+    """Question and collection have no default."""
     given = {key: value for key, value in REQUIRED.items() if key != name}
     with pytest.raises(ValidationError, match=rf"{name}\s+Field required"):
         GraphInput(**given)

@@ -222,12 +222,12 @@ def test_automatic_workflow_example(context: SearchContext, trigger: RecordingTr
     assert [item.url for item in request.items] == [row["url"] for row in result["results"][:10]]
 
 
-def test_purpose_has_no_default(context: SearchContext) -> None:
-    """Facade and bare graph name the missing field."""
-    without = {key: value for key, value in INPUT.items() if key != "purpose"}
-    with pytest.raises(InputError, match="purpose: Field required"):
+def test_a_missing_field_is_named(context: SearchContext) -> None:
+    """Facade and bare graph name it."""
+    without = {key: value for key, value in INPUT.items() if key != "collection_scope"}
+    with pytest.raises(InputError, match="collection_scope: Field required"):
         CollectionSearchGraph(context).run(without)
-    with pytest.raises(ValidationError, match="purpose"):
+    with pytest.raises(ValidationError, match="collection_scope"):
         graph.invoke(without, context=context)
 
 

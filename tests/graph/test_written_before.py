@@ -82,6 +82,10 @@ def test_the_settings_file_says_the_same(settings: Settings, expected: Any) -> N
     """Every setting that there was has the value that it had; new ones may have come."""
     now = settings.model_dump(mode="json", exclude={"home", "answer_cache_s"})
     then = {name: value for name, value in expected["settings"].items() if name != "answer_cache_s"}
+    for name, was in then["providers"].items():
+        is_now = now["providers"][name]
+        assert {part: is_now.get(part, "gone") for part in was} == was
+    now["providers"] = then["providers"]
     assert {name: now.get(name, "gone") for name in then} == then
     keys = settings.openai_api_key, settings.providers["tavily"].api_key
     assert [key.get_secret_value() for key in keys if key] == ["sk-key", "open-sesame/4+tests"]

@@ -9,7 +9,7 @@ from contextvars import copy_context
 import anyio.to_thread
 import pytest
 
-from collection_search.ports import SpanSink, TraceRef
+from collection_search.ports import EndedRun, SpanSink, SupportsRuns, TraceRef
 from collection_search.runtime.spans import NULL_SINK, NULL_SPAN, GuardedSink, NullSink
 from collection_search.testing.tracing import RecordingSink
 
@@ -98,9 +98,13 @@ def test_nothing_of_a_vendor_is_imported_while_tracing_is_off():
 
 @pytest.mark.parametrize("opens", [True, False])
 def test_a_failing_sink_does_not_fail_the_work(opens, caplog):
-    """Whatever fails, the work's result arrives, and one line says so."""
-    sink = GuardedSink(FailingSink(opens=opens))
+    """Whatever fails, the work's result arrives, and one line in the process says so."""
+
+    class NewSink(FailingSink):
+        """A class whose failure was not logged yet."""
+
     for _ in range(3):
+        sink = GuardedSink(NewSink(opens=opens))  # as each node of each run makes one
         with sink.span("a") as span:
             use(span)
         sink.flush(1.0)
@@ -128,6 +132,26 @@ def test_a_sink_cannot_swallow_the_works_error():
 
     with pytest.raises(ValueError, match="work"), GuardedSink(Swallowing(opens=True)).span("a"):
         raise ValueError("work")
+
+
+def test_a_run_reaches_a_sink_that_takes_runs_and_no_other(caplog):
+    """The method is an addition to the port: who lacks it is no failing sink."""
+    ended = EndedRun("graph", 1.0, "question", {"outcome": "found"})
+    trace = TraceRef("t", run="r")
+    inner = RecordingSink()
+    GuardedSink(inner).end_run(trace, ended)
+    GuardedSink(NULL_SINK).end_run(trace, ended)
+    assert inner.runs == [(trace, ended)]
+    assert isinstance(inner, SupportsRuns)
+    assert not isinstance(NULL_SINK, SupportsRuns)
+
+    class Failing(RecordingSink):
+        def end_run(self, trace, run):
+            raise OSError("end")
+
+    assert caplog.records == []
+    GuardedSink(Failing()).end_run(trace, ended)
+    assert "Tracing failed (OSError: end)" in caplog.text
 
 
 def test_the_guard_passes_everything_on():

@@ -2,27 +2,20 @@
 
 from __future__ import annotations
 
-import os
-import shutil
-import socket
-import subprocess
-import sys
-import time
-from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
-import httpx
 import pytest
 from langgraph_sdk import get_sync_client
+from support.langgraph_server import langgraph_dev
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from langgraph_sdk.client import SyncLangGraphClient
+    from support.langgraph_server import Server
 
 pytestmark = pytest.mark.server
 
-ROOT = Path(__file__).parents[2]
 QUESTION = {
     "question": "How do I cancel an asyncio task after a timeout?",
     "collection_scope": "py",
@@ -30,60 +23,16 @@ QUESTION = {
 }
 
 
-class Server(NamedTuple):
-    url: str
-    log: Path
-
-
 @pytest.fixture(scope="module")
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
-    folder = tmp_path_factory.mktemp("langgraph-dev")
-    shutil.copy(ROOT / "langgraph.json", folder)
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port = probe.getsockname()[1]
-    environment = {
-        **{key: value for key, value in os.environ.items() if "API_KEY" not in key},
-        "COLLECTION_SEARCH_HOME": str(folder / "home"),
-        "LANGGRAPH_CLI_NO_ANALYTICS": "1",
-        "LANGGRAPH_NO_VERSION_CHECK": "1",
-        "LANGSMITH_TRACING": "false",
-    }
-    log = folder / "server.log"
-    command = [Path(sys.executable).with_name("langgraph"), "dev", "--no-browser", "--no-reload"]
-    with log.open("wb") as output:
-        process = subprocess.Popen(
-            [*command, "--port", str(port), "--n-jobs-per-worker", "10"],
-            cwd=folder,
-            env=environment,
-            stdout=output,
-            stderr=subprocess.STDOUT,
-        )
-        try:
-            url = f"http://127.0.0.1:{port}"
-            _wait_until_up(url, process, log)
-            yield Server(url, log)
-        finally:
-            process.terminate()
-            process.wait(timeout=30)
+    with langgraph_dev(tmp_path_factory.mktemp("langgraph-dev")) as server:
+        yield server
 
 
 @pytest.fixture(scope="module")
 def client(server: Server) -> Iterator[SyncLangGraphClient]:
     with get_sync_client(url=server.url, api_key=None) as client:
         yield client
-
-
-def _wait_until_up(url: str, process: subprocess.Popen[bytes], log: Path) -> None:
-    deadline = time.monotonic() + 90
-    while time.monotonic() < deadline:
-        assert process.poll() is None, log.read_text()
-        try:
-            if httpx.get(f"{url}/ok", trust_env=False).is_success:
-                return
-        except httpx.TransportError:
-            time.sleep(0.3)
-    pytest.fail(log.read_text())
 
 
 def test_graph_runs_over_http_and_ingests(server: Server, client: SyncLangGraphClient) -> None:

@@ -15,6 +15,7 @@ from collection_search.adapters.search.google import GoogleSearchAdapter
 from collection_search.adapters.search.kagi import KagiSearch
 from collection_search.adapters.search.linkup import LinkupSearch
 from collection_search.adapters.search.mojeek import MojeekSearch
+from collection_search.adapters.search.openalex import OpenAlexSearch
 from collection_search.adapters.search.perplexity import PerplexitySearch
 from collection_search.adapters.search.searxng import SearxngSearch
 from collection_search.adapters.search.serpapi import SerpApiSearch
@@ -44,7 +45,8 @@ LINKUP = LinkupSearch(api_key=KEY)
 PERPLEXITY = PerplexitySearch(api_key=KEY)
 MOJEEK = MojeekSearch(api_key=KEY)
 KAGI = KagiSearch(api_key=KEY)
-KEYED = [TAVILY, BRAVE, GOOGLE, SERPER, SERPAPI, EXA, LINKUP, PERPLEXITY, MOJEEK, KAGI]
+OPENALEX = OpenAlexSearch(api_key=KEY)
+KEYED = [TAVILY, BRAVE, GOOGLE, SERPER, SERPAPI, EXA, LINKUP, PERPLEXITY, MOJEEK, KAGI, OPENALEX]
 VENDORS = [*KEYED, SEARXNG, WIKIPEDIA]
 
 SERPAPI_SUCCESS = {"search_metadata": {"id": "1", "status": "Success"}}

@@ -85,6 +85,7 @@ VALID: dict[str, Any] = {
         {"query": q},
     ),
     "mojeek": lambda q: ("GET", "/search", {}, {"api_key": KEY, "fmt": "json", "q": q}),
+    "openalex": lambda q: ("GET", "/works", {}, {"search": q}),
     "kagi": lambda q: ("POST", "/api/v1/search", {"authorization": f"Bearer {KEY}"}, {"query": q}),
 }
 

@@ -36,6 +36,10 @@ PERSONAL = {
     "DE89 3704 0044 0532 0130 00": "[iban]",
     "de89370400440532013000": "[iban]",
     "GB29 NWBK 6016 1331 9268 19": "[iban]",
+    "4111 1111 1111 1111": "[card]",
+    "5555-5555-5555-4444": "[card]",
+    "3782 822463 10005": "[card]",
+    "6011000990139424": "[card]",
 }
 
 NAMED = {
@@ -70,6 +74,8 @@ ORDINARY = [
     "collection_search/adapters/tracing/Langfuse3Sink/SomethingElse",
     "how-do-i-cancel-an-asyncio-task-after-a-timeout-in-python-3-11",
     "DE11 2222 3333 4444 5555 66 fails its checksum",
+    "4111 1111 1111 1112 and 4111-1111-1111-1110 fail theirs",
+    "1763851200000 ms, 9780306406157, https://a.com/4111111111111111/x",
 ]
 
 
@@ -104,11 +110,25 @@ def test_two_ibans_side_by_side_are_both_masked():
     assert mask_text(f"{iban} {iban}") == "[iban] [iban]"
 
 
+def test_a_card_beside_other_numbers_is_masked_alone():
+    """Its date and check value stay; two cards become two markers."""
+    card = "4111 1111 1111 1111"
+    assert mask_text(f"12 {card} 123 or {card} {card}") == "12 [card] 123 or [card] [card]"
+
+
+def test_without_the_personal_rules_only_secrets_go():
+    """For what keeps a person's own words in full."""
+    text = "jane@example.com, 4111 1111 1111 1111, +49 30 1234567, api_key=abc"
+    kept = "jane@example.com, 4111 1111 1111 1111, +49 30 1234567, api_key=[secret]"
+    assert mask_text(text, personal=False) == kept
+    assert mask({"q": [text], "token": "x"}, personal=False) == {"q": [kept], "token": "[secret]"}
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize(
     "unit",
     ["a", "a-", "a.", "a@", "+1", "0 ", "(0", "://", "?key=", "sk-", "eyJ", "token:", "token=",
-     "authorization:", '\\"token\\": \\"', "bearer ", "DE89 ", "A1b", "-----BEGIN PRIVATE KEY-----"],
+     "authorization:", '\\"token\\": \\"', "bearer ", "DE89 ", "A1b", "22 ", "4-", "-----BEGIN PRIVATE KEY-----"],
 )  # fmt: skip
 def test_no_text_makes_masking_slow(unit):
     """A hundred thousand characters of any kind take well under a second."""

@@ -24,7 +24,7 @@ from collection_search.errors import (
     SearchProviderTimeout,
     SearchProviderUnavailable,
 )
-from collection_search.ports import Scalar, TraceRef
+from collection_search.ports import FullQuery, Scalar, TraceRef
 from collection_search.testing import (
     FakeClock,
     RecordingSink,
@@ -553,6 +553,33 @@ def test_span_is_one_tool_observation_of_the_callers_trace(search, spans):
     assert (span.name, span.kind, span.failure) == ("tool.web_search", "tool", None)
     assert span.trace == TraceRef("trace-a1b2c3", session_id="crm-7421", tenant_id="acme")
     assert set(span.fields) == set(SPAN_ATTRIBUTES) - {"quota.remaining"}
+
+
+@pytest.mark.parametrize(
+    ("capture", "shown"),
+    [
+        ("full", "jane@example.com asyncio"),
+        ("masked", "[email] asyncio"),
+        ("hash", "sha256:f6eb73e8cde79394"),
+        ("none", None),
+    ],
+)
+def test_the_query_in_the_span_is_as_the_setting_says(search, spans, capture, shown):
+    """In full it tells the sink to leave personal data in it; the outcome is the same for all."""
+    search(ScriptedAdapter(rows(1)), "jane@example.com asyncio", capture_query=capture)
+    query = spans.spans[0].fields.get("query")
+    assert query == shown
+    assert isinstance(query, FullQuery) == (capture == "full")
+
+
+def test_the_span_has_the_searchs_cost(search, spans):
+    """Of all its attempts; an unknown price is left out."""
+    answer = SearchAdapterResponse(results=rows(1), status_code=200, cost_usd=0.011)
+    search(ScriptedAdapter(SearchProviderTimeout("late"), answer, provider_name="brave"))
+    search(ScriptedAdapter(rows(1), provider_name="nobody-knows"))
+    twice, unknown = spans.spans
+    assert twice.tokens["cost_usd"] == 0.016
+    assert unknown.tokens == {}
 
 
 def test_span_of_a_failure(search, spans):

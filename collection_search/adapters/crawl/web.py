@@ -12,7 +12,7 @@ from urllib.parse import urlsplit
 from ...errors import ConfigError, FetchError
 from ...runtime.concurrency import run_on_portal
 from ...text.urls import normalize_url, url_key
-from ..http import USER_AGENT
+from ..http import user_agent
 from .extract.pool import Extraction
 from .fetch.fetcher import SafeFetcher
 from .fetch.policy import FetchPolicy
@@ -176,16 +176,3 @@ def build_policy(settings: Settings) -> FetchPolicy:
         )
     except ValueError as error:
         raise ConfigError(f"The settings of fetching are wrong: {error}") from error
-
-
-def user_agent(contact: str | None) -> str:
-    """Return the User-Agent header, with the contact of the operator if it is set.
-
-    >>> user_agent("crawler@example.com").endswith("; crawler@example.com)")
-    True
-    """
-    if contact is None:
-        return USER_AGENT
-    if not contact.isascii() or not contact.isprintable() or set(contact) & set("()"):
-        raise ConfigError("fetch_contact needs printable ASCII without brackets.")
-    return f"{USER_AGENT.removesuffix(')')}; {contact})"

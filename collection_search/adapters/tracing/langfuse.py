@@ -6,46 +6,40 @@ five times as much and does not nest in coroutines.
 
 from __future__ import annotations
 
+import json
 import logging
-import os
 import threading
 from contextlib import ExitStack
 from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any, Final, Self
-from urllib.parse import urlsplit
 
-from langfuse import Langfuse, propagate_attributes
-from opentelemetry.exporter.otlp.proto.http import Compression
-from opentelemetry.sdk.trace import TracerProvider
-from opentelemetry.sdk.trace.sampling import TraceIdRatioBased
+from langfuse import Langfuse, LangfuseOtelSpanAttributes, LangfuseSpan, propagate_attributes
 from opentelemetry.trace import get_current_span
 
+from ...ports import FullQuery
 from ...runtime.concurrency import offload
 from ...runtime.spans import NULL_SINK, GuardedSink
 from ...text.clean import to_unicode
 from ...text.redaction import mask, mask_text, redact
-from .health_check import basic_login, check_langfuse_health
-from .quiet_exporter import QuietExporter
+from .health_check import check_langfuse_health
+from .langfuse_project import open_project
+from .run_roots import below, root_ids, with_ids
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from types import TracebackType
 
     from ...contracts.health import Health
-    from ...ports import Scalar, SpanKind, SpanSink, TraceRef
+    from ...ports import EndedRun, Scalar, SpanKind, SpanSink, TraceRef
     from ...settings import Settings
 
 logger = logging.getLogger(__name__)
 
 CLOUD: Final = "https://cloud.langfuse.com"
-TIMEOUT_S: Final = 5.0
-"""Time limit of one export, where the variable `LANGFUSE_TIMEOUT` does not say otherwise."""
 MAX_TRACE_VALUE_CHARS: Final = 198
 """Langfuse drops values of a whole trace past 200 characters, quotes of their JSON included."""
 MAX_MESSAGE_CHARS: Final = 2000
 
-_lock = threading.Lock()
-_clients: dict[str, tuple[Langfuse, QuietExporter]] = {}
 _trace: ContextVar[TraceRef | None] = ContextVar("langfuse_trace", default=None)
 
 
@@ -57,7 +51,7 @@ class LangfuseSink:
     """
 
     def __init__(self, *, public_key: str, secret_key: str, base_url: str = CLOUD) -> None:
-        self._client, self._exporter = _project(public_key, secret_key, base_url.rstrip("/"))
+        self._project = open_project(public_key, secret_key, base_url.rstrip("/"))
 
     @classmethod
     def from_settings(cls, settings: Settings) -> SpanSink:
@@ -94,38 +88,66 @@ class LangfuseSink:
     def span(
         self, name: str, *, kind: SpanKind = "span", trace: TraceRef | None = None
     ) -> Observation:
-        """Open an observation below the active OpenTelemetry span, else in the trace's own."""
-        return Observation(self._client, name, kind, trace)
+        """Open an observation below the active OpenTelemetry span, else in the trace's own.
+
+        A part of a run is below the run's own observation, which is made by `end_run`.
+        """
+        run = trace.run if trace is not None and self._project.tracer is not None else None
+        return Observation(self._project.client, name, kind, trace, run=run)
+
+    def end_run(self, trace: TraceRef, run: EndedRun) -> None:
+        """Make the observation of a run: with its ids, its begin, and below the active span."""
+        tracer, active = self._project.tracer, get_current_span().get_span_context()
+        if tracer is None or trace.run is None:
+            return
+        wide = propagate_attributes(**_trace_wide(trace, named=not active.is_valid))
+        with wide, with_ids(root_ids(trace.run, _trace_id(trace), active)):
+            span = tracer.start_span(run.name, start_time=round(run.started_at * 1e9))
+            observation = LangfuseSpan(
+                otel_span=span,
+                langfuse_client=self._project.client,
+                input=_shown(run.question),
+                output=mask(dict(run.result)) or None,
+            )
+        if run.failure is not None:
+            observation.update(**_failure(*run.failure, is_error=not run.is_stopped))
+        observation.end()
 
     def flush(self, timeout_s: float) -> None:
         """Send what is waiting. After a timeout the rest, and all later spans, are dropped."""
-        sender = threading.Thread(target=self._client.flush, daemon=True)
+        sender = threading.Thread(target=self._project.client.flush, daemon=True)
         sender.start()
         sender.join(timeout_s)
         if sender.is_alive():
-            self._exporter.report(f"no answer within {timeout_s:g} s")
-            self._exporter.shutdown()
+            self._project.exporter.report(f"no answer within {timeout_s:g} s")
+            self._project.exporter.shutdown()
 
 
 class Observation:
     """One observation; its fields are collected and written once, when it ends."""
 
-    def __init__(self, client: Langfuse, name: str, kind: SpanKind, trace: TraceRef | None) -> None:
+    def __init__(
+        self,
+        client: Langfuse,
+        name: str,
+        kind: SpanKind,
+        trace: TraceRef | None,
+        *,
+        run: str | None = None,
+    ) -> None:
         self._client = client
         self._name = name
         self._kind = kind
         self._trace = trace
+        self._run = run
         self._open = ExitStack()
+        self._cost: float | None = None
         self._fields: dict[str, Scalar] = {}
         self._facts: dict[str, Any] = {}
 
     def set(self, fields: Mapping[str, Scalar]) -> None:
         """Add scalar metadata; None values are left out."""
-        self._fields |= {
-            name: to_unicode(value) if isinstance(value, str) else value  # else a batch is lost
-            for name, value in fields.items()
-            if value is not None
-        }
+        self._fields |= {name: value for name, value in fields.items() if value is not None}
 
     def usage(
         self,
@@ -135,7 +157,8 @@ class Observation:
         output_tokens: int | None,
         cost_usd: float | None,
     ) -> None:
-        """Add the usage of a model call; the SDK stores it for generations and embeddings."""
+        """Add the usage of a model call, or the cost of a tool's."""
+        self._cost = cost_usd
         tokens = {"input": input_tokens, "output": output_tokens}
         self._facts |= {
             "model": to_unicode(model),
@@ -145,25 +168,26 @@ class Observation:
 
     def fail(self, kind: str, message: str) -> None:
         """Mark the observation as failed."""
-        status = redact(f"{kind}: {message}", most=MAX_MESSAGE_CHARS)
-        self._facts |= {"level": "ERROR", "status_message": status}
+        self._facts |= _failure(kind, message)
 
     def __enter__(self) -> Self:
-        active = get_current_span().get_span_context().is_valid
+        active = get_current_span().get_span_context()
         options: dict[str, Any] = {"as_type": self._kind, "name": self._name}
-        if self._trace is not None and not active:
-            options["trace_context"] = {
-                "trace_id": Langfuse.create_trace_id(seed=to_unicode(self._trace.trace_id))
-            }
         with ExitStack() as opened:
+            if self._trace is not None and self._run is not None:
+                opened.enter_context(below(root_ids(self._run, _trace_id(self._trace), active)))
+            elif self._trace is not None and not active.is_valid:
+                options["trace_context"] = {"trace_id": _trace_id(self._trace)}
             self._observation = opened.enter_context(
                 self._client.start_as_current_observation(**options)
             )
+            self._span = get_current_span()
+            if self._run is not None:
+                self._span.set_attribute(LangfuseOtelSpanAttributes.IS_APP_ROOT, False)  # noqa: FBT003
             if self._trace is not None and self._trace != _trace.get():
                 # after the observation is open, so that a host's own span is left untouched
-                opened.enter_context(
-                    propagate_attributes(**_trace_wide(self._trace, named=not active))
-                )
+                named = not active.is_valid
+                opened.enter_context(propagate_attributes(**_trace_wide(self._trace, named=named)))
                 opened.callback(_trace.reset, _trace.set(self._trace))
             self._open = opened.pop_all()
         return self
@@ -181,53 +205,29 @@ class Observation:
             elif isinstance(error, Exception):
                 self.fail(type(error).__name__, str(error))
             elif error is not None:  # cancelled or interrupted from outside
-                self._facts |= {"level": "WARNING", "status_message": type(error).__name__}
-            self._observation.update(metadata=mask(self._fields), **self._facts)
+                self._facts |= _failure(type(error).__name__, "", is_error=False)
+            fields = {name: _shown(value) for name, value in self._fields.items()}
+            self._observation.update(metadata=mask(fields, personal=False), **self._facts)
+            if self._kind == "tool" and self._cost is not None:  # the SDK leaves it out
+                cost = json.dumps({"total": self._cost})
+                self._span.set_attribute(LangfuseOtelSpanAttributes.OBSERVATION_COST_DETAILS, cost)
 
 
-def _project(public_key: str, secret_key: str, base_url: str) -> tuple[Langfuse, QuietExporter]:
-    """Return the client of a project, one per key and process as the SDK requires.
-
-    Where the host has built a client for this key, the SDK returns that one, exporter included.
-    The tracer provider is our own: with a global one our spans would reach the host's other
-    backends. OpenTelemetry's context is shared, so our spans still nest below the host's.
-    """
-    with _lock:
-        if public_key not in _clients:
-            rate = float(os.environ.get("LANGFUSE_SAMPLE_RATE") or 1)
-            provider = TracerProvider(
-                sampler=TraceIdRatioBased(rate) if rate < 1 else None, shutdown_on_exit=False
-            )
-            exporter = QuietExporter(
-                endpoint=f"{base_url}/api/public/otel/v1/traces",
-                secret=secret_key,
-                headers=_headers(public_key, secret_key),
-                timeout=float(os.environ.get("LANGFUSE_TIMEOUT") or TIMEOUT_S),
-                compression=Compression.Gzip,
-            )
-            client = Langfuse(
-                public_key=public_key,
-                secret_key=secret_key,
-                base_url=_without_login(base_url),  # the SDK logs it
-                tracer_provider=provider,
-                span_exporter=exporter,
-            )
-            _clients[public_key] = client, exporter
-        return _clients[public_key]
+def _trace_id(trace: TraceRef) -> str:
+    return Langfuse.create_trace_id(seed=to_unicode(trace.trace_id))
 
 
-def _without_login(address: str) -> str:
-    parts = urlsplit(address)
-    return parts._replace(netloc=parts.netloc.rpartition("@")[2]).geturl()
+def _shown(value: Scalar) -> Scalar:
+    """Return a field without secrets and personal data, in an encoding that loses no batch."""
+    if not isinstance(value, str):
+        return value
+    return str(mask_text(to_unicode(value), personal=not isinstance(value, FullQuery)))
 
 
-def _headers(public_key: str, secret_key: str) -> dict[str, str]:
-    return {
-        **basic_login(public_key, secret_key),
-        "x-langfuse-public-key": public_key,
-        "x-langfuse-sdk-name": "python",
-        "x-langfuse-ingestion-version": "4",
-    }
+def _failure(kind: str, message: str, *, is_error: bool = True) -> dict[str, Any]:
+    status = f"{kind}: {message}" if is_error else kind
+    level = "ERROR" if is_error else "WARNING"
+    return {"level": level, "status_message": redact(status, most=MAX_MESSAGE_CHARS)}
 
 
 def _trace_wide(trace: TraceRef, *, named: bool) -> dict[str, Any]:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Final
 import typer
 
 from .exit_codes import refuse_option
+from .metrics_file import prepare_metrics
 
 if TYPE_CHECKING:
     from ...context import SearchContext
@@ -62,6 +63,7 @@ def search_context(**choices: Any) -> SearchContext:
 
     settings = Settings.load()
     settings.prepared_home()
+    prepare_metrics(settings)
     _warn_of_missing_tracing_key(settings)
     try:
         return SearchContext(settings=settings, **choices)

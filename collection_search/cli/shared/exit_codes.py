@@ -8,7 +8,9 @@ from enum import IntEnum
 from typing import TYPE_CHECKING, Any, Final
 
 from ...errors import (
+    ArrowSyntaxError,
     CollectionSearchError,
+    FetchError,
     IngestError,
     InputError,
     ModelError,
@@ -31,7 +33,7 @@ class ExitCode(IntEnum):
     """Usage, input, settings or a database that cannot be used: nothing was done."""
     NOTHING_FOUND = 3
     PROVIDER_FAILED = 4
-    """Or a model."""
+    """Or a model, or the site of a page."""
     INGESTION_FAILED = 5
     """At least in part."""
     INTERRUPTED = 130
@@ -73,6 +75,7 @@ class Interrupted(CollectionSearchError):  # noqa: N818 - an end, not a mistake
 _CODES: Final[dict[type[CollectionSearchError], ExitCode]] = {
     SearchProviderError: ExitCode.PROVIDER_FAILED,
     ModelError: ExitCode.PROVIDER_FAILED,
+    FetchError: ExitCode.PROVIDER_FAILED,
     IngestError: ExitCode.INGESTION_FAILED,
     QualityThresholdError: ExitCode.NOTHING_FOUND,
     Interrupted: ExitCode.INTERRUPTED,
@@ -91,9 +94,13 @@ def exit_code(error: CollectionSearchError) -> ExitCode:
 
 def print_error(error: CollectionSearchError, *, as_json: bool) -> ExitCode:
     """Print the error, on stdout too where JSON was asked for, and return the exit code."""
-    message = " ".join(printable(str(error)).split())
+    text = error.reason if isinstance(error, ArrowSyntaxError) else str(error)
+    message = " ".join(printable(text).split())
     print(f"collection-search: {message}", file=sys.stderr)
+    if isinstance(error, ArrowSyntaxError):
+        print(f"{printable(error.line)}\n{' ' * error.position}^", file=sys.stderr)
     if as_json:
-        cause = {"kind": type(error).__name__, "message": message}
+        cause: dict[str, Any] = {"kind": type(error).__name__, "message": message}
+        cause |= {"position": error.position} if isinstance(error, ArrowSyntaxError) else {}
         print(json.dumps({"error": cause, "outcome": getattr(error, "outcome", None)}))
     return exit_code(error)

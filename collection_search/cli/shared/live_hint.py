@@ -10,8 +10,8 @@ from ...settings import registry
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-_NOT_LIVE: Final = {"offline", "langchain"}
-"""Adapters that are not live by a setting: the default, and the wrapper of objects."""
+_NOT_LIVE: Final = {"offline", *registry.UNNAMED}
+"""Adapters that are not live by a setting: the default, and those without a name."""
 _PACKAGES: Final = {"ddgs": "ddgs", "local": "fastembed"}
 """The package that the extra of each adapter installs."""
 

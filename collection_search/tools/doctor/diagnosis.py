@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
 from ...errors import InputError
-from ...settings import registry
+from ...settings.adapter_factory import search_providers
 from ...settings.provider_choice import choose_provider
 from .checks import check_embedder, check_model, check_store, check_tracing
 from .search_checks import check_provider
@@ -57,7 +57,7 @@ async def diagnose(
     """
     settings = context.using()
     names = [provider] if provider else _providers(settings)
-    if provider and provider.partition(":")[0] not in (known := registry.names("search")):
+    if provider and provider.partition(":")[0] not in (known := search_providers(settings)):
         raise InputError(f"There is no provider {provider!r}. Known: {', '.join(known)}.")
     spender = SearchProbe(context) if spend else None
     checks = [
@@ -80,7 +80,7 @@ async def diagnose(
 
 def _providers(settings: Settings) -> list[str]:
     """Return the known providers, and others in the settings, such as wikipedia:de."""
-    known = registry.names("search")
+    known = search_providers(settings)
     named = {settings.provider, settings.default_provider} - {"auto", None, *known}
     return [*known, *sorted(filter(None, named))]
 

@@ -21,7 +21,7 @@ from ...errors import (
 )
 from ...ports.description import describe, find_misspelt, read_info
 from ...settings import registry
-from ...settings.adapter_factory import access_of, make_adapter, quota_left
+from ...settings.adapter_factory import access_of, class_of, make_adapter, quota_left
 from ...settings.key_sources import find_key
 from .finding import Finding, KeyState, ListPrice, failed_finding
 from .run_check import mark_no_extra, run_check
@@ -58,7 +58,7 @@ async def check_provider(
     finding = Finding("search", name)
     vendor_name = name.partition(":")[0]
     try:
-        vendor = await to_thread.run_sync(registry.load_adapter, "search", vendor_name)
+        vendor = await to_thread.run_sync(class_of, settings, "search", vendor_name)
     except Exception as error:  # noqa: BLE001 - a third party's module may raise anything
         return failed_finding(finding, f"it cannot be loaded: {type(error).__name__}")
     info = read_info(vendor)
@@ -66,7 +66,7 @@ async def check_provider(
         finding,
         price=ListPrice.of("search", vendor_name, search_cost(vendor_name, 1), "a search"),
         ends_on=info.ends_on.isoformat() if info.ends_on else None,
-        storage_rights=info.storage_rights or "unknown",
+        storage_rights=(settings.described(vendor_name) or info).storage_rights or "unknown",
     )
     causes = list(_causes(settings, name, info))
     if not causes and not asked:

@@ -36,6 +36,7 @@ class SearchProbe:
             timeout_s=self.limit_s,
             deadline_s=self.limit_s,
             spans=NULL_SINK,
+            metrics=await self._context.metrics(),
             guard=await self._context.guard(adapter),
             budget=self._account.budget,
             on_billed=self._account.record_billed,

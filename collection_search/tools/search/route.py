@@ -77,10 +77,12 @@ async def build_route(
     """Return the route of a run's searches: its provider and, when switched on, the fallback.
 
     With `reads_pages` texts that are wanted and not delivered are fetched. Raises ConfigError when
-    the provider cannot be used; an unusable fallback is left out with a notice.
+    the provider cannot be used, or metrics that are switched on; an unusable fallback is left out
+    with a notice.
     """
     settings = context.using()
     providers, notices = await context.search_providers()
+    metrics = await context.metrics()
     workers = [
         WebSearchWorker(
             provider.adapter,
@@ -90,10 +92,12 @@ async def build_route(
             retry_timeout_s=settings.search_retry_timeout_s,
             deadline_s=settings.run_deadline_s,
             spans=sink,
+            metrics=metrics,
             guard=await context.guard(provider.adapter),
             cache=await _cache(context, provider.adapter, account),
             budget=account.budget,
             on_billed=account.record_billed,
+            capture_query=settings.capture_tool_query,
             reader=context.page_reader if reads_pages and context.fetches() else None,
         )
         for provider in providers

@@ -6,7 +6,7 @@ import logging
 import time
 from contextlib import suppress
 from itertools import islice
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from ...contracts.options import NO_OPTIONS, SearchOptions, utc_today
 from ...errors import CollectionSearchError, CostLimitReached, InvalidQueryError
@@ -14,6 +14,7 @@ from ...planning.quality import rows_to_request
 from ...ports import TraceRef
 from ...ports.description import describe
 from ...ports.search_function import Asked
+from ...runtime.metering import guarded
 from ...text.clean import to_unicode
 from ...text.redaction import mask, redact_error
 from ...text.validation import whole_number
@@ -32,8 +33,9 @@ if TYPE_CHECKING:
     from datetime import date
 
     from ...contracts.search import SearchAdapterResponse, ToolContext, WebSearchResponse
-    from ...ports import BaseSearchAdapter, PageReader, SpanSink
+    from ...ports import BaseSearchAdapter, PageReader, SearchMetrics, SpanSink
     from ...resilience.provider_limits import ProviderGuard
+    from ...text.redaction import CaptureMode
     from ..spending.budget import RunBudget
     from .cache import SearchCache
 
@@ -41,6 +43,13 @@ MAX_ROWS: Final = 1_000
 """Rows of one answer that are read unless more were asked for: reading blocks the loop."""
 
 _LOGGER = logging.getLogger("collection_search.tools.web_search")  # as callers know it
+
+
+class _Observers(NamedTuple):
+    """Where the observations and the figures of a search go."""
+
+    sink: SpanSink
+    metrics: SearchMetrics
 
 
 class WebSearchWorker:
@@ -66,12 +75,14 @@ class WebSearchWorker:
         retry_timeout_s: float = 20.0,
         deadline_s: float = 60.0,
         spans: SpanSink | None = None,
+        metrics: SearchMetrics | None = None,
         guard: ProviderGuard | None = None,
         budget: RunBudget | None = None,
         on_billed: Callable[[str, int, float | None], None] | None = None,
         cache: SearchCache | None = None,
         reader: Callable[[], Awaitable[PageReader]] | None = None,
         today: Callable[[], date] | None = None,
+        capture_query: CaptureMode = "full",
     ) -> None:
         self._max_results = validate_count("max_results", max_results, most=10_000)
         self._oversample = validate_count("oversample_factor", oversample_factor, most=100)
@@ -97,9 +108,11 @@ class WebSearchWorker:
         self._awaiting = AwaitingCaller(described, asleep)
         self._logger = logger or _LOGGER
         self._spans = spans
+        self._metrics = None if metrics is None else guarded(metrics)
         self._cache = cache
         self._reader = reader
         self._today = today or utc_today
+        self._capture_query: CaptureMode = capture_query
 
     def run(
         self,
@@ -112,10 +125,8 @@ class WebSearchWorker:
 
         The outcome's `meta["options"]` says how each option was applied.
         """
-        sink = _default_sink() if self._spans is None else self._spans
-        return run_to_end(
-            self._run(query, validate_context(context), options, self._blocking, sink)
-        )
+        context = validate_context(context)
+        return run_to_end(self._run(query, context, options, self._blocking, self._observers()))
 
     async def arun(
         self,
@@ -127,8 +138,10 @@ class WebSearchWorker:
         """Return the same as `run`; cancelling it cancels the adapter's coroutine."""
         from ...runtime.concurrency import offload
 
-        sink = await offload(_default_sink) if self._spans is None else self._spans
-        return await self._run(query, validate_context(context), options, self._awaiting, sink)
+        reads_settings = self._spans is None or self._metrics is None
+        observers = await offload(self._observers) if reads_settings else self._observers()
+        context = validate_context(context)
+        return await self._run(query, context, options, self._awaiting, observers)
 
     async def recall(self, queries: Sequence[str], options: SearchOptions | None = None) -> None:
         """Look up the cached answers to several queries in one go, before they are searched."""
@@ -150,10 +163,14 @@ class WebSearchWorker:
         context: ToolContext,
         options: SearchOptions | None,
         caller: Caller,
-        sink: SpanSink,
+        observers: _Observers,
     ) -> WebSearchResponse:
         options, started = wanted(options), self._rules.timer()
-        report = SearchFacts(context, self._rules.provider, to_unicode(str(query)))
+        provider, guard = self._rules.provider, self._rules.guard
+        sink, metrics = observers
+        report = SearchFacts(context, provider, to_unicode(str(query)), metrics=metrics)
+        if guard is not None:
+            metrics.watch_breaker(provider, guard)
         with sink.span("tool.web_search", kind="tool", trace=_trace(context)) as span:
             try:
                 asked = self._asked(query, options)
@@ -166,8 +183,16 @@ class WebSearchWorker:
             except Exception as error:
                 self._logger.exception("web search worker failed", exc_info=redact_error(error))
                 report.failure = Failure.of(error)
-            report.latency_ms = round((self._rules.timer() - started) * 1000)
-            span.set(report.attributes())
+            except BaseException:
+                report.count(self._rules.timer() - started, cancelled=True)
+                raise
+            latency_s = self._rules.timer() - started
+            report.latency_ms = round(latency_s * 1000)
+            report.count(latency_s)
+            span.set(report.attributes(self._capture_query))
+            if (cost := report.cost_usd) is not None:
+                provider = self._rules.provider
+                span.usage(model=provider, input_tokens=None, output_tokens=None, cost_usd=cost)
             if report.failure:
                 span.fail(report.failure.kind, report.failure.message)
         return report.response()
@@ -224,6 +249,15 @@ class WebSearchWorker:
             report.add_billed(0, 0.0)
         return answer
 
+    def _observers(self) -> _Observers:
+        """Return those that were given, else those of the process, which may read files."""
+        from ...settings.process_defaults import default_metrics, default_sink
+
+        if self._metrics is None:
+            self._metrics = default_metrics()
+        sink = default_sink() if self._spans is None else self._spans
+        return _Observers(sink, self._metrics)
+
     def _asked(self, query: str, options: SearchOptions | None) -> Asked:
         """Return the request for a query and options. Raises InvalidQueryError."""
         query, options = validate_query(query), options or NO_OPTIONS
@@ -238,12 +272,6 @@ class WebSearchWorker:
         if self._logger.isEnabledFor(logging.DEBUG):
             shown = mask(payload)  # an address may hold a password: many are dropped for it
             self._logger.debug("dropping invalid search result", extra={"payload": shown})
-
-
-def _default_sink() -> SpanSink:
-    from ...settings.process_defaults import default_sink
-
-    return default_sink()
 
 
 def _trace(context: ToolContext) -> TraceRef:

@@ -1,4 +1,4 @@
-"""The facts of one search, for the outcome's `meta` and for the span's attributes."""
+"""The facts of one search: for the outcome's `meta`, the span's attributes and the metrics."""
 
 from __future__ import annotations
 
@@ -8,11 +8,13 @@ from typing import TYPE_CHECKING, Any, Final
 from ...contracts.prices import total_cost
 from ...contracts.search import SearchResult, ToolContext, ToolOutcome, WebSearchResponse
 from ...errors import CostLimitReached, ErrorCode, InvalidQueryError, SearchProviderError
-from ...text.redaction import error_message, redact
+from ...ports import FullQuery
+from ...runtime.metering import NULL_METRICS
+from ...text.redaction import CaptureMode, error_message, redact, redact_query
 from ...text.validation import whole_number
 
 if TYPE_CHECKING:
-    from ...ports import Scalar
+    from ...ports import Scalar, SearchMetrics
 
 RATIONALES: Final[dict[ErrorCode, str]] = {
     "authenticationFailed": "provider_authentication_failed",
@@ -87,15 +89,34 @@ class SearchFacts:
     quota_remaining: int | None = None
     latency_ms: int = 0
     failure: Failure | None = None
+    metrics: SearchMetrics = NULL_METRICS
 
     def add_billed(self, requests: int, cost_usd: float | None) -> None:
-        """Add the cost of an attempt, None where it is not known."""
+        """Add the cost of an attempt, None where it is not known, and count it.
+
+        It is counted at once: a search that is shared with another run may outlive this one.
+        """
+        if requests:
+            self.metrics.record_spending(
+                "search", self.provider, requests=requests, cost_usd=cost_usd
+            )
         is_first = not self.billed_requests
         self.billed_requests += requests
         if is_first or cost_usd is None or self.cost_usd is None:
             self.cost_usd = cost_usd if is_first else None
         else:
             self.cost_usd = total_cost([self.cost_usd, cost_usd])
+
+    def count(self, latency_s: float, *, cancelled: bool = False) -> None:
+        """Count the search in the metrics."""
+        self.metrics.record_search(
+            self.provider,
+            status="cancelled" if cancelled else self._ending(),
+            result_count=len(self.results),
+            latency_s=latency_s,
+            attempts=self.attempts,
+            quota_remaining=None if self.cached else self.quota_remaining,  # of another day
+        )
 
     def response(self) -> WebSearchResponse:
         """Return the results with the outcome."""
@@ -106,11 +127,12 @@ class SearchFacts:
         )
         return WebSearchResponse(results=self.results, outcome=outcome)
 
-    def attributes(self) -> dict[str, Scalar]:
-        """Return the attributes of the span `tool.web_search`, the query in full."""
+    def attributes(self, capture_query: CaptureMode = "full") -> dict[str, Scalar]:
+        """Return the attributes of the span `tool.web_search`."""
+        shown = redact_query(self.query, capture_query)
         attributes: dict[str, Scalar] = {
             **self._ids(),
-            "query": self.query,
+            "query": FullQuery(shown) if shown and capture_query == "full" else shown,
             "http.status": self._status(),
             "result.count": len(self.results),
             "raw_result_count": self.raw_result_count,
@@ -125,6 +147,11 @@ class SearchFacts:
             attributes["error.kind"] = self.failure.kind
             attributes["error.message"] = self.failure.message
         return attributes
+
+    def _ending(self) -> str:
+        if self.failure:
+            return self.failure.rationale
+        return "cached" if self.cached else "ok"
 
     def _meta(self) -> dict[str, Any]:
         meta: dict[str, Any] = {

@@ -12,7 +12,7 @@ from hashlib import blake2b
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from ...contracts.prices import search_cost, total_cost
-from ...errors import CollectionSearchError
+from ...errors import CollectionSearchError, ConfigError
 from ...ports.usage import SpendEntry
 from .budget import RunBudget
 from .spend_writer import SpendBatch, cached_answers, call_or_warn, spend_writer
@@ -53,6 +53,8 @@ class Account:
         self._paid: list[tuple[str, int, float | None]] = []
         self._recorded = 0
         """Number of these that are among the entries."""
+        self._calls: list[tuple[SpendKind, str, dict[str, Any]]] = []
+        """Calls of models that the metrics do not count yet."""
         self._is_closed = False
 
     def record_cost(
@@ -65,10 +67,15 @@ class Account:
         input_tokens: int | None = None,
         output_tokens: int | None = None,
     ) -> None:
-        """Record the cost of calls, None where it is not known; free calls are not recorded."""
+        """Record the cost of a model's calls, None where it is not known, and count them.
+
+        Free calls are counted for monitoring only.
+        """
+        tokens = {"input_tokens": input_tokens or 0, "output_tokens": output_tokens or 0}
+        facts = {"requests": requests, "cost_usd": cost_usd, **tokens}
+        self._calls.append((kind, name, facts))
         if cost_usd != 0:
-            tokens = {"input_tokens": input_tokens or 0, "output_tokens": output_tokens or 0}
-            self._record(kind, name, requests=requests, cost_usd=cost_usd, **tokens)
+            self._record(kind, name, **facts)
 
     def record_saved(self, kind: SpendKind, name: str, *, requests: int = 1) -> None:
         """Record calls that were saved by cached answers."""
@@ -137,6 +144,7 @@ class Account:
         This does not wait for the writer; see `SpendWriter.flush`.
         """
         self._is_closed = True
+        await self._count_calls()
         self._add_searches()
         if self._entries or self._answers:
             store = await self._context.usage()
@@ -152,6 +160,19 @@ class Account:
         if is_last:
             spend_writer().write_soon()
 
+    async def _count_calls(self) -> None:
+        """Count the calls of models in the metrics; the search worker counts searches."""
+        if not self._calls:
+            return
+        calls, self._calls = self._calls, []
+        try:
+            metrics = await self._context.metrics()
+        except ConfigError as error:
+            logger.warning("what the models cost is not counted: %s", error)
+            return
+        for kind, name, facts in calls:
+            metrics.record_spending(kind, name, **facts)
+
     def _add_searches(self) -> None:
         """Add one entry for all searches of a provider with a known cost, and one for others."""
         calls: defaultdict[tuple[str, bool], list[tuple[int, float | None]]] = defaultdict(list)
@@ -160,7 +181,9 @@ class Account:
         self._recorded = len(self._paid)
         for (provider, _), paid in calls.items():
             cost = _sum([usd for _, usd in paid])
-            self.record_cost("search", provider, cost, requests=sum(n for n, _ in paid))
+            if cost != 0:
+                requests = sum(n for n, _ in paid)
+                self._record("search", provider, requests=requests, cost_usd=cost)
 
     def _close_again(self) -> None:
         if self._is_closed:

@@ -12,7 +12,8 @@ from support.small_site import Asked, SmallSite, answer
 
 from collection_search import Settings
 from collection_search.adapters.crawl import web
-from collection_search.adapters.crawl.web import WebPages, build_policy, user_agent
+from collection_search.adapters.crawl.web import WebPages, build_policy
+from collection_search.adapters.http import user_agent
 from collection_search.errors import ConfigError, InputError
 from collection_search.ports import PageReader, SiteReader
 from collection_search.runtime.concurrency import run_blocking

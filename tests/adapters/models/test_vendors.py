@@ -48,14 +48,27 @@ def init_chat_model(model, *, model_provider):
 """
 
 
+@pytest.fixture(autouse=True)
+def without_langchain(monkeypatch):
+    """The package `langchain` counts as not installed, whether it is or not."""
+    for name in list(sys.modules):
+        if name.startswith("langchain."):
+            monkeypatch.delitem(sys.modules, name)
+    monkeypatch.setitem(sys.modules, "langchain", None)
+
+
 @pytest.fixture
 def packages(monkeypatch, tmp_path):
     """A folder on the path; packages of it are forgotten afterwards."""
     monkeypatch.syspath_prepend(str(tmp_path))
 
     def add(name: str, code: str) -> None:
+        package = name.partition(".")[0]
+        sys.modules.pop(package, None)
         file = tmp_path.joinpath(*name.split(".")).with_suffix(".py")
-        file.parent.mkdir(exist_ok=True)
+        if package != name:  # a folder without this file would not hide an installed package
+            file.parent.mkdir(exist_ok=True)
+            file.parent.joinpath("__init__.py").touch()
         file.write_text(code)
 
     yield add

@@ -134,7 +134,15 @@ def test_an_answer_of_another_form_is_a_bad_response(vendor, value):
 @pytest.mark.parametrize("vendor", VENDORS, ids=lambda vendor: vendor.provider_name)
 @pytest.mark.parametrize("value", [None, 7, 1e308, True, [], {}, ["x"], "", "\ud83d"])
 def test_odd_fields_cost_their_row_at_most(vendor, value):
-    good = {"url": URL, "link": URL, "title": "A", "name": "A", "snippet": "b", "desc": "b"}
+    good = {
+        "url": URL,
+        "link": URL,
+        "doi": URL,
+        "title": "A",
+        "name": "A",
+        "snippet": "b",
+        "desc": "b",
+    }
     odd = [*good, "content", "date", "score", "publishedDate", "highlights", "text", "time"]
     odd += ["description", "displayLink", "mime", "age", "page_age", "pageid"]
     rows = [good, *(good | {name: value} for name in odd), value]
@@ -147,7 +155,7 @@ def test_odd_fields_cost_their_row_at_most(vendor, value):
 @pytest.mark.parametrize("value", [None, 7, 1e308, True, [], {}, ["x"], "", "\ud83d", [[]]])
 def test_odd_frames_are_survived(vendor, value):
     """Any part of what surrounds the rows may be something else; no other row comes of it."""
-    frame = envelope(vendor, [{"url": URL, "link": URL, "title": "A"}])
+    frame = envelope(vendor, [{"url": URL, "link": URL, "doi": URL, "title": "A"}])
     names = [*frame, "error", "errors", "meta", "serpapi_pagination", "search_metadata"]
     found = {row.url for name in names for row in rows_or_none(vendor, frame | {name: value})}
     assert found == {URL}

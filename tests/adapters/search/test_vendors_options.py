@@ -14,6 +14,7 @@ from collection_search.adapters.search.http.query_limits import fit_query
 from collection_search.adapters.search.kagi import KagiSearch
 from collection_search.adapters.search.linkup import LinkupSearch
 from collection_search.adapters.search.mojeek import MojeekSearch
+from collection_search.adapters.search.openalex import OpenAlexSearch
 from collection_search.adapters.search.perplexity import PerplexitySearch
 from collection_search.adapters.search.searxng import SearxngSearch
 from collection_search.adapters.search.serpapi import SerpApiSearch
@@ -37,6 +38,7 @@ VENDORS = {
     "perplexity": PerplexitySearch(**KEYED),
     "mojeek": MojeekSearch(**KEYED),
     "kagi": KagiSearch(**KEYED),
+    "openalex": OpenAlexSearch(**KEYED),
     "wikipedia": WikipediaSearch(today=lambda: TODAY),
 }
 RANGE = {"freshness": "2026-01-01..2026-03-31"}
@@ -158,6 +160,17 @@ def added(name: str, **options: Any) -> dict[str, Any]:
         ("mojeek", {"language": "de", "country": "DE"}, {}),
         ("kagi", {"freshness": "week"}, {"query": "asyncio after:2026-11-13"}),
         ("kagi", RANGE, {"query": "asyncio after:2025-12-31 before:2026-04-01"}),
+        ("openalex", {"language": "de"}, {"filter": "language:de"}),
+        (
+            "openalex",
+            RANGE | {"language": "de"},
+            {
+                "filter": "from_publication_date:2026-01-01,to_publication_date:2026-03-31,"
+                "language:de"
+            },
+        ),
+        ("openalex", OPEN, {"filter": "from_publication_date:2026-01-01"}),
+        ("openalex", ONE | NOT_TWO | {"topic": "news", "country": "DE"}, {}),
         ("wikipedia", ONE | RANGE | {"topic": "news", "search_depth": "deep"}, {}),
     ],
 )

@@ -28,6 +28,7 @@ VARIABLES = {
     "google": {"GOOGLE_API_KEY": "google-key", "GOOGLE_SEARCH_ENGINE_ID": "engine"},
     "searxng": {"SEARXNG_URL": "http://localhost:8080/"},
     "wikipedia": {},
+    "openalex": {},
 }
 VENDORS: dict[str, type[HttpSearch]] = {
     "serper": SerperSearch,

@@ -18,7 +18,7 @@ from opentelemetry.sdk.trace.export import SimpleSpanProcessor
 from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
 
 from collection_search.adapters.tracing.langfuse import LangfuseSink
-from collection_search.ports import TraceRef
+from collection_search.ports import EndedRun, FullQuery, TraceRef
 from collection_search.runtime.spans import NULL_SINK, GuardedSink
 from collection_search.settings import Settings
 from collection_search.testing.otlp import OtlpServer
@@ -455,3 +455,157 @@ def test_a_command_ends_in_time(answer):
         assert time.monotonic() - float(done.stdout) < 20
         assert len(done.stderr.splitlines()) == (answer != 200)
         assert [span.name for span in server.spans] == ([] if answer == "refuse" else ["a"])
+
+
+RUN = TraceRef("trace-a1b2c3", session_id="case-7", tenant_id="acme", run="graph:run-1:1.0")
+
+
+def ended(**changes):
+    facts = {"question": "why?", "result": {"outcome": "found", "result_count": 2}} | changes
+    return EndedRun("graph", time.time() - 1, **facts)
+
+
+def test_a_run_is_the_root_of_its_parts(sink, server):
+    """Made last, it began first; the parts need nothing of one another, only the run's name."""
+    for name in ("first", "second"):
+        with sink.span(name, trace=RUN), sink.span(f"in {name}", trace=TRACE):
+            pass
+    sink.end_run(RUN, ended())
+    root, *parts = sent(sink, server, 5)
+    names = {span.span_id: span.name for span in (root, *parts)}
+    assert root.name == "graph"
+    assert root.parent_id is None
+    parents = {span.name: names[span.parent_id] for span in parts}
+    assert parents == {
+        "first": "graph", "in first": "first", "second": "graph", "in second": "second",
+    }  # fmt: skip
+    assert {span.trace_id for span in parts} == {root.trace_id}
+    assert root.trace_id == Langfuse.create_trace_id(seed="trace-a1b2c3")
+    assert root.attributes["langfuse.observation.input"] == "why?"
+    output = json.loads(root.attributes["langfuse.observation.output"])
+    assert output == {"outcome": "found", "result_count": 2}
+    assert root.attributes["langfuse.trace.name"] == "collection_search"
+    assert root.attributes["session.id"] == "case-7"
+    assert root.attributes["langfuse.trace.metadata.tenant_id"] == '"acme"'
+    assert root.cost_usd is None
+    assert root.ended_ns - root.started_ns >= 1e9
+
+
+def test_langfuse_lists_the_run_once(sink, server):
+    """Not each of its stages as a run of its own."""
+    with sink.span("first", trace=RUN):
+        pass
+    sink.end_run(RUN, ended())
+    root, part = sent(sink, server, 2)
+    assert root.attributes["langfuse.internal.is_app_root"] is True
+    assert part.attributes["langfuse.internal.is_app_root"] is False
+
+
+def test_a_run_inside_another_is_a_part_of_it(sink, server):
+    """Where its root is made, the stage that started it is open."""
+    inner = TraceRef("trace-a1b2c3", run="inner")
+    with sink.span("outer stage", trace=RUN):
+        with sink.span("inner stage", trace=inner):
+            pass
+        sink.end_run(inner, ended())
+    sink.end_run(RUN, ended())
+    spans = {span.span_id: span for span in sent(sink, server, 4)}
+    inner_stage = next(span for span in spans.values() if span.name == "inner stage")
+    line = [inner_stage]
+    while line[-1].parent_id:
+        line.append(spans[line[-1].parent_id])
+    assert [span.name for span in line] == ["inner stage", "graph", "outer stage", "graph"]
+
+
+def test_below_a_hosts_span_the_run_is_its_child(sink, server):
+    """In the host's trace, under the host's name."""
+    with TracerProvider().get_tracer("host").start_as_current_span("host") as host:
+        with sink.span("stage", trace=RUN):
+            pass
+        sink.end_run(RUN, ended())
+    root, stage = sent(sink, server, 2)
+    assert root.parent_id == otel.format_span_id(host.get_span_context().span_id)
+    assert stage.parent_id == root.span_id
+    assert {root.trace_id, stage.trace_id} == {
+        otel.format_trace_id(host.get_span_context().trace_id)
+    }
+    assert "langfuse.trace.name" not in root.attributes
+
+
+def test_a_failed_run_says_why(sink, server):
+    """Without secrets; one that was cancelled has not met an error."""
+    sink.end_run(RUN, ended(result={}, failure=("InputError", "no: api_key=hunter2")))
+    sink.end_run(
+        TraceRef("t", run="other"),
+        ended(result={}, failure=("CancelledError", ""), is_stopped=True),
+    )
+    failed, stopped = sent(sink, server, 2)
+    level = "langfuse.observation.level"
+    status = "langfuse.observation.status_message"
+    assert failed.attributes[level] == "ERROR"
+    assert failed.attributes[status] == "InputError: no: api_key=[secret]"
+    assert stopped.attributes[level] == "WARNING"
+    assert stopped.attributes[status] == "CancelledError"
+    assert "langfuse.observation.output" not in stopped.attributes
+
+
+def test_with_the_hosts_own_client_there_is_no_root(connect, server):
+    """Its ids are its own, so no stage would point to what is never sent."""
+    exporter = InMemorySpanExporter()
+    key = f"pk-lf-{uuid.uuid4()}"
+    Langfuse(
+        public_key=key, secret_key="sk-lf-test", base_url=server.base_url,
+        tracer_provider=TracerProvider(shutdown_on_exit=False), span_exporter=exporter,
+    )  # fmt: skip
+    sink = connect(server, key)
+    with sink.span("stage", trace=RUN):
+        pass
+    sink.end_run(RUN, ended())
+    sink.flush(5.0)
+    assert [span.name for span in exporter.get_finished_spans()] == ["stage"]
+
+
+def test_a_tools_cost_is_its_cost(sink, server):
+    """Where Langfuse sums it up; a tool without a price has none."""
+    with sink.span("tool.web_search", kind="tool") as span:
+        span.usage(model="tavily", input_tokens=None, output_tokens=None, cost_usd=0.008)
+    with sink.span("tool.web_search", kind="tool"):
+        pass
+    priced, free = sent(sink, server, 2)
+    assert (priced.cost_usd, free.cost_usd) == (0.008, None)
+    assert priced.attributes["langfuse.observation.type"] == "tool"
+
+
+def test_a_full_query_keeps_personal_data_but_no_secrets(sink, server):
+    """Every other field of the same observation masks both."""
+    text = "jane@example.com 4111 1111 1111 1111 api_key=hunter2"
+    with sink.span("tool.web_search", kind="tool") as span:
+        span.set({"query": FullQuery(text + " \ud800"), "note": text})
+    (seen,) = sent(sink, server)
+    assert seen.metadata == {
+        "query": "jane@example.com 4111 1111 1111 1111 api_key=[secret] ?",
+        "note": "[email] [card] api_key=[secret]",
+    }
+
+
+@pytest.mark.parametrize(
+    ("variables", "name"),
+    [
+        ({}, "collection-search"),
+        ({"OTEL_SERVICE_NAME": "my-app"}, "my-app"),
+        ({"OTEL_RESOURCE_ATTRIBUTES": "service.name=mine,a=b"}, "mine"),
+        ({"OTEL_RESOURCE_ATTRIBUTES": "a=b"}, "collection-search"),
+    ],
+)
+def test_the_service_has_a_name(connect, server, monkeypatch, variables, name):
+    """The environment's, where it gives one."""
+    for known in ("OTEL_SERVICE_NAME", "OTEL_RESOURCE_ATTRIBUTES"):
+        monkeypatch.delenv(known, raising=False)
+    for variable, value in variables.items():
+        monkeypatch.setenv(variable, value)
+    sink = connect(server)
+    with sink.span("a"):
+        pass
+    (seen,) = sent(sink, server)
+    assert seen.resource["service.name"] == name
+    assert seen.resource["telemetry.sdk.language"] == "python"

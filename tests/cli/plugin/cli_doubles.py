@@ -36,6 +36,12 @@ class Hanging(ScriptedAdapter):
         await asyncio.sleep(60)
 
 
+class Talkative(ScriptedAdapter):
+    async def asearch(self, query: str, *, max_results: int) -> Any:
+        print("a line that a library printed")  # noqa: T201
+        return await super().asearch(query, max_results=max_results)
+
+
 class SlowOnPages(ScriptedEmbedder):
     """Ranks at once, but needs a minute for the pages that are to be stored."""
 
@@ -75,6 +81,7 @@ empty = made(ScriptedAdapter)
 partial = made(ScriptedAdapter, REFUSED, PAGES)
 refusing = made(ScriptedAdapter, REFUSED)
 hanging = made(Hanging)
+talkative = made(Talkative, PAGES)
 interrupting = made(interrupt)
 keyless = made(refuse, "KEYLESS_API_KEY is not set: set it, or choose another provider.")
 

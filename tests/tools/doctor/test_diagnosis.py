@@ -20,6 +20,7 @@ from collection_search.testing import OpenAIServer, OtlpServer, ProviderServer
 from collection_search.testing.keyring import MemoryKeyring
 from collection_search.testing.openai_server import OpenAIFailure, RawReply
 from collection_search.testing.provider_server import DIALECTS
+from collection_search.testing.providers.json_endpoint import JsonEndpoint
 from collection_search.testing.providers.wire import KEY, Reply
 from collection_search.tools.doctor.diagnosis import Diagnosis, diagnose
 from collection_search.tools.spending.spend_writer import spend_writer
@@ -31,7 +32,7 @@ if TYPE_CHECKING:
     from collection_search.tools.doctor.finding import Finding
 
 WRONG = "another-key-than-that-0123456789"
-FREE = {"tavily", "serpapi", "searxng", "wikipedia"}
+FREE = {"tavily", "serpapi", "openalex", "searxng", "wikipedia"}
 """Those with a call that costs nothing."""
 KEYLESS = {"searxng", "wikipedia"}
 LIMIT_S = 20.0
@@ -83,7 +84,7 @@ async def test_out_of_the_box_all_is_well() -> None:
         "lexical",
         "sqlite",
     }
-    assert set(BUILTIN["search"]) <= set(states)
+    assert set(BUILTIN["search"]) - {"json_api"} <= set(states)
     brave = part(found, "brave")
     assert (brave.key, brave.storage_rights) == ("missing", "by plan")
     assert brave.price is not None
@@ -108,7 +109,7 @@ async def test_every_provider_is_looked_at_without_spending(server: ProviderServ
         if name not in KEYLESS:
             assert (finding.key, finding.quota_left) == (
                 "valid",
-                {"tavily": 870, "serpapi": 125}[name],
+                {"tavily": 870, "serpapi": 125, "openalex": 90}[name],
             )
     else:
         assert finding.key == "not checked"
@@ -124,7 +125,7 @@ async def test_spending_makes_one_search_where_it_tells_more(server: ProviderSer
     finding = await alone(name, spend=True, **access(server, name))
     assert finding.state == "ok"
     assert finding.key in ("valid", "not needed", None)
-    assert len(server.requests) == (1 if name in {"tavily", "serpapi"} else 2)
+    assert len(server.requests) == (1 if name in FREE - KEYLESS else 2)
     searches = [one for one in server.requests if "python" in f"{one.target}{one.body}"]
     assert len(searches) == len(server.requests) - 1
     assert not server.dialect.name.startswith("brave") or finding.detail == "one search was made"
@@ -204,6 +205,7 @@ async def test_an_answer_that_repeats_the_key(name: str) -> None:
 USED_UP = {
     "tavily": {"key": {"usage": 5, "limit": None}, "account": {"plan_usage": 9, "plan_limit": 9}},
     "serpapi": {"plan_searches_left": 0},
+    "openalex": {"rate_limit": {"daily_remaining_usd": 0.0004}},
 }
 
 
@@ -306,7 +308,7 @@ async def test_nobody_listens() -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", sorted({*DIALECTS} - KEYLESS - {"tavily"}))
+@pytest.mark.parametrize("name", sorted({*DIALECTS} - KEYLESS - {"tavily", "openalex"}))
 async def test_what_is_not_configured_is_not_contacted(name: str) -> None:
     """An address alone does not configure a provider that needs a key."""
     with ProviderServer(name) as server:
@@ -323,6 +325,32 @@ async def test_a_key_of_google_for_other_purposes_is_no_failure(
     found = await diagnosed()
     assert part(found, "google").state == "off"
     assert found.is_well
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("spend", [False, True])
+async def test_a_described_endpoint_is_looked_at(*, spend: bool) -> None:
+    """By its own name, with what the description says; a search tells more than the address."""
+    with ProviderServer(JsonEndpoint()) as server:
+        described = JsonEndpoint.description | {"storage_rights": "by plan"}
+        access = {"base_url": server.base_url, "api_key": KEY, "json_api": described}
+        finding = await alone("intranet", spend=spend, providers={"intranet": access})
+        assert (finding.state, finding.storage_rights, finding.price) == ("ok", "by plan", None)
+        assert finding.key == ("valid" if spend else "not checked")
+        wrong = access | {"json_api": described | {"results": "data.rows"}}
+        finding = await alone("intranet", spend=spend, providers={"intranet": wrong})
+        assert finding.state == ("failed" if spend else "ok")
+        assert not spend or "data has the keys items, total" in finding.detail
+
+
+@pytest.mark.slow
+async def test_a_described_endpoint_is_in_the_list() -> None:
+    """With its state, and without the adapter's own name."""
+    nowhere = {"base_url": "http://127.0.0.1:9", "json_api": JsonEndpoint.description}
+    found = await diagnosed(providers={"intranet": nowhere})
+    assert part(found, "intranet").state == "failed"
+    assert "INTRANET_BASE_URL" in part(found, "intranet").next_step
+    assert "json_api" not in {one.name for one in found.findings}
 
 
 async def test_an_api_that_ends_is_told() -> None:

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+import sys
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from support.scrapes import scrape
 
 from collection_search import Settings
+from collection_search.adapters.metrics.prometheus import PrometheusMetrics
 from collection_search.adapters.stores.sqlite import SQLiteStore
 from collection_search.adapters.stores.sqlite.usage import SQLiteUsage
 from collection_search.cassette import Cassette
@@ -20,6 +23,7 @@ from collection_search.testing import ScriptedEmbedder
 from collection_search.testing.stores.suite import chunks, document
 from collection_search.tools import reembed as module
 from collection_search.tools.ingest import IngestionEngine, LedgerTrigger
+from collection_search.tools.ingestion.embedders import account_of, embed_texts
 from collection_search.tools.langchain.vector_store import CollectionVectorStore
 from collection_search.tools.reembed import reembed
 from collection_search.tools.retrieve import retrieve
@@ -294,3 +298,40 @@ def test_other_models_go_on_costing_beside_a_replay(
     store.ledger.enqueue(pages(store, {"run_id": "run-1"}, "Green tea."))
     assert engine.drain(timeout_s=60)
     assert books.told() == [entry(2)]
+
+
+def test_metrics_count_embeddings_outside_a_run(store: SQLiteStore, context: SearchContext) -> None:
+    """Of a question and of pages, what is free included."""
+    metrics = PrometheusMetrics("p_")
+    context = context.model_copy(update={"search_metrics": metrics})
+    embedded(store, context, "Green tea.")
+
+    def tokens(name: str = NAME) -> float | None:
+        labels = {"kind": "embedding", "name": name, "direction": "input"}
+        return scrape(metrics.app()).value("p_tokens_total", **labels)
+
+    assert ask(context)
+    assert tokens() == 2
+    ingest(context, pages(store, {}, "Black tea is an oxidised tea. " * 20))
+    assert (tokens() or 0) > 100
+    free = context.model_copy(update={"embeddings": ScriptedEmbedder(fingerprint=FREE)})
+    asyncio.run(embed_texts(free.embeddings, ["white tea"], account=account_of(free, SCOPE, "r")))
+    assert tokens(FREE) == 2
+    labels = {"kind": "embedding", "name": FREE}
+    assert scrape(metrics.app()).value("p_cost_usd_total", **labels) == 0.0
+
+
+def test_a_question_is_answered_without_the_extra_of_metrics(
+    store: SQLiteStore,
+    context: SearchContext,
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    """It was embedded and is paid: that it cannot be counted is a warning."""
+    embedded(store, context, "Green tea.")
+    settings = context.using().model_copy(update={"metrics": True, "metrics_prefix": "absent_"})
+    monkeypatch.delitem(sys.modules, "collection_search.adapters.metrics.prometheus")
+    monkeypatch.setitem(sys.modules, "prometheus_client", None)
+    assert ask(context.model_copy(update={"settings": settings}))
+    [record] = caplog.records
+    assert "what the models cost is not counted: Metrics need an extra" in record.message

@@ -38,6 +38,7 @@ class _Info:
             default_address=declared.default_base_url,
             needs_key=declared.needs_key,
             has_key=adapter is not None and adapter.api_key is not None,
+            rate_per_s=declared.rate_per_s,
             ends_on=declared.ends_on,
             storage_rights=declared.storage_rights,
         )
@@ -47,10 +48,10 @@ class DeclaredProvider:
     """The public data of one vendor."""
 
     provider_name: str
-    title: ClassVar[str]
+    title: str
     """The vendor's name for people."""
-    key_variable: ClassVar[str] = ""
-    address_variable: ClassVar[str]
+    key_variable: str = ""
+    address_variable: str
     needs_key: ClassVar[bool] = False
     default_base_url: ClassVar[str] = ""
     """Scheme, host and prefix, to which the documented path is appended. Blank: it must be set."""
@@ -59,7 +60,9 @@ class DeclaredProvider:
     """Rows that one billed request gives."""
     ends_on: ClassVar[date | None] = None
     """The day from which the vendor no longer offers this API, as announced."""
-    storage_rights: ClassVar[StorageRights] = "unknown"
+    rate_per_s: ClassVar[float | None] = None
+    """Requests in a second that the terms allow, None where they name no number."""
+    storage_rights: StorageRights = "unknown"
 
     info: ClassVar[_Info] = _Info()
     """The data for `describe`."""

@@ -11,8 +11,12 @@ from typing import TYPE_CHECKING, Any, Final
 from ....text.validation import number_within
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from ...http import HttpResponse
 
+_MAX_DIGITS: Final = 9
+"""Digits of a list index."""
 _AGO: Final = re.compile(r"(\d{1,3}|an?) (minute|hour|day|week|month|year)s? ago", re.IGNORECASE)
 _DAYS: Final = {"minute": 0, "hour": 0, "day": 1, "week": 7, "month": 30, "year": 365}
 
@@ -48,6 +52,23 @@ def read_path(value: Any, *path: str) -> Any:
     """
     for name in path:
         value = value.get(name) if isinstance(value, dict) else None
+    return value
+
+
+def find_value(value: Any, path: Sequence[str]) -> Any:
+    """Return the value at the path of names and list indexes, None where it is missing.
+
+    >>> answer = {"hits": [{"url": "https://a.org"}]}
+    >>> find_value(answer, ["hits", "0", "url"]), find_value(answer, ["hits", "1", "url"])
+    ('https://a.org', None)
+    """
+    for part in path:
+        if isinstance(value, dict):
+            value = value.get(part)
+        elif isinstance(value, list) and part.isascii() and part.isdecimal():
+            value = next(iter(value[int(part[:_MAX_DIGITS]) :][:1]), None)
+        else:
+            return None
     return value
 
 

@@ -60,11 +60,11 @@ class Vendor(DeclaredProvider):
     countries: ClassVar[Mapping[str, str]] = {}
     """The same for countries."""
 
-    method: ClassVar[Literal["GET", "POST"]] = "POST"
-    path: ClassVar[str] = "search"
+    method: Literal["GET", "POST"] = "POST"
+    path: str = "search"
     news_path: ClassVar[str] = ""
     """The path for the topic `news`, where it has its own."""
-    key_header: ClassVar[str] = "Authorization"
+    key_header: str = "Authorization"
     """The header of the key; blank where `parameters` contain the key."""
     paging: ClassVar[Paging | None] = None
     """The parameter for the page, if there are several."""
@@ -191,14 +191,22 @@ class Vendor(DeclaredProvider):
         """Return the waiting time in a header that only this vendor has."""
         return None
 
-    def answer(self, response: HttpResponse) -> dict[str, Any]:
-        """Return the JSON object of a successful answer. Raises SearchProviderError."""
+    def value(self, response: HttpResponse) -> Any:
+        """Return the JSON value of a successful answer, None where it holds none.
+
+        Raises SearchProviderError.
+        """
         answer = read_json(response)
         if response.status not in SUCCESS or (isinstance(answer, dict) and reports_error(answer)):
             refusal = self.refusal(response, answer)
             if self.rules.finds_nothing(refusal):
                 return dict(self.without_hits)
             raise self.failure(refusal, response)
+        return answer
+
+    def answer(self, response: HttpResponse) -> dict[str, Any]:
+        """Return the JSON object of a successful answer. Raises SearchProviderError."""
+        answer = self.value(response)
         if not isinstance(answer, dict):
             self.unusable(f"{describe_body(response)} instead of a JSON object", response)
         return answer

@@ -1,0 +1,1 @@
+"""Where figures for monitoring go, one file per vendor."""

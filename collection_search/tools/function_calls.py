@@ -1,0 +1,189 @@
+"""Calls of the functions that models can call: arguments in, text and JSON out.
+
+A model's mistake or a failing provider is an error result, never an exception.
+"""
+
+from __future__ import annotations
+
+import logging
+import time
+from typing import TYPE_CHECKING, Any
+
+from ..context import SearchContext
+from ..contracts.functions import (
+    FUNCTIONS,
+    CollectionSearchArguments,
+    FunctionResult,
+    ReadPageArguments,
+    ReadPageOutput,
+    RetrieveArguments,
+    RetrieveOutput,
+    WebSearchArguments,
+    WebSearchOutput,
+)
+from ..contracts.options import NO_OPTIONS
+from ..errors import CollectionSearchError, InputError
+from ..text.redaction import error_message, redact_error
+from ..text.untrusted import fence, neutralize, neutralize_line, show_url
+from .collection_call import call_collection_search
+from .read_page import aread_page
+from .retrieve import aretrieve
+from .search.function_entry import apply_entry
+from .search.service_response import service_response
+from .search.single_search import search_once
+from .search_summaries import summarize_results
+from .search_texts import full, listed
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from ..contracts.collection import Passage
+    from ..contracts.functions import FunctionArguments
+    from ..contracts.options import SearchOptions
+    from ..contracts.search import WebSearchResponse
+    from .collection_call import OnProgress
+    from .search.search_worker import WebSearchWorker
+    from .search_summaries import Summarize
+
+logger = logging.getLogger(__name__)
+
+
+async def call_function(
+    name: str,
+    arguments: Mapping[str, Any],
+    context: SearchContext | None = None,
+    *,
+    on_progress: OnProgress | None = None,
+    options: SearchOptions = NO_OPTIONS,
+    total_tokens: int | None = None,
+) -> FunctionResult:
+    """Return the result of one call by name, an error result for whatever goes wrong.
+
+    Without a context the settings decide. `options` and `total_tokens` are for `web_search`.
+    """
+    definition = FUNCTIONS.get(name)
+    if definition is None:
+        known = ", ".join(FUNCTIONS)
+        return failed_call(InputError(f"There is no function {name!r}. Known: {known}."))
+    try:
+        return await call_validated(
+            definition.validate_arguments(arguments),
+            context or SearchContext(),
+            on_progress=on_progress,
+            options=options,
+            total_tokens=total_tokens,
+        )
+    except Exception as error:  # noqa: BLE001 - an agent goes on after any failure
+        return failed_call(error)
+
+
+async def call_validated(
+    arguments: FunctionArguments,
+    context: SearchContext,
+    *,
+    on_progress: OnProgress | None = None,
+    options: SearchOptions = NO_OPTIONS,
+    total_tokens: int | None = None,
+) -> FunctionResult:
+    """Return the result of the function that takes these arguments. Raises its errors."""
+    if isinstance(arguments, WebSearchArguments):
+        return await call_web_search(arguments, context, options=options, total_tokens=total_tokens)
+    if isinstance(arguments, RetrieveArguments):
+        return await call_retrieve(arguments, context)
+    if isinstance(arguments, ReadPageArguments):
+        return await call_read_page(arguments, context)
+    if isinstance(arguments, CollectionSearchArguments):
+        return await call_collection_search(arguments, context, on_progress=on_progress)
+    raise InputError(f"{type(arguments).__name__} belongs to no function.")
+
+
+def failed_call(error: Exception) -> FunctionResult:
+    """Return the error result of a failed call; an unexpected error is logged, not shown."""
+    if isinstance(error, CollectionSearchError):
+        return FunctionResult(f"Error: {neutralize_line(error_message(error))}", is_error=True)
+    logger.error("a function call failed", exc_info=redact_error(error))
+    text = f"Error: something unexpected failed ({type(error).__name__}). The log has the cause."
+    return FunctionResult(text, is_error=True)
+
+
+async def call_web_search(
+    arguments: WebSearchArguments,
+    context: SearchContext,
+    *,
+    options: SearchOptions = NO_OPTIONS,
+    worker: WebSearchWorker | None = None,
+    total_tokens: int | None = None,
+    summarize: Summarize | None = None,
+) -> FunctionResult:
+    """Return the results of one search, in full after a deep one; a failure is an error result.
+
+    The model sets the query and the number of results, `options` are the operator's. Backend and
+    largest number are those of the settings' entry `web_search`. A `worker` replaces the backend.
+    With `summarize` long contents are summarized; see `summarize_results`. Raises ConfigError,
+    StoreError, and InputError where the entry is not enabled.
+    """
+    query, count = arguments.query, arguments.max_results
+    if worker is None:
+        context, count = apply_entry(context, arguments)
+    is_deep = options.search_depth == "deep" or bool(options.include_content)
+    content = {"include_content": True} if is_deep else {}
+    wanted = options.model_copy(update={"max_results": count, **content})
+    started = time.monotonic()
+    if worker is None:
+        found = await search_once(context, query, max_results=count, options=wanted)
+        response = found.response
+    else:
+        call = context.tool_context(context.ids())
+        response = await worker.arun(query=query, context=call, options=wanted)
+    took_ms = round((time.monotonic() - started) * 1000)
+    shown = service_response(response, query, wanted, response_time_ms=took_ms)
+    output = WebSearchOutput(query=query, results=shown.results, outcome=response.outcome)
+    if response.outcome.decision == "error":
+        return FunctionResult(_describe_failure(response), output, is_error=True)
+    if summarize is not None:
+        shown = await summarize_results(shown, summarize)
+    write = full if is_deep and any(one.content for one in shown.results) else listed
+    return FunctionResult(fence(write(shown, total_tokens=total_tokens)), output)
+
+
+async def call_retrieve(arguments: RetrieveArguments, context: SearchContext) -> FunctionResult:
+    """Return numbered passages with their sources, best first. Raises what `aretrieve` raises."""
+    question, collection = arguments.question, arguments.collection
+    passages = await aretrieve(question, collection=collection, k=arguments.k, context=context)
+    output = RetrieveOutput(question=question, collection=collection, passages=passages)
+    name = neutralize_line(collection)
+    if not passages:
+        return FunctionResult(f"No passage of the collection '{name}' answers this.", output)
+    sections = [f"[Collection: '{name}']", *map(_passage, passages)]
+    return FunctionResult(fence("\n\n".join(sections)), output)
+
+
+async def call_read_page(arguments: ReadPageArguments, context: SearchContext) -> FunctionResult:
+    """Return the page's text up to `max_chars`. Raises what `aread_page` raises."""
+    page = await aread_page(arguments.url, context=context)
+    output = ReadPageOutput(
+        url=page.final_url,
+        title=page.title,
+        text=page.text[: arguments.max_chars],
+        chars=len(page.text),
+        is_cut=len(page.text) > arguments.max_chars,
+    )
+    head = [f"Title: {neutralize_line(page.title)}", f"Source: {show_url(page.final_url)}"]
+    if output.is_cut:
+        head.append(f"Shown: the first {len(output.text)} of {output.chars} characters")
+    return FunctionResult(fence("\n".join([*head, "", neutralize(output.text)])), output)
+
+
+def _describe_failure(response: WebSearchResponse) -> str:
+    error = response.outcome.meta["error"]
+    advice = "It may work later." if error["retryable"] else "Do not repeat it as it is."
+    message = neutralize_line(error["message"])
+    if response.outcome.rationale == "unexpected_error":  # its text is for the log
+        message = error["kind"]
+    end = "" if message.endswith((".", "!", "?", "…")) else "."
+    return f"Search failed ({response.outcome.rationale}): {message}{end} {advice}"
+
+
+def _passage(passage: Passage) -> str:
+    head = f"[{passage.n}] {neutralize_line(passage.title)} — {show_url(passage.url)}"
+    return f"{head}\n{neutralize(passage.text)}"

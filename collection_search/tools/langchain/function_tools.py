@@ -1,0 +1,218 @@
+"""The functions that models call, as LangChain tools.
+
+Each takes the model's arguments as they are defined in `collection_search.contracts.functions`.
+The model gets a short text; `ToolMessage.artifact` has the whole output as JSON-plain values.
+"""
+
+from collections.abc import Awaitable, Callable
+from typing import Annotated, Any, ClassVar, Final
+
+from langchain_core.tools import BaseTool, InjectedToolArg, ToolException
+from pydantic import BaseModel, ConfigDict, Field, InstanceOf, ValidationError
+from pydantic.json_schema import SkipJsonSchema
+
+from ...context import SearchContext
+from ...contracts.functions import (
+    COLLECTION_SEARCH,
+    READ_PAGE,
+    RETRIEVE,
+    WEB_SEARCH,
+    CollectionSearchArguments,
+    FunctionDefinition,
+    FunctionOutput,
+    FunctionResult,
+    ReadPageArguments,
+    RetrieveArguments,
+    WebSearchArguments,
+    WebSearchOutput,
+)
+from ...contracts.options import NO_OPTIONS, SearchOptions
+from ...runtime.concurrency import run_blocking
+from ...text.problems import describe_problems
+from ..collection_call import call_collection_search
+from ..function_calls import (
+    call_read_page,
+    call_retrieve,
+    call_web_search,
+    failed_call,
+)
+from ..search.outcome_error import outcome_error
+from ..search.search_worker import WebSearchWorker
+
+Runtime = Annotated[Any, InjectedToolArg]
+"""The `ToolRuntime` that LangGraph's ToolNode gives a parameter of the name `runtime`."""
+
+
+class WithRuntime(BaseModel):
+    """An argument that the model neither sees nor gives."""
+
+    runtime: Annotated[SkipJsonSchema[Any], InjectedToolArg] = Field(default=None, exclude=True)
+
+
+class WebSearchInputs(WebSearchArguments, WithRuntime):
+    """Arguments of `WebSearchTool`."""
+
+
+class RetrieveInputs(RetrieveArguments, WithRuntime):
+    """Arguments of `RetrieveTool`."""
+
+
+class CollectionSearchInputs(CollectionSearchArguments, WithRuntime):
+    """Arguments of `CollectionSearchTool`."""
+
+
+class ReadPageInputs(ReadPageArguments, WithRuntime):
+    """Arguments of `ReadPageTool`."""
+
+
+def _explain_validation_error(error: Any) -> str:
+    if isinstance(error, ValidationError):
+        return f"The arguments cannot be used. {describe_problems(error)}"
+    return f"The arguments cannot be used. {error}"
+
+
+class FunctionTool(BaseTool):
+    """Base of the tools: validates, calls, and turns a failure into an error for the model.
+
+    Without a `search_context` a tool takes that of the graph that it runs in, else the settings;
+    a `search_context` without a tenant has the graph's. LangGraph's ToolNode and agents give the
+    graph's runtime; a node that calls a tool itself gives it as the argument `runtime`. A failed
+    call raises ToolException, which the model gets as an error message; `handle_tool_error=False`
+    lets it through, with the error that led to it as its cause.
+    """
+
+    model_config = ConfigDict(arbitrary_types_allowed=True)
+
+    definition: ClassVar[FunctionDefinition[Any]]
+
+    response_format: Any = "content_and_artifact"
+    handle_tool_error: Any = True
+    handle_validation_error: Any = _explain_validation_error
+    search_context: InstanceOf[SearchContext] | None = Field(default=None, exclude=True, repr=False)
+    """Tenant, provider, model and store of the calls."""
+
+    def _run(self, *, runtime: Runtime = None, **arguments: Any) -> tuple[str, dict[str, Any]]:
+        return run_blocking(self._arun(runtime=runtime, **arguments))
+
+    async def _arun(
+        self, *, runtime: Runtime = None, **arguments: Any
+    ) -> tuple[str, dict[str, Any]]:
+        try:
+            result = await self._call(
+                self.definition.validate_arguments(arguments), self._context(runtime), runtime
+            )
+        except Exception as error:
+            raise ToolException(failed_call(error).text) from error
+        if result.is_error or result.output is None:
+            raise ToolException(result.text) from _cause(result.output)
+        return result.text, result.output.model_dump(mode="json")
+
+    def _context(self, runtime: Any) -> SearchContext:
+        """Return the tool's own context, or the graph's.
+
+        Tenant and trace are by default the graph's: all calls of a run stand in one trace.
+        """
+        around = SearchContext() if runtime is None else SearchContext.of(runtime)
+        own = self.search_context or around
+        info = getattr(runtime, "execution_info", None)
+        update = {
+            "tenant_id": own.tenant_id or around.tenant_id,
+            "trace_id": own.trace_id or around.trace_id or getattr(info, "run_id", None),
+        }
+        return own.model_copy(update=update)
+
+    async def _call(self, arguments: Any, context: SearchContext, runtime: Any) -> FunctionResult:
+        raise NotImplementedError
+
+
+class WebSearchTool(FunctionTool):
+    """Searches the web: one query, up to ten results with title, URL and snippet."""
+
+    definition: ClassVar = WEB_SEARCH
+
+    name: str = WEB_SEARCH.name
+    description: str = WEB_SEARCH.description
+    args_schema: Any = WebSearchInputs
+    worker: InstanceOf[WebSearchWorker] | None = Field(default=None, exclude=True, repr=False)
+    """Your own worker; by default the context's provider, with its fallback."""
+    options: SearchOptions = NO_OPTIONS
+    """Options of every search, such as domains; the model sets only what it is told of."""
+    total_tokens: int | None = Field(default=None, ge=1)
+    """Tokens of all results together; without it only each result has a limit."""
+    summarize: Callable[[str, str, int], Awaitable[str]] | None = Field(default=None, exclude=True)
+    """Summarizes long contents of a deep search, such as `summarizer_of(model)`; you pay for it."""
+
+    async def _call(self, arguments: Any, context: SearchContext, runtime: Any) -> FunctionResult:  # noqa: ARG002
+        return await call_web_search(
+            arguments,
+            context,
+            options=self.options,
+            worker=self.worker,
+            total_tokens=self.total_tokens,
+            summarize=self.summarize,
+        )
+
+
+class RetrieveTool(FunctionTool):
+    """Finds passages of a collection, with their sources."""
+
+    definition: ClassVar = RETRIEVE
+
+    name: str = RETRIEVE.name
+    description: str = RETRIEVE.description
+    args_schema: Any = RetrieveInputs
+
+    async def _call(self, arguments: Any, context: SearchContext, runtime: Any) -> FunctionResult:  # noqa: ARG002
+        return await call_retrieve(arguments, context)
+
+
+class CollectionSearchTool(FunctionTool):
+    """Searches the web for a question and stores the best pages in a collection."""
+
+    definition: ClassVar = COLLECTION_SEARCH
+
+    name: str = COLLECTION_SEARCH.name
+    description: str = COLLECTION_SEARCH.description
+    args_schema: Any = CollectionSearchInputs
+
+    async def _call(self, arguments: Any, context: SearchContext, runtime: Any) -> FunctionResult:
+        return await call_collection_search(
+            arguments, context, on_progress=_progress_of(runtime, self.name)
+        )
+
+
+class ReadPageTool(FunctionTool):
+    """Reads the text of one web page through the safe fetch."""
+
+    definition: ClassVar = READ_PAGE
+
+    name: str = READ_PAGE.name
+    description: str = READ_PAGE.description
+    args_schema: Any = ReadPageInputs
+
+    async def _call(self, arguments: Any, context: SearchContext, runtime: Any) -> FunctionResult:  # noqa: ARG002
+        return await call_read_page(arguments, context)
+
+
+TOOLS: Final = (WebSearchTool, RetrieveTool, CollectionSearchTool, ReadPageTool)
+
+
+def _cause(output: FunctionOutput | None) -> Exception | None:
+    """Return the error of a search that the provider refused or did not answer."""
+    if isinstance(output, WebSearchOutput) and output.outcome.decision == "error":
+        return outcome_error(output.outcome)
+    return None
+
+
+def _progress_of(runtime: Any, name: str) -> Callable[[float, float, str], Awaitable[None]] | None:
+    """Return a function that writes progress to the graph's custom stream; None without one."""
+    write = getattr(runtime, "stream_writer", None)
+    if write is None:
+        return None
+
+    async def report(done: float, total: float, message: str) -> None:
+        write(
+            {"type": "tool_progress", "tool": name, "done": done, "total": total, "text": message}
+        )
+
+    return report

@@ -1,0 +1,255 @@
+"""A JSON endpoint that the settings describe: requests, paths, and what is told when they fail."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from support.vendor_adapters import KEY, answer
+
+from collection_search import SearchContext, Settings, WebSearchService
+from collection_search.adapters.search.json_api import JsonApiSearch
+from collection_search.contracts.options import SearchOptions
+from collection_search.errors import ConfigError, SearchProviderBadResponse
+from collection_search.ports.description import describe
+from collection_search.settings.adapter_factory import make_adapter, provider_guard
+from collection_search.settings.endpoint_description import JsonApi
+from collection_search.settings.provider_choice import choose_provider
+from collection_search.testing import ProviderServer
+from collection_search.testing.providers.json_endpoint import JsonEndpoint
+from collection_search.tools.ingestion.storage_rights import may_store, storing_providers
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+USUAL: dict[str, Any] = {
+    "query": "q",
+    "results": "data.items",
+    "fields": {"url": "link", "title": "name"},
+}
+ROW = {"link": "https://wiki.example/1", "name": "Asyncio"}
+
+
+def endpoint(**changes: Any) -> JsonApiSearch:
+    description = JsonApi.model_validate(USUAL | changes)
+    return JsonApiSearch(description, name="intranet", api_key=KEY, base_url="https://a.example/b")
+
+
+def settings_of(home: Path, server: ProviderServer | None = None, **changes: Any) -> Settings:
+    base_url = server.base_url if server else "https://a.example"
+    described = JsonEndpoint.description | changes
+    access = {"api_key": KEY, "base_url": base_url, "json_api": described}
+    return Settings(home=home, providers={"intranet": access}, answer_cache_s=0)
+
+
+# --- the request
+
+
+@pytest.mark.parametrize(
+    ("path", "url"),
+    [
+        ("", "https://a.example/b"),
+        ("/", "https://a.example/b"),
+        ("/find", "https://a.example/b/find"),
+        ("v1/find/", "https://a.example/b/v1/find/"),
+    ],
+)
+def test_the_path_is_appended_to_the_address(path, url):
+    assert endpoint(path=path).request("asyncio", 7, 0).url == url
+
+
+@pytest.mark.parametrize(
+    ("changes", "header"),
+    [
+        ({}, {"Authorization": f"Bearer {KEY}"}),
+        ({"key_header": "authorization"}, {"authorization": f"Bearer {KEY}"}),
+        ({"key_prefix": "Token "}, {"Authorization": f"Token {KEY}"}),
+        ({"key_prefix": ""}, {"Authorization": KEY}),
+        ({"key_header": "X-Api-Key"}, {"X-Api-Key": KEY}),
+    ],
+)
+def test_the_key_is_in_a_header_alone(changes, header):
+    request = endpoint(**changes).request("asyncio", 7, 0)
+    assert request.headers == header
+    assert KEY not in f"{request.url}{request.params}{request.json}"
+
+
+def test_without_a_key_there_is_no_header():
+    made = JsonApiSearch(JsonApi.model_validate(USUAL), name="a", base_url="https://a.example")
+    assert made.request("asyncio", 7, 0).headers == {}
+
+
+def test_a_get_sends_text():
+    """A dot is part of a parameter's name there; what is null is not sent."""
+    params = {"draft": False, "share": 0.5, "n": 7, "nothing": None}
+    sent = endpoint(query="query.text", count="size", params=params).request("a b", 7, 0)
+    assert sent.params == {
+        "draft": "false",
+        "share": "0.5",
+        "n": 7,
+        "query.text": "a b",
+        "size": 7,
+    }
+
+
+def test_a_post_sends_objects_and_leaves_the_description_alone():
+    params = {"query": {"lang": "de"}, "flags": [True]}
+    made = endpoint(method="POST", query="query.text", count="page.size", params=params)
+    for text in ("one", "two"):
+        assert made.request(text, 7, 0).json == {
+            "query": {"lang": "de", "text": text},
+            "flags": [True],
+            "page": {"size": 7},
+        }
+    assert made.description.params == params
+
+
+# --- the answer
+
+
+@pytest.mark.parametrize(
+    ("path", "value"),
+    [
+        ("", [ROW]),
+        (".", [ROW]),
+        ("data.items", {"data": {"items": [ROW]}}),
+        ("0.hits", [{"hits": [ROW]}]),
+        ("a.1.0", {"a": [[], [[ROW]]]}),
+    ],
+)
+def test_the_list_is_found_by_its_path(path, value):
+    (row,) = endpoint(results=path).parse(answer(value)).rows
+    assert (row.url, row.title, row.snippet) == ("https://wiki.example/1", "Asyncio", "")
+
+
+@pytest.mark.parametrize(
+    ("value", "told"),
+    [
+        (
+            {"data": {"hits": [], "took": 3}},
+            "'data.items' (HTTP 200): data has the keys hits, took",
+        ),
+        ({"results": [], "total": 0}, "the answer has the keys results, total"),
+        ({"data": {"items": None}}, "data.items is null"),
+        ({"data": {"items": {"rows": []}}}, "data.items has the keys rows"),
+        ({"data": {"items": "none"}}, "data.items is a text"),
+        ({"data": [ROW]}, "data is a list"),
+        ([ROW], "the answer is a list"),
+        ({}, "the answer is an empty object"),
+        (7, "the answer is a number"),
+        (None, "the answer is"),
+    ],
+)
+def test_an_answer_without_the_list_says_what_was_there(value, told):
+    """And which setting to correct."""
+    with pytest.raises(SearchProviderBadResponse) as caught:
+        endpoint().parse(answer(value))
+    assert told in str(caught.value)
+    assert "providers.intranet.json_api.results" in str(caught.value)
+
+
+def test_many_keys_and_keys_with_a_secret_are_not_repeated():
+    value = {f"{n}-{'x' * 500}": 1 for n in range(1000)}
+    with pytest.raises(SearchProviderBadResponse) as caught:
+        endpoint().parse(answer({KEY: 1} | value))
+    assert KEY not in str(caught.value)
+    assert len(str(caught.value)) < 600
+
+
+@pytest.mark.parametrize(
+    ("scale", "given", "score"),
+    [(1, 0.5, 0.5), (100, 50, 0.5), (1, 17.5, None), (100, -1, None), (1, "0.5", None)],
+)
+def test_a_score_is_on_the_scale_of_the_description(scale, given, score):
+    fields = USUAL["fields"] | {"score": "relevance"}
+    made = endpoint(results="", fields=fields, score_scale=scale)
+    (row,) = made.parse(answer([ROW | {"relevance": given}])).rows
+    assert row.score == score
+
+
+def test_a_path_is_no_expression():
+    """Neither attributes nor negative indexes."""
+    fields = {"url": "link.__class__", "title": "name.-1"}
+    made = endpoint(results="", fields=fields)
+    with pytest.raises(SearchProviderBadResponse, match="no address"):
+        made.parse(answer([ROW]))
+
+
+# --- in the settings
+
+
+def test_its_name_is_everywhere(tmp_path):
+    """Results, costs, limits and cache; another description has other answers."""
+    adapter = make_adapter(settings_of(tmp_path), "search", "intranet")
+    other = make_adapter(settings_of(tmp_path, results="data.rows"), "search", "intranet")
+    first, second = describe(adapter).info, describe(other).info
+    assert (first.name, first.key_variable, first.page_size) == (
+        "intranet",
+        "INTRANET_API_KEY",
+        20,
+    )
+    assert first.source == second.source
+    assert first.cache_identity != second.cache_identity
+    assert KEY not in repr(first)
+    settings = settings_of(tmp_path)
+    assert provider_guard(settings, adapter) is provider_guard(settings, other)
+
+
+async def test_auto_does_not_choose_it(tmp_path):
+    """Only by its name, as `default_provider` too."""
+    settings = settings_of(tmp_path)
+    assert (await choose_provider(settings)).name == "offline"
+    named = settings.model_copy(update={"default_provider": "intranet"})
+    assert (await choose_provider(named)).name == "intranet"
+
+
+@pytest.mark.parametrize("name", ["json_api", "intranett", "intranet:x"])
+def test_other_names_are_refused(tmp_path, name):
+    """The adapter's own name, a misspelt one, and one with a model."""
+    meant = {"json_api": "providers.NAME.json_api", "intranett": "Did you mean intranet?"}
+    with pytest.raises(ConfigError) as caught:
+        make_adapter(settings_of(tmp_path), "search", name)
+    assert meant.get(name, "takes no model") in str(caught.value)
+
+
+async def test_the_service_asks_it_and_it_may_be_the_fallback(tmp_path):
+    with ProviderServer(JsonEndpoint()) as server, ProviderServer("tavily") as first:
+        settings = settings_of(tmp_path, server)
+        tavily = {"api_key": first.key, "base_url": first.base_url}
+        providers = {**settings.providers, "tavily": tavily}
+        settings = Settings(
+            home=tmp_path,
+            provider="tavily",
+            providers=providers,
+            use_fallback=True,
+            fallback_provider="intranet",
+        )
+        service = WebSearchService(settings)
+        assert await service.ainitialize(None, "intranet")
+        found = await service.asearch("asyncio")
+        assert found.provider == "intranet"
+        assert len(found.results) == 5
+        routes, notices = await SearchContext(settings=settings).search_providers()
+        assert [describe(one.adapter).info.name for one in routes] == ["tavily", "intranet"]
+        assert notices == []
+
+
+def test_options_without_a_place_are_left_to_the_worker():
+    """Contents with a path, a number with a parameter: nothing else."""
+    wish = SearchOptions(max_results=3, include_content=True, language="de", freshness="day")
+    assert endpoint().applied(wish) == {"max_results": "post_filtered"}
+    fields = USUAL["fields"] | {"content": "text"}
+    assert endpoint(count="n", fields=fields).applied(wish) == {
+        "max_results": "native",
+        "include_content": "native",
+    }
+
+
+@pytest.mark.parametrize(
+    ("rights", "stored"), [("allowed", True), ("by plan", False), (None, False)]
+)
+def test_its_texts_are_stored_if_the_description_allows_it(tmp_path, rights, stored):
+    changes = {} if rights is None else {"storage_rights": rights}
+    settings = settings_of(tmp_path, **changes)
+    assert may_store("intranet", settings) is stored
+    assert storing_providers(["intranet"], settings) == ({"intranet"} if stored else set())

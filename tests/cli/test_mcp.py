@@ -1,0 +1,185 @@
+"""`collection-search mcp`: processes of their own, and the official client."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import httpx2
+import pytest
+from mcp import Client, StdioServerParameters
+from mcp.client.streamable_http import streamable_http_client
+
+from collection_search.contracts.functions import FUNCTIONS
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from support.command_line import Invoke
+
+ROOT = Path(__file__).parents[2]
+ABOUT = "How to cancel an asyncio task after a timeout"
+MODES = ("auto", "legacy")
+PING = json.dumps({"jsonrpc": "2.0", "id": 1, "method": "ping"}) + "\n"
+
+
+@pytest.fixture
+def over_stdio(plugin_path: list[str]) -> Callable[..., StdioServerParameters]:
+    """Say how a client starts the server."""
+
+    def parameters(*arguments: str) -> StdioServerParameters:
+        path = os.pathsep.join([str(ROOT), *plugin_path])
+        ours = {k: v for k, v in os.environ.items() if k.startswith("COLLECTION_SEARCH_")}
+        return StdioServerParameters(
+            command=sys.executable,
+            args=["-m", "collection_search", "mcp", *arguments],
+            env={"PYTHONPATH": path, **ours},
+        )
+
+    return parameters
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("mode", MODES)
+async def test_every_tool_over_stdio(over_stdio: Callable[..., Any], mode: str) -> None:
+    """The official client lists the defined tools, fills a collection, asks it, and sees errors."""
+    steps: list[float] = []
+
+    async def on_progress(done: float, _total: float | None, _message: str | None) -> None:
+        steps.append(done)
+
+    async with Client(over_stdio("--provider", "scripted"), mode=mode) as client:
+        tools = (await client.list_tools()).tools
+        searched = await client.call_tool("web_search", {"query": ABOUT, "max_results": 3})
+        filled = await client.call_tool(
+            "collection_search",
+            {"question": ABOUT, "collection": "py", "max_pages": 2},
+            progress_callback=on_progress,
+        )
+        found = await client.call_tool("retrieve", {"question": ABOUT, "collection": "py"})
+        refused = await client.call_tool("read_page", {"url": "http://127.0.0.1:9/"})
+    assert [tool.name for tool in tools] == list(FUNCTIONS)
+    assert len(searched.structured_content["results"]) == 3
+    assert filled.structured_content["stored"] == 2
+    assert steps == [1, 2, 3, 4, 5]
+    assert found.structured_content["passages"]
+    assert refused.is_error
+
+
+@pytest.mark.slow
+async def test_the_offline_provider_over_stdio(over_stdio: Callable[..., Any]) -> None:
+    """Without any key the documentation of this machine is searched; one tool may be enough."""
+    server = over_stdio("--provider", "offline", "--tools", "web_search")
+    async with Client(server) as client:
+        (tool,) = (await client.list_tools()).tools
+        found = await client.call_tool("web_search", {"query": "asyncio timeout"})
+    assert tool.name == "web_search"
+    assert found.structured_content["outcome"]["meta"]["provider"] == "offline"
+    assert not found.is_error
+
+
+@pytest.mark.slow
+def test_stdout_is_the_protocol_s_alone(started: Callable[..., Any]) -> None:
+    """What a library prints goes to stderr; the server ends when its client closes stdin."""
+    process = started("-v", "mcp", "--provider", "talkative", stdin=subprocess.PIPE)
+    meta = {
+        "io.modelcontextprotocol/protocolVersion": "2026-07-28",
+        "io.modelcontextprotocol/clientCapabilities": {},
+    }
+    call = {"name": "web_search", "arguments": {"query": ABOUT}, "_meta": meta}
+    with process:
+        request = {"jsonrpc": "2.0", "id": 7, "method": "tools/call", "params": call}
+        process.stdin.write(json.dumps(request) + "\n")
+        process.stdin.flush()
+        answered = json.loads(process.stdout.readline())
+        rest, err = process.communicate(timeout=60)
+    assert answered["id"] == 7
+    assert answered["result"]["structuredContent"]["results"]
+    assert rest == ""
+    assert "a line that a library printed" in err
+    assert process.returncode == 0
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("by", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 0)])
+def test_a_signal_ends_it_while_stdin_is_open(
+    started: Callable[..., Any], by: signal.Signals, code: int
+) -> None:
+    """Ctrl-C does not wait for one more line; the exit codes are the worker's."""
+    with started("mcp", "--provider", "scripted", stdin=subprocess.PIPE) as process:
+        process.stdin.write(PING)
+        process.stdin.flush()
+        assert process.stdout.readline()
+        process.send_signal(by)
+        assert process.wait(timeout=60) == code
+        assert "Traceback" not in process.stderr.read()
+
+
+def listening(process: Any) -> str:
+    """Return the address that the server tells."""
+    for line in process.stderr:
+        if told := re.search(r"Serving MCP at (\S+) until", line):
+            return told[1]
+    raise AssertionError("the server ended")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("by", [signal.SIGINT, signal.SIGTERM])
+async def test_over_http_until_a_signal(started: Callable[..., Any], by: signal.Signals) -> None:
+    """The official client calls with the token; a signal ends the server, an open client or not."""
+    with started(
+        "mcp", "--provider", "scripted", "--http", "0", COLLECTION_SEARCH_MCP_TOKEN="t-1"
+    ) as process:
+        url = listening(process)
+        assert url.startswith("http://127.0.0.1:")
+        async with httpx2.AsyncClient(headers={"Authorization": "Bearer t-1"}) as http:
+            refused = await http.post(url, json={}, headers={"Authorization": "Bearer t-2"})
+            transport = streamable_http_client(url, http_client=http)
+            async with Client(transport, mode="legacy") as client:
+                found = await client.call_tool("web_search", {"query": ABOUT})
+                process.send_signal(by)
+                code = process.wait(timeout=60)
+        err = process.stderr.read()
+    assert refused.status_code == 401
+    assert found.structured_content["results"]
+    assert code == (130 if by == signal.SIGINT else 0)
+    assert "Traceback" not in err
+    assert "t-1" not in err
+
+
+@pytest.mark.parametrize(
+    ("arguments", "complaint"),
+    [
+        (("--http", "0.0.0.0:0"), "set COLLECTION_SEARCH_MCP_TOKEN"),
+        (("--http", "here"), "'here' is no address: write HOST:PORT"),
+        (("--tools", "web_search,ask"), "There is no tool 'ask'. Known: web_search, retrieve"),
+        (("--tools", ","), "--tools names no tool"),
+        (("--provider", "keyless"), "KEYLESS_API_KEY is not set"),
+        (("--tenant", ""), "--tenant '' cannot be used"),
+    ],
+)
+def test_mistakes_are_told_before_serving(
+    command: Invoke, arguments: tuple[str, ...], complaint: str
+) -> None:
+    """A wrong option is 2, in one sentence on stderr."""
+    ended = command("mcp", *arguments)
+    assert (ended.code, ended.out) == (2, "")
+    assert complaint in ended.complaints[0]
+
+
+def test_without_the_package_the_extra_is_named(
+    command: Invoke, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The message is the command that installs it."""
+    for name in [name for name in sys.modules if name.startswith("collection_search.tools.mcp")]:
+        monkeypatch.delitem(sys.modules, name)
+    monkeypatch.setitem(sys.modules, "mcp_types", None)
+    ended = command("mcp")
+    assert ended.code == 2
+    assert "pip install 'collection-search[mcp]'" in ended.complaints[0]

@@ -1,0 +1,72 @@
+"""A real `langgraph dev` server on the loopback address, without a key."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import socket
+import subprocess
+import sys
+import time
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+import httpx
+import pytest
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+ROOT = Path(__file__).parents[2]
+
+
+class Server(NamedTuple):
+    url: str
+    log: Path
+
+
+@contextmanager
+def langgraph_dev(folder: Path, **variables: str) -> Iterator[Server]:
+    """Run the server with the project's graphs and further environment variables."""
+    shutil.copy(ROOT / "langgraph.json", folder)
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port = probe.getsockname()[1]
+    environment = {
+        **{key: value for key, value in os.environ.items() if "API_KEY" not in key},
+        "COLLECTION_SEARCH_HOME": str(folder / "home"),
+        "LANGGRAPH_CLI_NO_ANALYTICS": "1",
+        "LANGGRAPH_NO_VERSION_CHECK": "1",
+        "LANGSMITH_TRACING": "false",
+        **variables,
+    }
+    log = folder / "server.log"
+    command = [Path(sys.executable).with_name("langgraph"), "dev", "--no-browser", "--no-reload"]
+    with log.open("wb") as output:
+        process = subprocess.Popen(
+            [*command, "--port", str(port), "--n-jobs-per-worker", "10"],
+            cwd=folder,
+            env=environment,
+            stdout=output,
+            stderr=subprocess.STDOUT,
+        )
+        try:
+            url = f"http://127.0.0.1:{port}"
+            _wait_until_up(url, process, log)
+            yield Server(url, log)
+        finally:
+            process.terminate()
+            process.wait(timeout=30)
+
+
+def _wait_until_up(url: str, process: subprocess.Popen[bytes], log: Path) -> None:
+    deadline = time.monotonic() + 90
+    while time.monotonic() < deadline:
+        assert process.poll() is None, log.read_text()
+        try:
+            if httpx.get(f"{url}/ok", trust_env=False).is_success:
+                return
+        except httpx.TransportError:
+            time.sleep(0.3)
+    pytest.fail(log.read_text())

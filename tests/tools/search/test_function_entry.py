@@ -1,0 +1,88 @@
+"""The settings' entry `web_search`: every face of the function obeys it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from langchain_core.messages import ToolMessage
+
+from collection_search import SearchContext, WebSearchTool, answer_openai_call, call_function
+from collection_search.contracts.functions import WebSearchOutput
+from collection_search.contracts.options import SearchOptions
+from collection_search.contracts.search import ProviderSearchResult
+from collection_search.settings import Settings
+from collection_search.testing import ProviderServer, ScriptedAdapter, rows
+from collection_search.tools.function_calls import call_function as call
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+ASKED = {"query": "asyncio"}
+
+
+@pytest.fixture
+def searxng() -> Iterator[ProviderServer]:
+    with ProviderServer("searxng") as server:
+        yield server
+
+
+def context(home: Path, **entry: Any) -> SearchContext:
+    given = {"web_search": entry}
+    return SearchContext(settings=Settings(home=home, answer_cache_s=0, providers=given))
+
+
+def found(output: Any) -> int:
+    assert isinstance(output, WebSearchOutput)
+    return len(output.results)
+
+
+async def test_backend_and_number_are_those_of_the_entry(
+    tmp_path: Path, searxng: ProviderServer
+) -> None:
+    """The entry's number is the default and the most."""
+    entry = {"backend": "searxng", "url": searxng.base_url, "max_results": 2}
+    given = context(tmp_path, settings=entry)
+    usual = await call_function("web_search", ASKED, given)
+    many = await call_function("web_search", {**ASKED, "max_results": 9}, given)
+    one = await call_function("web_search", {**ASKED, "max_results": 1}, given)
+    assert [found(result.output) for result in (usual, many, one)] == [2, 2, 1]
+    assert isinstance(usual.output, WebSearchOutput)
+    assert usual.output.outcome.meta["provider"] == "searxng"
+    assert WebSearchTool(search_context=given).invoke(ASKED).count("\nURL: ") == 2
+
+
+async def test_a_disabled_entry_is_refused_by_every_face(tmp_path: Path) -> None:
+    """The model is told; nothing is searched."""
+    given = context(tmp_path, enabled=False)
+    adapter = ScriptedAdapter(rows(3))
+    given = given.model_copy(update={"provider": adapter})
+    result = await call_function("web_search", ASKED, given)
+    asked = {"name": "web_search", "args": ASKED, "id": "1", "type": "tool_call"}
+    message = await WebSearchTool(search_context=given).ainvoke(asked)
+    answer = await answer_openai_call(
+        {"id": "1", "function": {"name": "web_search", "arguments": '{"query": "x"}'}}, given
+    )
+    assert isinstance(message, ToolMessage)
+    for text in (result.text, message.text, answer["content"]):
+        assert text == "Error: web_search is switched off in the settings."
+    assert adapter.requests == []
+
+
+async def test_a_provider_of_the_context_goes_before_the_backend(tmp_path: Path) -> None:
+    """What the caller names in Python wins."""
+    given = context(tmp_path, settings={"backend": "searxng", "url": "http://127.0.0.1:9"})
+    given = given.model_copy(update={"provider": ScriptedAdapter(rows(3))})
+    assert found((await call_function("web_search", ASKED, given)).output) == 3
+
+
+async def test_a_deep_search_brings_its_content(tmp_path: Path) -> None:
+    """What was paid for reaches the model."""
+    row = ProviderSearchResult(
+        url="https://a.org/", title="Tea", snippet="Tea.", source="a", content="Tea is hot. " * 20
+    )
+    given = SearchContext(settings=Settings(home=tmp_path), provider=ScriptedAdapter([row]))
+    result = await call("web_search", ASKED, given, options=SearchOptions(search_depth="deep"))
+    assert "Tea is hot. Tea is hot." in result.text
+    assert "Source: https://a.org/" in result.text
