@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from pydantic import Field, InstanceOf, field_validator
 from pydantic.json_schema import SkipJsonSchema
@@ -15,7 +15,6 @@ from pydantic.json_schema import SkipJsonSchema
 from .cassette import Cassette
 from .errors import ConfigError, StoreError
 from .ports import (
-    BaseSearchAdapter,
     Embedder,
     IngestionTrigger,
     PageReader,
@@ -41,23 +40,14 @@ from .settings.adapter_factory import (
 )
 from .settings.identity import RunIdentity
 from .settings.process_defaults import process_settings
-from .settings.provider_choice import choose_provider, is_configured
+from .settings.provider_choice import SearchProvider, choose_provider, is_configured
 from .settings.remote_caller import restrict_remote_caller
-from .settings.table import NotNegative
+from .settings.table import NotNegative, RankingProfile
 
 if TYPE_CHECKING:
     from .resilience import ProviderGuard
 
 _LOGGER = logging.getLogger(__name__)
-
-RankingProfile = Literal["default", "literal"]
-
-
-class SearchProvider(NamedTuple):
-    """The chosen search adapter and why it was chosen."""
-
-    adapter: BaseSearchAdapter
-    reason: str
 
 
 class SearchContext(RunIdentity):

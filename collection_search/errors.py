@@ -275,19 +275,10 @@ class FetchError(CollectionSearchError, RuntimeError):
         self.status = status
 
 
-RETRYABLE_FETCHES: Final[frozenset[FetchReason]] = frozenset(
-    {
-        "dns_failed",
-        "connect_failed",
-        "connect_timeout",
-        "robots_unreachable",
-        "rate_limited",
-        "host_busy",
-        "too_slow",
-        "deadline",
-        "incomplete",
-    }
-)
+RETRYABLE_FETCHES: Final[frozenset[FetchReason]] = frozenset({
+    "dns_failed", "connect_failed", "connect_timeout", "robots_unreachable", "rate_limited",
+    "host_busy", "too_slow", "deadline", "incomplete",
+})  # fmt: skip
 """Reasons after which a retry makes sense, unless the error says otherwise."""
 
 

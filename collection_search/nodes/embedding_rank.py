@@ -23,11 +23,11 @@ from .stage import StageRun, stage
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from ..context import RankingProfile
     from ..contracts.collection import Vectors
     from ..contracts.state import Candidate, CollectionSearchState, Flag, RankedResult, RankUpdate
     from ..ports import Embedder
     from ..ranking.scoring import Scored
+    from ..settings.table import RankingProfile
 
 logger = logging.getLogger(__name__)
 

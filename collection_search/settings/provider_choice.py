@@ -15,6 +15,7 @@ from . import registry
 from .adapter_factory import adapter_of, class_of
 
 if TYPE_CHECKING:
+    from ..ports import BaseSearchAdapter
     from . import Settings
 
 _NEEDS: Final = {
@@ -27,6 +28,13 @@ _NEEDS: Final = {
 """What `auto` requires of each provider, and the variable for it."""
 
 _LOGGER = logging.getLogger(__name__)
+
+
+class SearchProvider(NamedTuple):
+    """The chosen search adapter and why it was chosen."""
+
+    adapter: BaseSearchAdapter
+    reason: str
 
 
 class ProviderChoice(NamedTuple):

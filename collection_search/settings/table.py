@@ -38,6 +38,7 @@ def _parts(value: Any) -> Any:
 
 Listed = Annotated[list[str], NoDecode, BeforeValidator(_parts)]
 """A list; in the environment its parts are separated by spaces or commas."""
+RankingProfile = Literal["default", "literal"]
 NotNegative = Annotated[float, Field(ge=0, allow_inf_nan=False)]
 """A finite number from 0."""
 
@@ -157,7 +158,7 @@ class SettingsTable(BaseSettings):
     embeddings: str = Field(
         default="lexical", description="Embedder, as provider:model; lexical needs no model."
     )
-    ranking_profile: Literal["default", "literal"] = Field(
+    ranking_profile: RankingProfile = Field(
         default="default",
         description="default: calibrated scores; literal: the raw 0.6/0.4 arithmetic.",
     )

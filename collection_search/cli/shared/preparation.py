@@ -15,7 +15,8 @@ from ...errors import InputError
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from ...context import SearchContext, SearchProvider
+    from ...context import SearchContext
+    from ...settings.provider_choice import SearchProvider
     from .terminal import Screen
 
 FLUSH_TIMEOUT_S: Final = 2
