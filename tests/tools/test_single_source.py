@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 from langchain_core.utils.function_calling import convert_to_openai_tool
+from mcp import Client
 from pydantic import Field
 
 from collection_search.context import SearchContext
@@ -22,6 +23,7 @@ from collection_search.tools.function_calls import call_function
 from collection_search.tools.function_provider import FunctionRegistry, WebSearchProvider
 from collection_search.tools.function_specs import anthropic_tool, openai_tool
 from collection_search.tools.langchain.function_tools import TOOLS, FunctionTool, WebSearchTool
+from collection_search.tools.mcp.tool_server import mcp_server
 from collection_search.tools.provider_tool import provider_tool
 from collection_search.tools.web_search_preview import translate_web_search_preview
 
@@ -84,6 +86,16 @@ def test_langchain_takes_the_definition() -> None:
     shown = convert_to_openai_tool(AnotherTool())["function"]
     assert shown["description"] == f"{ANOTHER}."
     assert shown["parameters"]["properties"]["query"]["description"] == ANOTHER
+
+
+@pytest.mark.usefixtures("changed")
+async def test_mcp_takes_the_definition(tmp_path: Path) -> None:
+    """The tool that a client lists, with the description of the field."""
+    context = SearchContext(settings=Settings(home=tmp_path))
+    async with Client(mcp_server(context)) as client:
+        [tool] = [one for one in (await client.list_tools()).tools if one.name == "web_search"]
+    assert tool.description == f"{ANOTHER}."
+    assert tool.input_schema["properties"]["query"]["description"] == ANOTHER
 
 
 @pytest.mark.usefixtures("changed")
