@@ -16,6 +16,7 @@ from collection_search.contracts.search import (
 
 REQUIRED = {"question": "Why?", "collection_scope": "docs"}
 DEFAULTS = {
+    "purpose": "collection_search",
     "quality_mode": "standard",
     "max_candidates": 20,
     "auto_ingest": False,

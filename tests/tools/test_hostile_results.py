@@ -117,8 +117,8 @@ WRITERS = {
     "listed": listed,
     "arrow": arrow_reply,
     "deep arrow": lambda response: arrow_reply(response, deep=True),
-    "compact in total": lambda response: compact(response, total_tokens=60),
-    "full in total": lambda response: full(response, total_tokens=60),
+    "compact in total": lambda response: compact(response, total_tokens=600),
+    "full in total": lambda response: full(response, total_tokens=600),
     "listed in total": lambda response: listed(response, tokens=30),
 }
 
@@ -222,7 +222,7 @@ class TestAnswers:
     async def test_web_search(self, home: Path, name: str) -> None:
         """`call_web_search`, shallow, deep and within a total; the JSON says what it is."""
         arguments = WebSearchArguments(query="tea")
-        for options, total in ((NO_OPTIONS, None), (DEEP, None), (NO_OPTIONS, 50)):
+        for options, total in ((NO_OPTIONS, None), (DEEP, None), (NO_OPTIONS, 600)):
             found: list[FunctionResult] = []
             for text in (HOSTILE[name], BENIGN):
                 context = context_of(home, f"Tea {text}", f"Tea {text}")
