@@ -6,6 +6,7 @@ CollectionSearchError
   - InvalidUrlError                        not an http(s) URL
   - InvalidQueryError                      nothing to search for
   - ArrowSyntaxError                       an arrow command is not written as it should be
+  - UnknownCollectionError                 the tenant has no collection of this name
 + ConfigError (ValueError)                 a name, key, file or folder of the settings is wrong
   - MissingExtraError (ImportError)        an optional package is not installed
 + SearchProviderError (RuntimeError)       a search provider failed
@@ -36,7 +37,7 @@ from functools import partial
 from typing import TYPE_CHECKING, ClassVar, Final, Literal
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Mapping, Sequence
 
 ErrorCode = Literal[
     "authenticationFailed",
@@ -88,6 +89,14 @@ class ArrowSyntaxError(InputError):
         self.line = line
         self.position = position
         """Of the mistake in the line, in characters from 0."""
+
+
+class UnknownCollectionError(InputError):
+    """The tenant has no collection of this name; `known` are those that it has."""
+
+    def __init__(self, message: str, *, collection: str, known: Sequence[str]) -> None:
+        super().__init__(message)
+        self.collection, self.known = collection, known
 
 
 def _blank(char: str) -> str:
@@ -173,16 +182,10 @@ class SearchProviderUnavailable(SearchProviderError):  # noqa: N818 - follows it
 
 
 BY_STATUS: Final[Mapping[int, ErrorCode]] = {
-    400: "invalidQuery",
-    401: "authenticationFailed",
-    402: "quotaExceeded",
-    403: "authenticationFailed",
-    408: "timeout",
-    414: "invalidQuery",
-    422: "invalidQuery",
-    429: "rateLimited",
-    504: "timeout",
-}
+    400: "invalidQuery", 401: "authenticationFailed", 402: "quotaExceeded",
+    403: "authenticationFailed", 408: "timeout", 414: "invalidQuery", 422: "invalidQuery",
+    429: "rateLimited", 504: "timeout",
+}  # fmt: skip
 """Error codes of a search provider's HTTP statuses; others: see `code_of_status`."""
 
 BY_CODE: Final[Mapping[ErrorCode, Callable[..., SearchProviderError]]] = {

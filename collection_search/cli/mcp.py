@@ -50,8 +50,8 @@ def mcp(
     """
     from ..tools.mcp.tool_server import choose_functions, mcp_server
 
-    functions = None if tools is None else choose_functions(_listed(tools))
     context = search_context(tenant_id=tenant, provider=provider)
+    functions = choose_functions(context, None if tools is None else _listed(tools))
     server = mcp_server(context, functions, version=__version__)
     serving = _over_stdio(server, context) if http is None else _over_http(server, context, http)
     stop = _Stop()

@@ -49,6 +49,7 @@ class FunctionArguments(BaseModel):
 
 
 ArgumentsT = TypeVar("ArgumentsT", bound=FunctionArguments)
+FunctionT = TypeVar("FunctionT")
 
 
 class WebSearchArguments(FunctionArguments):
@@ -235,6 +236,20 @@ READ_PAGE: Final = FunctionDefinition(
 FUNCTIONS: Final[Mapping[str, FunctionDefinition[Any]]] = {
     one.name: one for one in (WEB_SEARCH, RETRIEVE, COLLECTION_SEARCH, READ_PAGE)
 }
+
+
+def find_function(name: Any, among: Mapping[str, FunctionT]) -> FunctionT:
+    """Return what stands under a function's name. Raises InputError with the known names.
+
+    >>> find_function("retrieve", FUNCTIONS).arguments.__name__
+    'RetrieveArguments'
+    """
+    if not isinstance(name, str) or not name:
+        raise InputError("The call names no function.")
+    if (found := among.get(name)) is None:
+        known = ", ".join(among) or "none"
+        raise InputError(f"There is no function {name!r}. Known: {known}.")
+    return found
 
 
 def _without_title(field: Mapping[str, Any]) -> dict[str, Any]:

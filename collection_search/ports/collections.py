@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
-from ..errors import InputError
+from ..errors import UnknownCollectionError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -164,10 +164,12 @@ class Storage(Protocol):
 
 
 def require_collection(collections: CollectionStore, scope: TenantScope) -> None:
-    """Raise InputError naming the tenant's collections, unless this is one of them. Blocks."""
+    """Raise UnknownCollectionError unless this is one of the tenant's collections. Blocks."""
     names = [info.collection for info in collections.collections(scope.tenant_id)]
     if scope.collection not in names:
         known = f"Known: {', '.join(names)}." if names else "It has none yet: ingest pages first."
-        raise InputError(
-            f"Tenant {scope.tenant_id!r} has no collection {scope.collection!r}. {known}"
+        raise UnknownCollectionError(
+            f"Tenant {scope.tenant_id!r} has no collection {scope.collection!r}. {known}",
+            collection=scope.collection,
+            known=names,
         )

@@ -12,7 +12,7 @@ from pydantic import SecretStr
 
 from ..contracts.service import Attempt, SearchRequest, SearchResponse, ServiceSearchResult
 from ..errors import ConfigError, ErrorCode, WebSearchError
-from ..settings import registry
+from ..settings import Settings, registry
 from ..tools.service import validate_request
 from .clock import FakeClock
 
@@ -85,7 +85,10 @@ class MockWebSearchService:
         accepts_key: bool = True,
         latency_ms: int = 0,
         clock: FakeClock | None = None,
+        settings: Settings | None = None,
     ) -> None:
+        self.settings = settings or Settings()
+        """Those that a face for models reads: its entry `web_search`."""
         self.requests: list[SearchRequest] = []
         """Every request that could be used, in the order of arrival, failed ones too."""
         self.credentials: list[tuple[Credentials, str | None]] = []

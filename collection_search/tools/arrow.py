@@ -15,11 +15,13 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 from pydantic import ValidationError
 
 from ..contracts.service import SearchRequest
-from ..errors import ArrowSyntaxError, InvalidQueryError, WebSearchError
+from ..errors import ArrowSyntaxError, InputError, InvalidQueryError, WebSearchError
 from ..settings.mistakes import suggest
 from ..text.clean import normalize_query
 from ..text.problems import list_problems
-from ..text.untrusted import fence, neutralize_line
+from ..text.untrusted import fence
+from .failed_calls import describe_failure
+from .search.function_entry import limit_results
 from .search_texts import ARROW_HINT, arrow_reply
 
 if TYPE_CHECKING:
@@ -30,6 +32,8 @@ if TYPE_CHECKING:
 COMMAND_START: Final = re.compile(r"^[ \t]*(?:→|->)[ \t]*search\b", re.MULTILINE | re.IGNORECASE)
 """The beginning of a line that is a command."""
 
+_NEARLY: Final = re.compile(r"[ \t]*(?:[→⇒➔➜]|[-=]>)[ \t]*(?:\w+[ \t]*)?[\"“„«]")
+"""A command that is written with another arrow or another word, or without the word."""
 _CLOSING: Final = {
     '"': '"',
     "“": "”“",
@@ -77,12 +81,12 @@ class _Option(NamedTuple):
 
 
 def is_arrow(text: str) -> bool:
-    """Return whether the text begins as an arrow command.
+    """Return whether the text begins as an arrow command, or nearly so: a quote after an arrow.
 
-    >>> is_arrow('-> search "asyncio"'), is_arrow("asyncio")
-    (True, False)
+    >>> is_arrow('-> search "asyncio"'), is_arrow('=> find "asyncio"'), is_arrow("-> in C")
+    (True, True, False)
     """
-    return COMMAND_START.match(text) is not None
+    return bool(COMMAND_START.match(text) or _NEARLY.match(text))
 
 
 def parse_arrow(line: str) -> SearchRequest:
@@ -128,15 +132,18 @@ def arrow_lines(text: str) -> list[str]:
 async def answer_arrow(service: WebSearchService, line: str) -> str:
     """Return the reply to a model's command as text, an error message included.
 
-    The results are inside a fence, since they are text of the web.
+    The results are inside a fence, since they are text of the web. The service's provider is
+    asked; the settings' entry `web_search` says whether, and for how many results at most.
     """
     try:
         request = parse_arrow(line)
-        response = await service.asearch(request)
+        count = limit_results(service.settings, request.options.max_results)
+        options = request.options.model_copy(update={"max_results": count})
+        response = await service.asearch(request.model_copy(update={"options": options}))
     except ArrowSyntaxError as error:
         return f"Search failed: {error}"
-    except WebSearchError as error:  # its words may be the provider's
-        return f"Search failed: {neutralize_line(str(error))}"
+    except (InputError, WebSearchError) as error:  # its words may be the provider's
+        return f"Search failed: {describe_failure(error)}"
     is_deep = request.options.search_depth == "deep"
     reply = fence(arrow_reply(response, deep=is_deep, hint=False))
     return reply if is_deep or not response.results else f"{reply}\n{ARROW_HINT}"

@@ -5,7 +5,6 @@ A model's mistake or a failing provider is an error result, never an exception.
 
 from __future__ import annotations
 
-import logging
 import time
 from typing import TYPE_CHECKING, Any
 
@@ -20,12 +19,14 @@ from ..contracts.functions import (
     RetrieveOutput,
     WebSearchArguments,
     WebSearchOutput,
+    find_function,
 )
 from ..contracts.options import NO_OPTIONS
-from ..errors import CollectionSearchError, InputError
-from ..text.redaction import error_message, redact_error
+from ..errors import InputError
 from ..text.untrusted import fence, neutralize, neutralize_line, show_url
 from .collection_call import call_collection_search
+from .failed_calls import describe_failed_search, failed_call
+from .public_arguments import validate_arguments
 from .read_page import aread_page
 from .retrieve import aretrieve
 from .search.function_entry import apply_entry
@@ -40,12 +41,9 @@ if TYPE_CHECKING:
     from ..contracts.collection import Passage
     from ..contracts.functions import FunctionArguments
     from ..contracts.options import SearchOptions
-    from ..contracts.search import WebSearchResponse
     from .collection_call import OnProgress
     from .search.search_worker import WebSearchWorker
     from .search_summaries import Summarize
-
-logger = logging.getLogger(__name__)
 
 
 async def call_function(
@@ -60,14 +58,12 @@ async def call_function(
     """Return the result of one call by name, an error result for whatever goes wrong.
 
     Without a context the settings decide. `options` and `total_tokens` are for `web_search`.
+    Raises InputError for what is no context, which is no mistake of the model.
     """
-    definition = FUNCTIONS.get(name)
-    if definition is None:
-        known = ", ".join(FUNCTIONS)
-        return failed_call(InputError(f"There is no function {name!r}. Known: {known}."))
+    validate_arguments(context=context)
     try:
         return await call_validated(
-            definition.validate_arguments(arguments),
+            find_function(name, FUNCTIONS).validate_arguments(arguments),
             context or SearchContext(),
             on_progress=on_progress,
             options=options,
@@ -95,15 +91,6 @@ async def call_validated(
     if isinstance(arguments, CollectionSearchArguments):
         return await call_collection_search(arguments, context, on_progress=on_progress)
     raise InputError(f"{type(arguments).__name__} belongs to no function.")
-
-
-def failed_call(error: Exception) -> FunctionResult:
-    """Return the error result of a failed call; an unexpected error is logged, not shown."""
-    if isinstance(error, CollectionSearchError):
-        return FunctionResult(f"Error: {neutralize_line(error_message(error))}", is_error=True)
-    logger.error("a function call failed", exc_info=redact_error(error))
-    text = f"Error: something unexpected failed ({type(error).__name__}). The log has the cause."
-    return FunctionResult(text, is_error=True)
 
 
 async def call_web_search(
@@ -139,7 +126,8 @@ async def call_web_search(
     shown = service_response(response, query, wanted, response_time_ms=took_ms)
     output = WebSearchOutput(query=query, results=shown.results, outcome=response.outcome)
     if response.outcome.decision == "error":
-        return FunctionResult(_describe_failure(response), output, is_error=True)
+        told = describe_failed_search(output.outcome.rationale, output.outcome.meta["error"])
+        return FunctionResult(told, output, is_error=True)
     if summarize is not None:
         shown = await summarize_results(shown, summarize)
     write = full if is_deep and any(one.content for one in shown.results) else listed
@@ -172,16 +160,6 @@ async def call_read_page(arguments: ReadPageArguments, context: SearchContext) -
     if output.is_cut:
         head.append(f"Shown: the first {len(output.text)} of {output.chars} characters")
     return FunctionResult(fence("\n".join([*head, "", neutralize(output.text)])), output)
-
-
-def _describe_failure(response: WebSearchResponse) -> str:
-    error = response.outcome.meta["error"]
-    advice = "It may work later." if error["retryable"] else "Do not repeat it as it is."
-    message = neutralize_line(error["message"])
-    if response.outcome.rationale == "unexpected_error":  # its text is for the log
-        message = error["kind"]
-    end = "" if message.endswith((".", "!", "?", "…")) else "."
-    return f"Search failed ({response.outcome.rationale}): {message}{end} {advice}"
 
 
 def _passage(passage: Passage) -> str:

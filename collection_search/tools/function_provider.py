@@ -18,7 +18,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Final
 
 from ..context import SearchContext
-from ..contracts.functions import WEB_SEARCH, FunctionResult, WebSearchOutput
+from ..contracts.functions import WEB_SEARCH, WebSearchOutput, find_function
 from ..contracts.search import SearchAdapterResponse
 from ..contracts.service import MAX_SERVICE_RESULTS
 from ..errors import (
@@ -30,7 +30,8 @@ from ..errors import (
 from ..runtime.concurrency import run_blocking
 from ..settings.adapter_factory import class_of, is_counted
 from ..settings.table import WEB_SEARCH_ENTRY, WebSearchSettings
-from .function_calls import call_web_search, failed_call
+from .failed_calls import failed_call
+from .function_calls import call_web_search
 from .function_specs import format_tool
 from .metrics_export import metrics_collectors
 from .search.function_entry import read_entry, with_entry
@@ -39,7 +40,7 @@ from .search.outcome_error import outcome_error
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from ..contracts.functions import FunctionDefinition
+    from ..contracts.functions import FunctionDefinition, FunctionResult
     from ..contracts.service import ServiceSearchResult
     from ..ports.functions import CallContext, FunctionProvider, SearchBackend
     from ..settings import Settings
@@ -105,10 +106,8 @@ class WebSearchProvider:
         self, ctx: CallContext, name: str, arguments: Mapping[str, Any]
     ) -> FunctionResult:
         """Return title, URL and snippet of each result; a failure is an error result."""
-        if name != WEB_SEARCH.name:
-            known = f"It has {WEB_SEARCH.name}."
-            return failed_call(InputError(f"{self.name} has no function {name!r}. {known}"))
         try:
+            find_function(name, {one.name: one for one in self.tools()})
             return await self._call(ctx, arguments)
         except Exception as error:  # noqa: BLE001 - the model goes on after any failure
             return failed_call(error)
@@ -177,12 +176,8 @@ class FunctionRegistry:
         self, ctx: CallContext, name: str, arguments: Mapping[str, Any]
     ) -> FunctionResult:
         """Return the result of a model's call; a failure is an error result."""
-        provider = self._by_function.get(name)
-        if provider is None:
-            known = ", ".join(self._by_function) or "none"
-            return failed_call(InputError(f"There is no function {name!r}. Known: {known}."))
         try:
-            return await provider.execute(ctx, name, arguments)
+            return await find_function(name, self._by_function).execute(ctx, name, arguments)
         except Exception as error:  # noqa: BLE001 - a provider of somebody else's
             return failed_call(error)
 

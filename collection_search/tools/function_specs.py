@@ -8,37 +8,43 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from functools import partial
-from typing import TYPE_CHECKING, Any, Final, Literal
+from typing import TYPE_CHECKING, Any, Final, Literal, get_args
 
-from ..contracts.functions import FUNCTIONS, FunctionDefinition, FunctionResult
+from pydantic import BaseModel
+
+from ..contracts.functions import FUNCTIONS, FunctionDefinition, FunctionResult, find_function
 from ..contracts.options import NO_OPTIONS, SearchOptions
 from ..errors import InputError
-from .function_calls import call_function, failed_call
+from .failed_calls import failed_call
+from .function_calls import call_function
 
 if TYPE_CHECKING:
     from ..context import SearchContext
 
+OpenAIApi = Literal["chat", "responses"]
 ToolFormat = Literal["openai", "openai_responses", "anthropic"]
 """`openai`: chat completions. `openai_responses`: the responses API."""
 
 
 def openai_tool(
-    name: str = "web_search", *, strict: bool = False, api: Literal["chat", "responses"] = "chat"
+    name: str = "web_search", *, strict: bool = False, api: OpenAIApi = "chat"
 ) -> dict[str, Any]:
     """Return a function tool for OpenAI's chat completions, or for its responses API.
 
     With `strict` the model is bound to the schema: every argument is required there, and null
-    stands for the default. Raises InputError for an unknown name.
+    stands for the default. Raises InputError for an unknown name or `api`.
 
     >>> openai_tool(strict=True)["function"]["parameters"]["required"]
     ['query', 'max_results']
     """
-    return _openai_form(find_function(name), strict=strict, api=api)
+    return _openai_form(find_function(name, FUNCTIONS), strict=strict, api=api)
 
 
 def _openai_form(
-    definition: FunctionDefinition[Any], *, strict: bool, api: Literal["chat", "responses"]
+    definition: FunctionDefinition[Any], *, strict: bool, api: OpenAIApi
 ) -> dict[str, Any]:
+    if api not in get_args(OpenAIApi):
+        raise InputError(f"api is {api!r}: write chat or responses.")
     schema = definition.input_schema()
     function: dict[str, Any] = {
         "name": definition.name,
@@ -58,14 +64,19 @@ def anthropic_tool(name: str = "web_search") -> dict[str, Any]:
     >>> anthropic_tool()["input_schema"]["required"]
     ['query']
     """
-    return _anthropic_form(find_function(name))
+    return _anthropic_form(find_function(name, FUNCTIONS))
 
 
 def format_tool(definition: FunctionDefinition[Any], form: ToolFormat) -> dict[str, Any]:
-    """Return any definition, also one of your own, in the form of a model's API."""
+    """Return any definition, also one of your own, in the form of a model's API.
+
+    Raises InputError for an unknown form.
+    """
+    if form not in get_args(ToolFormat):
+        raise InputError(f"form is {form!r}: write {', '.join(get_args(ToolFormat))}.")
     if form == "anthropic":
         return _anthropic_form(definition)
-    api: Literal["chat", "responses"] = "responses" if form == "openai_responses" else "chat"
+    api: OpenAIApi = "responses" if form == "openai_responses" else "chat"
     return _openai_form(definition, strict=False, api=api)
 
 
@@ -77,15 +88,8 @@ def _anthropic_form(definition: FunctionDefinition[Any]) -> dict[str, Any]:
     }
 
 
-def find_function(name: str) -> FunctionDefinition[Any]:
-    """Return the definition of a name. Raises InputError with the known names."""
-    if name not in FUNCTIONS:
-        raise InputError(f"There is no function {name!r}. Known: {', '.join(FUNCTIONS)}.")
-    return FUNCTIONS[name]
-
-
 async def answer_openai_call(
-    call: Mapping[str, Any],
+    call: Mapping[str, Any] | BaseModel,
     context: SearchContext | None = None,
     *,
     options: SearchOptions = NO_OPTIONS,
@@ -94,9 +98,11 @@ async def answer_openai_call(
     """Return the answer to a function call of OpenAI's, in the form of the API that it came from.
 
     `call` is a `tool_calls` entry of a chat completion or a `function_call` item of a response, as
-    a mapping (`model_dump()`). `options` and `total_tokens` are for `web_search`, such as those of
-    a translated request. A failure of any kind is the answer's text; nothing is raised.
+    the client's object or as a mapping. `options` and `total_tokens` are for `web_search`, such as
+    those of a translated request. A failure of the call is the answer's text. Raises InputError
+    for what is no call or no context.
     """
+    call = _as_mapping(call, "function call")
     answer = partial(_call, context=context, options=options, total_tokens=total_tokens)
     if call.get("type") == "function_call":
         result = await answer(call.get("name"), call.get("arguments"))
@@ -112,16 +118,18 @@ async def answer_openai_call(
 
 
 async def answer_anthropic_call(
-    block: Mapping[str, Any],
+    block: Mapping[str, Any] | BaseModel,
     context: SearchContext | None = None,
     *,
     options: SearchOptions = NO_OPTIONS,
     total_tokens: int | None = None,
 ) -> dict[str, Any]:
-    """Return the `tool_result` block that answers a `tool_use` block; nothing is raised.
+    """Return the `tool_result` block that answers a `tool_use` block.
 
-    `options` and `total_tokens` are for `web_search`.
+    `block` is the client's object or a mapping. `options` and `total_tokens` are for `web_search`.
+    A failure of the call is the answer's text. Raises InputError for what is no block or context.
     """
+    block = _as_mapping(block, "tool_use block")
     limits: dict[str, Any] = {"options": options, "total_tokens": total_tokens}
     result = await _call(block.get("name"), block.get("input"), context=context, **limits)
     answer: dict[str, Any] = {
@@ -141,7 +149,18 @@ async def _call(
         given = None
     if not isinstance(given, dict):
         return failed_call(InputError("The arguments of the call are no JSON object."))
-    return await call_function(str(name), given, context, **limits)
+    return await call_function(name, given, context, **limits)
+
+
+def _as_mapping(given: Any, kind: str) -> Mapping[str, Any]:
+    """Return a model's call as a mapping. Raises InputError for anything else."""
+    plain = given.model_dump() if isinstance(given, BaseModel) else given
+    if not isinstance(plain, Mapping):
+        raise InputError(
+            f"A {kind} is needed, as the client's object or a mapping, but"
+            f" {type(given).__name__!r} was given."
+        )
+    return plain
 
 
 def _strict_schema(schema: Mapping[str, Any]) -> dict[str, Any]:

@@ -6,8 +6,10 @@ from typing import TYPE_CHECKING, Any
 
 from ..contracts.functions import WEB_SEARCH
 from ..errors import InputError, WebSearchError
-from ..text.untrusted import fence, neutralize_line
+from ..text.untrusted import fence
+from .failed_calls import describe_failure
 from .function_specs import anthropic_tool
+from .search.function_entry import limit_results
 from .search_texts import injected
 
 if TYPE_CHECKING:
@@ -31,12 +33,14 @@ async def answer_tool(
     """Return the results of one call, or an error message, as text.
 
     `arguments` are the model's own: a number may be `3.0`. A `deep` search returns content as well.
-    The results are inside a fence, since they are text of the web.
+    The results are inside a fence, since they are text of the web. The service's provider is
+    asked; the settings' entry `web_search` says whether, and for how many results at most.
     """
     try:
-        given = WEB_SEARCH.validate_arguments(arguments).model_dump()
-        options = {"max_results": given["max_results"]} | ({"search_depth": "deep"} if deep else {})
-        response = await service.asearch({"query": given["query"], "options": options})
+        given = WEB_SEARCH.validate_arguments(arguments)
+        count = limit_results(service.settings, given.max_results)
+        options = {"max_results": count} | ({"search_depth": "deep"} if deep else {})
+        response = await service.asearch({"query": given.query, "options": options})
     except (InputError, WebSearchError) as error:
-        return f"Search failed: {neutralize_line(str(error))}"
+        return f"Search failed: {describe_failure(error)}"
     return fence(injected(response, deep=deep))

@@ -56,6 +56,7 @@ _EXPECTED: Final[Mapping[str, tuple[_Check, str]]] = {
     "settings": (_optional(_is(Settings)), "Settings or None"),
     "tenant": _OPTIONAL_TEXT,
     "timeout_s": _SECONDS,
+    "url": _TEXT,
     "work": _FLAG,
 }
 """The type of each argument; a name means the same in every public function."""

@@ -8,7 +8,7 @@ from ..contracts.page import ReadPage
 from ..errors import FetchError, InputError
 from ..runtime.concurrency import blocking
 from ..text.urls import normalize_url
-from .public_arguments import context_for, validate_texts
+from .public_arguments import context_for, validate_arguments
 
 if TYPE_CHECKING:
     from ..context import SearchContext
@@ -24,7 +24,7 @@ async def aread_page(url: str, *, context: SearchContext | None = None) -> ReadP
     Raises InvalidUrlError, FetchError (`retryable` says whether a retry may help), ExtractionError
     for a page without text, ConfigError.
     """
-    validate_texts("url", [url])
+    validate_arguments(url=url)
     context = context_for(context, None)
     address = normalize_url(url)
     if not context.fetches():

@@ -66,6 +66,11 @@ class WebSearchService:
         self._reader = reader
         self._http_client = validate_http_client(http_client)
 
+    @property
+    def settings(self) -> Settings:
+        """Return the settings in use, with the credentials that `initialize` accepted."""
+        return self._settings
+
     async def ainitialize(
         self, credentials: Credentials = None, provider: str | None = None
     ) -> bool:

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 ROOT = Path(__file__).parents[2]
 ABOUT = "How to cancel an asyncio task after a timeout"
 MODES = ("auto", "legacy")
+TOKEN = "a-token-of-the-operator"
 PING = json.dumps({"jsonrpc": "2.0", "id": 1, "method": "ping"}) + "\n"
 
 
@@ -134,11 +135,11 @@ def listening(process: Any) -> str:
 async def test_over_http_until_a_signal(started: Callable[..., Any], by: signal.Signals) -> None:
     """The official client calls with the token; a signal ends the server, an open client or not."""
     with started(
-        "mcp", "--provider", "scripted", "--http", "0", COLLECTION_SEARCH_MCP_TOKEN="t-1"
+        "mcp", "--provider", "scripted", "--http", "0", COLLECTION_SEARCH_MCP_TOKEN=TOKEN
     ) as process:
         url = listening(process)
         assert url.startswith("http://127.0.0.1:")
-        async with httpx2.AsyncClient(headers={"Authorization": "Bearer t-1"}) as http:
+        async with httpx2.AsyncClient(headers={"Authorization": f"Bearer {TOKEN}"}) as http:
             refused = await http.post(url, json={}, headers={"Authorization": "Bearer t-2"})
             transport = streamable_http_client(url, http_client=http)
             async with Client(transport, mode="legacy") as client:
@@ -150,7 +151,7 @@ async def test_over_http_until_a_signal(started: Callable[..., Any], by: signal.
     assert found.structured_content["results"]
     assert code == (130 if by == signal.SIGINT else 0)
     assert "Traceback" not in err
-    assert "t-1" not in err
+    assert TOKEN not in err
 
 
 @pytest.mark.parametrize(
@@ -158,7 +159,7 @@ async def test_over_http_until_a_signal(started: Callable[..., Any], by: signal.
     [
         (("--http", "0.0.0.0:0"), "set COLLECTION_SEARCH_MCP_TOKEN"),
         (("--http", "here"), "'here' is no address: write HOST:PORT"),
-        (("--tools", "web_search,ask"), "There is no tool 'ask'. Known: web_search, retrieve"),
+        (("--tools", "web_search,ask"), "There is no function 'ask'. Known: web_search, retrieve"),
         (("--tools", ","), "--tools names no tool"),
         (("--provider", "keyless"), "KEYLESS_API_KEY is not set"),
         (("--tenant", ""), "--tenant '' cannot be used"),

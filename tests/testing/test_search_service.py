@@ -35,7 +35,8 @@ def test_it_has_the_methods_of_the_service(name: str) -> None:
     assert inspect.signature(double) == inspect.signature(real)
     assert inspect.iscoroutinefunction(double) == inspect.iscoroutinefunction(real)
     public = {one for one in vars(WebSearchService) if not one.startswith("_")}
-    assert public == set(METHODS)
+    assert public == {*METHODS, "settings"}
+    assert isinstance(MockWebSearchService().settings, Settings)
 
 
 def test_specific_queries_have_specific_results() -> None:

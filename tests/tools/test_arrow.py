@@ -404,3 +404,11 @@ def test_commands_in_a_text_are_found_in_both_spellings():
     assert not is_arrow("→ research")
     with pytest.raises(ArrowSyntaxError):
         arrow_requests(text)
+
+
+@pytest.mark.parametrize("line", ['-> find "x"', '=> search "x"', '→ "x"', "➜ search „x“"])
+def test_what_is_nearly_a_command_is_none_that_is_searched_for(line):
+    """The person is told how a command is written."""
+    assert is_arrow(line)
+    with pytest.raises(ArrowSyntaxError, match='A search is written → search "query"'):
+        parse_arrow(line)

@@ -386,7 +386,7 @@ class TestFailures:
         """The provider has one."""
         result = await WebSearchProvider(context=context).execute(ctx, "fetch", ASKED)
         assert result.is_error
-        assert "It has web_search" in result.text
+        assert "Known: web_search." in result.text
 
     async def test_secrets_are_redacted(
         self, ctx: CallContext, context: SearchContext, caplog: pytest.LogCaptureFixture

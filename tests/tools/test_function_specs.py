@@ -27,6 +27,7 @@ from collection_search.contracts.functions import (
 from collection_search.errors import InputError, SearchProviderInvalidQuery
 from collection_search.settings import Settings
 from collection_search.testing import ScriptedAdapter, rows
+from collection_search.tools.function_calls import call_function
 from collection_search.tools.function_specs import (
     answer_anthropic_call,
     answer_openai_call,
@@ -82,6 +83,14 @@ class TestDefinitions:
         accepted(ToolParam, anthropic_tool(name))
         for tool in (chat, response, anthropic_tool(name)):
             assert json.loads(json.dumps(tool)) == tool
+
+    def test_an_unknown_api_is_refused(self) -> None:
+        """With those that there are."""
+        wrong: Any = "completions"
+        with pytest.raises(InputError, match="write chat or responses"):
+            openai_tool(api=wrong)
+        with pytest.raises(InputError, match="openai, openai_responses, anthropic"):
+            format_tool(WEB_SEARCH, wrong)
 
     @pytest.mark.parametrize("name", NAMES)
     def test_a_strict_schema_obeys_openais_rules(self, name: str) -> None:
@@ -268,8 +277,8 @@ WRONG = [
     ("web_search", '{"query": "a", "max_results": 11}', "max_results"),
     ("web_search", '{"query": "a", "size": 1}', "size"),
     ("websearch", ARGUMENTS, "Known: web_search, retrieve"),
-    (None, ARGUMENTS, "There is no function"),
-    (["web_search"], ARGUMENTS, "There is no function"),
+    (None, ARGUMENTS, "The call names no function."),
+    (["web_search"], ARGUMENTS, "The call names no function."),
     ("retrieve", "{}", "question"),
     ("read_page", '{"url": "ftp://a.org/"}', "url"),
     ("collection_search", '{"question": "why?", "collection": ""}', "collection"),
@@ -307,9 +316,28 @@ class TestMistakes:
 
     @pytest.mark.parametrize("call", [{}, {"function": None}, {"function": ["x"]}, {"id": 7}])
     async def test_a_call_without_form(self, context: SearchContext, call: Any) -> None:
-        """Nothing is raised."""
+        """It is answered; nothing is raised."""
         assert (await answer_openai_call(call, context))["content"].startswith("Error: ")
         assert (await answer_anthropic_call(call, context))["is_error"] is True
+
+    @pytest.mark.parametrize("call", [None, "web_search", [{}], 7])
+    async def test_what_is_no_call_is_refused(self, context: SearchContext, call: Any) -> None:
+        """It is the program's mistake, and there is no id to answer."""
+        with pytest.raises(InputError, match=r"A function call is needed, .* was given"):
+            await answer_openai_call(call, context)
+        with pytest.raises(InputError, match="A tool_use block is needed"):
+            await answer_anthropic_call(call, context)
+
+    async def test_a_wrong_context_is_refused(self) -> None:
+        """Likewise: a model cannot mend it."""
+        wrong: Any = {"tenant_id": "acme"}
+        for call in (
+            answer_openai_call(called("web_search", ARGUMENTS), wrong),
+            answer_anthropic_call({"id": "t", "name": "web_search", "input": {}}, wrong),
+            call_function("web_search", {"query": "x"}, wrong),
+        ):
+            with pytest.raises(InputError, match="context must be a SearchContext or None"):
+                await call
 
     @pytest.mark.parametrize(
         "error", [SearchProviderInvalidQuery("too long"), ValueError("a bug"), OSError("down")]
@@ -322,6 +350,12 @@ class TestMistakes:
         assert "No results" not in chat["content"]
         block = {"id": "t", "name": "web_search", "input": {"query": "asyncio"}}
         assert (await answer_anthropic_call(block, context))["is_error"] is True
+
+    async def test_the_form_of_an_address_is_told(self, context: SearchContext) -> None:
+        """Our own example is no link that has to be taken away."""
+        arguments = json.dumps({"url": "docs.python.org/3"})
+        answer = await answer_openai_call(called("read_page", arguments), context)
+        assert answer["content"].endswith("such as https://example.com/page.")
 
     async def test_wrong_settings_are_told(self, tmp_path: Path) -> None:
         """Such as a provider that does not exist."""

@@ -29,13 +29,8 @@ from ...contracts.functions import (
 from ...contracts.options import NO_OPTIONS, SearchOptions
 from ...runtime.concurrency import run_blocking
 from ...text.problems import describe_problems
-from ..collection_call import call_collection_search
-from ..function_calls import (
-    call_read_page,
-    call_retrieve,
-    call_web_search,
-    failed_call,
-)
+from ..failed_calls import failed_call
+from ..function_calls import call_validated, call_web_search
 from ..search.outcome_error import outcome_error
 from ..search.search_worker import WebSearchWorker
 
@@ -67,8 +62,8 @@ class ReadPageInputs(ReadPageArguments, WithRuntime):
 
 def _explain_validation_error(error: Any) -> str:
     if isinstance(error, ValidationError):
-        return f"The arguments cannot be used. {describe_problems(error)}"
-    return f"The arguments cannot be used. {error}"
+        return f"Error: The arguments cannot be used. {describe_problems(error)}"
+    return f"Error: The arguments cannot be used. {error}"
 
 
 class FunctionTool(BaseTool):
@@ -81,7 +76,7 @@ class FunctionTool(BaseTool):
     lets it through, with the error that led to it as its cause.
     """
 
-    model_config = ConfigDict(arbitrary_types_allowed=True)
+    model_config = ConfigDict(arbitrary_types_allowed=True, extra="forbid")
 
     definition: ClassVar[FunctionDefinition[Any]]
 
@@ -122,7 +117,8 @@ class FunctionTool(BaseTool):
         return own.model_copy(update=update)
 
     async def _call(self, arguments: Any, context: SearchContext, runtime: Any) -> FunctionResult:
-        raise NotImplementedError
+        on_progress = _progress_of(runtime, self.name)
+        return await call_validated(arguments, context, on_progress=on_progress)
 
 
 class WebSearchTool(FunctionTool):
@@ -162,9 +158,6 @@ class RetrieveTool(FunctionTool):
     description: str = RETRIEVE.description
     args_schema: Any = RetrieveInputs
 
-    async def _call(self, arguments: Any, context: SearchContext, runtime: Any) -> FunctionResult:  # noqa: ARG002
-        return await call_retrieve(arguments, context)
-
 
 class CollectionSearchTool(FunctionTool):
     """Searches the web for a question and stores the best pages in a collection."""
@@ -175,11 +168,6 @@ class CollectionSearchTool(FunctionTool):
     description: str = COLLECTION_SEARCH.description
     args_schema: Any = CollectionSearchInputs
 
-    async def _call(self, arguments: Any, context: SearchContext, runtime: Any) -> FunctionResult:
-        return await call_collection_search(
-            arguments, context, on_progress=_progress_of(runtime, self.name)
-        )
-
 
 class ReadPageTool(FunctionTool):
     """Reads the text of one web page through the safe fetch."""
@@ -189,9 +177,6 @@ class ReadPageTool(FunctionTool):
     name: str = READ_PAGE.name
     description: str = READ_PAGE.description
     args_schema: Any = ReadPageInputs
-
-    async def _call(self, arguments: Any, context: SearchContext, runtime: Any) -> FunctionResult:  # noqa: ARG002
-        return await call_read_page(arguments, context)
 
 
 TOOLS: Final = (WebSearchTool, RetrieveTool, CollectionSearchTool, ReadPageTool)

@@ -28,6 +28,7 @@ DEFAULT_HOST: Final = "127.0.0.1"
 SHUTDOWN_S: Final = 2
 """How long open requests may take to end when the server is stopped."""
 MAX_PORT: Final = 65_535
+MIN_TOKEN_CHARS: Final = 16
 _UNAUTHORIZED: Final = 401
 
 
@@ -86,9 +87,15 @@ async def serve_http(app: ASGIApp, listener: socket.socket) -> None:
 def http_app(server: Server[Any], address: HttpAddress, token: SecretStr | None) -> ASGIApp:
     """Return the ASGI application with the endpoint `/mcp`; with a token only for who sends it.
 
-    A blank token is none. Raises ConfigError for an address that others reach, without a token.
+    A blank token is none. Raises ConfigError for an address that others reach, without a token,
+    and for a short token.
     """
     secret = token.get_secret_value().strip() if token else ""
+    if secret and len(secret) < MIN_TOKEN_CHARS:
+        raise ConfigError(
+            f"COLLECTION_SEARCH_MCP_TOKEN has fewer than {MIN_TOKEN_CHARS} characters, which can be"
+            " guessed. Set one such as 'openssl rand -hex 32' gives."
+        )
     if not secret and not address.is_loopback:
         raise ConfigError(
             f"Other machines reach {address.host}, so the MCP server needs a token there: set"

@@ -27,11 +27,14 @@ from ...contracts.functions import (
     WEB_SEARCH,
     FunctionDefinition,
     WebSearchOutput,
+    find_function,
 )
-from ...errors import InputError
+from ...errors import ConfigError
 from ...text.clean import to_unicode
 from ...text.untrusted import remove_invisible
-from ..function_calls import call_validated, failed_call
+from ..failed_calls import failed_call
+from ..function_calls import call_validated
+from ..search.function_entry import is_enabled
 
 if TYPE_CHECKING:
     from collections.abc import Coroutine, Iterable, Mapping
@@ -79,13 +82,11 @@ def mcp_server(
 ) -> Server[Any]:
     """Return a server of these functions; no client can change the context.
 
-    By default all are offered, `web_search` only if its entry in the settings is enabled. The
-    context gives tenant, provider, model and store of every call; `version` is told to clients.
+    By default those of `choose_functions`. The context gives tenant, provider, model and store of
+    every call; `version` is told to clients.
     """
-    entry = context.using().web_search
-    disabled = {WEB_SEARCH.name} if entry is not None and not entry.enabled else set()
-    usual = (one for one in FUNCTIONS.values() if one.name not in disabled)
-    offered = {one.name: one for one in (usual if definitions is None else definitions)}
+    chosen = choose_functions(context) if definitions is None else definitions
+    offered = {one.name: one for one in chosen}
 
     async def list_tools(
         _request: ServerRequestContext[Any, Any], _params: PaginatedRequestParams | None
@@ -96,7 +97,9 @@ def mcp_server(
         request: ServerRequestContext[Any, Any], params: CallToolRequestParams
     ) -> CallToolResult:
         try:
-            arguments = _definition(offered, params.name).validate_arguments(params.arguments or {})
+            arguments = find_function(params.name, offered).validate_arguments(
+                params.arguments or {}
+            )
             report = request.session.report_progress
             result = await _cancelled_once(call_validated(arguments, context, on_progress=report))
         except Exception as error:  # noqa: BLE001 - an agent goes on after any failure
@@ -113,13 +116,23 @@ def mcp_server(
     )
 
 
-def choose_functions(names: Iterable[str]) -> list[FunctionDefinition[Any]]:
-    """Return the functions of these names, each once. Raises InputError.
+def choose_functions(
+    context: SearchContext, names: Iterable[str] | None = None
+) -> list[FunctionDefinition[Any]]:
+    """Return the functions of these names, each once; by default all that the settings enable.
 
-    >>> [one.name for one in choose_functions(["retrieve", "web_search", "retrieve"])]
-    ['retrieve', 'web_search']
+    Raises InputError for an unknown name, ConfigError for a function that is not enabled.
     """
-    return [_definition(FUNCTIONS, name) for name in dict.fromkeys(names)]
+    if names is None:
+        return [one for one in FUNCTIONS.values() if is_enabled(context.using(), one.name)]
+    chosen = [find_function(name, FUNCTIONS) for name in dict.fromkeys(names)]
+    for one in chosen:
+        if not is_enabled(context.using(), one.name):
+            raise ConfigError(
+                f"{one.name} is switched off: the settings' entry providers.{one.name} has"
+                " enabled: false."
+            )
+    return chosen
 
 
 async def _cancelled_once(call: Coroutine[Any, Any, FunctionResult]) -> FunctionResult:
@@ -136,14 +149,6 @@ async def _cancelled_once(call: Coroutine[Any, Any, FunctionResult]) -> Function
         with anyio.CancelScope(shield=True):
             await asyncio.wait([task], timeout=END_S)
         raise
-
-
-def _definition(
-    offered: Mapping[str, FunctionDefinition[Any]], name: str
-) -> FunctionDefinition[Any]:
-    if (found := offered.get(name)) is None:
-        raise InputError(f"There is no tool {name!r}. Known: {', '.join(offered)}.")
-    return found
 
 
 def _instructions(offered: Iterable[str]) -> str:

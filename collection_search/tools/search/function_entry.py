@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from pydantic import ValidationError
 
+from ...contracts.functions import WEB_SEARCH
 from ...errors import ConfigError, InputError
 from ...settings import ProviderAccess
 from ...settings.table import FunctionEntry, WebSearchSettings
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
 
     from ...context import SearchContext
     from ...contracts.functions import WebSearchArguments
+    from ...settings import Settings
 
 
 def apply_entry(context: SearchContext, arguments: WebSearchArguments) -> tuple[SearchContext, int]:
@@ -24,15 +26,31 @@ def apply_entry(context: SearchContext, arguments: WebSearchArguments) -> tuple[
     A provider of the context goes before the backend. The entry's number is the default and the
     most. Without an entry nothing changes. Raises InputError where the entry is not enabled.
     """
-    entry = context.using().web_search
-    if entry is None:
-        return context, arguments.max_results
-    if not entry.enabled:
-        raise InputError("web_search is switched off in the settings.")
-    most = entry.settings.max_results
-    is_told = "max_results" in arguments.model_fields_set
-    count = min(arguments.max_results, most) if is_told else most
+    settings = context.using()
+    told = arguments.max_results if "max_results" in arguments.model_fields_set else None
+    count = limit_results(settings, told) or arguments.max_results
+    if (entry := settings.web_search) is None:
+        return context, count
     return _with_backend(context, entry.settings), count
+
+
+def is_enabled(settings: Settings, name: str) -> bool:
+    """Return whether models get the function of this name: all but a `web_search` switched off."""
+    entry = settings.web_search
+    return name != WEB_SEARCH.name or entry is None or entry.enabled
+
+
+def limit_results(settings: Settings, told: int | None) -> int | None:
+    """Return how many results a model gets that asks for `told`; None: the caller's default.
+
+    Raises InputError where the entry is not enabled.
+    """
+    if not is_enabled(settings, WEB_SEARCH.name):
+        raise InputError("web_search is switched off in the settings.")
+    if (entry := settings.web_search) is None:
+        return told
+    most = entry.settings.max_results
+    return min(told or most, most)
 
 
 def with_entry(context: SearchContext, given: WebSearchSettings) -> SearchContext:

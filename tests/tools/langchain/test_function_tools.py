@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 from langchain_core.tools import ToolException
+from pydantic import ValidationError
 from support.scripted_world import QUESTION, good_pages
 from support.tool_world import TASKS, put_page
 
@@ -158,15 +159,22 @@ def test_a_wrong_setting_is_an_error_with_its_cause(settings: Settings):
 
 
 def test_an_unknown_collection_is_an_error(context: SearchContext):
-    """The message says that there is none."""
+    """The message says that there is none, without the tenant's name."""
     tool = RetrieveTool(search_context=context)
     message = answered(tool, question="herons", collection="nowhere")
     assert (message.status, message.artifact) == ("error", None)
-    assert "has no collection 'nowhere'" in message.content
+    assert message.content == "Error: There is no collection 'nowhere'. There is no other yet."
     strict = RetrieveTool(search_context=context, handle_tool_error=False)
     with pytest.raises(ToolException) as caught:
         answered(strict, question="herons", collection="nowhere")
     assert isinstance(caught.value.__cause__, InputError)
+
+
+def test_a_misspelt_argument_of_a_tool_is_refused(context: SearchContext):
+    """A context that is not used would be another tenant's search."""
+    wrong: dict[str, Any] = {"context": context}
+    with pytest.raises(ValidationError, match="Extra inputs are not permitted"):
+        WebSearchTool(**wrong)
 
 
 def test_a_page_that_may_not_be_read_is_an_error(context: SearchContext):

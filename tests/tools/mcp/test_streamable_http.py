@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 MODES = ("auto", "legacy")
-TOKEN = SecretStr("an-mcp-token")
+TOKEN = SecretStr("a-token-of-the-operator")
 PING = {"jsonrpc": "2.0", "id": 1, "method": "ping"}
 HEADERS = {"Accept": "application/json, text/event-stream"}
 
@@ -115,7 +115,11 @@ async def test_a_token_opens_the_server(tmp_path: Path) -> None:
         ):
             found = await client.call_tool("web_search", {"query": "asyncio"})
         async with httpx.AsyncClient(headers=HEADERS) as http:
-            for headers in ({}, {"Authorization": "Bearer x"}, {"Authorization": "an-mcp-token"}):
+            for headers in (
+                {},
+                {"Authorization": "Bearer x"},
+                {"Authorization": "a-token-of-the-operator"},
+            ):
                 refused = await http.post(url, json=PING, headers=headers)
                 assert refused.status_code == 401
                 assert refused.headers["WWW-Authenticate"] == "Bearer"

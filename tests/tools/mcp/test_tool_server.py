@@ -18,7 +18,7 @@ from collection_search import SearchContext, Settings
 from collection_search.contracts import functions
 from collection_search.contracts.functions import FUNCTIONS, READ_PAGE, WEB_SEARCH
 from collection_search.contracts.search import ProviderSearchResult
-from collection_search.errors import InputError, SearchProviderUnavailable
+from collection_search.errors import ConfigError, InputError, SearchProviderUnavailable
 from collection_search.testing import ScriptedAdapter, rows
 from collection_search.text.untrusted import FENCE
 from collection_search.tools.mcp.tool_server import choose_functions, mcp_server
@@ -107,8 +107,9 @@ async def test_a_changed_description_shows(tmp_path: Path) -> None:
 
 async def test_only_the_chosen_tools_exist(tmp_path: Path) -> None:
     """A tool that the operator left out is neither listed, told of nor called."""
-    chosen = choose_functions(["web_search", "read_page"])
-    async with connected(scripted(tmp_path), definitions=chosen) as client:
+    context = scripted(tmp_path)
+    chosen = choose_functions(context, ["web_search", "read_page", "web_search"])
+    async with connected(context, definitions=chosen) as client:
         names = [tool.name for tool in (await client.list_tools()).tools]
         refused = await client.call_tool("collection_search", {"question": "a", "collection": "b"})
         told = client.instructions or ""
@@ -118,8 +119,20 @@ async def test_only_the_chosen_tools_exist(tmp_path: Path) -> None:
     assert "web_search" in told
     assert "collection_search" not in told
     assert "untrusted data" in told
-    with pytest.raises(InputError, match="no tool 'search'"):
-        choose_functions(["search"])
+    with pytest.raises(InputError, match="no function 'search'"):
+        choose_functions(context, ["search"])
+
+
+def test_a_function_that_is_switched_off_cannot_be_chosen(tmp_path: Path) -> None:
+    """The operator is told; by default it is left out."""
+    context = scripted(tmp_path, providers={"web_search": {"enabled": False}})
+    assert [one.name for one in choose_functions(context)] == [
+        "retrieve",
+        "collection_search",
+        "read_page",
+    ]
+    with pytest.raises(ConfigError, match=r"providers\.web_search has enabled: false"):
+        choose_functions(context, ["web_search"])
 
 
 async def test_hints_say_which_tool_writes(tmp_path: Path) -> None:
@@ -193,7 +206,7 @@ async def test_failures_are_error_results(tmp_path: Path, mode: str) -> None:
     assert all(one.is_error for one in (failed, unknown, wrong, alien, page))
     assert "The engine is down." in text_of(failed)
     assert failed.structured_content["outcome"]["decision"] == "error"
-    assert "There is no tool 'search'. Known: web_search" in text_of(unknown)
+    assert "There is no function 'search'. Known: web_search" in text_of(unknown)
     assert "max_results" in text_of(wrong)
     assert "tenant" in text_of(alien)
     assert "not on the public web" in text_of(page)

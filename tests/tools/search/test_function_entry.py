@@ -12,14 +12,23 @@ from collection_search.contracts.functions import WebSearchOutput
 from collection_search.contracts.options import SearchOptions
 from collection_search.contracts.search import ProviderSearchResult
 from collection_search.settings import Settings
-from collection_search.testing import ProviderServer, ScriptedAdapter, rows
+from collection_search.testing import (
+    MockWebSearchService,
+    ProviderServer,
+    ScriptedAdapter,
+    rows,
+    service_results,
+)
+from collection_search.tools.arrow import answer_arrow
 from collection_search.tools.function_calls import call_function as call
+from collection_search.tools.provider_tool import answer_tool
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
 ASKED = {"query": "asyncio"}
+COMMAND = '-> search "asyncio"'
 
 
 @pytest.fixture
@@ -68,6 +77,23 @@ async def test_a_disabled_entry_is_refused_by_every_face(tmp_path: Path) -> None
     for text in (result.text, message.text, answer["content"]):
         assert text == "Error: web_search is switched off in the settings."
     assert adapter.requests == []
+    service: Any = MockWebSearchService(settings=given.settings)
+    for text in (await answer_arrow(service, COMMAND), await answer_tool(service, ASKED)):
+        assert text == "Search failed: web_search is switched off in the settings."
+    assert service.requests == []
+
+
+@pytest.mark.parametrize(("command", "count"), [("", 2), (" max:1", 1), (" max:9", 2)])
+async def test_a_service_answers_a_model_within_the_entry(
+    tmp_path: Path, command: str, count: int
+) -> None:
+    """An application's own search has no such limit."""
+    settings = context(tmp_path, settings={"max_results": 2}).settings
+    service: Any = MockWebSearchService(service_results(5), settings=settings)
+    await answer_arrow(service, f"{COMMAND}{command}")
+    await answer_tool(service, {**ASKED, "max_results": 5})
+    assert [one.options.max_results for one in service.requests] == [count, 2]
+    assert len((await service.asearch("asyncio")).results) == 5
 
 
 async def test_a_provider_of_the_context_goes_before_the_backend(tmp_path: Path) -> None:

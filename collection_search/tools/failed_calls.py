@@ -1,0 +1,72 @@
+"""Failed calls as texts for a model, which goes on after them."""
+
+from __future__ import annotations
+
+import logging
+import re
+from typing import TYPE_CHECKING, Final
+
+from ..contracts.functions import FunctionResult
+from ..errors import CollectionSearchError, UnknownCollectionError
+from ..text.redaction import error_message, redact_error
+from ..text.untrusted import neutralize_line
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from typing import Any
+
+logger = logging.getLogger(__name__)
+
+_OUR_EXAMPLE: Final = re.compile(r"(https://(?:search\.)?example\.com(?:/page)?)(?=[\s,;]|\.?$)")
+"""How our own messages show the form of an address; the name is reserved (RFC 2606)."""
+
+
+def failed_call(error: Exception) -> FunctionResult:
+    """Return the error result of a failed call; an unexpected error is logged, not shown."""
+    return FunctionResult(f"Error: {describe_failure(error)}", is_error=True)
+
+
+def describe_failure(error: Exception) -> str:
+    """Return what happened, and where it is known whether a retry may help, in one line.
+
+    >>> from collection_search.errors import InputError, SearchProviderUnavailable
+    >>> describe_failure(SearchProviderUnavailable("Tavily is down"))
+    'Tavily is down. It may work later.'
+    >>> describe_failure(InputError("Write it like https://example.com/page"))
+    'Write it like https://example.com/page.'
+    """
+    if isinstance(error, UnknownCollectionError):  # its message is for people: it names the tenant
+        known = f"Known: {', '.join(error.known)}." if error.known else "There is no other yet."
+        return neutralize_line(f"There is no collection {error.collection!r}. {known}")
+    if isinstance(error, CollectionSearchError):
+        return _with_advice(_neutralized(error_message(error)), getattr(error, "retryable", None))
+    logger.error("a function call failed", exc_info=redact_error(error))
+    return f"something unexpected failed ({type(error).__name__}). The log has the cause."
+
+
+def describe_failed_search(rationale: str, error: Mapping[str, Any]) -> str:
+    """Return the same for a failed outcome of the search worker, of which `error` is the cause."""
+    # The text of an unexpected error is for the log.
+    message = error["kind"] if rationale == "unexpected_error" else error["message"]
+    told = _with_advice(_neutralized(message), error["retryable"])
+    return f"Search failed ({rationale}): {told}"
+
+
+def _neutralized(message: str) -> str:
+    """Return the message as one line without effect; only our own examples stay addresses."""
+    parts = _OUR_EXAMPLE.split(message)  # the examples stand at the odd places
+    shown = [part if n % 2 else _neutralize_part(part) for n, part in enumerate(parts)]
+    return "".join(shown).strip()
+
+
+def _neutralize_part(text: str) -> str:
+    before = " " if text[:1].isspace() else ""
+    after = " " if text[-1:].isspace() else ""
+    return f"{before}{neutralize_line(text)}{after}"
+
+
+def _with_advice(message: str, may_retry: bool | None) -> str:  # noqa: FBT001 - of three values
+    end = "" if message.endswith((".", "!", "?", "…")) else "."
+    if may_retry is None:
+        return f"{message}{end}"
+    return f"{message}{end} {'It may work later.' if may_retry else 'Do not repeat it as it is.'}"
