@@ -168,4 +168,4 @@ def test_a_wrong_setting(command: Invoke, monkeypatch: pytest.MonkeyPatch) -> No
 
 def test_an_unknown_collection(command: Invoke) -> None:
     """Asking a collection that does not exist is an input error, not an empty answer."""
-    one_sentence(command(*ASK, "--json"), says="no collection 'py'", kind="InputError")
+    one_sentence(command(*ASK, "--json"), says="no collection 'py'", kind="UnknownCollectionError")
