@@ -105,13 +105,12 @@ async def call_web_search(
     """Return the results of one search, in full after a deep one; a failure is an error result.
 
     The model sets the query and the number of results, `options` are the operator's. Backend and
-    largest number are those of the settings' entry `web_search`. A `worker` replaces the backend.
+    largest number are those of the settings' entry `web_search`; a `worker` asks its own backend.
     With `summarize` long contents are summarized; see `summarize_results`. Raises ConfigError,
     StoreError, and InputError where the entry is not enabled.
     """
-    query, count = arguments.query, arguments.max_results
-    if worker is None:
-        context, count = apply_entry(context, arguments)
+    query = arguments.query
+    context, count = apply_entry(context, arguments)
     is_deep = options.search_depth == "deep" or bool(options.include_content)
     content = {"include_content": True} if is_deep else {}
     wanted = options.model_copy(update={"max_results": count, **content})

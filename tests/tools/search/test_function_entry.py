@@ -7,7 +7,13 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from langchain_core.messages import ToolMessage
 
-from collection_search import SearchContext, WebSearchTool, answer_openai_call, call_function
+from collection_search import (
+    SearchContext,
+    WebSearchTool,
+    WebSearchWorker,
+    answer_openai_call,
+    call_function,
+)
 from collection_search.contracts.functions import WebSearchOutput
 from collection_search.contracts.options import SearchOptions
 from collection_search.contracts.search import ProviderSearchResult
@@ -60,6 +66,19 @@ async def test_backend_and_number_are_those_of_the_entry(
     assert isinstance(usual.output, WebSearchOutput)
     assert usual.output.outcome.meta["provider"] == "searxng"
     assert WebSearchTool(search_context=given).invoke(ASKED).count("\nURL: ") == 2
+
+
+async def test_a_worker_of_ones_own_keeps_to_the_entry(tmp_path: Path) -> None:
+    """It asks its own backend; whether and how many is the entry's word."""
+    adapter = ScriptedAdapter(rows(3), rows(3))
+    worker = WebSearchWorker(adapter)
+    few = context(tmp_path, settings={"backend": "brave", "max_results": 1})
+    shown = await WebSearchTool(worker=worker, search_context=few).ainvoke(ASKED)
+    assert shown.count("\nURL: ") == 1
+    off = context(tmp_path, enabled=False)
+    refused = await WebSearchTool(worker=worker, search_context=off).ainvoke(ASKED)
+    assert refused == "Error: web_search is switched off in the settings."
+    assert len(adapter.requests) == 1
 
 
 async def test_a_disabled_entry_is_refused_by_every_face(tmp_path: Path) -> None:
