@@ -46,7 +46,7 @@ _NEXT_STEPS: Final[Mapping[ErrorCode, str]] = {
     "invalidQuery": "Check what the settings say of {name}.",
     "serviceUnavailable": "Check the network and {address}, and run this again.",
     "timeout": "Check the network and {address}, and run this again.",
-    "unknown": "Check {address}.",
+    "unknown": "Check what the settings say of {name}.",
 }
 _UNREACHED: Final = {"serviceUnavailable", "timeout"}
 

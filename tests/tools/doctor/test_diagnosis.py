@@ -343,6 +343,20 @@ async def test_a_described_endpoint_is_looked_at(*, spend: bool) -> None:
         assert not spend or "data has the keys items, total" in finding.detail
 
 
+async def test_wrong_paths_of_a_described_endpoint_fail_a_search() -> None:
+    """They are named, and nothing blames the address."""
+    fields = {"url": "lnik", "title": "name"}
+    with ProviderServer(JsonEndpoint()) as server:
+        described = JsonEndpoint.description | {"fields": fields}
+        access = {"base_url": server.base_url, "api_key": KEY, "json_api": described}
+        finding = await alone("intranet", spend=True, providers={"intranet": access})
+    assert (finding.state, finding.reachable) == ("failed", True)
+    assert "no http(s) address at fields.url ('lnik')" in finding.detail
+    assert "the first row has the keys id, link, name" in finding.detail
+    assert finding.next_step == "Check what the settings say of intranet."
+    assert "BASE_URL" not in finding.detail + finding.next_step
+
+
 @pytest.mark.slow
 async def test_a_described_endpoint_is_in_the_list() -> None:
     """With its state, and without the adapter's own name."""
