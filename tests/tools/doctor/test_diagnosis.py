@@ -367,6 +367,32 @@ async def test_a_described_endpoint_is_in_the_list() -> None:
     assert "json_api" not in {one.name for one in found.findings}
 
 
+async def test_a_provider_that_works_without_a_key_misses_none() -> None:
+    """It says how far that goes, and what a key is for."""
+    found = await diagnosed()
+    openalex, tavily = part(found, "openalex"), part(found, "tavily")
+    assert [one.state for one in (openalex, tavily)] == ["off", "off"]
+    assert [one.key for one in (openalex, tavily)] == ["not needed", "not needed"]
+    assert openalex.next_step == (
+        "Use it with: --provider openalex. For more searches set OPENALEX_API_KEY, or run:"
+        " collection-search keys set openalex"
+    )
+    assert "COLLECTION_SEARCH_FETCH_CONTACT" in openalex.detail
+    assert "by name" in tavily.detail
+
+
+@pytest.mark.parametrize("name", ["openalex", "tavily"])
+async def test_a_provider_that_is_asked_without_a_key_misses_none(name: str) -> None:
+    """Where it answers, and where its address is wrong."""
+    with ProviderServer(name) as server:
+        finding = await alone(name, providers={name: {"base_url": server.base_url}})
+    assert (finding.state, finding.key) == ("ok", "not needed")
+    assert "without a key: " in finding.detail
+    wrong = await alone(name, providers={name: {"base_url": "no address"}})
+    assert (wrong.state, wrong.key, wrong.next_step) == ("failed", None, "")
+    assert f"{name.upper()}_BASE_URL is no address" in wrong.detail
+
+
 async def test_an_api_that_ends_is_told() -> None:
     """It works, and says until when."""
     with ProviderServer("google") as server:
