@@ -3,15 +3,22 @@
 from __future__ import annotations
 
 import asyncio
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Final
+from urllib.parse import urlsplit
 
 import typer
 
+from ..errors import FetchError
 from .shared.context_options import AsJson, search_context
 from .shared.terminal import Screen
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from ..contracts.page import ReadPage
+
+_PRIVATE: Final = {"blocked_address", "blocked_host"}
+_PORTS: Final = {"http": 80, "https": 443}
 
 
 def page(
@@ -25,8 +32,13 @@ def page(
     """
     from ..tools.read_page import aread_page
 
-    screen = Screen(as_json=as_json)
-    read = asyncio.run(aread_page(url, context=search_context()))
+    screen, context = Screen(as_json=as_json), search_context()
+    try:
+        read = asyncio.run(aread_page(url, context=context))
+    except FetchError as error:
+        if not (way_out := _way_out(error, url, context.using().fetch_allowed)):
+            raise
+        raise FetchError(f"{error}. {way_out}", reason=error.reason) from error
     if as_json:
         screen.json(_as_json(read))
         return
@@ -34,6 +46,21 @@ def page(
     screen.note(f"Source: {read.final_url}")
     for line in read.text.splitlines():
         screen.line(line)
+
+
+def _way_out(error: FetchError, url: str, allowed: Sequence[str]) -> str:
+    """Return the setting that permits a refused private address, blank for any other failure."""
+    from ..settings import PREFIX
+    from ..text.urls import normalize_url
+
+    parts = urlsplit(normalize_url(url))
+    entry = parts.netloc if parts.port else f"{parts.netloc}:{_PORTS[parts.scheme]}"
+    refused = str(error).partition(" ")[0].removesuffix(":")
+    # A redirect may lead to another host, and no setting permits that.
+    is_own = refused == (parts.hostname or "").removesuffix(".") and entry not in allowed
+    if error.reason not in _PRIVATE or not is_own:
+        return ""
+    return f"If it is yours, set {PREFIX}FETCH_ALLOWED={','.join([*allowed, entry])}"
 
 
 def _as_json(read: ReadPage) -> dict[str, str | int | float | None]:

@@ -107,7 +107,7 @@ def search(
         requested = {"applied": applied} if applied else {}
         screen.json(_as_json(response, content=content) | requested | replayed)
     else:
-        show_applied(applied, screen)
+        show_applied(applied, response.outcome.meta["provider"], screen)
         if command is None or response.outcome.decision == "error":
             _show(response, screen)
         else:

@@ -37,6 +37,8 @@ class ProviderInfo:
     """The address that is used where none is given; blank: one must be given."""
     needs_key: bool = False
     """Whether nothing works without a key."""
+    without_key: str = ""
+    """What works without an optional key, in words for people; blank: not stated."""
     has_key: bool = False
     """Whether this adapter was given a key."""
     rate_per_s: float | None = None

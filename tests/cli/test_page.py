@@ -12,6 +12,7 @@ from support.loopback_site import LoopbackSite, article, essay
 from collection_search import Settings
 from collection_search.runtime.concurrency import run_blocking
 from collection_search.settings.adapter_factory import make_adapter
+from collection_search.settings.process_defaults import process_settings
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -135,7 +136,43 @@ def test_a_private_address_is_refused(command: Invoke, form: tuple[str, ...]) ->
         ended = command("page", site.address("/tea"), *form)
         assert ended.code == 4
         assert "not on the public web" in ended.complaints[0]
+        way_out = f"set COLLECTION_SEARCH_FETCH_ALLOWED={site.address('/tea').split('/')[2]}"
+        assert ended.complaints[0].endswith(f"If it is yours, {way_out}")
         assert site.requests == []
+
+
+@pytest.mark.parametrize(
+    ("url", "entry"),
+    [
+        ("http://127.0.0.1/", "127.0.0.1:80"),
+        ("https://WIKI.intra./x", "wiki.intra.:443"),
+        ("http://wiki:8080", "wiki:8080"),
+        ("http://[::1]:8000/", "[::1]:8000"),
+    ],
+)
+def test_the_way_to_a_private_address_is_named(
+    command: Invoke, monkeypatch: pytest.MonkeyPatch, url: str, entry: str
+) -> None:
+    """As the setting takes it, beside what it has already."""
+    ended = command("page", url)
+    assert ended.code == 4
+    assert ended.complaints[0].endswith(f"set COLLECTION_SEARCH_FETCH_ALLOWED={entry}")
+    monkeypatch.setenv("COLLECTION_SEARCH_FETCH_ALLOWED", "other.intra:443")
+    process_settings.cache_clear()
+    ended = command("page", url)
+    assert ended.complaints[0].endswith(f"FETCH_ALLOWED=other.intra:443,{entry}")
+
+
+@pytest.mark.slow
+def test_a_page_that_leads_to_a_private_address(site: LoopbackSite, command: Invoke) -> None:
+    """No entry opens that way, so none is named."""
+    site.put("/old", b"", status=301, headers={"Location": "http://127.0.0.1:1/"})
+    ended = command("page", site.address("/old"))
+    assert ended.code == 4
+    assert "not on the public web" in ended.complaints[0]
+    assert "FETCH_ALLOWED" not in ended.complaints[0]
+    site.put("/old", b"", status=301, headers={"Location": "http://wiki.intra/"})
+    assert "FETCH_ALLOWED" not in command("page", site.address("/old")).complaints[0]
 
 
 @pytest.mark.parametrize(

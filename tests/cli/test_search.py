@@ -53,18 +53,34 @@ def test_nothing_found_and_a_failure_are_told_apart(
 
 
 def test_options_reach_the_search_and_what_became_of_them_is_told(command: Invoke) -> None:
-    """Under `applied`, on standard error, and the results fit."""
+    """In sentences, on standard error, and the results fit."""
     ended = command(
         *("search", "cancel a task", "--provider", "scripted", "--restrict", "--deep"),
         *("--include", "docs.example.com,docs.example.org", "--include", "example.net"),
+        *("--topic", "news"),
     )
     assert ended.code == 0
     assert "example.com/potato" not in ended.out
     assert ended.out.count("https://docs.example.com/") == 5
-    assert "applied: include_domains = docs.example.com, docs.example.org, example.net: " in (
-        ended.err
-    )
-    assert "applied: search_depth = deep: emulated\n" in ended.err
+    dropped = "is no option of scripted: results that do not fit were dropped"
+    assert ended.err.splitlines()[2:] == [
+        "search_depth=deep is no option of scripted and was done in another way",
+        f"include_domains=docs.example.com,docs.example.org,example.net {dropped}",
+        "topic=news is not supported by scripted and was left out",
+        f"domain_mode=restrict {dropped}",
+    ]
+
+
+def test_an_option_that_the_provider_has_is_told(
+    command: Invoke, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """With the provider's name."""
+    with ProviderServer("openalex") as server:
+        monkeypatch.setenv("OPENALEX_BASE_URL", server.base_url)
+        wishes = ("--language", "EN", "--topic", "news")
+        ended = command("search", "asyncio", "--provider", "openalex", *wishes)
+    assert "\nlanguage=en was applied by openalex\n" in ended.err
+    assert "\ntopic=news is not supported by openalex and was left out\n" in ended.err
 
 
 def test_json_tells_what_was_applied(command: Invoke) -> None:
@@ -184,7 +200,7 @@ def test_an_arrow_command_is_a_query(command: Invoke, arrow: str) -> None:
     assert "[3]" not in ended.out
     assert ended.out.endswith('Use → search "query" depth:deep for full content extraction.\n')
     assert ended.err.startswith("Searched: scripted (asked for)\n")
-    assert "applied: include_domains = docs.example.com: " in ended.err
+    assert "include_domains=docs.example.com is no option of scripted and was done" in ended.err
 
 
 def test_a_deep_arrow_command_is_answered_in_full(command: Invoke) -> None:

@@ -7,19 +7,19 @@ from typing import TYPE_CHECKING, Any, ClassVar, Final, NoReturn
 
 from ...contracts.options import NO_OPTIONS
 from ...contracts.search import ProviderSearchResult
-from ...errors import ConfigError, SearchProviderBadResponse
+from ...errors import ConfigError, InvalidUrlError, SearchProviderBadResponse
 from ...settings.endpoint_description import split_path
 from ...settings.registry import JSON_API
-from ...text.known_secrets import KnownSecrets, key_id
-from ...text.redaction import redact
+from ...text.clean import clean_snippet, excerpt
+from ...text.known_secrets import key_id
+from ...text.urls import normalize_url
 from ...text.validation import number_within
-from ..refusals import MAX_TEXT_CHARS
 from .http.adapter import HttpSearch, ResultPage
 from .http.json_values import describe_body, find_value, read_date, read_text
 from .http.query_limits import supported_options
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Mapping, Sequence
     from datetime import date
     from typing import Self
 
@@ -34,6 +34,10 @@ if TYPE_CHECKING:
 MAX_KEYS_TOLD: Final = 12
 """Keys of an answer that a message names."""
 MAX_KEY_CHARS: Final = 60
+_MAX_READ_CHARS: Final = 5_000
+"""Of a text that is searched for words: megabytes of markup take seconds."""
+_NEEDED: Final = {"url": "http(s) address", "title": "text", "snippet": "text"}
+"""What the paths lead to that decide whether a row is a result."""
 
 
 class JsonApiSearch(HttpSearch):
@@ -140,9 +144,12 @@ class JsonApiSearch(HttpSearch):
         answer = self.value(response)
         path = split_path(self.description.results)
         found = find_value(answer, path)
-        if not isinstance(found, list):
+        rows = [row for row in found if isinstance(row, dict)] if isinstance(found, list) else []
+        if not rows and found != []:
             self._lacks_list(answer, path, response)
-        return self.page_of(self.listed(found, response), response, more=False)
+        if rows and not any(map(self._is_result, rows)):
+            self._lacks_results(rows, response)
+        return self.page_of(rows, response, more=False)
 
     def row(self, row: dict[str, Any]) -> ProviderSearchResult:
         """Return the result in a row; a value of a wrong type counts as missing."""
@@ -152,40 +159,108 @@ class JsonApiSearch(HttpSearch):
         return ProviderSearchResult(
             url=read_text(parts.get("url")),
             title=read_text(parts.get("title")),
-            snippet=read_text(parts.get("snippet")),
+            snippet=_read_snippet(parts),
             source=self.provider_name,
             score=None if score is None else score / scale,
             content=read_text(parts.get("content")) or None,
             published_date=read_date(parts.get("published_date"), today=self.today()),
         )
 
+    def _is_result(self, row: dict[str, Any]) -> bool:
+        """Return whether the row has an address and a text, as the worker demands."""
+        made = self.row(row)
+        return _is_address(made.url) and _has_words(made.snippet)
+
     def _lacks_list(self, answer: Any, path: tuple[str, ...], response: HttpResponse) -> NoReturn:
         """Raise SearchProviderBadResponse that says how far the path leads."""
-        missing = (n for n in range(len(path)) if find_value(answer, path[: n + 1]) is None)
-        depth = next(missing, len(path))
-        there = _describe(find_value(answer, path[:depth]), path[:depth], path[depth : depth + 1])
-        if answer is None:
-            there = f"the answer is {describe_body(response)}"
-        shown = redact(KnownSecrets([self.key()]).redact(there), most=MAX_TEXT_CHARS)
+        is_list = isinstance(find_value(answer, path), list)
+        there = f"the answer is {describe_body(response)}"
+        if answer is not None:
+            there = _describe_end(answer, path, "the answer")
+        self._fail(
+            f"without a list of results at {self.description.results or '.'!r}"
+            f" (HTTP {response.status}): {self._shown(there)}."
+            f" Check providers.{self.provider_name}.json_api.results"
+            f"{'' if is_list else f', or {self.address_variable}'}.",
+            response,
+        )
+
+    def _lacks_results(self, rows: Sequence[dict[str, Any]], response: HttpResponse) -> NoReturn:
+        """Raise SearchProviderBadResponse that names the paths that lead nowhere in every row."""
+        paths = {part: self._paths[part] for part in _NEEDED if part in self._paths}
+        lost = {
+            part: path
+            for part, path in paths.items()
+            if not any(_leads_to(part, find_value(row, path)) for row in rows)
+        }
+        ends = [_describe_end(rows[0], path, "the first row") for path in ((), *lost.values())]
+        missing = ", ".join(
+            f"no {_NEEDED[part]} at fields.{part} ({'.'.join(path)!r})"
+            for part, path in lost.items()
+        )
+        self._fail(
+            f"with no usable row of {len(rows)} (HTTP {response.status}):"
+            f" {missing or 'no row has both an http(s) address and a text'}."
+            f" Correct providers.{self.provider_name}.json_api.fields;"
+            f" {self._shown('; '.join(dict.fromkeys(ends)))}.",
+            response,
+        )
+
+    def _fail(self, what: str, response: HttpResponse) -> NoReturn:
+        """Raise SearchProviderBadResponse for an answer that the description does not fit."""
         raise SearchProviderBadResponse(
-            f"{self.title} answered without a list of results at"
-            f" {self.description.results or '.'!r} (HTTP {response.status}): {shown}."
-            f" Check providers.{self.provider_name}.json_api.results, or {self.address_variable}.",
-            http_status=response.status,
+            f"{self.title} answered {what}", http_status=response.status
         )
 
 
-def _describe(value: Any, path: Sequence[str], following: Sequence[str]) -> str:
-    """Return what is at a path, and whether the following name is there.
+def _read_snippet(parts: Mapping[str, Any]) -> str:
+    """Return the snippet, else the beginning of the full text, else the title."""
+    if _has_words(snippet := read_text(parts.get("snippet"))):
+        return snippet
+    content = clean_snippet(read_text(parts.get("content"))[:_MAX_READ_CHARS])
+    return excerpt(content) or read_text(parts.get("title"))
+
+
+def _leads_to(part: str, value: Any) -> bool:
+    """Return whether a value is what the part of a result needs."""
+    return (_is_address if part == "url" else _has_words)(read_text(value))
+
+
+def _is_address(text: str) -> bool:
+    try:
+        return bool(normalize_url(text))
+    except InvalidUrlError:
+        return False
+
+
+def _has_words(text: str) -> bool:
+    """Return whether anything but markup is in the text."""
+    return bool(clean_snippet(text[:_MAX_READ_CHARS]))
+
+
+def _describe_end(value: Any, path: Sequence[str], name: str) -> str:
+    """Return what is where a path into a value, which is called `name`, ends."""
+    missing = (n for n in range(len(path)) if find_value(value, path[: n + 1]) is None)
+    depth = next(missing, len(path))
+    return _describe(find_value(value, path[:depth]), path[:depth], path[depth : depth + 1], name)
+
+
+def _describe(
+    value: Any, path: Sequence[str], following: Sequence[str], whole: str = "the answer"
+) -> str:
+    """Return what is at a path into the whole, and whether the following name is there.
 
     >>> _describe({"hits": [], "took": 3}, ["data"], ["items"])
     'data has the keys hits, took'
     >>> _describe({"items": None}, [], ["items"]), _describe([{}], [], ["items"])
     ('items is null', 'the answer is a list')
+    >>> _describe([7], ["items"], [])
+    'items is a list of something else than objects'
     """
-    name = ".".join(path) or "the answer"
+    name = ".".join(path) or whole
     if isinstance(value, list):
-        return f"{name} is a list"
+        has_objects = not value or any(isinstance(each, dict) for each in value)
+        return f"{name} is a list{'' if has_objects else ' of something else than objects'}"
     if not isinstance(value, dict):
         return f"{name} is a {'text' if isinstance(value, str) else 'number or the like'}"
     if following and following[0] in value:

@@ -60,6 +60,10 @@ class OpenAlexSearch(HttpSearch):
     provider_name = "openalex"
     title = "OpenAlex"
     key_variable = "OPENALEX_API_KEY"
+    without_key = (
+        "about 100 searches a day; a contact address is good manners there"
+        " (COLLECTION_SEARCH_FETCH_CONTACT)"
+    )
     address_variable = "OPENALEX_BASE_URL"
     default_base_url = "https://api.openalex.org"
     names = RowNames(title="display_name", dates=("publication_date",))

@@ -31,6 +31,7 @@ class TavilySearch(HttpSearch):
     provider_name = "tavily"
     title = "Tavily"
     key_variable = "TAVILY_API_KEY"
+    without_key = "few searches, if it is asked for by name"
     address_variable = "TAVILY_BASE_URL"
     default_base_url = "https://api.tavily.com"
     names = RowNames(

@@ -21,6 +21,14 @@ _FLAGS: Final = {
 }
 """Flags whose name differs from the option's."""
 
+_APPLIED: Final[Mapping[str, str]] = {
+    "native": "was applied by {}",
+    "emulated": "is no option of {} and was done in another way",
+    "post_filtered": "is no option of {}: results that do not fit were dropped",
+    "unsupported": "is not supported by {} and was left out",
+}
+"""What is said of an option, with the provider's name."""
+
 _PROBLEMS: Final = {
     "country": "give two letters, such as DE",
     "language": "give two letters, such as de",
@@ -60,12 +68,13 @@ def search_options(
     return NO_OPTIONS if options == NO_OPTIONS else options
 
 
-def show_applied(applied: Mapping[str, Any], screen: Screen) -> None:
-    """Print each requested option and how it was applied."""
+def show_applied(applied: Mapping[str, Any], provider: str, screen: Screen) -> None:
+    """Print for each requested option what the provider, or the worker, made of it."""
     for name, one in applied.items():
         requested = one["requested"]
-        shown = ", ".join(requested) if isinstance(requested, list) else str(requested).lower()
-        screen.note(f"applied: {name} = {shown}: {one['applied']}")
+        shown = ",".join(requested) if isinstance(requested, list) else str(requested).lower()
+        how = str(one["applied"])  # another package's adapter may have words of its own
+        screen.note(f"{name}={shown} {_APPLIED.get(how, how).replace('{}', provider)}")
 
 
 def _domains(given: list[str] | None) -> list[str]:

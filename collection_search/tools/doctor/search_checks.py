@@ -46,7 +46,7 @@ _NEXT_STEPS: Final[Mapping[ErrorCode, str]] = {
     "invalidQuery": "Check what the settings say of {name}.",
     "serviceUnavailable": "Check the network and {address}, and run this again.",
     "timeout": "Check the network and {address}, and run this again.",
-    "unknown": "Check {address}.",
+    "unknown": "Check what the settings say of {name}.",
 }
 _UNREACHED: Final = {"serviceUnavailable", "timeout"}
 
@@ -109,8 +109,11 @@ def _off(finding: Finding, vendor: Any) -> Finding:
         return replace(finding, next_step=f"Set {_address_variable(info, name)}.")
     if finding.ends_on:
         return replace(finding, next_step=f"Take another one: it ends on {finding.ends_on}.")
-    step = f"Set {key}, or run: collection-search keys set {name}"
-    return replace(finding, key="missing", next_step=step)
+    to_set = f"{key}, or run: collection-search keys set {name}"
+    if info.without_key:
+        step = f"Use it with: --provider {name}. For more searches set {to_set}"
+        return replace(finding, key="not needed", detail=_keyless(info), next_step=step)
+    return replace(finding, key="missing", next_step=f"Set {to_set}")
 
 
 async def _unused(settings: Settings, finding: Finding, info: ProviderInfo) -> Finding:
@@ -156,7 +159,10 @@ async def _examined(
     except MissingExtraError as error:
         return mark_no_extra(finding, error)
     except ConfigError as error:
-        return failed_finding(finding, str(error), _off(finding, vendor).next_step, key="missing")
+        off = _off(finding, vendor)
+        if off.key == "not needed":
+            return failed_finding(finding, str(error))
+        return failed_finding(finding, str(error), off.next_step, key="missing")
     described = describe(adapter)
     finding = replace(finding, state="unchecked", key=_key_state(described.info, is_valid=None))
     found = await _asked(finding, adapter, described, spender=spender, limit_s=limit_s)
@@ -185,6 +191,8 @@ async def _asked(
         finding = replace(finding, detail=_UNKNOWN)
     elif finding.key == "not checked":
         finding = replace(finding, detail=f"{finding.detail}; {_PAID}")
+    elif info.without_key and not info.has_key:
+        finding = replace(finding, detail=f"{finding.detail}; {_keyless(info)}")
     return _with_end(finding, info)
 
 
@@ -209,7 +217,11 @@ def _key_state(info: ProviderInfo, *, is_valid: bool | None) -> KeyState | None:
         return None if info.key_variable is None else "not needed"
     if is_valid:
         return "valid"
-    return "not checked" if info.has_key else None
+    return "not checked" if info.has_key else "not needed" if info.without_key else None
+
+
+def _keyless(info: ProviderInfo) -> str:
+    return f"without a key: {info.without_key}"
 
 
 def _with_health(finding: Finding, health: Health, info: ProviderInfo) -> Finding:

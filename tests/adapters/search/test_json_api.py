@@ -119,7 +119,7 @@ def test_a_post_sends_objects_and_leaves_the_description_alone():
 )
 def test_the_list_is_found_by_its_path(path, value):
     (row,) = endpoint(results=path).parse(answer(value)).rows
-    assert (row.url, row.title, row.snippet) == ("https://wiki.example/1", "Asyncio", "")
+    assert (row.url, row.title, row.snippet) == ("https://wiki.example/1", "Asyncio", "Asyncio")
 
 
 @pytest.mark.parametrize(
@@ -171,8 +171,121 @@ def test_a_path_is_no_expression():
     """Neither attributes nor negative indexes."""
     fields = {"url": "link.__class__", "title": "name.-1"}
     made = endpoint(results="", fields=fields)
-    with pytest.raises(SearchProviderBadResponse, match="no address"):
+    with pytest.raises(SearchProviderBadResponse, match=r"'link\.__class__'.*'name\.-1'"):
         made.parse(answer([ROW]))
+
+
+# --- the rows
+
+
+FULL = {"url": "link", "title": "name", "snippet": "summary", "content": "text"}
+
+
+@pytest.mark.parametrize(
+    ("fields", "more", "snippet"),
+    [
+        (FULL, {"summary": "How to cancel."}, "How to cancel."),
+        (FULL, {"text": "How to\ncancel."}, "How to cancel."),
+        (FULL, {"summary": "<p></p>", "text": " "}, "Asyncio"),
+        (FULL, {"summary": 7, "text": None}, "Asyncio"),
+        (FULL, {}, "Asyncio"),
+        (USUAL["fields"], {"summary": "How to cancel."}, "Asyncio"),
+    ],
+)
+def test_a_row_without_a_snippet_has_the_beginning_of_its_text_or_its_title(fields, more, snippet):
+    """A field that is optional loses no row."""
+    (row,) = endpoint(results="", fields=fields).parse(answer([ROW | more])).rows
+    assert row.snippet == snippet
+
+
+def test_rows_that_are_no_results_are_left_to_the_worker_beside_a_valid_one():
+    rows = [{"link": "/1", "name": "a"}, {"name": "b"}, ROW]
+    assert "https://wiki.example/1" in [
+        row.url for row in endpoint(results="").parse(answer(rows)).rows
+    ]
+
+
+def test_a_list_without_rows_is_no_failure():
+    assert endpoint(results="").parse(answer([])).rows == []
+
+
+NO_ADDRESS = "no http(s) address at fields.url ('{}')"
+NO_TITLE = "no text at fields.title ('{}')"
+
+
+@pytest.mark.parametrize(
+    ("fields", "rows", "lost", "there"),
+    [
+        (
+            {"url": "lnik", "title": "name"},
+            [ROW, ROW],
+            [NO_ADDRESS.format("lnik")],
+            "the first row has the keys link, name",
+        ),
+        (
+            {"url": "link", "title": "nmae"},
+            [ROW],
+            [NO_TITLE.format("nmae")],
+            "the first row has the keys link, name",
+        ),
+        (
+            {"url": "doc.lnik", "title": "nmae"},
+            [{"doc": ROW}],
+            [NO_ADDRESS.format("doc.lnik"), NO_TITLE.format("nmae")],
+            "the first row has the keys doc; doc has the keys link, name",
+        ),
+        (
+            {"url": "link", "title": "name", "snippet": "smumary"},
+            [{"link": "https://wiki.example/1", "name": None}],
+            [NO_TITLE.format("name"), "no text at fields.snippet ('smumary')"],
+            "the first row has the keys link, name; name is null",
+        ),
+        (
+            USUAL["fields"],
+            [{"link": "/wiki/1", "name": "Asyncio"}],
+            [NO_ADDRESS.format("link")],
+            "the first row has the keys link, name; link is a text",
+        ),
+        (
+            USUAL["fields"],
+            [{}],
+            [NO_ADDRESS.format("link"), NO_TITLE.format("name")],
+            "the first row is an empty object",
+        ),
+        (
+            USUAL["fields"],
+            [{"link": "https://wiki.example/1"}, {"name": "Asyncio"}],
+            ["no row has both an http(s) address and a text"],
+            "the first row has the keys link",
+        ),
+    ],
+)
+def test_rows_of_which_none_is_a_result_name_the_paths_that_lead_nowhere(fields, rows, lost, there):
+    """With the keys that were there; the address is not blamed, and no value is repeated."""
+    with pytest.raises(SearchProviderBadResponse) as caught:
+        endpoint(results="", fields=fields).parse(answer(rows))
+    assert str(caught.value) == (
+        f"intranet answered with no usable row of {len(rows)} (HTTP 200): {', '.join(lost)}."
+        f" Correct providers.intranet.json_api.fields; {there}."
+    )
+    assert not caught.value.retryable
+
+
+@pytest.mark.parametrize("rows", [["a", "b"], [7], [None]])
+def test_a_list_of_something_else_names_its_path(rows):
+    """The address is not blamed."""
+    with pytest.raises(SearchProviderBadResponse) as caught:
+        endpoint(results="").parse(answer(rows))
+    assert "providers.intranet.json_api.results" in str(caught.value)
+    assert "BASE_URL" not in str(caught.value)
+
+
+def test_many_keys_and_keys_with_a_secret_of_a_row_are_not_repeated():
+    row = {KEY: 1} | {f"{n}-{'x' * 500}": 1 for n in range(1000)}
+    with pytest.raises(SearchProviderBadResponse) as caught:
+        endpoint(results="").parse(answer([row]))
+    assert KEY not in str(caught.value)
+    assert len(str(caught.value)) < 800
 
 
 # --- in the settings

@@ -343,6 +343,20 @@ async def test_a_described_endpoint_is_looked_at(*, spend: bool) -> None:
         assert not spend or "data has the keys items, total" in finding.detail
 
 
+async def test_wrong_paths_of_a_described_endpoint_fail_a_search() -> None:
+    """They are named, and nothing blames the address."""
+    fields = {"url": "lnik", "title": "name"}
+    with ProviderServer(JsonEndpoint()) as server:
+        described = JsonEndpoint.description | {"fields": fields}
+        access = {"base_url": server.base_url, "api_key": KEY, "json_api": described}
+        finding = await alone("intranet", spend=True, providers={"intranet": access})
+    assert (finding.state, finding.reachable) == ("failed", True)
+    assert "no http(s) address at fields.url ('lnik')" in finding.detail
+    assert "the first row has the keys id, link, name" in finding.detail
+    assert finding.next_step == "Check what the settings say of intranet."
+    assert "BASE_URL" not in finding.detail + finding.next_step
+
+
 @pytest.mark.slow
 async def test_a_described_endpoint_is_in_the_list() -> None:
     """With its state, and without the adapter's own name."""
@@ -351,6 +365,32 @@ async def test_a_described_endpoint_is_in_the_list() -> None:
     assert part(found, "intranet").state == "failed"
     assert "INTRANET_BASE_URL" in part(found, "intranet").next_step
     assert "json_api" not in {one.name for one in found.findings}
+
+
+async def test_a_provider_that_works_without_a_key_misses_none() -> None:
+    """It says how far that goes, and what a key is for."""
+    found = await diagnosed()
+    openalex, tavily = part(found, "openalex"), part(found, "tavily")
+    assert [one.state for one in (openalex, tavily)] == ["off", "off"]
+    assert [one.key for one in (openalex, tavily)] == ["not needed", "not needed"]
+    assert openalex.next_step == (
+        "Use it with: --provider openalex. For more searches set OPENALEX_API_KEY, or run:"
+        " collection-search keys set openalex"
+    )
+    assert "COLLECTION_SEARCH_FETCH_CONTACT" in openalex.detail
+    assert "by name" in tavily.detail
+
+
+@pytest.mark.parametrize("name", ["openalex", "tavily"])
+async def test_a_provider_that_is_asked_without_a_key_misses_none(name: str) -> None:
+    """Where it answers, and where its address is wrong."""
+    with ProviderServer(name) as server:
+        finding = await alone(name, providers={name: {"base_url": server.base_url}})
+    assert (finding.state, finding.key) == ("ok", "not needed")
+    assert "without a key: " in finding.detail
+    wrong = await alone(name, providers={name: {"base_url": "no address"}})
+    assert (wrong.state, wrong.key, wrong.next_step) == ("failed", None, "")
+    assert f"{name.upper()}_BASE_URL is no address" in wrong.detail
 
 
 async def test_an_api_that_ends_is_told() -> None:

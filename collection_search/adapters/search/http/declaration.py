@@ -37,6 +37,7 @@ class _Info:
             address_variable=declared.address_variable,
             default_address=declared.default_base_url,
             needs_key=declared.needs_key,
+            without_key=declared.without_key,
             has_key=adapter is not None and adapter.api_key is not None,
             rate_per_s=declared.rate_per_s,
             ends_on=declared.ends_on,
@@ -53,6 +54,8 @@ class DeclaredProvider:
     key_variable: str = ""
     address_variable: str
     needs_key: ClassVar[bool] = False
+    without_key: ClassVar[str] = ""
+    """What works without an optional key, in words for people; blank where that is not known."""
     default_base_url: ClassVar[str] = ""
     """Scheme, host and prefix, to which the documented path is appended. Blank: it must be set."""
 
