@@ -9,7 +9,7 @@ python examples/agent.py --offline
 from __future__ import annotations
 
 import asyncio
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from program import QUESTION, run_program
 from scripted import CITE, Call
@@ -53,7 +53,7 @@ async def answer(
         system_prompt=INSTRUCTIONS,
         context_schema=SearchContext,
     )
-    asked = {"messages": [("user", question)]}
+    asked: Any = {"messages": [("user", question)]}
     return await transcript.follow(agent.astream(asked, context=context, stream_mode="updates"))
 
 

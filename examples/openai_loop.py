@@ -50,7 +50,7 @@ async def answer(
         completion = await client.chat.completions.create(
             model=model, messages=messages, tools=TOOLS
         )
-        message = completion.choices[0].message
+        message: Any = completion.choices[0].message
         if not message.tool_calls:
             return message.content or ""
         messages.append(message.model_dump(exclude_none=True))

@@ -169,29 +169,31 @@ def _explain(error: Exception, vendor: str) -> tuple[int, str] | None:
         package = (error.name or "").partition(".")[0]
         missing = f"The package {package} is missing: pip install {package}"
         return WRONG_INPUT, missing if package else message
-    if request := vars(error).get("request"):  # of a vendor's client
-        failed = f"The model's endpoint {redact(str(request.url))} failed: {message}"
-        return ENDPOINT_FAILED, f"{failed} {_advise(error, vendor)}".rstrip()
-    if _ABOUT_KEYS.search(message):
-        return WRONG_INPUT, _explain_missing_key(vendor, message)
+    return _explain_model_error(error, message, vendor)
+
+
+def _explain_model_error(error: Exception, message: str, vendor: str) -> tuple[int, str] | None:
+    known = vars(error)  # what a vendor's client tells
+    request, status = known.get("request") or known.get("_request"), known.get("status_code")
+    is_about_key = status in REFUSED_KEY or (not request and _ABOUT_KEYS.search(message))
+    if is_about_key and (variable := KEYS.get(vendor)) and not os.environ.get(variable):
+        needless = "An endpoint that needs no key takes any value."
+        return WRONG_INPUT, f"{variable} is not set. {needless}"
+    if request:
+        failed = f"The model's endpoint {redact(str(request.url))} failed: {message.rstrip('.')}."
+        return ENDPOINT_FAILED, f"{failed} {_advise(status, vendor)}".rstrip()
+    if is_about_key:
+        return WRONG_INPUT, f"The model cannot be asked: {message}"
     if isinstance(error, OSError) or type(error).__module__ != "builtins":
         return ENDPOINT_FAILED, f"{type(error).__name__}: {message}"
     return None
 
 
-def _advise(error: Exception, vendor: str) -> str:
-    """Return what to check where the endpoint did not answer or refused the key."""
-    status = vars(error).get("status_code")
+def _advise(status: int | None, vendor: str) -> str:
+    """Return what to check where the endpoint did not answer, or refused the key."""
     if status is None:
         return f"Check {' or '.join(filter(None, ['--base-url', ADDRESSES.get(vendor)]))}."
     return f"Check {KEYS.get(vendor, 'the key')}." if status in REFUSED_KEY else ""
-
-
-def _explain_missing_key(vendor: str, message: str) -> str:
-    variable = KEYS.get(vendor)
-    if variable is None or os.environ.get(variable):
-        return f"The model cannot be asked: {message}"
-    return f"{variable} is not set. An endpoint that needs no key takes any value."
 
 
 def _end(code: int, sentence: str, error: BaseException) -> NoReturn:

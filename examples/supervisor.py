@@ -80,7 +80,7 @@ def build_graph(
         return Command(goto=chosen)
 
     async def research(state: State) -> dict[str, list[str]]:
-        asked = {"messages": [("user", _brief(state))]}
+        asked: Any = {"messages": [("user", _brief(state))]}
         notes = await transcript.follow(researcher.astream(asked, stream_mode="updates"))
         transcript.show_step(f"\nThe researcher notes: {notes}")
         return {"notes": [notes]}

@@ -148,6 +148,15 @@ async def test_a_failing_provider_reaches_the_model_as_an_error(
         told.show_answer(answer)
 
 
+async def test_a_model_that_only_searches_is_stopped(told: Any):
+    """A loop has an end."""
+    loop = example_module("arrow_loop")
+    script = scripted.Script(*['→ search "asyncio"'] * (loop.MAX_TURNS + 1))
+    model, service = scripted.ScriptedModel(script=script), MockWebSearchService(service_results(1))
+    with pytest.raises(SystemExit, match="error: There is no answer after 8 turns"):
+        await loop.answer(QUESTION, model, service, told)
+
+
 async def test_a_wrong_arrow_line_is_answered_with_its_mistake(told: Any):
     """The model mends it, and cites what it finds then."""
     loop = example_module("arrow_loop")

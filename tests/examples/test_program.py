@@ -6,6 +6,7 @@ import sys
 import tempfile
 from typing import TYPE_CHECKING, Any
 
+import httpx
 import pytest
 from support.example_modules import example_module
 
@@ -41,6 +42,15 @@ def test_a_missing_key_is_named(name: str, capsys: pytest.CaptureFixture[str]):
     assert told == (
         f"error: {vendor}_API_KEY is not set. An endpoint that needs no key takes any value.\n"
     )
+
+
+def test_a_missing_key_may_be_told_by_the_endpoint_alone(capsys: pytest.CaptureFixture[str]):
+    """Some clients ask without one."""
+    given = ["--model", "anthropic:some-model"]
+    with pytest.raises(SystemExit) as ended, program.run_program("A test.", given):
+        raise RefusedError(401, "https://a.example/v1")
+    assert ended.value.code == 2
+    assert capsys.readouterr().err.startswith("error: ANTHROPIC_API_KEY is not set.")
 
 
 @pytest.mark.slow
@@ -108,6 +118,20 @@ def test_a_refused_key_is_not_shown(capsys: pytest.CaptureFixture[str]):
     assert "a.example/v1 failed: Error code: 401" in told
     assert "password" not in told
     assert "0123456789abcdef" not in told
+
+
+def test_a_client_that_raises_its_transports_errors_is_explained_too(
+    capsys: pytest.CaptureFixture[str],
+):
+    """The address is that of the request."""
+    request = httpx.Request("POST", UNREACHABLE)
+    with pytest.raises(SystemExit) as ended, program.run_program("A test.", ["--offline"]):
+        raise httpx.ConnectError("All connection attempts failed", request=request)
+    assert ended.value.code == 1
+    assert capsys.readouterr().err == (
+        f"error: The model's endpoint {UNREACHABLE} failed: All connection attempts failed."
+        " Check --base-url.\n"
+    )
 
 
 def test_a_mistake_in_an_example_keeps_its_traceback():
