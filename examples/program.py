@@ -32,8 +32,9 @@ if TYPE_CHECKING:
 
 QUESTION = "How do I cancel an asyncio task after a timeout?"
 OFFLINE = (
-    "Offline: a scripted model searches the documentation of Python on this machine."
-    " Its index is built for this run alone, which takes some seconds."
+    "Offline: a scripted model, which makes the same calls for every question, searches the"
+    " documentation of Python on this machine.\n"
+    "Its index is built for this run alone, which takes about ten seconds."
 )
 ANY_VENDOR = (
     "chat model of LangChain's, as vendor:model, such as openai:gpt-5.4-mini or ollama:qwen3;"
