@@ -9,14 +9,10 @@ python examples/agent.py --offline
 from __future__ import annotations
 
 import asyncio
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from arguments import QUESTION, read_arguments
-from citations import show_answer
-from langchain.agents import create_agent
-from langchain.chat_models import init_chat_model
-from langchain_core.messages import ToolMessage
-from scripted import CITE, Call, Script, ScriptedModel
+from program import QUESTION, run_program
+from scripted import CITE, Call
 
 from collection_search import (
     CollectionSearchTool,
@@ -29,6 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from langchain_core.language_models import BaseChatModel
+    from transcript import Transcript
 
 COLLECTION = "examples"
 INSTRUCTIONS = (
@@ -45,30 +42,27 @@ SCRIPT = (
 
 
 async def answer(
-    question: str, model: BaseChatModel, context: SearchContext
-) -> tuple[str, list[str]]:
-    """Return the answer and the results that the model has seen."""
+    question: str, model: BaseChatModel, context: SearchContext, transcript: Transcript
+) -> str:
+    """Return the answer of an agent with three tools."""
+    from langchain.agents import create_agent
+
     agent = create_agent(
         model,
         [WebSearchTool(), CollectionSearchTool(), RetrieveTool()],
         system_prompt=INSTRUCTIONS,
         context_schema=SearchContext,
     )
-    state = await agent.ainvoke({"messages": [("user", question)]}, context=context)
-    messages = state["messages"]
-    results = [str(one.content) for one in messages if isinstance(one, ToolMessage)]
-    return messages[-1].text, results
+    asked: Any = {"messages": [("user", question)]}
+    return await transcript.follow(agent.astream(asked, context=context, stream_mode="updates"))
 
 
 def main(given: Sequence[str] | None = None) -> None:
     """Answer one question."""
-    arguments = read_arguments(__doc__, given)
-    model: BaseChatModel
-    if arguments.offline:
-        model = ScriptedModel(script=Script(*SCRIPT))
-    else:
-        model = init_chat_model(arguments.model, base_url=arguments.base_url)
-    show_answer(*asyncio.run(answer(arguments.question, model, arguments.context())))
+    with run_program(__doc__, given) as program:
+        model = program.chat_model(*SCRIPT)
+        asked = answer(program.question, model, program.context, program.transcript)
+        program.transcript.show_answer(asyncio.run(asked))
 
 
 if __name__ == "__main__":

@@ -9,19 +9,18 @@ python examples/anthropic_loop.py --offline
 from __future__ import annotations
 
 import asyncio
-from contextlib import ExitStack
 from typing import TYPE_CHECKING, Any
 
-from anthropic import AsyncAnthropic
-from arguments import read_arguments
-from citations import show_answer
-from scripted import CITE, Call, Script
-from scripted_server import ScriptedServer
+from program import run_program
+from scripted import CITE, Call
 
 from collection_search import answer_anthropic_call, anthropic_tool
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+
+    from anthropic import AsyncAnthropic
+    from transcript import Transcript
 
     from collection_search import SearchContext
 
@@ -36,11 +35,14 @@ SCRIPT = (Call("web_search", {"query": "asyncio task timeout cancel", "max_resul
 
 
 async def answer(
-    question: str, client: AsyncAnthropic, model: str, context: SearchContext
-) -> tuple[str, list[str]]:
-    """Return the answer and the results that the model has seen."""
+    question: str,
+    client: AsyncAnthropic,
+    model: str,
+    context: SearchContext,
+    transcript: Transcript,
+) -> str:
+    """Return the model's answer, after as many calls of tools as it makes."""
     messages: list[Any] = [{"role": "user", "content": question}]
-    results: list[str] = []
     for _ in range(MAX_TURNS):
         message = await client.messages.create(
             model=model,
@@ -49,28 +51,28 @@ async def answer(
             tools=TOOLS,
             max_tokens=MAX_TOKENS,
         )
-        calls = [block.model_dump() for block in message.content if block.type == "tool_use"]
+        calls = [block for block in message.content if block.type == "tool_use"]
         if not calls:
             texts = [block.text for block in message.content if block.type == "text"]
-            return "\n".join(texts), results
-        replies = [await answer_anthropic_call(call, context) for call in calls]
+            return "\n".join(texts)
+        replies = []
+        for call in calls:
+            transcript.show_call(call.name, call.input)
+            replies.append(await answer_anthropic_call(call, context))
+            transcript.show_result(replies[-1]["content"])
         messages.append({"role": "assistant", "content": message.content})
         messages.append({"role": "user", "content": replies})
-        results += [reply["content"] for reply in replies]
-    raise SystemExit(f"There is no answer after {MAX_TURNS} turns.")
+    raise SystemExit(f"error: There is no answer after {MAX_TURNS} turns.")
 
 
 def main(given: Sequence[str] | None = None) -> None:
     """Answer one question."""
-    arguments = read_arguments(__doc__, given)
-    with ExitStack() as stack:
-        options: dict[str, Any] = {"base_url": arguments.base_url}
-        if arguments.offline:
-            server = stack.enter_context(ScriptedServer(Script(*SCRIPT)))
-            options = {"base_url": server.base_url, "api_key": "none"}
-        client = AsyncAnthropic(**options)
-        asked = answer(arguments.question, client, arguments.model, arguments.context())
-        show_answer(*asyncio.run(asked))
+    with run_program(__doc__, given, vendor="anthropic") as program:
+        from anthropic import AsyncAnthropic
+
+        client = AsyncAnthropic(**program.client_options(*SCRIPT))
+        asked = answer(program.question, client, program.model, program.context, program.transcript)
+        program.transcript.show_answer(asyncio.run(asked))
 
 
 if __name__ == "__main__":

@@ -11,10 +11,8 @@ from __future__ import annotations
 import asyncio
 from typing import TYPE_CHECKING, Any
 
-from arguments import read_arguments
-from citations import show_answer
-from langchain.chat_models import init_chat_model
-from scripted import CITE, Script, ScriptedModel
+from program import run_program
+from scripted import CITE
 
 from collection_search import WebSearchService
 from collection_search.tools.arrow import answer_arrow, arrow_lines
@@ -23,6 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from langchain_core.language_models import BaseChatModel
+    from transcript import Transcript
 
 MAX_TURNS = 8
 INSTRUCTIONS = (
@@ -35,32 +34,31 @@ SCRIPT = ('Let me look.\n→ search "asyncio task timeout cancel" depth:deep max
 
 
 async def answer(
-    question: str, model: BaseChatModel, service: WebSearchService
-) -> tuple[str, list[str]]:
-    """Return the answer and the results that the model has seen."""
+    question: str, model: BaseChatModel, service: WebSearchService, transcript: Transcript
+) -> str:
+    """Return the model's answer, after as many searches as it asks for."""
     messages: list[Any] = [("system", INSTRUCTIONS), ("user", question)]
-    results: list[str] = []
     for _ in range(MAX_TURNS):
         text = (await model.ainvoke(messages)).text
         lines = arrow_lines(text)
         if not lines:
-            return text, results
-        replies = await asyncio.gather(*(answer_arrow(service, line) for line in lines))
-        results += replies
+            return text
+        replies = []
+        for line in lines:
+            transcript.show_call(line)
+            replies.append(await answer_arrow(service, line))
+            transcript.show_result(replies[-1])
         messages += [("assistant", text), ("user", "\n\n".join(replies))]
-    raise SystemExit(f"There is no answer after {MAX_TURNS} turns.")
+    raise SystemExit(f"error: There is no answer after {MAX_TURNS} turns.")
 
 
 def main(given: Sequence[str] | None = None) -> None:
     """Answer one question."""
-    arguments = read_arguments(__doc__, given)
-    model: BaseChatModel
-    if arguments.offline:
-        model = ScriptedModel(script=Script(*SCRIPT))
-    else:
-        model = init_chat_model(arguments.model, base_url=arguments.base_url)
-    service = WebSearchService(arguments.settings())
-    show_answer(*asyncio.run(answer(arguments.question, model, service)))
+    with run_program(__doc__, given) as program:
+        model = program.chat_model(*SCRIPT)
+        service = WebSearchService(program.settings)
+        asked = answer(program.question, model, service, program.transcript)
+        program.transcript.show_answer(asyncio.run(asked))
 
 
 if __name__ == "__main__":

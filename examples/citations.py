@@ -19,18 +19,7 @@ def urls_in(text: str) -> list[str]:
     return list(dict.fromkeys(url.rstrip(".,;:!?*") for url in _URL.findall(text)))
 
 
-def show_answer(answer: str, results: Iterable[str]) -> None:
-    """Print the answer and the URLs that it cites.
-
-    Ends the program with exit code 1 for an answer that cites nothing, or a URL that is in none
-    of the results: a model may make one up.
-    """
+def find_citations(answer: str, results: Iterable[str]) -> dict[str, bool]:
+    """Return the URLs that the answer cites, each with whether it is in one of the results."""
     found = set(urls_in("\n".join(results)))
-    cited = urls_in(answer)
-    print(f"{answer}\n\nCited:")
-    for url in cited:
-        print(f"  {url}{'' if url in found else '  (not among the results)'}")
-    if not cited:
-        raise SystemExit("The answer cites no page.")
-    if not found.issuperset(cited):
-        raise SystemExit("The answer cites a page that was not found.")
+    return {url: url in found for url in urls_in(answer)}

@@ -10,19 +10,18 @@ python examples/openai_loop.py --offline
 from __future__ import annotations
 
 import asyncio
-from contextlib import ExitStack
 from typing import TYPE_CHECKING, Any
 
-from arguments import read_arguments
-from citations import show_answer
-from openai import AsyncOpenAI
-from scripted import CITE, Call, Script
-from scripted_server import ScriptedServer
+from program import run_program
+from scripted import CITE, Call
 
 from collection_search import answer_openai_call, openai_tool
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+
+    from openai import AsyncOpenAI
+    from transcript import Transcript
 
     from collection_search import SearchContext
 
@@ -36,40 +35,41 @@ SCRIPT = (Call("web_search", {"query": "asyncio task timeout cancel", "max_resul
 
 
 async def answer(
-    question: str, client: AsyncOpenAI, model: str, context: SearchContext
-) -> tuple[str, list[str]]:
-    """Return the answer and the results that the model has seen."""
+    question: str,
+    client: AsyncOpenAI,
+    model: str,
+    context: SearchContext,
+    transcript: Transcript,
+) -> str:
+    """Return the model's answer, after as many calls of tools as it makes."""
     messages: list[Any] = [
         {"role": "system", "content": INSTRUCTIONS},
         {"role": "user", "content": question},
     ]
-    results: list[str] = []
     for _ in range(MAX_TURNS):
         completion = await client.chat.completions.create(
             model=model, messages=messages, tools=TOOLS
         )
-        message = completion.choices[0].message
+        message: Any = completion.choices[0].message
         if not message.tool_calls:
-            return message.content or "", results
+            return message.content or ""
         messages.append(message.model_dump(exclude_none=True))
         for call in message.tool_calls:
-            reply = await answer_openai_call(call.model_dump(), context)
+            transcript.show_call(call.function.name, call.function.arguments)
+            reply = await answer_openai_call(call, context)
+            transcript.show_result(reply["content"])
             messages.append(reply)
-            results.append(reply["content"])
-    raise SystemExit(f"There is no answer after {MAX_TURNS} turns.")
+    raise SystemExit(f"error: There is no answer after {MAX_TURNS} turns.")
 
 
 def main(given: Sequence[str] | None = None) -> None:
     """Answer one question."""
-    arguments = read_arguments(__doc__, given)
-    with ExitStack() as stack:
-        options: dict[str, Any] = {"base_url": arguments.base_url}
-        if arguments.offline:
-            server = stack.enter_context(ScriptedServer(Script(*SCRIPT)))
-            options = {"base_url": f"{server.base_url}/v1", "api_key": "none"}
-        client = AsyncOpenAI(**options)
-        asked = answer(arguments.question, client, arguments.model, arguments.context())
-        show_answer(*asyncio.run(asked))
+    with run_program(__doc__, given, vendor="openai") as program:
+        from openai import AsyncOpenAI
+
+        client = AsyncOpenAI(**program.client_options(*SCRIPT))
+        asked = answer(program.question, client, program.model, program.context, program.transcript)
+        program.transcript.show_answer(asyncio.run(asked))
 
 
 if __name__ == "__main__":

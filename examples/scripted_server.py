@@ -16,16 +16,18 @@ if TYPE_CHECKING:
 class ScriptedServer:
     """The endpoint, running inside a `with` block; `requests` has what it was sent."""
 
+    host = "127.0.0.1"
+
     def __init__(self, script: Script) -> None:
         self.requests: list[dict[str, Any]] = []
         self._script = script
-        self._server = ThreadingHTTPServer(("127.0.0.1", 0), self._handler())
+        self._server = ThreadingHTTPServer((self.host, 0), self._handler())
         self._thread = threading.Thread(target=self._server.serve_forever, args=(0.02,))
 
     @property
     def base_url(self) -> str:
         """The address without `/v1`."""
-        return f"http://127.0.0.1:{self._server.server_port}"
+        return f"http://{self.host}:{self._server.server_port}"
 
     def __enter__(self) -> Self:
         self._thread.start()

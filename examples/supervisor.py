@@ -14,14 +14,10 @@ import asyncio
 import operator
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
-from arguments import read_arguments
-from citations import show_answer
-from langchain.agents import create_agent
-from langchain.chat_models import init_chat_model
-from langchain_core.messages import ToolMessage
 from langgraph.graph import START, StateGraph
 from langgraph.types import Command
-from scripted import CITE, Call, Script, ScriptedModel
+from program import run_program
+from scripted import CITE, Call
 from typing_extensions import TypedDict
 
 from collection_search import ReadPageTool, SearchContext, WebSearchTool
@@ -31,6 +27,7 @@ if TYPE_CHECKING:
 
     from langchain_core.language_models import BaseChatModel
     from langgraph.graph.state import CompiledStateGraph
+    from transcript import Transcript
 
 MAX_NOTES = 3
 SUPERVISE = (
@@ -59,13 +56,15 @@ class State(TypedDict):
 
     question: str
     notes: Annotated[list[str], operator.add]
-    results: Annotated[list[str], operator.add]
-    """What the tools returned."""
     answer: str
 
 
-def build_graph(model: BaseChatModel) -> CompiledStateGraph[Any, Any, Any, Any]:
+def build_graph(
+    model: BaseChatModel, transcript: Transcript
+) -> CompiledStateGraph[Any, Any, Any, Any]:
     """Return the graph; its context is a `SearchContext`."""
+    from langchain.agents import create_agent
+
     researcher = create_agent(
         model,
         [WebSearchTool(), ReadPageTool()],
@@ -76,13 +75,15 @@ def build_graph(model: BaseChatModel) -> CompiledStateGraph[Any, Any, Any, Any]:
     async def supervise(state: State) -> Command[Literal["research", "write"]]:
         reply = await model.ainvoke([("system", SUPERVISE), ("user", _brief(state))])
         wants_more = "research" in reply.text.lower() and len(state["notes"]) < MAX_NOTES
-        return Command(goto="research" if wants_more else "write")
+        chosen: Literal["research", "write"] = "research" if wants_more else "write"
+        transcript.show_step(f"\nThe supervisor chooses: {chosen}")
+        return Command(goto=chosen)
 
     async def research(state: State) -> dict[str, list[str]]:
-        found = await researcher.ainvoke({"messages": [("user", _brief(state))]})
-        messages = found["messages"]
-        results = [str(one.content) for one in messages if isinstance(one, ToolMessage)]
-        return {"notes": [messages[-1].text], "results": results}
+        asked: Any = {"messages": [("user", _brief(state))]}
+        notes = await transcript.follow(researcher.astream(asked, stream_mode="updates"))
+        transcript.show_step(f"\nThe researcher notes: {notes}")
+        return {"notes": [notes]}
 
     async def write(state: State) -> dict[str, str]:
         reply = await model.ainvoke([("system", WRITE), ("user", _brief(state))])
@@ -102,16 +103,11 @@ def _brief(state: State) -> str:
 
 def main(given: Sequence[str] | None = None) -> None:
     """Answer one question."""
-    arguments = read_arguments(__doc__, given)
-    model: BaseChatModel
-    if arguments.offline:
-        model = ScriptedModel(script=Script(*SCRIPT))
-    else:
-        model = init_chat_model(arguments.model, base_url=arguments.base_url)
-    asked = {"question": arguments.question, "notes": [], "results": []}
-    run = build_graph(model).ainvoke(asked, context=arguments.context())
-    state = asyncio.run(run)
-    show_answer(state["answer"], state["results"])
+    with run_program(__doc__, given) as program:
+        graph = build_graph(program.chat_model(*SCRIPT), program.transcript)
+        asked = {"question": program.question, "notes": []}
+        state = asyncio.run(graph.ainvoke(asked, context=program.context))
+        program.transcript.show_answer(state["answer"])
 
 
 if __name__ == "__main__":

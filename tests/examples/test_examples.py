@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+import tempfile
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -22,21 +24,22 @@ if TYPE_CHECKING:
 scripted = example_module("scripted")
 scripted_server = example_module("scripted_server")
 citations = example_module("citations")
+transcript = example_module("transcript")
 
 EXAMPLES = ("agent", "supervisor", "openai_loop", "anthropic_loop", "arrow_loop")
 GOOD = {page.url for page in good_pages()}
 REFUSED = SearchProviderAuthenticationFailed("The key was refused.")
 
 
-@pytest.fixture(scope="module")
-def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The offline corpus is read once for all."""
-    return tmp_path_factory.mktemp("examples")
-
-
 @pytest.fixture
 def context(tmp_path: Path) -> SearchContext:
     return SearchContext(settings=Settings(home=tmp_path), provider=ScriptedAdapter(good_pages()))
+
+
+@pytest.fixture
+def told() -> Any:
+    """What the example prints; it remembers the results."""
+    return transcript.Transcript()
 
 
 def server_of(example: str) -> Any:
@@ -47,35 +50,42 @@ def server_of(example: str) -> Any:
 @pytest.mark.slow
 @pytest.mark.parametrize("name", EXAMPLES)
 def test_an_example_runs_offline(
-    name: str, home: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ):
-    """As its user starts it; the pages are those of Python's documentation."""
-    monkeypatch.setenv("COLLECTION_SEARCH_HOME", str(home))
+    """As its user starts it: every step is shown, and nothing is left on the machine."""
+    monkeypatch.setenv("COLLECTION_SEARCH_HOME", str(tmp_path / "home"))
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
     example_module(name).main(["--offline"])
-    answer, _, cited = capsys.readouterr().out.partition("\nCited:\n")
+    shown, _, cited = capsys.readouterr().out.partition("\nSources that it cites:\n")
+    steps, _, answer = shown.partition("\nAnswer:\n")
+    assert steps.startswith("Question: How do I cancel an asyncio task after a timeout?\nOffline: ")
+    calls = [one for one in example_module(name).SCRIPT if isinstance(one, scripted.Call)]
+    assert re.findall(r"^Call: (\w+)", steps, re.MULTILINE) == [call.name for call in calls]
+    assert len(re.findall(r"^  came back: \d source", steps, re.MULTILINE)) == (len(calls) or 1)
     assert cited.split() == citations.urls_in(answer)
     assert any(url.startswith("https://docs.python.org/") for url in cited.split())
+    assert not list(tmp_path.iterdir())
 
 
 @pytest.mark.slow
-async def test_the_agent_collects_and_cites(context: SearchContext):
+async def test_the_agent_collects_and_cites(context: SearchContext, told: Any):
     """All three tools of the agent have answered, in the tenant of the context."""
     agent = example_module("agent")
     model = scripted.ScriptedModel(script=scripted.Script(*agent.SCRIPT))
-    answer, results = await agent.answer(QUESTION, model, context)
-    assert len(results) == 3
-    assert not [text for text in results if text.startswith("Error")]
+    answer = await agent.answer(QUESTION, model, context, told)
+    assert len(told.results) == 3
+    assert not [text for text in told.results if text.startswith("Error")]
     assert GOOD.issuperset(citations.urls_in(answer))
     assert citations.urls_in(answer)
 
 
 @pytest.mark.slow
-async def test_the_writer_has_the_notes_alone(context: SearchContext):
+async def test_the_writer_has_the_notes_alone(context: SearchContext, told: Any):
     """The researcher's tools have the graph's context."""
     supervisor = example_module("supervisor")
     model = scripted.ScriptedModel(script=scripted.Script(*supervisor.SCRIPT))
-    graph = supervisor.build_graph(model)
-    asked = {"question": QUESTION, "notes": [], "results": []}
+    graph = supervisor.build_graph(model, told)
+    asked = {"question": QUESTION, "notes": []}
     steps = [step async for step in graph.astream(asked, context=context, stream_mode="updates")]
     assert [next(iter(step)) for step in steps] == [
         "supervise",
@@ -88,69 +98,75 @@ async def test_the_writer_has_the_notes_alone(context: SearchContext):
 
 
 @pytest.mark.slow
-async def test_the_loop_over_chat_completions(context: SearchContext):
+async def test_the_loop_over_chat_completions(context: SearchContext, told: Any):
     """OpenAI's own client sends the definitions, and the answer to each call."""
     loop = example_module("openai_loop")
     with server_of("openai_loop") as server:
         async with AsyncOpenAI(base_url=f"{server.base_url}/v1", api_key="none") as client:
-            answer, results = await loop.answer(QUESTION, client, "m", context)
+            answer = await loop.answer(QUESTION, client, "m", context, told)
     first, second = server.requests
     assert first["tools"] == [openai_tool("web_search"), openai_tool("read_page")]
     *_, asked, replied = second["messages"]
     assert replied["role"] == "tool"
     assert replied["tool_call_id"] == asked["tool_calls"][0]["id"]
-    assert [replied["content"]] == results
+    assert [replied["content"]] == told.results
     assert GOOD.issuperset(citations.urls_in(answer))
     assert citations.urls_in(answer)
 
 
 @pytest.mark.slow
-async def test_the_loop_over_messages(context: SearchContext):
+async def test_the_loop_over_messages(context: SearchContext, told: Any):
     """Anthropic's own client does the same."""
     loop = example_module("anthropic_loop")
     with server_of("anthropic_loop") as server:
         async with AsyncAnthropic(base_url=server.base_url, api_key="none") as client:
-            answer, results = await loop.answer(QUESTION, client, "m", context)
+            answer = await loop.answer(QUESTION, client, "m", context, told)
     first, second = server.requests
     assert first["tools"] == [anthropic_tool("web_search"), anthropic_tool("read_page")]
     *_, asked, replied = second["messages"]
     (block,) = replied["content"]
     assert (block["type"], block["tool_use_id"]) == ("tool_result", asked["content"][0]["id"])
-    assert [block["content"]] == results
+    assert [block["content"]] == told.results
     assert GOOD.issuperset(citations.urls_in(answer))
     assert citations.urls_in(answer)
 
 
-async def test_a_failing_provider_reaches_the_model_as_an_error(tmp_path: Path):
+async def test_a_failing_provider_reaches_the_model_as_an_error(
+    tmp_path: Path, told: Any, capsys: pytest.CaptureFixture[str]
+):
     """The loop goes on, and an answer without sources does not count."""
     context = SearchContext(settings=Settings(home=tmp_path), provider=ScriptedAdapter(REFUSED))
     loop = example_module("anthropic_loop")
     with server_of("anthropic_loop") as server:
         async with AsyncAnthropic(base_url=server.base_url, api_key="none") as client:
-            answer, results = await loop.answer(QUESTION, client, "m", context)
+            answer = await loop.answer(QUESTION, client, "m", context, told)
     (block,) = server.requests[1]["messages"][-1]["content"]
     assert block["is_error"] is True
     assert "The key was refused." in block["content"]
-    with pytest.raises(SystemExit, match="cites no page"):
-        citations.show_answer(answer, results)
+    assert "  came back: Search failed (" in capsys.readouterr().out
+    with pytest.raises(SystemExit, match="cites no source"):
+        told.show_answer(answer)
 
 
-async def test_a_wrong_arrow_line_is_answered_with_its_mistake():
+async def test_a_model_that_only_searches_is_stopped(told: Any):
+    """A loop has an end."""
+    loop = example_module("arrow_loop")
+    script = scripted.Script(*['→ search "asyncio"'] * (loop.MAX_TURNS + 1))
+    model, service = scripted.ScriptedModel(script=script), MockWebSearchService(service_results(1))
+    with pytest.raises(SystemExit, match="error: There is no answer after 8 turns"):
+        await loop.answer(QUESTION, model, service, told)
+
+
+async def test_a_wrong_arrow_line_is_answered_with_its_mistake(told: Any):
     """The model mends it, and cites what it finds then."""
     loop = example_module("arrow_loop")
     script = scripted.Script("→ search asyncio", *loop.SCRIPT)
     pages = [one.model_copy(update={"content": "They wait."}) for one in service_results(2)]
     service = MockWebSearchService(pages)
-    answer, results = await loop.answer(QUESTION, scripted.ScriptedModel(script=script), service)
-    assert results[0].startswith("Search failed: The query stands between quotation marks.")
+    model = scripted.ScriptedModel(script=script)
+    answer = await loop.answer(QUESTION, model, service, told)
+    assert told.results[0].startswith("Search failed: The query stands between quotation marks.")
     assert citations.urls_in(answer) == [page.url for page in pages]
-
-
-def test_without_a_model_an_example_says_what_to_give(capsys: pytest.CaptureFixture[str]):
-    """No vendor's model is asked by default."""
-    with pytest.raises(SystemExit):
-        example_module("agent").main(["asyncio?"])
-    assert "one of the arguments --model --offline is required" in capsys.readouterr().err
 
 
 @pytest.fixture
@@ -174,5 +190,5 @@ def test_any_model_by_its_name_and_address(name: str, capsys: pytest.CaptureFixt
         given = ["asyncio?", "--model", model, "--base-url", f"{server.base_url}{suffix}"]
         example_module(name).main(given)
     assert {request["model"] for request in server.requests} == {"some-model"}
-    answer, _, cited = capsys.readouterr().out.partition("\nCited:\n")
-    assert cited.split() == citations.urls_in(answer)
+    shown, _, cited = capsys.readouterr().out.partition("\nSources that it cites:\n")
+    assert cited.split() == citations.urls_in(shown.partition("\nAnswer:\n")[2])

@@ -406,6 +406,50 @@ def test_commands_in_a_text_are_found_in_both_spellings():
         arrow_requests(text)
 
 
+@pytest.mark.parametrize(
+    ("line", "command"),
+    [
+        ('- → search "x"', '→ search "x"'),
+        ('  * -> search "x" max:3', '-> search "x" max:3'),
+        ('`→ search "x"`', '→ search "x"'),
+        ('- `-> search "x"`', '-> search "x"'),
+        ('```\n→ SEARCH "x"\n```', '→ SEARCH "x"'),
+        ("-> search engines are many", "-> search engines are many"),
+        ('→ search "x" and see', '→ search "x" and see'),
+    ],
+)
+def test_forms_of_a_command_in_a_text(line, command):
+    """As models write them: an item of a list, code, and prose that begins like a command."""
+    assert arrow_lines(line) == [command]
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        'Then → search "x"',
+        '1. → search "x"',
+        '> → search "x"',
+        '**→ search "x"**',
+        "-> searching helps",
+        '-> find "x"',
+        '=> search "x"',
+    ],
+)
+def test_what_is_no_command_in_a_text(line):
+    """It is left to the reader of the text."""
+    assert arrow_lines(line) == []
+
+
+def test_prose_that_begins_like_a_command_is_told_its_mistake(service):
+    """With the place, and nothing is searched for."""
+    told = asyncio.run(answer_arrow(service, "-> search engines are many"))
+    assert told.splitlines() == [
+        "Search failed: The query stands between quotation marks.",
+        "-> search engines are many",
+        "          ^",
+    ]
+
+
 @pytest.mark.parametrize("line", ['-> find "x"', '=> search "x"', '→ "x"', "➜ search „x“"])
 def test_what_is_nearly_a_command_is_none_that_is_searched_for(line):
     """The person is told how a command is written."""

@@ -1,0 +1,100 @@
+"""The pages of docs/ say what the code does: their snippets run as they stand."""
+
+from __future__ import annotations
+
+import re
+import shlex
+from pathlib import Path
+from typing import Final
+
+import pytest
+
+from collection_search.contracts.functions import FUNCTIONS
+from collection_search.tools.langchain.function_tools import TOOLS
+
+ROOT: Final = Path(__file__).parents[1]
+PAGES: Final = {
+    path.relative_to(ROOT).as_posix(): path.read_text(encoding="utf-8")
+    for path in (
+        ROOT / "README.md",
+        ROOT / "CONTRIBUTING.md",
+        *sorted((ROOT / "docs").glob("*.md")),
+    )
+}
+TOOLS_PAGE: Final = "docs/tools.md"
+EXPECTED: Final = {
+    (TOOLS_PAGE, "LangChain and LangGraph"): "\nURL: https://docs.python.org/",
+    (TOOLS_PAGE, "OpenAI"): "tool call_1 <untrusted-web-content id=",
+    (TOOLS_PAGE, "Anthropic"): "tool_result call_1 <untrusted-web-content id=",
+    (TOOLS_PAGE, "The command"): "\nSource: https://docs.python.org/",
+    (TOOLS_PAGE, "Plain Python"): "False <untrusted-web-content id=",
+    (TOOLS_PAGE, "Who searches, and for whom"): "\nURL: https://docs.python.org/",
+    ("docs/tracing.md", "Callback handlers"): "search_completed {}\n",
+    ("docs/mcp.md", "In Python"): "['web_search', 'retrieve', 'collection_search', 'read_page']\n",
+}
+"""What the first Python snippet of a section prints, among other things."""
+
+
+def snippets(text: str, language: str = "python") -> list[str]:
+    """Return the snippets of a text in their order."""
+    return re.findall(rf"^```{language}\n(.*?)^```", text, re.MULTILINE | re.DOTALL)
+
+
+def snippet(page: str, section: str, language: str = "python") -> str:
+    """Return the first snippet of a section."""
+    text = PAGES[page].split(f"\n## {section}\n")[1].split("\n## ")[0]
+    return snippets(text, language)[0]
+
+
+@pytest.fixture(scope="module")
+def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The offline corpus is read once for all."""
+    return tmp_path_factory.mktemp("pages")
+
+
+@pytest.fixture
+def defaults(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The settings of a new user."""
+    monkeypatch.setenv("COLLECTION_SEARCH_HOME", str(home))
+
+
+@pytest.mark.parametrize("page", [page for page in PAGES if snippets(PAGES[page])])
+def test_every_snippet_can_stand_in_a_file(page: str):
+    """A plain Python file cannot await outside of a function, for one."""
+    for text in snippets(PAGES[page]):
+        compile(text, page, "exec")
+
+
+@pytest.mark.slow
+@pytest.mark.usefixtures("defaults")
+@pytest.mark.parametrize(("page", "section"), EXPECTED)
+def test_a_snippet_runs(page: str, section: str, capsys: pytest.CaptureFixture[str]):
+    """By the defaults, without a key."""
+    exec(snippet(page, section), {})
+    assert EXPECTED[page, section] in capsys.readouterr().out
+
+
+@pytest.mark.slow
+@pytest.mark.usefixtures("defaults")
+def test_the_searches_of_the_command_run(capsys: pytest.CaptureFixture[str]):
+    """A query, and the arrow command."""
+    from collection_search.cli import main
+
+    lines = [shlex.split(line) for line in snippet(TOOLS_PAGE, "The command", "sh").splitlines()]
+    assert [line[1] for line in lines] == ["search", "search", "page"]
+    for line in lines[:2]:
+        with pytest.raises(SystemExit) as ended:
+            main(line[1:])
+        assert ended.value.code == 0
+        assert "docs.python.org" in capsys.readouterr().out
+
+
+def test_the_table_is_that_of_the_definitions():
+    """Every function with its tool and all of its arguments."""
+    tools = {tool().name: tool.__name__ for tool in TOOLS}
+    for name, definition in FUNCTIONS.items():
+        (row,) = re.findall(
+            rf"^\| `{name}` \| `{tools[name]}` \|.*$", PAGES[TOOLS_PAGE], re.MULTILINE
+        )
+        for argument in definition.input_schema()["properties"]:
+            assert f"`{argument}`" in row
