@@ -29,11 +29,16 @@ if TYPE_CHECKING:
 
     from .service import WebSearchService
 
-COMMAND_START: Final = re.compile(r"^[ \t]*(?:→|->)[ \t]*search\b", re.MULTILINE | re.IGNORECASE)
+COMMAND_START: Final = re.compile(
+    r"^[^\S\n]*(?:→|->)[^\S\n]*search\b", re.MULTILINE | re.IGNORECASE
+)
 """The beginning of a line that is a command."""
 
-_NEARLY: Final = re.compile(r"[ \t]*(?:[→⇒➔➜]|[-=]>)[ \t]*(?:\w+[ \t]*)?[\"“„«]")
-"""A command that is written with another arrow or another word, or without the word."""
+_ARROWS = r"\s*(?:[→⇒➔➜]|[-=]>)\s*"
+_NEARLY: Final = re.compile(_ARROWS + r"(?:\w+\s*)?[\"“„«]")
+"""A person's command with another arrow or another word, or without the word."""
+_NEARLY_IN_TEXT: Final = re.compile(_ARROWS + r"(?:\w+_)?search(?:_\w+)?[\s:(]{0,3}[\"“„«']", re.IGNORECASE)
+"""A model's command with another arrow or a longer word; in prose a quote after an arrow is usual."""
 _CLOSING: Final = {
     '"': '"',
     "“": "”“",
@@ -49,11 +54,10 @@ _CLOSING: Final = {
 _WORD = re.compile(r"[^\s:]+")
 _VALUE = re.compile(r"\S+(?:(?<=,)[ \t]+\S+)*")
 """After a comma a value goes on."""
-_IN_TEXT = re.compile(
-    r"[ \t]*(?:[-*][ \t]+)?`{0,3}(?P<command>(?:→|->)[ \t]*search\b[^`]*)`{0,3}[ \t]*",
-    re.IGNORECASE,
-)
-"""A line of a model's answer that is a command, also as an item of a list or as code."""
+_ITEM = re.compile(r"^\s*(?:(?:[-*+•]|\d{1,3}[.)])\s+)*")
+"""The marks before an item of a list."""
+_WRAPPERS: Final = "`*_"
+"""Around code and emphasis of Markdown."""
 _SPACE = re.compile(r"\s*")
 
 _OPTIONS: Final = {
@@ -124,9 +128,23 @@ def arrow_requests(text: str) -> list[SearchRequest]:
 
 
 def arrow_lines(text: str) -> list[str]:
-    """Return the lines of a text that are commands, right or wrong."""
-    found = map(_IN_TEXT.fullmatch, text.splitlines())
-    return [match["command"].strip() for match in found if match is not None]
+    r"""Return the lines of a text that are commands, right or wrong, without Markdown around them.
+
+    >>> arrow_lines('1. **→ search "a"**\n- `-> search "b"`\n⇒ web_search "c"\nThe end.')
+    ['→ search "a"', '-> search "b"', '⇒ web_search "c"']
+    """
+    lines = map(_without_markdown, text.splitlines())
+    return [line for line in lines if COMMAND_START.match(line) or _NEARLY_IN_TEXT.match(line)]
+
+
+def _without_markdown(line: str) -> str:
+    """Return a line without the marks of a list, emphasis or code around it.
+
+    What is wrapped at its beginning alone is no command: a sentence goes on after it.
+    """
+    bare = _ITEM.sub("", line, count=1).strip()
+    wrapped = bare[:1] in _WRAPPERS and bare[-1:] in _WRAPPERS
+    return bare.strip(_WRAPPERS + " \t") if wrapped else bare
 
 
 async def answer_arrow(service: WebSearchService, line: str) -> str:

@@ -108,6 +108,27 @@ def test_stdout_is_the_protocol_s_alone(started: Callable[..., Any]) -> None:
 
 
 @pytest.mark.slow
+def test_what_was_asked_before_the_end_of_stdin_is_answered(started: Callable[..., Any]) -> None:
+    """As in `collection-search mcp < requests`, with the client's handshake before."""
+    who = {"protocolVersion": "2025-06-18", "capabilities": {}}
+    who["clientInfo"] = {"name": "lines", "version": "1"}
+    call = {"name": "web_search", "arguments": {"query": ABOUT}}
+    asked: list[dict[str, Any]] = [
+        {"id": 1, "method": "initialize", "params": who},
+        {"method": "notifications/initialized"},
+        {"id": 2, "method": "tools/list"},
+        {"id": 3, "method": "tools/call", "params": call},
+    ]
+    lines = "".join(json.dumps({"jsonrpc": "2.0", **one}) + "\n" for one in asked)
+    with started("mcp", "--provider", "scripted", stdin=subprocess.PIPE) as process:
+        out, _ = process.communicate(lines, timeout=60)
+    answers = {one["id"]: one for one in map(json.loads, out.splitlines())}
+    assert [one["name"] for one in answers[2]["result"]["tools"]] == list(FUNCTIONS)
+    assert answers[3]["result"]["structuredContent"]["results"]
+    assert process.returncode == 0
+
+
+@pytest.mark.slow
 @pytest.mark.parametrize(("by", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 0)])
 def test_a_signal_ends_it_while_stdin_is_open(
     started: Callable[..., Any], by: signal.Signals, code: int

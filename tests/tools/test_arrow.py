@@ -456,3 +456,52 @@ def test_what_is_nearly_a_command_is_none_that_is_searched_for(line):
     assert is_arrow(line)
     with pytest.raises(ArrowSyntaxError, match='A search is written → search "query"'):
         parse_arrow(line)
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        '**→ search "a b"**',
+        '1. → search "a b"',
+        '2) **`→ search "a b"`**',
+        '+ → search "a b"',
+        '→\u00a0search\u00a0"a b"',
+        '\u3000→ search "a b"',
+    ],
+)
+def test_a_command_inside_markdown_is_found(line):
+    """As models write them: items, quotations, emphasis, code, other blanks."""
+    assert [one.query for one in arrow_requests(f"Let me look.\n{line}\n")] == ["a b"]
+
+
+def test_a_query_may_have_backticks():
+    """They are a part of the query, not code around the command."""
+    (request,) = arrow_requests('→ search "what does `await` do" max:2')
+    assert request.query == "what does `await` do"
+
+
+@pytest.mark.parametrize("line", ['⇒ search "a"', '=> search("a")', '- → web_search "a"'])
+def test_a_model_is_told_of_what_is_nearly_a_command(line):
+    """Else its loop would end with the command as its answer."""
+    (found,) = arrow_lines(line)
+    with pytest.raises(ArrowSyntaxError, match='A search is written → search "query"'):
+        parse_arrow(found)
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        '`-> search "x"` is how a search is written.',
+        "**→ search** is a command.",
+        'I would → search "x".',
+        'A => "x"',
+        '=> "as the page says"',
+        '→ research "x"',
+        "=> searching is slow",
+        "",
+        "> ",
+    ],
+)
+def test_a_sentence_about_a_search_is_no_command(line):
+    """The command stands alone in its line."""
+    assert arrow_lines(line) == []
