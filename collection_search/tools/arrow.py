@@ -37,8 +37,10 @@ COMMAND_START: Final = re.compile(
 _ARROWS = r"\s*(?:[→⇒➔➜]|[-=]>)\s*"
 _NEARLY: Final = re.compile(_ARROWS + r"(?:\w+\s*)?[\"“„«]")
 """A person's command with another arrow or another word, or without the word."""
-_NEARLY_IN_TEXT: Final = re.compile(_ARROWS + r"(?:\w+_)?search(?:_\w+)?[\s:(]{0,3}[\"“„«']", re.IGNORECASE)
-"""A model's command with another arrow or a longer word; in prose a quote after an arrow is usual."""
+_NEARLY_IN_TEXT: Final = re.compile(
+    _ARROWS + r"(?:\w+_)?search(?:_\w+)?[\s:(]{0,3}[\"“„«']", re.IGNORECASE
+)
+"""A model's command with another arrow or a longer word; in prose a quote often follows an arrow."""
 _CLOSING: Final = {
     '"': '"',
     "“": "”“",

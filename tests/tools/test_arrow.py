@@ -423,23 +423,6 @@ def test_forms_of_a_command_in_a_text(line, command):
     assert arrow_lines(line) == [command]
 
 
-@pytest.mark.parametrize(
-    "line",
-    [
-        'Then → search "x"',
-        '1. → search "x"',
-        '> → search "x"',
-        '**→ search "x"**',
-        "-> searching helps",
-        '-> find "x"',
-        '=> search "x"',
-    ],
-)
-def test_what_is_no_command_in_a_text(line):
-    """It is left to the reader of the text."""
-    assert arrow_lines(line) == []
-
-
 def test_prose_that_begins_like_a_command_is_told_its_mistake(service):
     """With the place, and nothing is searched for."""
     told = asyncio.run(answer_arrow(service, "-> search engines are many"))
@@ -494,6 +477,9 @@ def test_a_model_is_told_of_what_is_nearly_a_command(line):
         '`-> search "x"` is how a search is written.',
         "**→ search** is a command.",
         'I would → search "x".',
+        '> → search "x"',
+        "-> searching helps",
+        '-> find "x"',
         'A => "x"',
         '=> "as the page says"',
         '→ research "x"',

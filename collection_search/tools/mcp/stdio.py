@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
 ANSWER_S: Final = 10.0
 """How long calls are still answered after the end of stdin."""
+_CANCELLED: Final = "notifications/cancelled"
 
 
 async def serve_stdio(server: Server[Any]) -> None:
@@ -51,9 +52,8 @@ class _OpenCalls:
             self._ids.add(message.id)
         elif isinstance(message, JSONRPCResponse | JSONRPCError):
             self._ids.discard(message.id)
-        elif isinstance(message, JSONRPCNotification):
-            if message.method == "notifications/cancelled":
-                self._ids.discard((message.params or {}).get("requestId"))
+        elif isinstance(message, JSONRPCNotification) and message.method == _CANCELLED:
+            self._ids.discard((message.params or {}).get("requestId"))
         if self._ids:
             self._none.clear()
         else:
@@ -78,7 +78,7 @@ class _Stream:
         await self._stream.__aenter__()
         return self
 
-    async def __aexit__(self, *error: Any) -> bool | None:
+    async def __aexit__(self, *error: object) -> bool | None:
         ended: bool | None = await self._stream.__aexit__(*error)
         return ended
 
