@@ -40,7 +40,7 @@ _NEARLY: Final = re.compile(_ARROWS + r"(?:\w+\s*)?[\"“„«]")
 _NEARLY_IN_TEXT: Final = re.compile(
     _ARROWS + r"(?:\w+_)?search(?:_\w+)?[\s:(]{0,3}[\"“„«']", re.IGNORECASE
 )
-"""A model's command with another arrow or a longer word; in prose a quote often follows an arrow."""
+"""A model's command with another arrow or a longer word; in prose a quote may follow an arrow."""
 _CLOSING: Final = {
     '"': '"',
     "“": "”“",

@@ -15,6 +15,7 @@ from mcp_types import JSONRPCError, JSONRPCNotification, JSONRPCRequest, JSONRPC
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
+    from types import TracebackType
 
     from mcp.server.lowlevel import Server
     from mcp.shared.message import SessionMessage
@@ -78,8 +79,13 @@ class _Stream:
         await self._stream.__aenter__()
         return self
 
-    async def __aexit__(self, *error: object) -> bool | None:
-        ended: bool | None = await self._stream.__aexit__(*error)
+    async def __aexit__(
+        self,
+        exc_type: type[BaseException] | None,
+        exc_val: BaseException | None,
+        exc_tb: TracebackType | None,
+    ) -> bool | None:
+        ended: bool | None = await self._stream.__aexit__(exc_type, exc_val, exc_tb)
         return ended
 
 
