@@ -6,11 +6,12 @@ import re
 from datetime import UTC, date, datetime, timedelta
 from typing import Annotated, Any, Final, Literal
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, StringConstraints
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 from pydantic.alias_generators import to_camel
 
 from ..errors import InvalidUrlError
 from ..text.urls import normalize_url
+from ..text.validation import require_form
 
 OptionName = Literal[
     "max_results",
@@ -62,6 +63,10 @@ def _domain(value: str) -> str:
     return host.rstrip(".")
 
 
+def _letters(example: str) -> AfterValidator:
+    return AfterValidator(require_form("[A-Za-z]{2}", f"give two letters, such as {example}"))
+
+
 Domain = Annotated[str, AfterValidator(_domain)]
 Freshness = Annotated[str, AfterValidator(_fresh)]
 
@@ -88,11 +93,9 @@ class SearchOptions(BaseModel):
     """Whether the page's text is wanted."""
     freshness: Freshness | None = None
     """day, week, month (30 days), year, or days `from..to`, both included, the end may be open."""
-    language: Annotated[str, StringConstraints(to_lower=True, pattern="^[A-Za-z]{2}$")] | None = (
-        None
-    )
+    language: Annotated[str, _letters("de"), AfterValidator(str.lower)] | None = None
     """ISO 639-1, such as de."""
-    country: Annotated[str, StringConstraints(to_upper=True, pattern="^[A-Za-z]{2}$")] | None = None
+    country: Annotated[str, _letters("DE"), AfterValidator(str.upper)] | None = None
     """ISO 3166-1, such as DE."""
 
     @property

@@ -23,7 +23,12 @@ from pydantic_settings import (
 from ..errors import ConfigError
 from ..text.problems import list_problems
 from .keyring import read_key, stored_names
-from .mistakes import describe_mistake, refuse_unknown_providers, warn_of_unknown_variables
+from .mistakes import (
+    ask_for_json,
+    describe_mistake,
+    refuse_unknown_providers,
+    warn_of_unknown_variables,
+)
 from .sources import CONFIG_FILE, CONFIG_VARIABLE, PROVIDERS_VARIABLE, VendorVariables, config_path
 from .table import PREFIX, ProviderAccess, SettingsTable
 
@@ -78,9 +83,9 @@ class Settings(SettingsTable):
         except ValidationError as error:
             problems = "; ".join(describe_mistake(item, overrides) for item in list_problems(error))
             raise ConfigError(f"Settings are not valid. {problems}") from error
-        except SettingsError as error:  # the one variable that is no plain text
+        except SettingsError as error:  # the one variable that is read as JSON alone
             raise ConfigError(
-                f'{PROVIDERS_VARIABLE} must hold JSON, as in \'{{"brave": {{"quota": 2000}}}}\'.'
+                f"Settings are not valid. {PROVIDERS_VARIABLE}: {ask_for_json(PROVIDERS_VARIABLE)}"
             ) from error
         except (TypeError, ValueError, AttributeError) as error:  # no names of settings
             raise ConfigError(

@@ -11,15 +11,15 @@ from pydantic import (
     ConfigDict,
     Field,
     JsonValue,
-    StringConstraints,
     model_validator,
 )
 
 from ..contracts.health import StorageRights
+from ..text.validation import require_form
 
 DEFAULT_HEADER: Final = "Authorization"
 _MODEL: Final = ConfigDict(extra="forbid", frozen=True, hide_input_in_errors=True)
-_HEADER: Final = r"^[!#$%&'*+.^_`|~0-9A-Za-z-]+$"
+_HEADER: Final = r"[!#$%&'*+.^_`|~0-9A-Za-z-]+"
 _OUTSIDE_A_PATH: Final = re.compile(r"[\s?#]|://")
 
 
@@ -61,8 +61,16 @@ def _validate_address_path(path: str) -> str:
     return path
 
 
-Parameter = Annotated[str, StringConstraints(min_length=1, max_length=200, pattern=r"^\S+$")]
+Parameter = Annotated[
+    str,
+    Field(min_length=1, max_length=200),
+    AfterValidator(require_form(r"\S*", "give a name without blanks")),
+]
 """The name of a parameter; in the body of a POST dots lead to a nested field."""
+Header = Annotated[
+    str, AfterValidator(require_form(_HEADER, "give the name of a header, such as X-Api-Key"))
+]
+HeaderText = Annotated[str, AfterValidator(require_form(r"[\x20-\x7e]*", "give printable ASCII"))]
 ListPath = Annotated[str, Field(max_length=200), AfterValidator(_validate_path)]
 ValuePath = Annotated[str, Field(min_length=1, max_length=200), AfterValidator(_validate_path)]
 
@@ -93,8 +101,8 @@ class JsonApi(BaseModel):
     """The parameter for the number of results; None: the endpoint decides."""
     page_size: int = Field(default=20, ge=1, le=1000)
     """Most results of one request."""
-    key_header: str = Field(default=DEFAULT_HEADER, max_length=100, pattern=_HEADER)
-    key_prefix: str | None = Field(default=None, max_length=100, pattern=r"^[\x20-\x7e]*$")
+    key_header: Header = Field(default=DEFAULT_HEADER, max_length=100)
+    key_prefix: HeaderText | None = Field(default=None, max_length=100)
     """What stands before the key; by default `Bearer ` in `Authorization`, else nothing."""
     params: dict[str, JsonValue] = Field(default_factory=dict, repr=False)
     """Constant parameters."""

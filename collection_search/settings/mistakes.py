@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Final
 from ..errors import ConfigError
 from . import registry
 from .endpoint_description import JsonApi, ResultPaths
-from .sources import CONFIG_VARIABLE, place_of, variables_of, vendor_part
+from .sources import CONFIG_VARIABLE, JSON_VARIABLES, place_of, variables_of, vendor_part
 from .table import (
     PREFIX,
     WEB_SEARCH_ENTRY,
@@ -32,6 +32,8 @@ _BELOW: Final = (ProviderAccess, JsonApi, ResultPaths)
 _NAME: Final = re.compile(r"[a-z][a-z0-9_]*")
 _TAKEN: Final = frozenset({"auto", "embeddings", "langfuse", "openai"})
 """Names with another meaning: a key of that name would be sent to the endpoint."""
+_LATER: Final = frozenset({"prices", "tenants"})
+"""Maps whose shape docs/settings.md shows already."""
 _told: Final[set[str]] = set()
 """Variables of which this process has warned."""
 
@@ -41,13 +43,30 @@ def describe_mistake(item: ErrorDetails, given: Mapping[str, Any]) -> str:
     path = [str(part) for part in item["loc"]]
     if path[0] == WEB_SEARCH_ENTRY and not _holds_field(given, WEB_SEARCH_ENTRY):
         path = ["providers", *path]
+    if item["type"] != "extra_forbidden" and path[0].startswith(PREFIX):
+        # pydantic names the variable wherever the value comes from
+        path[0] = path[0].removeprefix(PREFIX).lower()
+    place = place_of(path, given)
+    if place in JSON_VARIABLES:
+        return f"{place}: {ask_for_json(place)}"
+    return f"{place}: {_describe_value(item, path)}"
+
+
+def ask_for_json(variable: str) -> str:
+    """Return what a variable of `JSON_VARIABLES` should hold."""
+    return f"give a map as JSON, such as '{JSON_VARIABLES[variable]}'"
+
+
+def _describe_value(item: ErrorDetails, path: Sequence[str]) -> str:
     if item["type"] == "extra_forbidden":
         field, *inner = path
+        if field in _LATER and not inner:
+            return "this version does not have this map yet; leave it out"
         instead = _suggest_inner(path) if inner else suggest_field(field)
-        return f"{place_of(path, given)}: there is no such setting{instead}"
-    if path[0].startswith(PREFIX):  # pydantic names the variable wherever the value comes from
-        path[0] = path[0].removeprefix(PREFIX).lower()
-    return f"{place_of(path, given)}: {item['msg']}"
+        return f"there is no such setting{instead}"
+    if item["type"] == "model_type":
+        return f"{item['msg']}; possible names: {', '.join(_fields_beside([*path, '']))}"
+    return item["msg"]
 
 
 def _holds_field(given: Mapping[str, Any], field: str) -> bool:
@@ -90,7 +109,10 @@ def refuse_unknown_providers(
     for name in written:
         if name not in known:
             place = place_of(("providers", name), given)
-            instead = suggest(name, [*known, WEB_SEARCH_ENTRY]) or f". Known: {', '.join(known)}"
+            instead = suggest(name, [*known, WEB_SEARCH_ENTRY]) or (
+                f"; take one of {', '.join(one for one in known if one not in registry.UNNAMED)},"
+                " or give an endpoint of your own its base_url and json_api"
+            )
             raise ConfigError(
                 f"Settings are not valid. {place}: there is no such search provider{instead}"
             )
@@ -137,6 +159,8 @@ def suggest_field(name: str, *, is_variable: bool = False) -> str:
     if is_variable:
         fields = {one: PREFIX + one.upper() for one in [*fields, "config"]}
     name = name.upper().replace("-", "_").removeprefix(PREFIX)
+    if name.lower() in _LATER:
+        return ""
     named = vendor_part(name.replace("__", "_").removeprefix("PROVIDERS_"))
     if named is None:
         return suggest(name, fields, fields)

@@ -19,6 +19,11 @@ if TYPE_CHECKING:
 CONFIG_VARIABLE: Final = PREFIX + "CONFIG"
 CONFIG_FILE: Final = "collection-search.yaml"
 PROVIDERS_VARIABLE: Final = PREFIX + "PROVIDERS"
+JSON_VARIABLES: Final = {
+    PROVIDERS_VARIABLE: '{"brave": {"quota": 2000}}',
+    PREFIX + "WEB_SEARCH": '{"settings": {"backend": "searxng", "url": "http://searxng:8080"}}',
+}
+"""Variables that hold a map as JSON, with an example each."""
 
 _SUFFIXES: Final = {"_API_KEY": "api_key", "_BASE_URL": "base_url"}
 _PARTS: Final = {
@@ -52,7 +57,7 @@ def place_of(path: Sequence[str], given: Mapping[str, Any]) -> str:
     if _holds(given, path):
         return key
     if variable := next(_set_variables(path), ""):
-        return f"{variable}: {key}" if variable == PROVIDERS_VARIABLE else variable
+        return f"{variable}: {key}" if variable in JSON_VARIABLES and path[1:] else variable
     return f"{config_path()}: {key}"
 
 

@@ -8,6 +8,7 @@ from typing import Annotated, Any, Final, Literal
 
 import platformdirs
 from pydantic import (
+    AfterValidator,
     AliasChoices,
     BaseModel,
     BeforeValidator,
@@ -19,6 +20,7 @@ from pydantic import (
 from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 
 from ..contracts.search import Name
+from ..text.validation import require_form
 from .endpoint_description import JsonApi
 
 PREFIX: Final = "COLLECTION_SEARCH_"
@@ -41,6 +43,14 @@ Listed = Annotated[list[str], NoDecode, BeforeValidator(_parts)]
 RankingProfile = Literal["default", "literal"]
 NotNegative = Annotated[float, Field(ge=0, allow_inf_nan=False)]
 """A finite number from 0."""
+
+
+MetricsPrefix = Annotated[
+    str,
+    AfterValidator(
+        require_form("([a-zA-Z_:][a-zA-Z0-9_:]*)?", "give letters, digits, _ and :, no digit first")
+    ),
+]
 
 
 class ProviderAccess(BaseModel):
@@ -183,9 +193,8 @@ class SettingsTable(BaseSettings):
     metrics: bool = Field(
         default=False, description="Count searches, cost and tokens for Prometheus."
     )
-    metrics_prefix: str = Field(
+    metrics_prefix: MetricsPrefix = Field(
         default="collection_search_",
-        pattern="^([a-zA-Z_:][a-zA-Z0-9_:]*)?$",
         max_length=100,
         description="First part of every metric's name.",
     )

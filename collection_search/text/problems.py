@@ -2,20 +2,58 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, Final
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from pydantic import ValidationError
     from pydantic_core import ErrorDetails
 
+_MAP: Final = "give a map of names and values"
+_WHOLE: Final = "give a whole number"
+_NUMBER: Final = "give a number"
+_YES_OR_NO: Final = "give true or false"
+_LIST: Final = "give a list"
+_WORDS: Final[Mapping[str, str]] = {
+    "bool_parsing": _YES_OR_NO,
+    "bool_type": _YES_OR_NO,
+    "dict_type": _MAP,
+    "extra_forbidden": "there is no such field",
+    "finite_number": "give a finite number",
+    "float_parsing": _NUMBER,
+    "float_type": _NUMBER,
+    "greater_than": "give more than {gt}",
+    "greater_than_equal": "give {ge} or more",
+    "int_from_float": _WHOLE,
+    "int_parsing": _WHOLE,
+    "int_type": _WHOLE,
+    "less_than": "give less than {lt}",
+    "less_than_equal": "give {le} or less",
+    "list_type": _LIST,
+    "literal_error": "give {expected}",
+    "missing": "it is missing",
+    "model_type": _MAP,
+    "path_type": "give a path",
+    "string_too_long": "give {max_length} characters at most",
+    "string_too_short": "give {min_length} or more characters",
+    "string_type": "give a text",
+    "too_long": "give {max_length} or fewer of them",
+    "tuple_type": _LIST,
+}
+"""What is possible, by pydantic's type of the problem."""
+
 
 def list_problems(error: ValidationError, *, with_input: bool = False) -> list[ErrorDetails]:
-    """Return every problem with its `loc`, `type` and `msg`.
+    """Return every problem with its `loc`, `type` and `msg`, which says what is possible.
 
     `with_input` is for words that a person has just typed, which are no secrets.
     """
-    problems = error.errors(include_url=False, include_input=with_input, include_context=False)
+    problems = error.errors(include_url=False, include_input=with_input)
     for problem in problems:
+        limits = {name: _plain(value) for name, value in problem.pop("ctx", {}).items()}
+        if words := _WORDS.get(problem["type"]):
+            problem["msg"] = words.format_map(limits)
         problem["msg"] = problem["msg"].removeprefix("Value error, ")  # pydantic's prefix
     return problems
 
@@ -30,9 +68,18 @@ def describe_problems(error: ValidationError) -> str:
     ...     Point.model_validate({"x": "my password"})
     ... except ValidationError as error:
     ...     describe_problems(error)
-    'x: Input should be a valid integer, unable to parse string as an integer'
+    'x: give a whole number'
     """
     return "; ".join(
         f"{'.'.join(map(str, problem['loc'])) or 'input'}: {problem['msg']}"
         for problem in list_problems(error)
     )
+
+
+def _plain(value: Any) -> str:
+    """Return a limit, or the possible values, as a text.
+
+    >>> _plain(0.0), _plain("'general' or 'news'")
+    ('0', 'general or news')
+    """
+    return str(value).removesuffix(".0").replace("'", "")

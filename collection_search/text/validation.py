@@ -1,8 +1,12 @@
-"""Validation of numbers in values of any type; a bool is no number."""
+"""Validation of numbers in values of any type, where a bool is no number, and of texts."""
 
 from __future__ import annotations
 
-from typing import Any
+import re
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 
 def whole_number(value: Any, *, least: int | None = None, most: int | None = None) -> int | None:
@@ -30,3 +34,20 @@ def number_within(value: Any, least: float, most: float) -> float | None:
     """
     is_number = isinstance(value, int | float) and not isinstance(value, bool)
     return float(value) if is_number and least <= value <= most else None
+
+
+def require_form(pattern: str, words: str) -> Callable[[str], str]:
+    """Return a validator of texts that match as a whole; `words` say what is possible.
+
+    The validator raises ValueError.
+
+    >>> require_form("[a-z]{2}", "give two letters")("de")
+    'de'
+    """
+
+    def validate(text: str) -> str:
+        if not re.fullmatch(pattern, text):
+            raise ValueError(words)
+        return text
+
+    return validate

@@ -68,7 +68,7 @@ def test_a_number_out_of_range(command: Invoke, option: str, value: str) -> None
         (("--embeddings", "ada"), "example openai:text-embedding-3-small; or lexical"),
         (("--model", "nix:gpt"), "'nix'"),
         (("--embeddings", "nix:ada"), "'nix'"),
-        (("--profile", "nix"), "--profile 'nix' cannot be used: Input should be 'default' or"),
+        (("--profile", "nix"), "--profile 'nix' cannot be used: give default or literal."),
         (("--quality-mode", "nix"), "quality_mode"),
         (("--tenant", " "), "--tenant"),
         (("--case", "x" * 201), "--case"),

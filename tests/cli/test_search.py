@@ -114,9 +114,11 @@ def test_texts_are_printed_when_they_are_asked_for(command: Invoke) -> None:
     ("flags", "named"),
     [
         (("--freshness", "decade"), "--freshness 'decade'"),
-        (("--topic", "sport"), "--topic 'sport'"),
+        (("--topic", "sport"), "--topic 'sport' cannot be used: give general or news."),
         (("--language", "german"), "--language 'german'"),
         (("--country", "Germany"), "--country 'Germany'"),
+        (("--country", "ß"), "--country 'ß'"),
+        (("--language", "d3"), "--language 'd3' cannot be used: give two letters, such as de."),
         (("--include", "a.org,nowhere"), "--include 'nowhere'"),
         (("--exclude", "https://a.org/path"), "--exclude 'https://a.org/path'"),
         (("--restrict",), "--restrict needs domains"),

@@ -225,7 +225,7 @@ def test_automatic_workflow_example(context: SearchContext, trigger: RecordingTr
 def test_a_missing_field_is_named(context: SearchContext) -> None:
     """Facade and bare graph name it."""
     without = {key: value for key, value in INPUT.items() if key != "collection_scope"}
-    with pytest.raises(InputError, match="collection_scope: Field required"):
+    with pytest.raises(InputError, match="collection_scope: it is missing"):
         CollectionSearchGraph(context).run(without)
     with pytest.raises(ValidationError, match="collection_scope"):
         graph.invoke(without, context=context)

@@ -119,9 +119,15 @@ MISTAKES = [
     ("brave: {settings: {}}", "providers.brave.settings: there is no such setting"),
     ("web_search: {enable: yes}", "providers.web_search.enable: .* did you mean enabled\\?"),
     ("web_search: {setting: {}}", "providers.web_search.setting: .* did you mean settings\\?"),
-    ("web_search: {enabled: perhaps}", "providers.web_search.enabled: Input"),
-    ("web_search: yes", "providers.web_search: Input"),
-    ("web_search: {settings: [a]}", "providers.web_search.settings: Input"),
+    ("web_search: {enabled: perhaps}", "providers.web_search.enabled: give true or false$"),
+    (
+        "web_search: yes",
+        "providers.web_search: give a map of names and values; possible names: enabled, settings$",
+    ),
+    (
+        "web_search: {settings: [a]}",
+        "providers.web_search.settings: give a map .*; possible names: backend, url, max_results$",
+    ),
     (
         "web_search: {settings: {backnd: x}}",
         "providers.web_search.settings.backnd: .* did you mean backend\\?",
@@ -130,10 +136,10 @@ MISTAKES = [
         "web_search: {settings: {max_result: 3}}",
         "providers.web_search.settings.max_result: .* did you mean max_results\\?",
     ),
-    ("web_search: {settings: {max_results: 0}}", "settings.max_results: Input"),
-    ("web_search: {settings: {max_results: 11}}", "settings.max_results: Input"),
-    ("web_search: {settings: {max_results: many}}", "settings.max_results: Input"),
-    ("web_search: {settings: {url: 7}}", "providers.web_search.settings.url: Input"),
+    ("web_search: {settings: {max_results: 0}}", "settings.max_results: give 1 or more$"),
+    ("web_search: {settings: {max_results: 11}}", "settings.max_results: give 10 or less$"),
+    ("web_search: {settings: {max_results: many}}", "settings.max_results: give a whole number$"),
+    ("web_search: {settings: {url: 7}}", "providers.web_search.settings.url: give a text$"),
     ("web_search: {api_key: k}", "providers.web_search.api_key: there is no such setting"),
 ]
 
@@ -150,7 +156,10 @@ def test_a_mistake_in_the_file_is_named(folder: Path, entry: str, told: str) -> 
     ("entry", "told"),
     [
         ({"enable": True}, "providers.web_search.enable: .* did you mean enabled\\?"),
-        ({"settings": {"max_results": 0}}, "providers.web_search.settings.max_results: Input"),
+        (
+            {"settings": {"max_results": 0}},
+            "providers.web_search.settings.max_results: give 1 or more$",
+        ),
         ({"settings": {"ulr": "x"}}, "settings.ulr: .* did you mean url\\?"),
     ],
 )
@@ -166,7 +175,7 @@ def test_a_mistake_in_the_variable_is_named(
 def test_a_mistake_in_an_argument_is_named() -> None:
     """By its place in the argument."""
     with pytest.raises(
-        ConfigError, match=r"\. providers\.web_search\.settings\.max_results: Input"
+        ConfigError, match=r"\. providers\.web_search\.settings\.max_results: give 1 or more$"
     ):
         Settings.load(providers={"web_search": {"settings": {"max_results": 0}}})
     with pytest.raises(ConfigError, match=r"web_search\.enable: .* did you mean enabled\?"):

@@ -14,6 +14,17 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 
+UNKNOWN = (
+    "there is no such search provider; take one of brave, ddgs, .*, kagi, linkup, .*, or give an"
+    " endpoint of your own its base_url and json_api$"
+)
+NOT_YET = "this version does not have this map yet; leave it out$"
+PROVIDERS_AS_JSON = r"\. COLLECTION_SEARCH_PROVIDERS: give a map as JSON, such as '\{\"brave\": \{\"quota\": 2000\}\}'$"
+WEB_SEARCH_AS_JSON = (
+    r"\. COLLECTION_SEARCH_WEB_SEARCH: give a map as JSON, such as '\{\"settings\": \{.*\}\}'$"
+)
+
+
 @pytest.fixture(autouse=True)
 def empty_surroundings(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """No variable and no file of this machine reaches a test."""
@@ -74,9 +85,12 @@ def test_vendor_variables_keep_their_names(monkeypatch: pytest.MonkeyPatch) -> N
 @pytest.mark.parametrize(
     ("text", "named"),
     [
-        ("ingest_workers: 0", "yaml: ingest_workers: Input should be"),
+        ("ingest_workers: 0", "yaml: ingest_workers: give 1 or more"),
         ("tenannt: acme", "yaml: tenannt: there is no such setting; did you mean tenant\\?"),
-        ("COLLECTION_SEARCH_TENANT: acme", "no such setting; did you mean tenant\\?"),
+        (
+            "COLLECTION_SEARCH_TENANT: acme",
+            "yaml: COLLECTION_SEARCH_TENANT: there is no such setting; did you mean tenant\\?",
+        ),
         ("colour: blue", "yaml: colour: there is no such setting$"),
         (
             "providers: {tavily: {key: x}}",
@@ -86,8 +100,18 @@ def test_vendor_variables_keep_their_names(monkeypatch: pytest.MonkeyPatch) -> N
             "providers: {tavly: {quota: 1}}",
             "yaml: providers.tavly: there is no such search provider; did you mean tavily\\?",
         ),
-        ("providers: {gopher: {quota: 1}}", "no such search provider. Known: brave, ddgs, "),
-        ("langfuse_tracing: perhaps", "yaml: langfuse_tracing: Input should be"),
+        ("providers: {gopher: {quota: 1}}", f"yaml: providers.gopher: {UNKNOWN}"),
+        ("providers: {intranet: {}}", f"yaml: providers.intranet: {UNKNOWN}"),
+        (
+            "providers: {intranet: }",
+            "yaml: providers.intranet: give a map of names and values; possible names: api_key, .*json_api$",
+        ),
+        ("providers: true", "yaml: providers: give a map of names and values$"),
+        ("web_search: true", "web_search: give a map .*; possible names: enabled, settings$"),
+        ("prices: {search: {}}", f"yaml: prices: {NOT_YET}"),
+        ("prices:", f"yaml: prices: {NOT_YET}"),
+        ("tenants: {acme: {provider: brave}}", f"yaml: tenants: {NOT_YET}"),
+        ("langfuse_tracing: perhaps", "yaml: langfuse_tracing: give true or false"),
         ('tenant: "a\\tb"', "tenant"),
         ("[", "yaml"),
         ("tavily_api_key: k", "no such setting; did you mean providers.tavily.api_key\\?"),
@@ -110,14 +134,38 @@ def test_wrong_setting_is_named(tmp_path: Path, text: str, named: str) -> None:
 @pytest.mark.parametrize(
     ("variable", "value", "named"),
     [
-        ("COLLECTION_SEARCH_INGEST_WORKERS", "0", r"\. COLLECTION_SEARCH_INGEST_WORKERS: Input"),
-        ("LANGFUSE_TRACING_ENABLED", "perhaps", r"\. LANGFUSE_TRACING_ENABLED: Input"),
-        ("COLLECTION_SEARCH_PROVIDERS", "brave", "COLLECTION_SEARCH_PROVIDERS must hold JSON"),
-        ("COLLECTION_SEARCH_PROVIDERS", "[]", r"\. COLLECTION_SEARCH_PROVIDERS: providers: Input"),
+        (
+            "COLLECTION_SEARCH_INGEST_WORKERS",
+            "0",
+            r"\. COLLECTION_SEARCH_INGEST_WORKERS: give 1 or more",
+        ),
+        ("LANGFUSE_TRACING_ENABLED", "perhaps", r"\. LANGFUSE_TRACING_ENABLED: give true or false"),
+        (
+            "COLLECTION_SEARCH_METRICS_PREFIX",
+            "1 bad-",
+            r"\. COLLECTION_SEARCH_METRICS_PREFIX: give letters, digits, _ and :, no digit first$",
+        ),
+        ("COLLECTION_SEARCH_PROVIDERS", "brave", PROVIDERS_AS_JSON),
+        ("COLLECTION_SEARCH_PROVIDERS", "[]", PROVIDERS_AS_JSON),
+        ("COLLECTION_SEARCH_PROVIDERS", "true", PROVIDERS_AS_JSON),
+        (
+            "COLLECTION_SEARCH_PROVIDERS",
+            '{"brave": true}',
+            r"\. COLLECTION_SEARCH_PROVIDERS: providers\.brave: give a map .*; possible names: api_key, ",
+        ),
+        ("COLLECTION_SEARCH_WEB_SEARCH", "true", WEB_SEARCH_AS_JSON),
+        ("COLLECTION_SEARCH_WEB_SEARCH", "searxng", WEB_SEARCH_AS_JSON),
+        ("COLLECTION_SEARCH_WEB_SEARCH", "{enabled: false}", WEB_SEARCH_AS_JSON),
+        ("COLLECTION_SEARCH_WEB_SEARCH", "[]", WEB_SEARCH_AS_JSON),
+        (
+            "COLLECTION_SEARCH_WEB_SEARCH",
+            '{"settings": {"max_results": 50}}',
+            r"\. COLLECTION_SEARCH_WEB_SEARCH: web_search\.settings\.max_results: give 10 or less$",
+        ),
         (
             "COLLECTION_SEARCH_PROVIDERS",
             '{"brave": {"quota": -1}}',
-            r"\. COLLECTION_SEARCH_PROVIDERS: providers\.brave\.quota: Input",
+            r"\. COLLECTION_SEARCH_PROVIDERS: providers\.brave\.quota: give 0 or more",
         ),
         (
             "COLLECTION_SEARCH_PROVIDERS",
@@ -139,7 +187,7 @@ def test_a_wrong_argument_is_named_alone(tmp_path: Path, monkeypatch: pytest.Mon
     """It wins over variable and file, which are not blamed."""
     (tmp_path / "collection-search.yaml").write_text("ingest_workers: 2\n")
     monkeypatch.setenv("COLLECTION_SEARCH_INGEST_WORKERS", "3")
-    with pytest.raises(ConfigError, match=r"\. ingest_workers: Input"):
+    with pytest.raises(ConfigError, match=r"\. ingest_workers: give 1 or more"):
         Settings.load(ingest_workers=0)
 
 
@@ -197,6 +245,17 @@ def test_a_key_is_not_led_to_another_vendor(
     Settings.load()
     [warning] = caplog.messages
     assert warning.endswith(meant)
+
+
+@pytest.mark.parametrize("name", ["PRICES", "TENANTS"])
+def test_a_variable_of_a_later_version_is_no_misspelt_one(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture, name: str
+) -> None:
+    """No other name is suggested."""
+    monkeypatch.setenv(f"COLLECTION_SEARCH_{name}", "{}")
+    Settings.load()
+    [warning] = caplog.messages
+    assert warning.endswith("is none of this version and is not used")
 
 
 def test_a_wrong_value_is_not_repeated() -> None:

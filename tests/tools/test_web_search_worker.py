@@ -71,7 +71,7 @@ def throttled(retry_in_ms: int | None = None) -> SearchProviderQuotaExceeded:
 
 def test_best_practice_context_must_be_complete(search):
     """An incomplete context is refused in a sentence that names what is missing."""
-    with pytest.raises(InputError, match=r"scope: Field required.*scope\.run_id") as caught:
+    with pytest.raises(InputError, match=r"scope: it is missing.*scope\.run_id") as caught:
         search(ScriptedAdapter(), context={"tenant_id": "acme"})
     assert isinstance(caught.value, ValueError)
 

@@ -49,19 +49,17 @@ class UsageError(CollectionSearchError):
         super().__init__(f"{problem}{end} See '{path} --help'.")
 
 
-def refuse_option(
-    error: ValidationError, flags: Mapping[str, str], problems: Mapping[str, str] | None = None
-) -> InputError:
+def refuse_option(error: ValidationError, flags: Mapping[str, str]) -> InputError:
     """Return the error of the first wrong option, with its flag and the given value.
 
-    `flags` are the fields whose flag has another name, `problems` clearer sentences by field.
+    `flags` are the fields whose flag has another name.
     """
     from ...text.problems import list_problems
 
     problem = list_problems(error, with_input=True)[0]
     name = str(problem["loc"][0])
-    flag, message = flags.get(name, f"--{name}"), (problems or {}).get(name, problem["msg"])
-    return InputError(f"{flag} {problem['input']!r} cannot be used: {message}.")
+    flag = flags.get(name, f"--{name}")
+    return InputError(f"{flag} {problem['input']!r} cannot be used: {problem['msg']}.")
 
 
 class Interrupted(CollectionSearchError):  # noqa: N818 - an end, not a mistake

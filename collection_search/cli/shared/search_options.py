@@ -29,11 +29,6 @@ _APPLIED: Final[Mapping[str, str]] = {
 }
 """What is said of an option, with the provider's name."""
 
-_PROBLEMS: Final = {
-    "country": "give two letters, such as DE",
-    "language": "give two letters, such as de",
-}
-
 
 def search_options(
     *,
@@ -64,7 +59,7 @@ def search_options(
             }
         )
     except ValidationError as error:
-        raise refuse_option(error, _FLAGS, _PROBLEMS) from error
+        raise refuse_option(error, _FLAGS) from error
     return NO_OPTIONS if options == NO_OPTIONS else options
 
 
