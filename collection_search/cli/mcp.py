@@ -48,10 +48,14 @@ def mcp(
     Tools: web_search, retrieve, collection_search, read_page. An address that other machines reach
     needs a token: set COLLECTION_SEARCH_MCP_TOKEN.
     """
+    from ..contracts.functions import WEB_SEARCH
     from ..tools.mcp.tool_server import choose_functions, mcp_server
+    from ..tools.search.function_entry import refuse_unusable_backend
 
     context = search_context(tenant_id=tenant, provider=provider)
     functions = choose_functions(context, None if tools is None else _listed(tools))
+    if WEB_SEARCH in functions:
+        asyncio.run(refuse_unusable_backend(context))
     server = mcp_server(context, functions, version=__version__)
     serving = _over_stdio(server, context) if http is None else _over_http(server, context, http)
     stop = _Stop()

@@ -92,7 +92,7 @@ class Settings(SettingsTable):
                 f"The settings file {path} must hold one setting a line, as in 'tenant: acme';"
                 " a name that YAML reads as something else, such as 1 or on, needs quotes."
             ) from error
-        refuse_unknown_providers(settings.providers, overrides)
+        refuse_unknown_providers(settings, overrides)
         return settings
 
     def __hash__(self) -> int:

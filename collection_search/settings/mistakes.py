@@ -22,7 +22,7 @@ from .table import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Collection, Iterable, Mapping, Sequence
 
     from pydantic_core import ErrorDetails
 
@@ -41,8 +41,8 @@ _told: Final[set[str]] = set()
 def describe_mistake(item: ErrorDetails, given: Mapping[str, Any]) -> str:
     """Return the mistake in a setting, with the variable, file key or argument that sets it."""
     path = [str(part) for part in item["loc"]]
-    if path[0] == WEB_SEARCH_ENTRY and not _holds_field(given, WEB_SEARCH_ENTRY):
-        path = ["providers", *path]
+    if path[0] == WEB_SEARCH_ENTRY:
+        path = [*_entry_path(given), *path[1:]]
     if item["type"] != "extra_forbidden" and path[0].startswith(PREFIX):
         # pydantic names the variable wherever the value comes from
         path[0] = path[0].removeprefix(PREFIX).lower()
@@ -69,8 +69,11 @@ def _describe_value(item: ErrorDetails, path: Sequence[str]) -> str:
     return item["msg"]
 
 
-def _holds_field(given: Mapping[str, Any], field: str) -> bool:
-    return field in given or any(map(os.environ.get, variables_of(field)))
+def _entry_path(given: Mapping[str, Any]) -> list[str]:
+    """Return the place of the entry `web_search`: by its own name, or in the map `providers`."""
+    variables = variables_of(WEB_SEARCH_ENTRY)
+    is_alone = WEB_SEARCH_ENTRY in given or any(map(os.environ.get, variables))
+    return [WEB_SEARCH_ENTRY] if is_alone else ["providers", WEB_SEARCH_ENTRY]
 
 
 def _suggest_inner(path: Sequence[str]) -> str:
@@ -88,34 +91,42 @@ def _fields_beside(path: Sequence[str]) -> Iterable[str]:
     return FunctionEntry.model_fields if is_entry else WebSearchSettings.model_fields
 
 
-def refuse_unknown_providers(
-    providers: Mapping[str, ProviderAccess], given: Mapping[str, Any]
-) -> None:
+def refuse_unknown_providers(settings: SettingsTable, given: Mapping[str, Any]) -> None:
     """Raise ConfigError for a provider of the settings that is the name of no adapter.
 
     Vendors' variables may belong to other programs, arguments to live objects: both are ignored.
-    A described endpoint needs a name of its own and an address.
+    A described endpoint needs a name of its own and an address. The backend of `web_search` is a
+    provider's name too.
     """
+    providers = settings.providers
     described = {name for name, access in providers.items() if access.json_api}
     for name in described:
         if wrong := _mistake_of_endpoint(name, providers[name]):
             place = place_of(("providers", name), given)
             raise ConfigError(f"Settings are not valid. {place}: {wrong}")
+    others = described | {*given.get("providers", ())} - {WEB_SEARCH_ENTRY}
     variables = filter(None, map(vendor_part, os.environ))
-    ignored = {*registry.BUILTIN["search"], *given.get("providers", ()), *described}
-    ignored |= {name for name, _ in variables}
-    written = [name for name in providers if name not in ignored]
-    known = registry.names("search") if written else []
-    for name in written:
-        if name not in known:
-            place = place_of(("providers", name), given)
-            instead = suggest(name, [*known, WEB_SEARCH_ENTRY]) or (
-                f"; take one of {', '.join(one for one in known if one not in registry.UNNAMED)},"
-                " or give an endpoint of your own its base_url and json_api"
-            )
-            raise ConfigError(
-                f"Settings are not valid. {place}: there is no such search provider{instead}"
-            )
+    ignored = {*registry.BUILTIN["search"], *others, *(name for name, _ in variables)}
+    for name in (one for one in providers if one not in ignored):
+        _refuse_unknown(name, place_of(("providers", name), given), {WEB_SEARCH_ENTRY})
+    if settings.web_search and (backend := settings.web_search.settings.backend):
+        place = place_of([*_entry_path(given), "settings", "backend"], given)
+        _refuse_unknown(backend.partition(":")[0], place, {"auto", *others})
+
+
+def _refuse_unknown(name: str, place: str, others: Collection[str]) -> None:
+    """Raise ConfigError where neither an adapter nor one of the others has this name."""
+    if name in others or name in registry.BUILTIN["search"].keys() - registry.UNNAMED:
+        return  # without a look at the installed packages
+    known = sorted({*registry.names("search"), *others} - registry.UNNAMED)
+    if name not in known:
+        shown = ", ".join(one for one in known if one != WEB_SEARCH_ENTRY)
+        instead = suggest(name, known) or (
+            f"; take one of {shown}, or give an endpoint of your own its base_url and json_api"
+        )
+        raise ConfigError(
+            f"Settings are not valid. {place}: there is no such search provider{instead}"
+        )
 
 
 def _mistake_of_endpoint(name: str, access: ProviderAccess) -> str:

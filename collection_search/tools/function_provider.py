@@ -68,7 +68,7 @@ class WebSearchProvider:
         given = read_entry(settings)
         self._context = with_entry(context or SearchContext(), given)
         self._backend = backend
-        if given.backend is not None and backend is None:
+        if given.backend not in (None, "auto") and backend is None:
             class_of(self._context.using(), "search", given.backend.partition(":")[0])
 
     def tools(self) -> Sequence[FunctionDefinition[Any]]:

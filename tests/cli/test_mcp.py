@@ -195,6 +195,39 @@ def test_mistakes_are_told_before_serving(
     assert complaint in ended.complaints[0]
 
 
+@pytest.mark.parametrize(
+    ("entry", "complaint"),
+    [
+        ({"backend": "serxng"}, "there is no such search provider; did you mean searxng?"),
+        ({"url": "http://searxng:8080"}, "web_search.settings.url: it needs a backend beside it"),
+        (
+            {"backend": "searxng"},
+            "The backend searxng of web_search cannot be used: SearXNG needs the address of a server.",
+        ),
+        ({"backend": "brave"}, "Set BRAVE_API_KEY."),
+        ({"backend": "keyless"}, "KEYLESS_API_KEY is not set"),
+    ],
+)
+def test_a_backend_that_cannot_be_used_is_told_before_serving(
+    command: Invoke, monkeypatch: pytest.MonkeyPatch, entry: dict[str, str], complaint: str
+) -> None:
+    """Before any client comes; a server without the tool has no need of it."""
+    monkeypatch.setenv("COLLECTION_SEARCH_WEB_SEARCH", json.dumps({"settings": entry}))
+    ended = command("mcp")
+    assert (ended.code, ended.out) == (2, "")
+    [told] = ended.complaints
+    assert complaint in told
+
+
+def test_a_backend_of_a_tool_that_is_not_offered_is_not_looked_at(
+    command: Invoke, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The next mistake is told."""
+    monkeypatch.setenv("COLLECTION_SEARCH_WEB_SEARCH", '{"settings": {"backend": "brave"}}')
+    ended = command("mcp", "--tools", "read_page", "--http", "here")
+    assert "'here' is no address" in ended.complaints[0]
+
+
 def test_without_the_package_the_extra_is_named(
     command: Invoke, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -113,6 +113,8 @@ def test_what_is_left_out_is_usual(folder: Path, text: str, entry: FunctionEntry
     assert Settings.load().web_search == entry
 
 
+DESCRIBED = "intranet: {base_url: 'http://s:1', json_api: {query: q, results: r, fields: {url: u, title: t}}}"
+BACKEND = "providers.web_search.settings.backend: there is no such search provider"
 MISTAKES = [
     ("web_serch: {}", "providers.web_serch: .* did you mean web_search\\?"),
     ("web_serch: {enabled: yes}", "providers.web_serch.enabled: .* did you mean web_search\\?"),
@@ -140,6 +142,26 @@ MISTAKES = [
     ("web_search: {settings: {max_results: 11}}", "settings.max_results: give 10 or less$"),
     ("web_search: {settings: {max_results: many}}", "settings.max_results: give a whole number$"),
     ("web_search: {settings: {url: 7}}", "providers.web_search.settings.url: give a text$"),
+    (
+        "web_search: {settings: {url: 'http://s:1'}}",
+        "providers.web_search.settings.url: it needs a backend beside it, such as searxng$",
+    ),
+    (
+        "web_search: {settings: {backend: auto, url: 'http://s:1'}}",
+        "providers.web_search.settings.url: it needs a backend beside it, such as searxng$",
+    ),
+    ("web_search: {settings: {backend: [], url: 'http://s:1'}}", "settings.backend: give a text$"),
+    ("web_search: {settings: {backend: ''}}", "settings.backend: give 1 or more characters$"),
+    ("web_search: {settings: {backend: serxng}}", f"{BACKEND}; did you mean searxng\\?$"),
+    ("web_search: {settings: {backend: wikipdia:de}}", f"{BACKEND}; did you mean wikipedia\\?$"),
+    (
+        f"web_search: {{settings: {{backend: intra}}}}, {DESCRIBED}",
+        f"{BACKEND}; did you mean intranet\\?$",
+    ),
+    ("web_search: {settings: {backend: gopher}}", f"{BACKEND}; take one of auto, brave, ddgs, "),
+    ("web_search: {settings: {backend: json_api}}", f"{BACKEND}; take one of auto, brave, ddgs, "),
+    ("web_search: {settings: {backend: langchain}}", f"{BACKEND}; take one of auto, brave, ddgs, "),
+    ("web_search: {enabled: no, settings: {backend: serxng}}", f"{BACKEND}; did you"),
     ("web_search: {api_key: k}", "providers.web_search.api_key: there is no such setting"),
 ]
 
@@ -161,6 +183,7 @@ def test_a_mistake_in_the_file_is_named(folder: Path, entry: str, told: str) -> 
             "providers.web_search.settings.max_results: give 1 or more$",
         ),
         ({"settings": {"ulr": "x"}}, "settings.ulr: .* did you mean url\\?"),
+        ({"settings": {"backend": "serxng"}}, f"{BACKEND}; did you mean searxng\\?"),
     ],
 )
 def test_a_mistake_in_the_variable_is_named(
@@ -172,8 +195,26 @@ def test_a_mistake_in_the_variable_is_named(
         Settings.load()
 
 
+@pytest.mark.parametrize("name", ["brave", "wikipedia:de", "auto", "intranet", "acme", "mine"])
+def test_a_backend_may_be_any_known_provider(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    """A vendor, a described endpoint, another package's, or one that is given in Python."""
+    metadata = folder / "site" / "others-1.0.dist-info"
+    metadata.mkdir(parents=True)
+    (metadata / "METADATA").write_text("Metadata-Version: 2.1\nName: others\nVersion: 1.0\n")
+    (metadata / "entry_points.txt").write_text("[collection_search.search]\nacme = acme:Search\n")
+    monkeypatch.syspath_prepend(str(folder / "site"))
+    write(folder, f"providers: {{web_search: {{settings: {{backend: '{name}'}}}}, {DESCRIBED}}}")
+    entry = Settings.load(providers={"mine": {"rate_per_s": 1}}).web_search
+    assert entry is not None
+    assert entry.settings.backend == name
+
+
 def test_a_mistake_in_an_argument_is_named() -> None:
     """By its place in the argument."""
+    with pytest.raises(ConfigError, match=r"\. web_search\.settings\.backend: there is no such"):
+        Settings.load(web_search={"settings": {"backend": "serxng"}})
     with pytest.raises(
         ConfigError, match=r"\. providers\.web_search\.settings\.max_results: give 1 or more$"
     ):

@@ -163,6 +163,11 @@ def test_wrong_setting_is_named(tmp_path: Path, text: str, named: str) -> None:
             r"\. COLLECTION_SEARCH_WEB_SEARCH: web_search\.settings\.max_results: give 10 or less$",
         ),
         (
+            "COLLECTION_SEARCH_WEB_SEARCH",
+            '{"settings": {"backend": "serxng"}}',
+            r"\. COLLECTION_SEARCH_WEB_SEARCH: web_search\.settings\.backend: .* mean searxng\?$",
+        ),
+        (
             "COLLECTION_SEARCH_PROVIDERS",
             '{"brave": {"quota": -1}}',
             r"\. COLLECTION_SEARCH_PROVIDERS: providers\.brave\.quota: give 0 or more",

@@ -202,7 +202,7 @@ class TestBackends:
 
     def test_fr_007_a_url_without_a_backend_is_refused(self, context: SearchContext) -> None:
         """FR-007: nobody could know whose it is."""
-        with pytest.raises(ConfigError, match="url but no backend"):
+        with pytest.raises(ConfigError, match="url: it needs a backend beside it"):
             WebSearchProvider({"url": "http://searxng:8080"}, context=context)
 
 
@@ -251,6 +251,12 @@ class TestConfiguration:
         result = await registry.execute(ctx, "web_search", ASKED)
         assert result.is_error
         assert result.text == "Error: There is no function 'web_search'. Known: none."
+
+    def test_the_backend_may_be_left_to_auto(self, tmp_path: Path) -> None:
+        """As the setting `provider` may."""
+        entry = {"web_search": {"settings": {"backend": "auto"}}}
+        registry = FunctionRegistry.from_settings(Settings(home=tmp_path, providers=entry))
+        assert len(registry.tools()) == 1
 
     def test_without_an_entry_there_is_no_tool(self, settings: Settings) -> None:
         """A vendor's entry is no function."""

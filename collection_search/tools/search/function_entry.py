@@ -53,10 +53,29 @@ def limit_results(settings: Settings, told: int | None) -> int | None:
     return min(told or most, most)
 
 
+async def refuse_unusable_backend(context: SearchContext) -> None:
+    """Raise ConfigError where models get `web_search` and its backend lacks a key or an address.
+
+    Nobody is contacted. A backend is not looked at where the context has a provider of its own.
+    """
+    settings = context.using()
+    entry = settings.web_search
+    if entry is None or not entry.enabled:
+        return
+    given = entry.settings
+    chosen = _with_backend(context, given)
+    if chosen is not context:
+        try:
+            await chosen.search_provider()
+        except ConfigError as error:
+            address = "" if given.url is None else " with its url"
+            raise ConfigError(
+                f"The backend {given.backend} of web_search cannot be used{address}: {error}"
+            ) from error
+
+
 def with_entry(context: SearchContext, given: WebSearchSettings) -> SearchContext:
-    """Return the context with these settings as its entry. Raises ConfigError."""
-    if given.url is not None and given.backend is None:
-        raise ConfigError("The settings of web_search have a url but no backend. Name one.")
+    """Return the context with these settings as its entry."""
     settings = context.using().model_copy(update={"web_search": FunctionEntry(settings=given)})
     return context.model_copy(update={"settings": settings})
 

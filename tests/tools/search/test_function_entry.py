@@ -17,6 +17,7 @@ from collection_search import (
 from collection_search.contracts.functions import WebSearchOutput
 from collection_search.contracts.options import SearchOptions
 from collection_search.contracts.search import ProviderSearchResult
+from collection_search.errors import ConfigError
 from collection_search.settings import Settings
 from collection_search.testing import (
     MockWebSearchService,
@@ -28,6 +29,7 @@ from collection_search.testing import (
 from collection_search.tools.arrow import answer_arrow
 from collection_search.tools.function_calls import call_function as call
 from collection_search.tools.provider_tool import answer_tool
+from collection_search.tools.search.function_entry import refuse_unusable_backend
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -120,6 +122,50 @@ async def test_a_provider_of_the_context_goes_before_the_backend(tmp_path: Path)
     given = context(tmp_path, settings={"backend": "searxng", "url": "http://127.0.0.1:9"})
     given = given.model_copy(update={"provider": ScriptedAdapter(rows(3))})
     assert found((await call_function("web_search", ASKED, given)).output) == 3
+
+
+@pytest.mark.parametrize(
+    ("entry", "told"),
+    [
+        ({"backend": "brave"}, "backend brave of web_search cannot be used: .* Set BRAVE_API_KEY"),
+        ({"backend": "searxng"}, "backend searxng of web_search .* Set SEARXNG_URL"),
+        (
+            {"backend": "searxng", "url": "searxng:8080"},
+            "backend searxng of web_search cannot be used with its url: .*https://search.example",
+        ),
+        ({"backend": "wikipedia:1"}, "backend wikipedia:1 .* write it like wikipedia:de"),
+    ],
+)
+async def test_an_unusable_backend_is_refused(
+    tmp_path: Path, entry: dict[str, Any], told: str
+) -> None:
+    """With what is missing, before any model calls."""
+    with pytest.raises(ConfigError, match=told):
+        await refuse_unusable_backend(context(tmp_path, settings=entry))
+
+
+@pytest.mark.parametrize(
+    "entry",
+    [
+        {"settings": {"backend": "searxng", "url": "http://127.0.0.1:9"}},
+        {"settings": {"backend": "wikipedia:de"}},
+        {"settings": {"backend": "auto"}},
+        {"settings": {"max_results": 3}},
+        {"enabled": False, "settings": {"backend": "brave"}},
+    ],
+)
+async def test_nothing_is_asked_of_a_backend_that_can_be_used(
+    tmp_path: Path, entry: dict[str, Any]
+) -> None:
+    """Nor of one that no model gets."""
+    await refuse_unusable_backend(context(tmp_path, **entry))
+
+
+async def test_a_backend_that_is_not_used_is_not_refused(tmp_path: Path) -> None:
+    """A provider of the context goes before it; without an entry there is none."""
+    given = context(tmp_path, settings={"backend": "brave"})
+    await refuse_unusable_backend(given.model_copy(update={"provider": ScriptedAdapter(rows(1))}))
+    await refuse_unusable_backend(SearchContext(settings=Settings(home=tmp_path)))
 
 
 async def test_a_deep_search_brings_its_content(tmp_path: Path) -> None:
