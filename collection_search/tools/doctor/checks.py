@@ -42,7 +42,7 @@ async def check_model(settings: Settings, *, limit_s: float) -> Finding:
     )
     per = "per million tokens read and written"
     price = ListPrice.of("chat", settings.model, reading, per, writing)
-    causes = [_where(settings, "model"), *_key_of(settings, settings.model, ("openai",))]
+    causes = [where_set(settings, "model"), *_key_of(settings, settings.model, ("openai",))]
     finding = Finding("model", settings.model, configured_by=", ".join(causes), price=price)
     check = _examined(settings, finding, "models", limit_s)
     return await run_check(finding, check, limit_s=2 * limit_s)
@@ -56,10 +56,10 @@ async def check_embedder(settings: Settings, *, limit_s: float) -> Finding:
     if name == "lexical":
         detail = "similarity by words, computed in this process"
         return Finding(
-            "embedder", name, "ok", _where(settings, "embeddings"), price=price, detail=detail
+            "embedder", name, "ok", where_set(settings, "embeddings"), price=price, detail=detail
         )
     own = ("embeddings",) if settings.embeddings_base_url else ("embeddings", "openai")
-    causes = [_where(settings, "embeddings"), *_key_of(settings, name, own)]
+    causes = [where_set(settings, "embeddings"), *_key_of(settings, name, own)]
     finding = Finding("embedder", name, configured_by=", ".join(causes), price=price)
     check = _examined(settings, finding, "embeddings", limit_s)
     return await run_check(finding, check, limit_s=2 * limit_s)
@@ -67,7 +67,7 @@ async def check_embedder(settings: Settings, *, limit_s: float) -> Finding:
 
 async def check_store(settings: Settings, *, tenant: str, limit_s: float) -> Finding:
     """Return whether the database can be opened, and the number of the tenant's collections."""
-    finding = Finding("store", "sqlite", configured_by=_where(settings, "home"))
+    finding = Finding("store", "sqlite", configured_by=where_set(settings, "home"))
     return await run_check(finding, _opened(settings, finding, tenant), limit_s=limit_s)
 
 
@@ -134,7 +134,7 @@ async def _traced(settings: Settings, finding: Finding, limit_s: float) -> Findi
     return replace(finding, state="ok", reachable=True, key="valid", detail=health.detail)
 
 
-def _where(settings: Settings, field: str) -> str:
+def where_set(settings: Settings, field: str) -> str:
     """Return the source of a setting other than a key."""
     variable = f"{PREFIX}{field.upper()}"
     if os.environ.get(variable):

@@ -1,4 +1,4 @@
-"""Checks every part: search providers, model, embedder, store, tracing.
+"""Checks every part: search providers, model, embedder, store, tracing, function `web_search`.
 
 Paid calls are made on request only, and what is not configured is never contacted.
 """
@@ -13,6 +13,7 @@ from ...errors import InputError
 from ...settings.adapter_factory import search_providers
 from ...settings.provider_choice import choose_provider
 from .checks import check_embedder, check_model, check_store, check_tracing
+from .function_checks import check_web_search
 from .search_checks import check_provider
 from .spender import SearchProbe
 
@@ -71,6 +72,8 @@ async def diagnose(
             check_store(settings, tenant=context.tenant(), limit_s=limit_s),
             check_tracing(settings, limit_s=limit_s),
         ]
+        if (entry := settings.web_search) is not None:
+            checks.append(check_web_search(context, entry, limit_s=limit_s))
     found, (chosen, reason) = await asyncio.gather(
         asyncio.gather(*checks), _chosen(settings, limit_s)
     )

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from ...contracts.health import StorageRights
     from ...contracts.prices import PriceKind
 
-Component = Literal["search", "model", "embedder", "store", "tracing"]
+Component = Literal["search", "model", "embedder", "store", "tracing", "function"]
 State = Literal["ok", "failed", "unchecked", "off"]
 """`unchecked`: only a paid call would tell. `off`: not configured, and not contacted."""
 KeyState = Literal["valid", "refused", "not checked", "not needed", "missing"]

@@ -29,9 +29,22 @@ def apply_entry(context: SearchContext, arguments: WebSearchArguments) -> tuple[
     settings = context.using()
     told = arguments.max_results if "max_results" in arguments.model_fields_set else None
     count = limit_results(settings, told) or arguments.max_results
-    if (entry := settings.web_search) is None:
-        return context, count
-    return _with_backend(context, entry.settings), count
+    return apply_backend(context), count
+
+
+def apply_backend(context: SearchContext) -> SearchContext:
+    """Return the context with the entry's backend; a provider of the context goes before it."""
+    settings = context.using()
+    given = settings.web_search.settings if settings.web_search else WebSearchSettings()
+    if given.backend is None or context.provider is not None:
+        return context
+    if given.url is not None:
+        vendor = given.backend.partition(":")[0]
+        access = settings.providers.get(vendor, ProviderAccess())
+        access = access.model_copy(update={"base_url": given.url})
+        providers = {**settings.providers, vendor: access}
+        settings = settings.model_copy(update={"providers": providers})
+    return context.model_copy(update={"settings": settings, "provider": given.backend})
 
 
 def is_enabled(settings: Settings, name: str) -> bool:
@@ -58,20 +71,16 @@ async def refuse_unusable_backend(context: SearchContext) -> None:
 
     Nobody is contacted. A backend is not looked at where the context has a provider of its own.
     """
-    settings = context.using()
-    entry = settings.web_search
-    if entry is None or not entry.enabled:
+    entry, chosen = context.using().web_search, apply_backend(context)
+    if entry is None or not entry.enabled or chosen is context:
         return
-    given = entry.settings
-    chosen = _with_backend(context, given)
-    if chosen is not context:
-        try:
-            await chosen.search_provider()
-        except ConfigError as error:
-            address = "" if given.url is None else " with its url"
-            raise ConfigError(
-                f"The backend {given.backend} of web_search cannot be used{address}: {error}"
-            ) from error
+    try:
+        await chosen.search_provider()
+    except ConfigError as error:
+        address = "" if entry.settings.url is None else " with its url"
+        raise ConfigError(
+            f"The backend {entry.settings.backend} of web_search cannot be used{address}: {error}"
+        ) from error
 
 
 def with_entry(context: SearchContext, given: WebSearchSettings) -> SearchContext:
@@ -89,15 +98,3 @@ def read_entry(given: Mapping[str, Any] | WebSearchSettings | None) -> WebSearch
             f"The settings of web_search are not valid. {describe_problems(error)}. There are"
             f" {', '.join(WebSearchSettings.model_fields)}."
         ) from error
-
-
-def _with_backend(context: SearchContext, given: WebSearchSettings) -> SearchContext:
-    if given.backend is None or context.provider is not None:
-        return context
-    settings = context.using()
-    if given.url is not None:
-        access = settings.providers.get(given.backend, ProviderAccess())
-        access = access.model_copy(update={"base_url": given.url})
-        providers = {**settings.providers, given.backend: access}
-        settings = settings.model_copy(update={"providers": providers})
-    return context.model_copy(update={"settings": settings, "provider": given.backend})

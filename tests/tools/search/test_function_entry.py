@@ -133,6 +133,10 @@ async def test_a_provider_of_the_context_goes_before_the_backend(tmp_path: Path)
             {"backend": "searxng", "url": "searxng:8080"},
             "backend searxng of web_search cannot be used with its url: .*https://search.example",
         ),
+        (
+            {"backend": "wikipedia:de", "url": "http://127.0.0.1:9"},
+            "cannot be used with its url: Give a language or WIKIPEDIA_BASE_URL, not both",
+        ),
         ({"backend": "wikipedia:1"}, "backend wikipedia:1 .* write it like wikipedia:de"),
     ],
 )
