@@ -33,7 +33,7 @@ def doctor(
     ] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Check providers, model, embedder, store, tracing and the function web_search.
+    """Check providers, models, store, tracing and web_search.
 
     Nothing is spent without --spend, and what is not set up is not contacted.
     """

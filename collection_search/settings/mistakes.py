@@ -11,14 +11,13 @@ from typing import TYPE_CHECKING, Any, Final
 from ..errors import ConfigError
 from . import registry
 from .endpoint_description import JsonApi, ResultPaths
+from .function_settings import FunctionEntry, WebSearchSettings
 from .sources import CONFIG_VARIABLE, JSON_VARIABLES, place_of, variables_of, vendor_part
 from .table import (
     PREFIX,
     WEB_SEARCH_ENTRY,
-    FunctionEntry,
     ProviderAccess,
     SettingsTable,
-    WebSearchSettings,
 )
 
 if TYPE_CHECKING:

@@ -15,8 +15,6 @@ from pydantic import (
     ConfigDict,
     Field,
     SecretStr,
-    ValidationInfo,
-    field_validator,
     model_validator,
 )
 from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
@@ -24,6 +22,7 @@ from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 from ..contracts.search import Name
 from ..text.validation import require_form
 from .endpoint_description import JsonApi
+from .function_settings import FunctionEntry
 
 PREFIX: Final = "COLLECTION_SEARCH_"
 WEB_SEARCH_ENTRY: Final = "web_search"
@@ -72,36 +71,6 @@ class ProviderAccess(BaseModel):
     quota_period: Literal["day", "month"] = "month"
     json_api: JsonApi | None = None
     """The description of an endpoint that answers in JSON; its provider's name is free."""
-
-
-class WebSearchSettings(BaseModel):
-    """Backend of the function tool `web_search`, in the form of the registry's settings map."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True, hide_input_in_errors=True)
-
-    backend: str | None = Field(default=None, min_length=1)
-    """Name of a search provider; None: that of the settings."""
-    url: str | None = Field(default=None, repr=False)
-    """Address of the backend, such as a SearXNG instance's."""
-    max_results: int = Field(default=5, ge=1, le=10)
-    """Most results of one call."""
-
-    @field_validator("url")
-    @classmethod
-    def _has_backend(cls, url: str | None, info: ValidationInfo) -> str | None:
-        backend = info.data.get("backend", "")  # it is absent where it is wrong itself
-        if url is not None and backend in {None, "auto"}:
-            raise ValueError("it needs a backend beside it, such as searxng")
-        return url
-
-
-class FunctionEntry(BaseModel):
-    """One function tool of the `providers` map."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True, hide_input_in_errors=True)
-
-    enabled: bool = True
-    settings: WebSearchSettings = WebSearchSettings()
 
 
 class SettingsTable(BaseSettings):

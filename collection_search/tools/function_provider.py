@@ -29,7 +29,7 @@ from ..errors import (
 )
 from ..runtime.concurrency import run_blocking
 from ..settings.adapter_factory import class_of, is_counted
-from ..settings.table import WEB_SEARCH_ENTRY, WebSearchSettings
+from ..settings.table import WEB_SEARCH_ENTRY
 from .failed_calls import failed_call
 from .function_calls import call_web_search
 from .function_specs import format_tool
@@ -44,6 +44,7 @@ if TYPE_CHECKING:
     from ..contracts.service import ServiceSearchResult
     from ..ports.functions import CallContext, FunctionProvider, SearchBackend
     from ..settings import Settings
+    from ..settings.function_settings import WebSearchSettings
     from .function_specs import ToolFormat
 
 NO_TIME_LEFT: Final = "The caller's deadline has passed."

@@ -9,7 +9,7 @@ import pytest
 
 from collection_search.errors import ConfigError
 from collection_search.settings import Settings
-from collection_search.settings.table import FunctionEntry, WebSearchSettings
+from collection_search.settings.function_settings import FunctionEntry, WebSearchSettings
 
 if TYPE_CHECKING:
     from pathlib import Path

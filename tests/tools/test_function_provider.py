@@ -33,7 +33,7 @@ from collection_search.errors import (
 )
 from collection_search.ports.functions import CallContext, FunctionProvider, SearchBackend
 from collection_search.settings import Settings
-from collection_search.settings.table import WebSearchSettings
+from collection_search.settings.function_settings import WebSearchSettings
 from collection_search.testing import ProviderServer, example_context, rows
 from collection_search.tools.function_provider import FunctionRegistry, WebSearchProvider
 

@@ -15,7 +15,7 @@ from .search_checks import check_provider
 
 if TYPE_CHECKING:
     from ...context import SearchContext
-    from ...settings.table import FunctionEntry
+    from ...settings.function_settings import FunctionEntry
 
 _OFF: Final = "switched off in the settings: no model gets it"
 _CHECK_URL: Final = "Check the url of the entry web_search, and run this again."

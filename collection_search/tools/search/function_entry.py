@@ -9,7 +9,7 @@ from pydantic import ValidationError
 from ...contracts.functions import WEB_SEARCH
 from ...errors import ConfigError, InputError
 from ...settings import ProviderAccess
-from ...settings.table import FunctionEntry, WebSearchSettings
+from ...settings.function_settings import FunctionEntry, WebSearchSettings
 from ...text.problems import describe_problems
 
 if TYPE_CHECKING:
