@@ -39,24 +39,28 @@ Runtime = Annotated[Any, InjectedToolArg]
 
 
 class WithRuntime(BaseModel):
-    """An argument that the model neither sees nor gives."""
+    """An argument that the model neither sees nor gives.
+
+    The fields of the class that is named last come first, and LangChain takes a plain text for the
+    first one: name this class before the function's own arguments.
+    """
 
     runtime: Annotated[SkipJsonSchema[Any], InjectedToolArg] = Field(default=None, exclude=True)
 
 
-class WebSearchInputs(WebSearchArguments, WithRuntime):
+class WebSearchInputs(WithRuntime, WebSearchArguments):
     """Arguments of `WebSearchTool`."""
 
 
-class RetrieveInputs(RetrieveArguments, WithRuntime):
+class RetrieveInputs(WithRuntime, RetrieveArguments):
     """Arguments of `RetrieveTool`."""
 
 
-class CollectionSearchInputs(CollectionSearchArguments, WithRuntime):
+class CollectionSearchInputs(WithRuntime, CollectionSearchArguments):
     """Arguments of `CollectionSearchTool`."""
 
 
-class ReadPageInputs(ReadPageArguments, WithRuntime):
+class ReadPageInputs(WithRuntime, ReadPageArguments):
     """Arguments of `ReadPageTool`."""
 
 
@@ -73,7 +77,8 @@ class FunctionTool(BaseTool):
     a `search_context` without a tenant has the graph's. LangGraph's ToolNode and agents give the
     graph's runtime; a node that calls a tool itself gives it as the argument `runtime`. A failed
     call raises ToolException, which the model gets as an error message; `handle_tool_error=False`
-    lets it through, with the error that led to it as its cause.
+    lets it through, with the error that led to it as its cause. A plain text in place of the
+    arguments is the first of them.
     """
 
     model_config = ConfigDict(arbitrary_types_allowed=True, extra="forbid")
@@ -86,16 +91,18 @@ class FunctionTool(BaseTool):
     search_context: InstanceOf[SearchContext] | None = Field(default=None, exclude=True, repr=False)
     """Tenant, provider, model and store of the calls."""
 
-    def _run(self, *, runtime: Runtime = None, **arguments: Any) -> tuple[str, dict[str, Any]]:
-        return run_blocking(self._arun(runtime=runtime, **arguments))
+    def _run(
+        self, *text: str, runtime: Runtime = None, **arguments: Any
+    ) -> tuple[str, dict[str, Any]]:
+        return run_blocking(self._arun(*text, runtime=runtime, **arguments))
 
     async def _arun(
-        self, *, runtime: Runtime = None, **arguments: Any
+        self, *text: str, runtime: Runtime = None, **arguments: Any
     ) -> tuple[str, dict[str, Any]]:
+        named = dict(zip(self.definition.arguments.model_fields, text, strict=False))
         try:
-            result = await self._call(
-                self.definition.validate_arguments(arguments), self._context(runtime), runtime
-            )
+            given = self.definition.validate_arguments(named | arguments)
+            result = await self._call(given, self._context(runtime), runtime)
         except Exception as error:
             raise ToolException(failed_call(error).text) from error
         if result.is_error or result.output is None:

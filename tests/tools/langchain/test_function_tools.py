@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from langchain_core.runnables import RunnableLambda
 from langchain_core.tools import ToolException
 from pydantic import ValidationError
 from support.scripted_world import QUESTION, good_pages
@@ -128,6 +129,23 @@ def test_wrong_arguments_are_an_error_that_names_them(
     assert message.status == "error"
     assert re.search(told, message.content)
     assert adapter.requests == []
+
+
+async def test_a_plain_text_is_the_first_argument(context: SearchContext, adapter: ScriptedAdapter):
+    """However LangChain is given it, and it is validated like any other query."""
+    tool = WebSearchTool(search_context=context)
+    chain = RunnableLambda(str.strip) | tool
+    told = [tool.invoke("tea"), tool.run("tea"), chain.invoke(" tea ")]
+    told += [await tool.ainvoke("tea"), await chain.ainvoke(" tea ")]
+    assert all("\nURL: https://example.com/asyncio/1" in text for text in told)
+    assert {request.query for request in adapter.requests} == {"tea"}
+    assert tool.invoke(" ").startswith("Error: The arguments cannot be used. query:")
+
+
+def test_a_plain_text_that_is_not_enough_names_what_is_missing(context: SearchContext):
+    """The text is the question; nobody named the collection."""
+    told = RetrieveTool(search_context=context).invoke("herons")
+    assert told == "Error: The arguments cannot be used. collection: Field required"
 
 
 def test_a_failing_provider_is_an_error_and_no_empty_web(settings: Settings):
