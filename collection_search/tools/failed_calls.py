@@ -21,12 +21,12 @@ _OUR_EXAMPLE: Final = re.compile(r"(https://(?:search\.)?example\.com(?:/page)?)
 """How our own messages show the form of an address; the name is reserved (RFC 2606)."""
 
 
-def failed_call(error: Exception) -> FunctionResult:
+def failed_call(error: BaseException) -> FunctionResult:
     """Return the error result of a failed call; an unexpected error is logged, not shown."""
     return FunctionResult(f"Error: {describe_failure(error)}", is_error=True)
 
 
-def describe_failure(error: Exception) -> str:
+def describe_failure(error: BaseException) -> str:
     """Return what happened, and where it is known whether a retry may help, in one line.
 
     >>> from collection_search.errors import InputError, SearchProviderUnavailable

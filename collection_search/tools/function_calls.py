@@ -23,6 +23,7 @@ from ..contracts.functions import (
 )
 from ..contracts.options import NO_OPTIONS
 from ..errors import InputError
+from ..runtime.cancellation import ends_caller
 from ..text.untrusted import fence, neutralize, neutralize_line, show_url
 from .collection_call import call_collection_search
 from .failed_calls import describe_failed_search, failed_call
@@ -69,7 +70,9 @@ async def call_function(
             options=options,
             total_tokens=total_tokens,
         )
-    except Exception as error:  # noqa: BLE001 - an agent goes on after any failure
+    except BaseException as error:  # an agent goes on after any failure
+        if ends_caller(error):
+            raise
         return failed_call(error)
 
 

@@ -27,6 +27,7 @@ from ..errors import (
     SearchProviderBadResponse,
     SearchProviderTimeout,
 )
+from ..runtime.cancellation import ends_caller
 from ..runtime.concurrency import run_blocking
 from ..settings.adapter_factory import class_of, is_counted
 from ..settings.table import WEB_SEARCH_ENTRY, WebSearchSettings
@@ -109,7 +110,9 @@ class WebSearchProvider:
         try:
             find_function(name, {one.name: one for one in self.tools()})
             return await self._call(ctx, arguments)
-        except Exception as error:  # noqa: BLE001 - the model goes on after any failure
+        except BaseException as error:
+            if ends_caller(error):
+                raise
             return failed_call(error)
 
     async def _call(self, ctx: CallContext, arguments: Mapping[str, Any]) -> FunctionResult:
@@ -178,7 +181,9 @@ class FunctionRegistry:
         """Return the result of a model's call; a failure is an error result."""
         try:
             return await find_function(name, self._by_function).execute(ctx, name, arguments)
-        except Exception as error:  # noqa: BLE001 - a provider of somebody else's
+        except BaseException as error:  # a provider of somebody else's
+            if ends_caller(error):
+                raise
             return failed_call(error)
 
     def routes(self) -> list[Any]:

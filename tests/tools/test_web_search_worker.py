@@ -247,7 +247,7 @@ def test_oversample_factor(search, options, page_size, asked):
     assert adapter.requests[0].max_results == asked
 
 
-FAILURES: list[tuple[Exception, tuple[str, str, int | None, int]]] = [
+FAILURES: list[tuple[BaseException, tuple[str, str, int | None, int]]] = [
     (SearchProviderTimeout("slow"), ("provider_timeout", "timeout", 504, 2)),
     (TimeoutError("slow"), ("provider_timeout", "timeout", 504, 2)),
     (throttled(), ("provider_rate_limited", "rateLimited", 429, 3)),
@@ -265,6 +265,11 @@ FAILURES: list[tuple[Exception, tuple[str, str, int | None, int]]] = [
     (SearchProviderUnavailable("down"), ("provider_unavailable", "serviceUnavailable", 503, 3)),
     (KeyError("items"), ("unexpected_error", "unknown", None, 1)),
     (StopIteration(), ("unexpected_error", "unknown", None, 1)),
+    (asyncio.CancelledError(), ("unexpected_error", "unknown", None, 1)),
+    (
+        BaseExceptionGroup("two", [asyncio.CancelledError(), ValueError()]),
+        ("unexpected_error", "unknown", None, 1),
+    ),
 ]
 SHOWN_AS = {"TimeoutError": "SearchProviderTimeout", "StopIteration": "RuntimeError"}
 

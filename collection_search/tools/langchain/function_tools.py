@@ -27,6 +27,7 @@ from ...contracts.functions import (
     WebSearchOutput,
 )
 from ...contracts.options import NO_OPTIONS, SearchOptions
+from ...runtime.cancellation import ends_caller
 from ...runtime.concurrency import run_blocking
 from ...text.problems import describe_problems
 from ..failed_calls import failed_call
@@ -103,7 +104,9 @@ class FunctionTool(BaseTool):
         try:
             given = self.definition.validate_arguments(named | arguments)
             result = await self._call(given, self._context(runtime), runtime)
-        except Exception as error:
+        except BaseException as error:
+            if ends_caller(error):
+                raise
             raise ToolException(failed_call(error).text) from error
         if result.is_error or result.output is None:
             raise ToolException(result.text) from _cause(result.output)

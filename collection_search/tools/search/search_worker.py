@@ -14,6 +14,7 @@ from ...planning.quality import rows_to_request
 from ...ports import TraceRef
 from ...ports.description import describe
 from ...ports.search_function import Asked
+from ...runtime.cancellation import ends_caller
 from ...runtime.metering import guarded
 from ...text.clean import to_unicode
 from ...text.redaction import mask, redact_error
@@ -180,12 +181,12 @@ class WebSearchWorker:
                 report.failure = Failure.of(error)
             except OutOfTimeError as error:
                 report.failure = Failure.of(error.reason)
-            except Exception as error:
+            except BaseException as error:
+                if ends_caller(error):
+                    report.count(self._rules.timer() - started, cancelled=True)
+                    raise
                 self._logger.exception("web search worker failed", exc_info=redact_error(error))
                 report.failure = Failure.of(error)
-            except BaseException:
-                report.count(self._rules.timer() - started, cancelled=True)
-                raise
             latency_s = self._rules.timer() - started
             report.latency_ms = round(latency_s * 1000)
             report.count(latency_s)

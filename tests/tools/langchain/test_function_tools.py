@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import re
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
@@ -163,6 +164,36 @@ def test_a_failing_provider_is_an_error_and_no_empty_web(settings: Settings):
     cause = caught.value.__cause__
     assert isinstance(cause, SearchProviderError)
     assert (cause.code, cause.retryable) == ("authenticationFailed", False)
+
+
+@pytest.mark.parametrize(
+    "error", [asyncio.CancelledError(), BaseExceptionGroup("one", [asyncio.CancelledError()])]
+)
+async def test_a_provider_that_cancels_itself_has_failed(settings: Settings, error: BaseException):
+    """Nobody cancelled the call, so the agent goes on."""
+    tool = WebSearchTool(
+        search_context=SearchContext(settings=settings, provider=ScriptedAdapter(error))
+    )
+    for message in (answered(tool, query="tea"), await tool.ainvoke(call(tool, query="tea"))):
+        assert message.status == "error"
+        assert f"unexpected_error): {type(error).__name__}" in message.content
+
+
+async def test_a_cancelled_call_of_a_tool_ends(settings: Settings):
+    """The provider is left, and no error message is made."""
+
+    class Slow(ScriptedAdapter):
+        async def asearch(self, query: str, **_: Any) -> Any:
+            asked.set()
+            await asyncio.sleep(60)
+
+    asked = asyncio.Event()
+    tool = WebSearchTool(search_context=SearchContext(settings=settings, provider=Slow()))
+    running = asyncio.create_task(tool.ainvoke(call(tool, query="tea")))
+    await asked.wait()
+    running.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await running
 
 
 @pytest.mark.slow
