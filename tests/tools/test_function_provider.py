@@ -336,7 +336,19 @@ class TestFailures:
         assert result.is_error
         assert result.text.startswith("Search failed (")
 
-    @pytest.mark.parametrize("answer", [None, 7, [{"url": 3}], ["text"], {"a": 1}, object()])
+    @pytest.mark.parametrize(
+        "answer",
+        [
+            None,
+            7,
+            [{"url": 3}],
+            ["text"],
+            {"a": 1},
+            object(),
+            [{"url": "javascript:alert(1)", "title": "T", "snippet": "S"}],
+            [{"url": "https://a.org/", "title": " ", "snippet": " "}],
+        ],
+    )
     async def test_fr_010_an_answer_without_meaning_is_no_empty_web(
         self, ctx: CallContext, context: SearchContext, answer: Any
     ) -> None:
@@ -539,6 +551,23 @@ class TestDeadline:
         )
         assert result.is_error
         assert ended.is_set()
+
+    async def test_a_backend_that_does_not_let_itself_be_cancelled_is_too_late(
+        self, context: SearchContext
+    ) -> None:
+        """What it says after the deadline is no empty web."""
+
+        class Stubborn(Backend):
+            async def search(self, *_: Any) -> Sequence[ProviderSearchResult]:
+                with suppress(asyncio.CancelledError):
+                    await asyncio.sleep(PATIENCE_S)
+                return []
+
+        late = CallContext.within(example_context(), 0.05)
+        provider = WebSearchProvider(context=context, backend=Stubborn([]))
+        result = await provider.execute(late, "web_search", ASKED)
+        assert result.is_error
+        assert "deadline has passed" in result.text
 
     async def test_a_passed_deadline_asks_nobody(self, searxng: ProviderServer) -> None:
         """Not even the server."""

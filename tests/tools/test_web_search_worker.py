@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from collection_search.contracts.options import SearchOptions
 from collection_search.contracts.search import (
     ProviderSearchResult,
     SearchAdapterResponse,
@@ -637,6 +638,30 @@ def test_log_line_for_a_dropped_row(search, caplog):
         "score": None,
         "content_type": None,
     }
+
+
+def test_rows_of_which_none_can_be_used_are_a_bad_answer(search):
+    """It is no empty web; what the provider gave is counted."""
+    bad = [
+        ProviderSearchResult("javascript:alert(1)", "T", "S", "s"),
+        ProviderSearchResult("https://a.org/", " ", " ", "s"),
+    ]
+    response = search(ScriptedAdapter(bad))
+    outcome, meta = response.outcome, response.outcome.meta
+    assert (outcome.decision, outcome.rationale) == ("error", "provider_bad_response")
+    assert (meta["raw_result_count"], meta["normalized_result_count"]) == (2, 0)
+    assert (meta["attempts"], meta["http_status"], meta["error"]["retryable"]) == (1, 200, False)
+    assert "2 rows, of which none can be used" in meta["error"]["message"]
+    mixed = search(ScriptedAdapter([*bad, *rows(1)]))
+    assert (mixed.outcome.decision, len(mixed.results)) == ("ok", 1)
+
+
+def test_results_that_do_not_fit_the_options_are_no_bad_answer(spans):
+    """The provider answered well; the caller's domains are nowhere in it."""
+    wanted = SearchOptions(include_domains=("else.example",), domain_mode="restrict")
+    worker = WebSearchWorker(ScriptedAdapter(rows(3)), spans=spans)
+    response = worker.run(query="asyncio", context=CONTEXT, options=wanted)
+    assert (response.outcome.decision, response.results) == ("ok", [])
 
 
 def test_wrong_settings_are_no_programming_error(search, caplog):
