@@ -399,3 +399,11 @@ class TestMistakes:
         chat = await answer_openai_call(called("web_search", ARGUMENTS), context)
         assert chat["content"].startswith("Error: ")
         assert "gopher" in chat["content"]
+
+    async def test_a_home_that_cannot_be_written_is_told(self, tmp_path: Path) -> None:
+        """With the setting to change, as `retrieve` tells it."""
+        (tmp_path / "file").touch()
+        context = SearchContext(settings=Settings(home=tmp_path / "file"), provider="offline")
+        chat = await answer_openai_call(called("web_search", ARGUMENTS), context)
+        assert chat["content"].startswith("Search failed (")
+        assert "COLLECTION_SEARCH_HOME" in chat["content"]
