@@ -166,6 +166,39 @@ def test_a_failing_provider_is_an_error_and_no_empty_web(settings: Settings):
     assert (cause.code, cause.retryable) == ("authenticationFailed", False)
 
 
+async def test_the_outcome_of_a_failed_search_is_the_artifact(settings: Settings):
+    """The host reads code and retryability there; the model's text is the same."""
+    tool = WebSearchTool(
+        search_context=SearchContext(settings=settings, provider=ScriptedAdapter(REFUSED))
+    )
+    text = tool.invoke({"query": "asyncio"})
+    assert isinstance(text, str)
+    for message in (answered(tool, query="tea"), await tool.ainvoke(call(tool, query="tea"))):
+        assert (message.status, message.name, message.tool_call_id) == (
+            "error",
+            "web_search",
+            "call_1",
+        )
+        assert message.content == text
+        output = WebSearchOutput.model_validate(message.artifact)
+        assert output.outcome.rationale == "provider_authentication_failed"
+        assert output.outcome.meta["error"]["code"] == "authenticationFailed"
+        assert output.outcome.meta["error"]["retryable"] is False
+
+
+def test_a_handler_of_the_programs_own_writes_the_error(settings: Settings):
+    """The exception's cause has what the artifact would have."""
+
+    def code_of(error: ToolException) -> str:
+        return getattr(error.__cause__, "code", "none")
+
+    context = SearchContext(settings=settings, provider=ScriptedAdapter(REFUSED))
+    for handler, told in ((code_of, "authenticationFailed"), ("Sorry.", "Sorry.")):
+        tool = WebSearchTool(search_context=context, handle_tool_error=handler)
+        message = answered(tool, query="asyncio")
+        assert (message.status, message.content) == ("error", told)
+
+
 @pytest.mark.parametrize(
     "error", [asyncio.CancelledError(), BaseExceptionGroup("one", [asyncio.CancelledError()])]
 )
