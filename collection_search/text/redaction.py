@@ -73,7 +73,7 @@ def error_message(error: BaseException) -> str:
     return redact(str(error)) or type(error).__name__
 
 
-def redact_error(error: Exception) -> Exception:
+def redact_error(error: BaseException) -> BaseException:
     """Return the error, or its masked traceback as an error when it contains a secret.
 
     A very long traceback is cut in the same way.

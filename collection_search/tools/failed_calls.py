@@ -6,6 +6,7 @@ import logging
 import re
 from typing import TYPE_CHECKING, Final
 
+from .. import errors
 from ..contracts.functions import FunctionResult
 from ..errors import CollectionSearchError, UnknownCollectionError
 from ..text.redaction import error_message, redact_error
@@ -21,12 +22,12 @@ _OUR_EXAMPLE: Final = re.compile(r"(https://(?:search\.)?example\.com(?:/page)?)
 """How our own messages show the form of an address; the name is reserved (RFC 2606)."""
 
 
-def failed_call(error: Exception) -> FunctionResult:
+def failed_call(error: BaseException) -> FunctionResult:
     """Return the error result of a failed call; an unexpected error is logged, not shown."""
     return FunctionResult(f"Error: {describe_failure(error)}", is_error=True)
 
 
-def describe_failure(error: Exception) -> str:
+def describe_failure(error: BaseException) -> str:
     """Return what happened, and where it is known whether a retry may help, in one line.
 
     >>> from collection_search.errors import InputError, SearchProviderUnavailable
@@ -46,10 +47,16 @@ def describe_failure(error: Exception) -> str:
 
 def describe_failed_search(rationale: str, error: Mapping[str, Any]) -> str:
     """Return the same for a failed outcome of the search worker, of which `error` is the cause."""
-    # The text of an unexpected error is for the log.
-    message = error["kind"] if rationale == "unexpected_error" else error["message"]
+    is_foreign = rationale == "unexpected_error" and not _is_ours(error["kind"])
+    message = error["kind"] if is_foreign else error["message"]  # a foreign text is for the log
     told = _with_advice(_neutralized(message), error["retryable"])
     return f"Search failed ({rationale}): {told}"
+
+
+def _is_ours(kind: str) -> bool:
+    """Return whether this is the name of an error of this package, whose messages are for all."""
+    found = getattr(errors, kind, None)
+    return isinstance(found, type) and issubclass(found, CollectionSearchError)
 
 
 def _neutralized(message: str) -> str:

@@ -23,12 +23,14 @@ from ..contracts.functions import (
 )
 from ..contracts.options import NO_OPTIONS
 from ..errors import InputError
+from ..runtime.cancellation import ends_caller
 from ..text.untrusted import fence, neutralize, neutralize_line, show_url
 from .collection_call import call_collection_search
 from .failed_calls import describe_failed_search, failed_call
 from .public_arguments import validate_arguments
 from .read_page import aread_page
 from .retrieve import aretrieve
+from .search.arguments import wanted
 from .search.function_entry import apply_entry
 from .search.service_response import service_response
 from .search.single_search import search_once
@@ -52,15 +54,17 @@ async def call_function(
     context: SearchContext | None = None,
     *,
     on_progress: OnProgress | None = None,
-    options: SearchOptions = NO_OPTIONS,
+    options: SearchOptions | None = None,
     total_tokens: int | None = None,
 ) -> FunctionResult:
     """Return the result of one call by name, an error result for whatever goes wrong.
 
     Without a context the settings decide. `options` and `total_tokens` are for `web_search`.
-    Raises InputError for what is no context, which is no mistake of the model.
+    Raises InputError for what is no context, no options or no number of tokens: these are no
+    mistakes of the model.
     """
-    validate_arguments(context=context)
+    validate_arguments(context=context, total_tokens=total_tokens)
+    options = wanted(options)
     try:
         return await call_validated(
             find_function(name, FUNCTIONS).validate_arguments(arguments),
@@ -69,7 +73,9 @@ async def call_function(
             options=options,
             total_tokens=total_tokens,
         )
-    except Exception as error:  # noqa: BLE001 - an agent goes on after any failure
+    except BaseException as error:  # an agent goes on after any failure
+        if ends_caller(error):
+            raise
         return failed_call(error)
 
 

@@ -24,9 +24,9 @@ from ..contracts.service import MAX_SERVICE_RESULTS
 from ..errors import (
     ConfigError,
     InputError,
-    SearchProviderBadResponse,
     SearchProviderTimeout,
 )
+from ..runtime.cancellation import ends_caller
 from ..runtime.concurrency import run_blocking
 from ..settings.adapter_factory import class_of, is_counted
 from ..settings.table import WEB_SEARCH_ENTRY
@@ -110,7 +110,9 @@ class WebSearchProvider:
         try:
             find_function(name, {one.name: one for one in self.tools()})
             return await self._call(ctx, arguments)
-        except Exception as error:  # noqa: BLE001 - the model goes on after any failure
+        except BaseException as error:
+            if ends_caller(error):
+                raise
             return failed_call(error)
 
     async def _call(self, ctx: CallContext, arguments: Mapping[str, Any]) -> FunctionResult:
@@ -123,10 +125,13 @@ class WebSearchProvider:
         if (left_s := ctx.left_s()) == 0:
             raise SearchProviderTimeout(NO_TIME_LEFT)
         try:
-            async with asyncio.timeout(left_s):
-                return await call_web_search(given, self._context_of(ctx))
+            async with asyncio.timeout(left_s) as limit:
+                result = await call_web_search(given, self._context_of(ctx))
         except TimeoutError as error:
             raise SearchProviderTimeout(NO_TIME_LEFT) from error
+        if limit.expired():  # the backend did not let itself be cancelled
+            raise SearchProviderTimeout(NO_TIME_LEFT)
+        return result
 
     def _context_of(self, ctx: CallContext) -> SearchContext:
         ids: dict[str, Any] = _ids(ctx)
@@ -179,7 +184,9 @@ class FunctionRegistry:
         """Return the result of a model's call; a failure is an error result."""
         try:
             return await find_function(name, self._by_function).execute(ctx, name, arguments)
-        except Exception as error:  # noqa: BLE001 - a provider of somebody else's
+        except BaseException as error:  # a provider of somebody else's
+            if ends_caller(error):
+                raise
             return failed_call(error)
 
     def routes(self) -> list[Any]:
@@ -201,17 +208,10 @@ class _BackendAdapter:
 
     async def asearch(self, query: str, *, max_results: int) -> SearchAdapterResponse:
         rows = list(await self._backend.search(self._ctx, query, max_results))
-        if rows and not any(map(_has_url, rows)):  # else it would look like an empty web
-            raise SearchProviderBadResponse(f"The backend {self._backend.name} gave no results.")
         return SearchAdapterResponse(results=rows, status_code=200)
 
     def search(self, query: str, *, max_results: int) -> SearchAdapterResponse:
         return run_blocking(self.asearch(query, max_results=max_results))
-
-
-def _has_url(row: Any) -> bool:
-    url = row.get("url") if isinstance(row, Mapping) else getattr(row, "url", None)
-    return isinstance(url, str)
 
 
 def _ids(ctx: CallContext) -> dict[str, str | None]:

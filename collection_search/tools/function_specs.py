@@ -13,13 +13,13 @@ from typing import TYPE_CHECKING, Any, Final, Literal, get_args
 from pydantic import BaseModel
 
 from ..contracts.functions import FUNCTIONS, FunctionDefinition, FunctionResult, find_function
-from ..contracts.options import NO_OPTIONS, SearchOptions
 from ..errors import InputError
 from .failed_calls import failed_call
 from .function_calls import call_function
 
 if TYPE_CHECKING:
     from ..context import SearchContext
+    from ..contracts.options import SearchOptions
 
 OpenAIApi = Literal["chat", "responses"]
 ToolFormat = Literal["openai", "openai_responses", "anthropic"]
@@ -92,7 +92,7 @@ async def answer_openai_call(
     call: Mapping[str, Any] | BaseModel,
     context: SearchContext | None = None,
     *,
-    options: SearchOptions = NO_OPTIONS,
+    options: SearchOptions | None = None,
     total_tokens: int | None = None,
 ) -> dict[str, Any]:
     """Return the answer to a function call of OpenAI's, in the form of the API that it came from.
@@ -100,7 +100,7 @@ async def answer_openai_call(
     `call` is a `tool_calls` entry of a chat completion or a `function_call` item of a response, as
     the client's object or as a mapping. `options` and `total_tokens` are for `web_search`, such as
     those of a translated request. A failure of the call is the answer's text. Raises InputError
-    for what is no call or no context.
+    for what is no call, no context, no options or no number of tokens.
     """
     call = _as_mapping(call, "function call")
     answer = partial(_call, context=context, options=options, total_tokens=total_tokens)
@@ -121,13 +121,13 @@ async def answer_anthropic_call(
     block: Mapping[str, Any] | BaseModel,
     context: SearchContext | None = None,
     *,
-    options: SearchOptions = NO_OPTIONS,
+    options: SearchOptions | None = None,
     total_tokens: int | None = None,
 ) -> dict[str, Any]:
     """Return the `tool_result` block that answers a `tool_use` block.
 
     `block` is the client's object or a mapping. `options` and `total_tokens` are for `web_search`.
-    A failure of the call is the answer's text. Raises InputError for what is no block or context.
+    A failure of the call is the answer's text. Raises InputError as `answer_openai_call` does.
     """
     block = _as_mapping(block, "tool_use block")
     limits: dict[str, Any] = {"options": options, "total_tokens": total_tokens}

@@ -23,6 +23,10 @@ def _is_whole(value: Any) -> bool:
     return not isinstance(value, bool) and isinstance(value, Integral)
 
 
+def _is_positive(value: Any) -> bool:
+    return _is_whole(value) and value >= 1
+
+
 def _is(kind: type) -> _Check:
     return lambda value: isinstance(value, kind)
 
@@ -56,6 +60,7 @@ _EXPECTED: Final[Mapping[str, tuple[_Check, str]]] = {
     "settings": (_optional(_is(Settings)), "Settings or None"),
     "tenant": _OPTIONAL_TEXT,
     "timeout_s": _SECONDS,
+    "total_tokens": (_optional(_is_positive), "a whole number of 1 or more, or None"),
     "url": _TEXT,
     "work": _FLAG,
 }
@@ -93,7 +98,7 @@ def validate_texts(name: str, given: Any) -> list[str]:
 
 
 def _kind(value: Any) -> str:
-    return repr(type(value).__name__)
+    return str(value) if _is_number(value) else repr(type(value).__name__)
 
 
 def context_for(context: SearchContext | None, tenant: str | None) -> SearchContext:

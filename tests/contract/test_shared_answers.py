@@ -117,6 +117,18 @@ def worker(adapter: Any, store: SQLiteUsage, **options: Any) -> WebSearchWorker:
     return WebSearchWorker(adapter, cache=cache, spans=NULL_SINK, **options)
 
 
+async def test_rows_of_which_none_can_be_used_are_not_kept(tmp_path: Path) -> None:
+    """The provider is asked again, while an empty web is an answer that is kept."""
+    for answer, asked in (([{"url": "javascript:alert(1)", "snippet": "S"}], 2), ([], 1)):
+        adapter = ScriptedAdapter(answer)
+        store = SQLiteUsage(tmp_path / f"{asked}.db")
+        for _ in range(2):
+            outcome = (await worker(adapter, store).arun(**CALL)).outcome
+            assert outcome.decision == ("error" if answer else "ok")
+        assert len(adapter.requests) == asked
+        store.close()
+
+
 @pytest.mark.slow
 async def test_who_has_more_time_does_not_fail_with_the_first(tmp_path: Path) -> None:
     """One run had half a second, the other a minute: it asks again."""

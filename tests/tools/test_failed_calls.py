@@ -52,6 +52,16 @@ def test_a_failed_search_is_told_likewise() -> None:
     assert describe_failed_search("unexpected_error", error) == told
 
 
+def test_a_search_that_our_settings_made_fail_says_why() -> None:
+    """The message of an error of ours is for everybody; the name of a function is no error."""
+    error = {"kind": "ConfigError", "message": "Set COLLECTION_SEARCH_HOME", "retryable": False}
+    told = describe_failed_search("unexpected_error", error)
+    assert "(unexpected_error): Set COLLECTION_SEARCH_HOME. Do not repeat" in told
+    for kind in ("code_of_status", "BY_STATUS", "__doc__", "annotations"):
+        told = describe_failed_search("unexpected_error", {**error, "kind": kind})
+        assert f": {kind}. Do not repeat" in told
+
+
 @pytest.mark.parametrize("name", sorted(HOSTILE))
 @pytest.mark.parametrize("example", ["", " https://example.com/page ", "https://example.com/page"])
 def test_words_of_others_have_no_effect(name: str, example: str) -> None:

@@ -310,6 +310,8 @@ FAILURES = [
     MemoryError(),
     NotImplementedError(),
     UnicodeDecodeError("utf-8", b"\xff", 0, 1, "invalid start byte"),
+    asyncio.CancelledError(),
+    BaseExceptionGroup("two", [asyncio.CancelledError(), ValueError("one")]),
 ]
 
 
@@ -318,7 +320,7 @@ class TestFailures:
 
     @pytest.mark.parametrize("error", FAILURES, ids=lambda error: type(error).__name__)
     async def test_fr_010_a_failing_backend_is_an_error_result(
-        self, ctx: CallContext, context: SearchContext, error: Exception
+        self, ctx: CallContext, context: SearchContext, error: BaseException
     ) -> None:
         """FR-010, SC-003: never an exception, and never an empty web."""
         result = await provider_of(error, context).execute(ctx, "web_search", ASKED)
@@ -340,7 +342,19 @@ class TestFailures:
         assert result.is_error
         assert result.text.startswith("Search failed (")
 
-    @pytest.mark.parametrize("answer", [None, 7, [{"url": 3}], ["text"], {"a": 1}, object()])
+    @pytest.mark.parametrize(
+        "answer",
+        [
+            None,
+            7,
+            [{"url": 3}],
+            ["text"],
+            {"a": 1},
+            object(),
+            [{"url": "javascript:alert(1)", "title": "T", "snippet": "S"}],
+            [{"url": "https://a.org/", "title": " ", "snippet": " "}],
+        ],
+    )
     async def test_fr_010_an_answer_without_meaning_is_no_empty_web(
         self, ctx: CallContext, context: SearchContext, answer: Any
     ) -> None:
@@ -544,6 +558,23 @@ class TestDeadline:
         assert result.is_error
         assert ended.is_set()
 
+    async def test_a_backend_that_does_not_let_itself_be_cancelled_is_too_late(
+        self, context: SearchContext
+    ) -> None:
+        """What it says after the deadline is no empty web."""
+
+        class Stubborn(Backend):
+            async def search(self, *_: Any) -> Sequence[ProviderSearchResult]:
+                with suppress(asyncio.CancelledError):
+                    await asyncio.sleep(PATIENCE_S)
+                return []
+
+        late = CallContext.within(example_context(), 0.05)
+        provider = WebSearchProvider(context=context, backend=Stubborn([]))
+        result = await provider.execute(late, "web_search", ASKED)
+        assert result.is_error
+        assert "deadline has passed" in result.text
+
     async def test_a_passed_deadline_asks_nobody(self, searxng: ProviderServer) -> None:
         """Not even the server."""
         given = {"backend": "searxng", "url": searxng.base_url}
@@ -576,14 +607,19 @@ class TestDeadline:
 
 
 class Clock:
-    """A function provider of somebody else's."""
+    """A function provider of somebody else's, which tells the time, or raises."""
 
     name = "clock"
+
+    def __init__(self, error: BaseException | None = None) -> None:
+        self.error = error
 
     def tools(self) -> list[Any]:
         return [RETRIEVE]
 
     async def execute(self, ctx: CallContext, name: str, arguments: Any) -> FunctionResult:
+        if self.error is not None:
+            raise self.error
         return FunctionResult(f"{name} {ctx.tool.scope.tenant_id} {json.dumps(arguments)}")
 
     def routes(self) -> list[str]:
@@ -630,6 +666,12 @@ class TestRegistry:
             "Error: There is no function 'web_search'. Known: retrieve.", is_error=True
         )
 
+    async def test_an_interrupt_of_a_provider_passes(self, ctx: CallContext) -> None:
+        """It is meant for the process."""
+        for error in (KeyboardInterrupt(), SystemExit(3)):
+            with pytest.raises(type(error)):
+                await FunctionRegistry([Clock(error)]).execute(ctx, "retrieve", {})
+
     def test_there_is_nothing_to_manage(self, context: SearchContext) -> None:
         """`Routes()` returns nothing: web search has no state."""
         assert WebSearchProvider(context=context).routes() is None
@@ -666,16 +708,15 @@ class TestRegistry:
         registry = FunctionRegistry([WebSearchProvider(context=context), Clock()])
         assert registry.collectors() == ["collector"]
 
-    async def test_a_provider_that_raises_is_an_error_result(self, ctx: CallContext) -> None:
+    @pytest.mark.parametrize("kind", [RuntimeError, asyncio.CancelledError])
+    async def test_a_provider_that_raises_is_an_error_result(
+        self, ctx: CallContext, kind: type[BaseException]
+    ) -> None:
         """Somebody else's provider may break its promise; the agent goes on."""
-
-        class Broken(Clock):
-            async def execute(self, ctx: CallContext, name: str, arguments: Any) -> FunctionResult:
-                raise RuntimeError("no clock, api_key=sk-12345678")
-
-        result = await FunctionRegistry([Broken()]).execute(ctx, "retrieve", {})
+        broken = Clock(kind("no clock, api_key=sk-12345678"))
+        result = await FunctionRegistry([broken]).execute(ctx, "retrieve", {})
         assert result.is_error
-        assert "RuntimeError" in result.text
+        assert kind.__name__ in result.text
         assert "sk-12345678" not in result.text
 
     def test_the_definition_is_the_one_of_all_faces(self, context: SearchContext) -> None:

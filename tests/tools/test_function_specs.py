@@ -35,6 +35,7 @@ from collection_search.tools.function_specs import (
     format_tool,
     openai_tool,
 )
+from collection_search.tools.web_search_preview import translate_web_search_preview
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -340,6 +341,41 @@ class TestMistakes:
                 await call
 
     @pytest.mark.parametrize(
+        ("wrong", "told"),
+        [
+            ({"options": {"topic": "news"}}, "options must be SearchOptions or None"),
+            ({"options": "news"}, "options must be SearchOptions or None"),
+            ({"total_tokens": -5}, "total_tokens must be .* 1 or more, .* but -5 was given"),
+            ({"total_tokens": 0}, "total_tokens must be .*, but 0 was given"),
+            ({"total_tokens": 2.5}, "total_tokens must be .*, but 2.5 was given"),
+            ({"total_tokens": "80"}, "total_tokens must be .*, but 'str' was given"),
+            ({"total_tokens": True}, "total_tokens must be .*, but 'bool' was given"),
+        ],
+    )
+    async def test_wrong_options_are_refused(
+        self, context: SearchContext, wrong: dict[str, Any], told: str
+    ) -> None:
+        """Likewise, before anything is searched."""
+        for call in (
+            answer_openai_call(called("web_search", ARGUMENTS), context, **wrong),
+            answer_anthropic_call({"id": "t", "name": "web_search", "input": {}}, context, **wrong),
+            call_function("web_search", {"query": "x"}, context, **wrong),
+        ):
+            with pytest.raises(InputError, match=told):
+                await call
+
+    async def test_no_options_are_the_options_of_a_request_without_any(
+        self, context: SearchContext
+    ) -> None:
+        """So what was translated can be handed over as it is."""
+        translated = translate_web_search_preview({"input": "hi"})
+        limits: Any = {"options": translated.options, "total_tokens": translated.total_tokens}
+        chat = await answer_openai_call(called("web_search", ARGUMENTS), context, **limits)
+        assert "[1] " in chat["content"]
+        block = {"id": "t", "name": "web_search", "input": {"query": "asyncio"}}
+        assert "is_error" not in await answer_anthropic_call(block, context, **limits)
+
+    @pytest.mark.parametrize(
         "error", [SearchProviderInvalidQuery("too long"), ValueError("a bug"), OSError("down")]
     )
     async def test_a_failing_backend_is_told(self, tmp_path: Path, error: Exception) -> None:
@@ -363,3 +399,11 @@ class TestMistakes:
         chat = await answer_openai_call(called("web_search", ARGUMENTS), context)
         assert chat["content"].startswith("Error: ")
         assert "gopher" in chat["content"]
+
+    async def test_a_home_that_cannot_be_written_is_told(self, tmp_path: Path) -> None:
+        """With the setting to change, as `retrieve` tells it."""
+        (tmp_path / "file").touch()
+        context = SearchContext(settings=Settings(home=tmp_path / "file"), provider="offline")
+        chat = await answer_openai_call(called("web_search", ARGUMENTS), context)
+        assert chat["content"].startswith("Search failed (")
+        assert "COLLECTION_SEARCH_HOME" in chat["content"]

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from collection_search.contracts.options import SearchOptions
 from collection_search.contracts.search import (
     ProviderSearchResult,
     SearchAdapterResponse,
@@ -247,7 +248,7 @@ def test_oversample_factor(search, options, page_size, asked):
     assert adapter.requests[0].max_results == asked
 
 
-FAILURES: list[tuple[Exception, tuple[str, str, int | None, int]]] = [
+FAILURES: list[tuple[BaseException, tuple[str, str, int | None, int]]] = [
     (SearchProviderTimeout("slow"), ("provider_timeout", "timeout", 504, 2)),
     (TimeoutError("slow"), ("provider_timeout", "timeout", 504, 2)),
     (throttled(), ("provider_rate_limited", "rateLimited", 429, 3)),
@@ -265,6 +266,11 @@ FAILURES: list[tuple[Exception, tuple[str, str, int | None, int]]] = [
     (SearchProviderUnavailable("down"), ("provider_unavailable", "serviceUnavailable", 503, 3)),
     (KeyError("items"), ("unexpected_error", "unknown", None, 1)),
     (StopIteration(), ("unexpected_error", "unknown", None, 1)),
+    (asyncio.CancelledError(), ("unexpected_error", "unknown", None, 1)),
+    (
+        BaseExceptionGroup("two", [asyncio.CancelledError(), ValueError()]),
+        ("unexpected_error", "unknown", None, 1),
+    ),
 ]
 SHOWN_AS = {"TimeoutError": "SearchProviderTimeout", "StopIteration": "RuntimeError"}
 
@@ -632,6 +638,30 @@ def test_log_line_for_a_dropped_row(search, caplog):
         "score": None,
         "content_type": None,
     }
+
+
+def test_rows_of_which_none_can_be_used_are_a_bad_answer(search):
+    """It is no empty web; what the provider gave is counted."""
+    bad = [
+        ProviderSearchResult("javascript:alert(1)", "T", "S", "s"),
+        ProviderSearchResult("https://a.org/", " ", " ", "s"),
+    ]
+    response = search(ScriptedAdapter(bad))
+    outcome, meta = response.outcome, response.outcome.meta
+    assert (outcome.decision, outcome.rationale) == ("error", "provider_bad_response")
+    assert (meta["raw_result_count"], meta["normalized_result_count"]) == (2, 0)
+    assert (meta["attempts"], meta["http_status"], meta["error"]["retryable"]) == (1, 200, False)
+    assert "2 rows, of which none can be used" in meta["error"]["message"]
+    mixed = search(ScriptedAdapter([*bad, *rows(1)]))
+    assert (mixed.outcome.decision, len(mixed.results)) == ("ok", 1)
+
+
+def test_results_that_do_not_fit_the_options_are_no_bad_answer(spans):
+    """The provider answered well; the caller's domains are nowhere in it."""
+    wanted = SearchOptions(include_domains=("else.example",), domain_mode="restrict")
+    worker = WebSearchWorker(ScriptedAdapter(rows(3)), spans=spans)
+    response = worker.run(query="asyncio", context=CONTEXT, options=wanted)
+    assert (response.outcome.decision, response.results) == ("ok", [])
 
 
 def test_wrong_settings_are_no_programming_error(search, caplog):

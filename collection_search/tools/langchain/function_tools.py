@@ -4,9 +4,12 @@ Each takes the model's arguments as they are defined in `collection_search.contr
 The model gets a short text; `ToolMessage.artifact` has the whole output as JSON-plain values.
 """
 
-from collections.abc import Awaitable, Callable
-from typing import Annotated, Any, ClassVar, Final
+from collections.abc import Awaitable, Callable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from typing import Annotated, Any, ClassVar, Final, TypeAlias
 
+from langchain_core.messages import ToolMessage
 from langchain_core.tools import BaseTool, InjectedToolArg, ToolException
 from pydantic import BaseModel, ConfigDict, Field, InstanceOf, ValidationError
 from pydantic.json_schema import SkipJsonSchema
@@ -27,6 +30,7 @@ from ...contracts.functions import (
     WebSearchOutput,
 )
 from ...contracts.options import NO_OPTIONS, SearchOptions
+from ...runtime.cancellation import ends_caller
 from ...runtime.concurrency import run_blocking
 from ...text.problems import describe_problems
 from ..failed_calls import failed_call
@@ -37,26 +41,34 @@ from ..search.search_worker import WebSearchWorker
 Runtime = Annotated[Any, InjectedToolArg]
 """The `ToolRuntime` that LangGraph's ToolNode gives a parameter of the name `runtime`."""
 
+_ToolOutput: TypeAlias = tuple[str | ToolMessage, dict[str, Any] | None]
+_call_id: ContextVar[str | None] = ContextVar("collection_search_tool_call_id", default=None)
+"""Of the model's call that is being answered."""
+
 
 class WithRuntime(BaseModel):
-    """An argument that the model neither sees nor gives."""
+    """An argument that the model neither sees nor gives.
+
+    The fields of the class that is named last come first, and LangChain takes a plain text for the
+    first one: name this class before the function's own arguments.
+    """
 
     runtime: Annotated[SkipJsonSchema[Any], InjectedToolArg] = Field(default=None, exclude=True)
 
 
-class WebSearchInputs(WebSearchArguments, WithRuntime):
+class WebSearchInputs(WithRuntime, WebSearchArguments):
     """Arguments of `WebSearchTool`."""
 
 
-class RetrieveInputs(RetrieveArguments, WithRuntime):
+class RetrieveInputs(WithRuntime, RetrieveArguments):
     """Arguments of `RetrieveTool`."""
 
 
-class CollectionSearchInputs(CollectionSearchArguments, WithRuntime):
+class CollectionSearchInputs(WithRuntime, CollectionSearchArguments):
     """Arguments of `CollectionSearchTool`."""
 
 
-class ReadPageInputs(ReadPageArguments, WithRuntime):
+class ReadPageInputs(WithRuntime, ReadPageArguments):
     """Arguments of `ReadPageTool`."""
 
 
@@ -72,8 +84,9 @@ class FunctionTool(BaseTool):
     Without a `search_context` a tool takes that of the graph that it runs in, else the settings;
     a `search_context` without a tenant has the graph's. LangGraph's ToolNode and agents give the
     graph's runtime; a node that calls a tool itself gives it as the argument `runtime`. A failed
-    call raises ToolException, which the model gets as an error message; `handle_tool_error=False`
-    lets it through, with the error that led to it as its cause.
+    call is an error message for the model, with the output, where there is one, as artifact;
+    `handle_tool_error=False` lets a ToolException through, and a handler of your own gets it, with
+    the error that led to it as its cause. A plain text in place of the arguments is the first one.
     """
 
     model_config = ConfigDict(arbitrary_types_allowed=True, extra="forbid")
@@ -86,21 +99,59 @@ class FunctionTool(BaseTool):
     search_context: InstanceOf[SearchContext] | None = Field(default=None, exclude=True, repr=False)
     """Tenant, provider, model and store of the calls."""
 
-    def _run(self, *, runtime: Runtime = None, **arguments: Any) -> tuple[str, dict[str, Any]]:
-        return run_blocking(self._arun(runtime=runtime, **arguments))
+    def run(
+        self,
+        tool_input: str | dict[str, Any],
+        *args: Any,
+        tool_call_id: str | None = None,
+        **kwargs: Any,
+    ) -> Any:
+        """Return the text, or the message that answers the call of this id."""
+        with _answering(tool_call_id):
+            return super().run(tool_input, *args, tool_call_id=tool_call_id, **kwargs)
 
-    async def _arun(
-        self, *, runtime: Runtime = None, **arguments: Any
-    ) -> tuple[str, dict[str, Any]]:
+    async def arun(
+        self,
+        tool_input: str | dict[str, Any],
+        *args: Any,
+        tool_call_id: str | None = None,
+        **kwargs: Any,
+    ) -> Any:
+        """Return the same as `run`."""
+        with _answering(tool_call_id):
+            return await super().arun(tool_input, *args, tool_call_id=tool_call_id, **kwargs)
+
+    def _run(self, *text: str, runtime: Runtime = None, **arguments: Any) -> _ToolOutput:
+        return run_blocking(self._arun(*text, runtime=runtime, **arguments))
+
+    async def _arun(self, *text: str, runtime: Runtime = None, **arguments: Any) -> _ToolOutput:
+        named = dict(zip(self.definition.arguments.model_fields, text, strict=False))
         try:
-            result = await self._call(
-                self.definition.validate_arguments(arguments), self._context(runtime), runtime
-            )
-        except Exception as error:
+            given = self.definition.validate_arguments(named | arguments)
+            result = await self._call(given, self._context(runtime), runtime)
+        except BaseException as error:
+            if ends_caller(error):
+                raise
             raise ToolException(failed_call(error).text) from error
         if result.is_error or result.output is None:
-            raise ToolException(result.text) from _cause(result.output)
+            return self._error_message(result), None
         return result.text, result.output.model_dump(mode="json")
+
+    def _error_message(self, result: FunctionResult) -> ToolMessage:
+        """Return the answer to a model's call; the one that LangChain makes has no artifact.
+
+        Raises ToolException where LangChain or a handler of the program's own has to answer.
+        """
+        call_id, output = _call_id.get(), result.output
+        if call_id is None or output is None or self.handle_tool_error is not True:
+            raise ToolException(result.text) from _cause(output)
+        return ToolMessage(
+            result.text,
+            artifact=output.model_dump(mode="json"),
+            tool_call_id=call_id,
+            name=self.name,
+            status="error",
+        )
 
     def _context(self, runtime: Any) -> SearchContext:
         """Return the tool's own context, or the graph's.
@@ -180,6 +231,16 @@ class ReadPageTool(FunctionTool):
 
 
 TOOLS: Final = (WebSearchTool, RetrieveTool, CollectionSearchTool, ReadPageTool)
+
+
+@contextmanager
+def _answering(call_id: str | None) -> Iterator[None]:
+    """Let the tool know which call of a model it answers."""
+    token = _call_id.set(call_id)
+    try:
+        yield
+    finally:
+        _call_id.reset(token)
 
 
 def _cause(output: FunctionOutput | None) -> Exception | None:

@@ -111,12 +111,17 @@ class AwaitingCaller:
         own = partial(_turned, turn, self.sleep) if turn and self.takes_turns else None
         call = self._search.call(asked, timeout_s=timeout_s, turn=own)
         # An adapter with its own timeout may still return what it has found so far.
-        async with asyncio.timeout(left_s + GRACE_S if self._search.takes_timeout else left_s):
+        most_s = left_s + GRACE_S if self._search.takes_timeout else left_s
+        async with asyncio.timeout(most_s) as limit:
             if self._is_async:
-                return await call()
-            return await anyio.to_thread.run_sync(
-                call, limiter=_own_threads(), abandon_on_cancel=True
-            )
+                answer = await call()
+            else:
+                answer = await anyio.to_thread.run_sync(
+                    call, limiter=_own_threads(), abandon_on_cancel=True
+                )
+        if limit.expired():  # the adapter did not let itself be cancelled
+            raise TimeoutError
+        return answer
 
     async def sleep(self, seconds: float) -> None:
         """Wait, and let other tasks run."""

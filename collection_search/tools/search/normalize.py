@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, Final, NamedTuple
 
 from pydantic import ValidationError
@@ -51,14 +51,12 @@ def valid_results(
     [SearchResult(url='https://a.org/x', title='a.org/x', snippet='y', source='p', score=None, \
 is_pdf=False)]
     """
-    results = []
-    for row in rows:
-        said = _read(row)
-        try:
-            results.append(_result(said, provider))
-        except (InvalidUrlError, ValidationError):
-            dropped({name: getattr(said, name) for name in _LOGGED})
-    return results
+    return list(_find_valid(rows, provider, dropped))
+
+
+def has_valid_result(rows: Iterable[Any], *, provider: str) -> bool:
+    """Return whether one of the rows is usable; it reads no further than the first such row."""
+    return any(_find_valid(rows, provider, lambda _: None))
 
 
 def deduplicate(results: Iterable[SearchResult]) -> list[SearchResult]:
@@ -70,6 +68,17 @@ def deduplicate(results: Iterable[SearchResult]) -> list[SearchResult]:
         if first.content is None and result.content is not None:
             pages[key] = first.model_copy(update={"content": result.content})
     return list(pages.values())
+
+
+def _find_valid(
+    rows: Iterable[Any], provider: str, dropped: Callable[[dict[str, Any]], None]
+) -> Iterator[SearchResult]:
+    for row in rows:
+        said = _read(row)
+        try:
+            yield _result(said, provider)
+        except (InvalidUrlError, ValidationError):
+            dropped({name: getattr(said, name) for name in _LOGGED})
 
 
 def _read(row: Any) -> _Row:

@@ -9,11 +9,17 @@ from itertools import islice
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from ...contracts.options import NO_OPTIONS, SearchOptions, utc_today
-from ...errors import CollectionSearchError, CostLimitReached, InvalidQueryError
+from ...errors import (
+    CollectionSearchError,
+    CostLimitReached,
+    InvalidQueryError,
+    SearchProviderBadResponse,
+)
 from ...planning.quality import rows_to_request
 from ...ports import TraceRef
 from ...ports.description import describe
 from ...ports.search_function import Asked
+from ...runtime.cancellation import ends_caller
 from ...runtime.metering import guarded
 from ...text.clean import to_unicode
 from ...text.redaction import mask, redact_error
@@ -22,14 +28,14 @@ from .arguments import validate_context, validate_count, validate_query, validat
 from .attempts import AttemptRules, Attempts, OutOfTimeError
 from .billing import price_of
 from .callers import AwaitingCaller, BlockingCaller, Caller, run_to_end
-from .normalize import deduplicate, valid_results
+from .normalize import deduplicate, has_valid_result, valid_results
 from .option_filter import applied_options, filter_results
 from .page_texts import add_texts
 from .retry import RetrySchedule, full_jitter
 from .telemetry import Failure, SearchFacts
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Mapping, Sequence
+    from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
     from datetime import date
 
     from ...contracts.search import SearchAdapterResponse, ToolContext, WebSearchResponse
@@ -180,12 +186,12 @@ class WebSearchWorker:
                 report.failure = Failure.of(error)
             except OutOfTimeError as error:
                 report.failure = Failure.of(error.reason)
-            except Exception as error:
+            except BaseException as error:
+                if ends_caller(error):
+                    report.count(self._rules.timer() - started, cancelled=True)
+                    raise
                 self._logger.exception("web search worker failed", exc_info=redact_error(error))
                 report.failure = Failure.of(error)
-            except BaseException:
-                report.count(self._rules.timer() - started, cancelled=True)
-                raise
             latency_s = self._rules.timer() - started
             report.latency_ms = round(latency_s * 1000)
             report.count(latency_s)
@@ -205,9 +211,15 @@ class WebSearchWorker:
         report.quota_remaining = whole_number(answer.quota_remaining)
         report.notices.extend(str(notice) for notice in answer.notices)
         report.raw_result_count = len(answer.raw_results or answer.results)
-        rows = islice(answer.results, max(MAX_ROWS, asked.count))
-        results = valid_results(rows, provider=self._rules.provider, dropped=self._log_dropped)
+        rows, provider = _first_rows(answer, asked), self._rules.provider
+        results = valid_results(rows, provider=provider, dropped=self._log_dropped)
         report.normalized_result_count = len(results)
+        if answer.results and not results:  # else it would look like an empty web
+            raise SearchProviderBadResponse(
+                f"{provider} answered with {len(answer.results)} rows, of which none can be used:"
+                " a result needs an http(s) URL and a snippet or content.",
+                http_status=report.http_status,
+            )
         results = deduplicate(results)
         if asked.options is not NO_OPTIONS:
             report.options = applied_options(
@@ -233,7 +245,7 @@ class WebSearchWorker:
                 return known
             is_new = True
             answer = await attempts.answer()
-            if answer.complete:
+            if answer.complete and self._is_usable(answer, asked):
                 await caller.wait_for(lambda: cache.put(asked, answer))
             return answer
 
@@ -248,6 +260,11 @@ class WebSearchWorker:
             report.cached = True
             report.add_billed(0, 0.0)
         return answer
+
+    def _is_usable(self, answer: SearchAdapterResponse, asked: Asked) -> bool:
+        """Return whether the answer has no rows, or a valid one."""
+        rows = _first_rows(answer, asked)
+        return not answer.results or has_valid_result(rows, provider=self._rules.provider)
 
     def _observers(self) -> _Observers:
         """Return those that were given, else those of the process, which may read files."""
@@ -272,6 +289,10 @@ class WebSearchWorker:
         if self._logger.isEnabledFor(logging.DEBUG):
             shown = mask(payload)  # an address may hold a password: many are dropped for it
             self._logger.debug("dropping invalid search result", extra={"payload": shown})
+
+
+def _first_rows(answer: SearchAdapterResponse, asked: Asked) -> Iterator[Any]:
+    return islice(answer.results, max(MAX_ROWS, asked.count))
 
 
 def _trace(context: ToolContext) -> TraceRef:

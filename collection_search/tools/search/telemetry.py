@@ -42,7 +42,7 @@ class Failure:
     http_status: int | None = None
 
     @classmethod
-    def of(cls, error: Exception) -> Failure:
+    def of(cls, error: BaseException) -> Failure:
         """Return the failure of the exception."""
         kind = type(error).__name__
         message = error_message(error)

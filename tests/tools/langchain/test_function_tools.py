@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import asyncio
 import re
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from langchain_core.runnables import RunnableLambda
 from langchain_core.tools import ToolException
 from pydantic import ValidationError
 from support.scripted_world import QUESTION, good_pages
@@ -130,6 +132,23 @@ def test_wrong_arguments_are_an_error_that_names_them(
     assert adapter.requests == []
 
 
+async def test_a_plain_text_is_the_first_argument(context: SearchContext, adapter: ScriptedAdapter):
+    """However LangChain is given it, and it is validated like any other query."""
+    tool = WebSearchTool(search_context=context)
+    chain = RunnableLambda(str.strip) | tool
+    told = [tool.invoke("tea"), tool.run("tea"), chain.invoke(" tea ")]
+    told += [await tool.ainvoke("tea"), await chain.ainvoke(" tea ")]
+    assert all("\nURL: https://example.com/asyncio/1" in text for text in told)
+    assert {request.query for request in adapter.requests} == {"tea"}
+    assert tool.invoke(" ").startswith("Error: The arguments cannot be used. query:")
+
+
+def test_a_plain_text_that_is_not_enough_names_what_is_missing(context: SearchContext):
+    """The text is the question; nobody named the collection."""
+    told = RetrieveTool(search_context=context).invoke("herons")
+    assert told == "Error: The arguments cannot be used. collection: Field required"
+
+
 def test_a_failing_provider_is_an_error_and_no_empty_web(settings: Settings):
     """With `handle_tool_error=False` the provider's error is the cause."""
     context = SearchContext(settings=settings, provider=ScriptedAdapter(REFUSED))
@@ -145,6 +164,69 @@ def test_a_failing_provider_is_an_error_and_no_empty_web(settings: Settings):
     cause = caught.value.__cause__
     assert isinstance(cause, SearchProviderError)
     assert (cause.code, cause.retryable) == ("authenticationFailed", False)
+
+
+async def test_the_outcome_of_a_failed_search_is_the_artifact(settings: Settings):
+    """The host reads code and retryability there; the model's text is the same."""
+    tool = WebSearchTool(
+        search_context=SearchContext(settings=settings, provider=ScriptedAdapter(REFUSED))
+    )
+    text = tool.invoke({"query": "asyncio"})
+    assert isinstance(text, str)
+    for message in (answered(tool, query="tea"), await tool.ainvoke(call(tool, query="tea"))):
+        assert (message.status, message.name, message.tool_call_id) == (
+            "error",
+            "web_search",
+            "call_1",
+        )
+        assert message.content == text
+        output = WebSearchOutput.model_validate(message.artifact)
+        assert output.outcome.rationale == "provider_authentication_failed"
+        assert output.outcome.meta["error"]["code"] == "authenticationFailed"
+        assert output.outcome.meta["error"]["retryable"] is False
+
+
+def test_a_handler_of_the_programs_own_writes_the_error(settings: Settings):
+    """The exception's cause has what the artifact would have."""
+
+    def code_of(error: ToolException) -> str:
+        return getattr(error.__cause__, "code", "none")
+
+    context = SearchContext(settings=settings, provider=ScriptedAdapter(REFUSED))
+    for handler, told in ((code_of, "authenticationFailed"), ("Sorry.", "Sorry.")):
+        tool = WebSearchTool(search_context=context, handle_tool_error=handler)
+        message = answered(tool, query="asyncio")
+        assert (message.status, message.content) == ("error", told)
+
+
+@pytest.mark.parametrize(
+    "error", [asyncio.CancelledError(), BaseExceptionGroup("one", [asyncio.CancelledError()])]
+)
+async def test_a_provider_that_cancels_itself_has_failed(settings: Settings, error: BaseException):
+    """Nobody cancelled the call, so the agent goes on."""
+    tool = WebSearchTool(
+        search_context=SearchContext(settings=settings, provider=ScriptedAdapter(error))
+    )
+    for message in (answered(tool, query="tea"), await tool.ainvoke(call(tool, query="tea"))):
+        assert message.status == "error"
+        assert f"unexpected_error): {type(error).__name__}" in message.content
+
+
+async def test_a_cancelled_call_of_a_tool_ends(settings: Settings):
+    """The provider is left, and no error message is made."""
+
+    class Slow(ScriptedAdapter):
+        async def asearch(self, query: str, **_: Any) -> Any:
+            asked.set()
+            await asyncio.sleep(60)
+
+    asked = asyncio.Event()
+    tool = WebSearchTool(search_context=SearchContext(settings=settings, provider=Slow()))
+    running = asyncio.create_task(tool.ainvoke(call(tool, query="tea")))
+    await asked.wait()
+    running.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await running
 
 
 @pytest.mark.slow

@@ -22,9 +22,11 @@ from collection_search import (
     SearchContext,
     Settings,
     WebSearchTool,
+    WebSearchWorker,
     openai_tool,
 )
-from collection_search.testing import OpenAIServer, ScriptedAdapter, rows
+from collection_search.errors import SearchProviderUnavailable
+from collection_search.testing import OpenAIServer, RecordingSink, ScriptedAdapter, rows
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -74,6 +76,22 @@ async def test_the_graphs_context_reaches_the_tool(settings: Settings, is_inside
     ):
         meta = last(state).artifact["outcome"]["meta"]
         assert (meta["provider"], meta["tenant_id"]) == ("scripted", "acme")
+
+
+async def test_the_host_of_a_failed_search_gets_its_outcome(settings: Settings):
+    """The artifact passes through the node."""
+    failing = ScriptedAdapter(SearchProviderUnavailable("It is down."))
+    worker = WebSearchWorker(failing, max_attempts=1, spans=RecordingSink())
+    graph = host(WebSearchTool(worker=worker))
+    context = SearchContext(settings=settings)
+    for state in (
+        graph.invoke(asking("web_search", query="asyncio"), context=context),
+        await graph.ainvoke(asking("web_search", query="asyncio"), context=context),
+    ):
+        message = last(state)
+        assert message.status == "error"
+        error = message.artifact["outcome"]["meta"]["error"]
+        assert (error["code"], error["retryable"]) == ("serviceUnavailable", True)
 
 
 def test_tenants_read_their_own_collections_alone(settings: Settings, tmp_path: Path):

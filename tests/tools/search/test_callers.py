@@ -3,6 +3,7 @@
 import asyncio
 import threading
 import time
+from contextlib import suppress
 from contextvars import ContextVar
 from typing import Any
 
@@ -178,6 +179,20 @@ def test_a_coroutine_that_hangs_is_cancelled_at_the_deadline(spans):
     one = worker(Hanging(lambda query: EMPTY), spans=spans, deadline_s=0.05)
     outcome = asyncio.run(one.arun(query="x", context=CONTEXT)).outcome
     assert cancelled == ["x"]
+    assert outcome.rationale == "provider_timeout"
+
+
+async def test_a_coroutine_that_does_not_let_itself_be_cancelled_is_too_late(spans):
+    """What it returns after the deadline is no answer."""
+
+    class Stubborn(Adapter):
+        async def asearch(self, query, *, max_results):
+            with suppress(asyncio.CancelledError):
+                await asyncio.sleep(10)
+            return EMPTY
+
+    one = worker(Stubborn(lambda query: EMPTY), spans=spans, deadline_s=0.05)
+    outcome = (await one.arun(query="x", context=CONTEXT)).outcome
     assert outcome.rationale == "provider_timeout"
 
 
