@@ -9,6 +9,7 @@ import time
 from typing import TYPE_CHECKING, Any
 
 from ..context import SearchContext
+from ..contracts.collection import TenantScope
 from ..contracts.functions import (
     FUNCTIONS,
     CollectionSearchArguments,
@@ -23,6 +24,8 @@ from ..contracts.functions import (
 )
 from ..contracts.options import NO_OPTIONS
 from ..errors import InputError
+from ..ports.collections import require_collection
+from ..runtime.concurrency import offload
 from ..text.untrusted import fence, neutralize, neutralize_line, show_url
 from .collection_call import call_collection_search
 from .failed_calls import describe_failed_search, failed_call
@@ -140,7 +143,7 @@ async def call_retrieve(arguments: RetrieveArguments, context: SearchContext) ->
     output = RetrieveOutput(question=question, collection=collection, passages=passages)
     name = neutralize_line(collection)
     if not passages:
-        return FunctionResult(f"No passage of the collection '{name}' answers this.", output)
+        return FunctionResult(await _describe_no_passage(name, collection, context), output)
     sections = [f"[Collection: '{name}']", *map(_passage, passages)]
     return FunctionResult(fence("\n\n".join(sections)), output)
 
@@ -159,6 +162,18 @@ async def call_read_page(arguments: ReadPageArguments, context: SearchContext) -
     if output.is_cut:
         head.append(f"Shown: the first {len(output.text)} of {output.chars} characters")
     return FunctionResult(fence("\n".join([*head, "", neutralize(output.text)])), output)
+
+
+async def _describe_no_passage(name: str, collection: str, context: SearchContext) -> str:
+    """Return whether no passage fits, or the collection has no pages."""
+    store, scope = await context.storage(), TenantScope(context.tenant(), collection)
+    info = await offload(require_collection, store.collections, scope)
+    if info.documents:
+        return f"No passage of the collection '{name}' answers this."
+    parts = [f"{info.failed} failed" if info.failed else ""]
+    parts += [f"{info.waiting} not stored yet" if info.waiting else ""]
+    why = ", ".join(filter(None, parts))
+    return f"The collection '{name}' has no stored pages yet{f': {why}' if why else ''}."
 
 
 def _passage(passage: Passage) -> str:
