@@ -12,7 +12,7 @@ from ..ranking.calibration import await_calibration, start_calibration
 from ..ranking.scoring import PageText, rank
 from ..runtime.concurrency import blocking, offload
 from ..text.clean import normalize_query
-from .ingestion.embedders import account_of, embedder_for, vectors_of
+from .ingestion.embedders import embedder_for, observed_vectors
 from .public_arguments import context_for, validate_arguments
 
 if TYPE_CHECKING:
@@ -68,8 +68,7 @@ async def aretrieve(
         scale = start_calibration(embedder, folder=context.using().home)
     vector = None
     if embedder is not None:
-        account = account_of(context, scope, context.run_id)
-        vector = await vectors_of(embedder, [query], account=account)
+        vector = await observed_vectors(embedder, [query], context)
     found = await offload(_found, store.collections, scope, query, vector, k)
     if not found:
         await offload(require_collection, store.collections, scope)

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import pytest
 from support.scripted_world import QUESTION, good_pages, poor_pages
-from support.tool_world import TASKS
+from support.tool_world import whole_pages
 
 from collection_search import SearchContext, Settings, call_function
 from collection_search.errors import ExtractionError, FetchError
@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     from collection_search.contracts.search import ProviderSearchResult
 
 FORBIDDEN = FetchError("robots.txt of docs.example.com forbids it", reason="robots_disallowed")
-WITH_TEXT = [replace(one, content=f"{TASKS} " * 20) for one in good_pages()]
 
 
 @dataclass
@@ -90,7 +89,7 @@ async def test_a_dead_network_is_an_error_and_no_empty_collection(settings: Sett
 @pytest.mark.slow
 async def test_the_reasons_of_some_failures_stand_beside_their_number(settings: Settings) -> None:
     """A collection with pages is a success."""
-    context = world(settings, [*WITH_TEXT[:1], *good_pages()[1:]], **{"2": FORBIDDEN})
+    context = world(settings, [*whole_pages(1), *good_pages()[1:]], **{"2": FORBIDDEN})
     result = await collect(context)
     assert not result.is_error
     assert outside(result.text) == (
