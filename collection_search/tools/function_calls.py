@@ -9,7 +9,6 @@ import time
 from typing import TYPE_CHECKING, Any
 
 from ..context import SearchContext
-from ..contracts.collection import TenantScope
 from ..contracts.functions import (
     FUNCTIONS,
     CollectionSearchArguments,
@@ -24,14 +23,12 @@ from ..contracts.functions import (
 )
 from ..contracts.options import NO_OPTIONS
 from ..errors import InputError
-from ..ports.collections import require_collection
-from ..runtime.concurrency import offload
 from ..text.untrusted import fence, neutralize, neutralize_line, show_url
 from .collection_call import call_collection_search
 from .failed_calls import describe_failed_search, failed_call
 from .public_arguments import validate_arguments
 from .read_page import aread_page
-from .retrieve import aretrieve
+from .retrieve import aretrieve, figures_of
 from .search.function_entry import apply_entry
 from .search.service_response import service_response
 from .search.single_search import search_once
@@ -41,7 +38,7 @@ from .search_texts import full, listed
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from ..contracts.collection import Passage
+    from ..contracts.collection import CollectionInfo, Passage
     from ..contracts.functions import FunctionArguments
     from ..contracts.options import SearchOptions
     from .collection_call import OnProgress
@@ -143,7 +140,8 @@ async def call_retrieve(arguments: RetrieveArguments, context: SearchContext) ->
     output = RetrieveOutput(question=question, collection=collection, passages=passages)
     name = neutralize_line(collection)
     if not passages:
-        return FunctionResult(await _describe_no_passage(name, collection, context), output)
+        figures = await figures_of(collection, context)
+        return FunctionResult(_describe_no_passage(name, figures), output)
     sections = [f"[Collection: '{name}']", *map(_passage, passages)]
     return FunctionResult(fence("\n\n".join(sections)), output)
 
@@ -164,16 +162,13 @@ async def call_read_page(arguments: ReadPageArguments, context: SearchContext) -
     return FunctionResult(fence("\n".join([*head, "", neutralize(output.text)])), output)
 
 
-async def _describe_no_passage(name: str, collection: str, context: SearchContext) -> str:
-    """Return whether no passage fits, or the collection has no pages."""
-    store, scope = await context.storage(), TenantScope(context.tenant(), collection)
-    info = await offload(require_collection, store.collections, scope)
-    if info.documents:
+def _describe_no_passage(name: str, figures: CollectionInfo) -> str:
+    """Return that no passage fits, or that the collection has no pages."""
+    if figures.documents:
         return f"No passage of the collection '{name}' answers this."
-    parts = [f"{info.failed} failed" if info.failed else ""]
-    parts += [f"{info.waiting} not stored yet" if info.waiting else ""]
-    why = ", ".join(filter(None, parts))
-    return f"The collection '{name}' has no stored pages yet{f': {why}' if why else ''}."
+    counts = {"failed": figures.failed, "waiting": figures.waiting}
+    known = ", ".join(f"{count} {state}" for state, count in counts.items() if count)
+    return f"The collection '{name}' has no stored pages yet{f': {known}' if known else ''}."
 
 
 def _passage(passage: Passage) -> str:

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from ..context import SearchContext
-    from ..contracts.collection import StoredChunk, Vectors
+    from ..contracts.collection import CollectionInfo, StoredChunk, Vectors
     from ..ports import CollectionStore, Storage
     from ..ranking.scoring import Calibration, Profile
 
@@ -71,7 +71,7 @@ async def aretrieve(
         vector = await observed_vectors(embedder, [query], context)
     found = await offload(_found, store.collections, scope, query, vector, k)
     if not found:
-        await offload(require_collection, store.collections, scope)
+        await figures_of(collection, context)
         return []
     calibration = None if scale is None else await await_calibration(scale)
     return await offload(
@@ -81,6 +81,12 @@ async def aretrieve(
 
 retrieve = blocking(aretrieve, "retrieve")
 """`aretrieve` for code without an event loop."""
+
+
+async def figures_of(collection: str, context: SearchContext) -> CollectionInfo:
+    """Return the figures of the context's collection. Raises UnknownCollectionError, StoreError."""
+    store, scope = await context.storage(), TenantScope(context.tenant(), collection)
+    return await offload(require_collection, store.collections, scope)
 
 
 def _found(
