@@ -10,6 +10,7 @@ import typer
 
 from .shared.context_options import AsJson, Collection, QuestionArgument, Tenant, search_context
 from .shared.exit_codes import ExitCode
+from .shared.preparation import flush_on_exit
 from .shared.terminal import Screen
 
 if TYPE_CHECKING:
@@ -29,9 +30,11 @@ def ask(
     from ..tools.retrieve import aretrieve
 
     screen, context = Screen(as_json=as_json), search_context(tenant_id=tenant)
-    passages = asyncio.run(
-        aretrieve(question, collection=collection, tenant=context.tenant(), k=k, context=context)
+    asked = aretrieve(
+        question, collection=collection, tenant=context.tenant(), k=k, context=context
     )
+    with flush_on_exit(context):
+        passages = asyncio.run(asked)
     if as_json:
         screen.json(
             {

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
@@ -17,6 +18,8 @@ if TYPE_CHECKING:
 Vectors: TypeAlias = "NDArray[np.float32]"
 """`(n, d)` float32, rows of unit length."""
 
+_DIMENSIONS = re.compile(r"@\d+$")
+
 
 @dataclass(frozen=True, slots=True)
 class Embedded:
@@ -26,6 +29,16 @@ class Embedded:
     """One row per text, in order."""
     input_tokens: int | None = None
     """None when it is not known."""
+
+
+def model_of(fingerprint: str) -> str:
+    """Return an embedder's model as its provider knows it: without vendor and dimension.
+
+    >>> model_of("openai:text-embedding-3-small@512"), model_of("a-model-of-my-own")
+    ('text-embedding-3-small', 'a-model-of-my-own')
+    """
+    name = _DIMENSIONS.sub("", fingerprint)
+    return name.partition(":")[2] or name
 
 
 Provenance: TypeAlias = Mapping[str, Any]

@@ -146,6 +146,7 @@ class CollectedOutput(FunctionOutput):
     stored: int = Field(default=0, description="Pages that are in the collection now")
     failed: int = Field(default=0, description="Pages that could not be stored")
     pending: int = Field(default=0, description="Pages that are still being stored")
+    reasons: list[str] = Field(default_factory=list, description="Why pages failed, at most three")
     flags: list[str] = Field(default_factory=list)
 
 

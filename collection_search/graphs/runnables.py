@@ -20,7 +20,7 @@ from ..context import SearchContext
 from ..errors import InputError
 from ..nodes.stage import StagePlace
 from ..runtime.concurrency import run_blocking
-from ..settings import registry
+from ..settings.adapter_factory import has_callbacks, listener_of
 from ..text.problems import describe_problems
 
 if TYPE_CHECKING:
@@ -28,8 +28,6 @@ if TYPE_CHECKING:
 
     from langchain_core.runnables import RunnableConfig
     from langgraph.graph.state import CompiledStateGraph
-
-    from ..ports import Listener
 
 InputT = TypeVar("InputT", bound=BaseModel)
 
@@ -54,8 +52,8 @@ class NodeRunnable(Runnable[Any, Any]):
     async def ainvoke(self, input: Any, config: RunnableConfig | None = None, **_: Any) -> Any:  # noqa: A002
         """Run the node; a runnable is not given the runtime, hence `get_runtime`."""
         place = self._unheard
-        if config is not None and _has_callbacks(config):
-            place = replace(place, listener=_listener(config))
+        if config is not None and has_callbacks(config):
+            place = replace(place, listener=listener_of(config))
         return await self._node(input, get_runtime(), place)
 
 
@@ -93,7 +91,7 @@ class UntracedRunnable(Runnable[Any, Any]):
 
     async def ainvoke(self, input: Any, config: RunnableConfig | None = None, **kwargs: Any) -> Any:  # noqa: A002
         """Run the steps, with the config where calls of LangGraph and LangChain look for it."""
-        if config is None or kwargs or _has_callbacks(config):
+        if config is None or kwargs or has_callbacks(config):
             return await self._observed.ainvoke(input, config, **kwargs)
         token = var_child_runnable_config.set(config)
         try:
@@ -164,15 +162,6 @@ def _negated(condition: Callable[[Any], object]) -> Callable[[Mapping[str, Any]]
 def has_no_outcome(state: Mapping[str, Any]) -> bool:
     """Return whether the run goes on: no stage has ended it."""
     return not state["outcome"]
-
-
-def _has_callbacks(config: RunnableConfig) -> bool:
-    callbacks = config.get("callbacks")
-    return bool(getattr(callbacks, "handlers", callbacks))
-
-
-def _listener(config: RunnableConfig) -> Listener:
-    return registry.load_adapter("tracing", "callbacks")(config)  # type: ignore[no-any-return]
 
 
 def validate_input(model: type[InputT], given: Mapping[str, Any]) -> InputT:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from ..contracts.collection import Embedded
+from ..contracts.collection import Embedded, model_of
 from ..contracts.prices import embedding_cost, tokens_in
 from ..errors import CostLimitReached, ModelError
 from ..ranking.calibration import await_calibration, start_calibration
@@ -156,7 +156,7 @@ async def _measured(texts: Texts, embedder: Embedder | None, run: StageRun) -> M
     measured = await _compared(texts, embedder, run)
     tokens, cost = measured.input_tokens, measured.cost_usd
     run.account.budget.settle(reserved, cost)
-    model = _model_of(embedder.fingerprint)
+    model = model_of(embedder.fingerprint)
     run.span.usage(model=model, input_tokens=tokens, output_tokens=None, cost_usd=cost)
     if new:
         run.account.record_cost("embedding", embedder.fingerprint, cost, input_tokens=tokens)
@@ -192,7 +192,7 @@ async def _embedded(texts: Texts, embedder: Embedder, run: StageRun) -> Embedded
     new, known = texts.new, texts.known
     if not new:
         return Embedded(np.concatenate([known[text] for text in texts.all]), input_tokens=0)
-    async with run.listener.embedding(_model_of(embedder.fingerprint), len(new)) as call:
+    async with run.listener.embedding(model_of(embedder.fingerprint), len(new)) as call:
         embedded = await embedder.embed(new)
         vectors = embedded.vectors
         if len(vectors) != len(new):
@@ -208,11 +208,6 @@ async def _embedded(texts: Texts, embedder: Embedder, run: StageRun) -> Embedded
         return embedded
     rows = {text: vectors[n : n + 1] for n, text in enumerate(new)} | known
     return replace(embedded, vectors=np.concatenate([rows[text] for text in texts.all]))
-
-
-def _model_of(fingerprint: str) -> str:
-    """Return the model's name without the vendor's."""
-    return fingerprint.partition(":")[2] or fingerprint
 
 
 def _result(candidate: Candidate, scored: Scored) -> RankedResult:

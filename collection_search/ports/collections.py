@@ -163,13 +163,14 @@ class Storage(Protocol):
         ...
 
 
-def require_collection(collections: CollectionStore, scope: TenantScope) -> None:
-    """Raise UnknownCollectionError unless this is one of the tenant's collections. Blocks."""
-    names = [info.collection for info in collections.collections(scope.tenant_id)]
-    if scope.collection not in names:
-        known = f"Known: {', '.join(names)}." if names else "It has none yet: ingest pages first."
-        raise UnknownCollectionError(
-            f"Tenant {scope.tenant_id!r} has no collection {scope.collection!r}. {known}",
-            collection=scope.collection,
-            known=names,
-        )
+def require_collection(collections: CollectionStore, scope: TenantScope) -> CollectionInfo:
+    """Return the collection's figures. Blocks. Raises UnknownCollectionError."""
+    known = {info.collection: info for info in collections.collections(scope.tenant_id)}
+    if (info := known.get(scope.collection)) is not None:
+        return info
+    told = f"Known: {', '.join(known)}." if known else "It has none yet: ingest pages first."
+    raise UnknownCollectionError(
+        f"Tenant {scope.tenant_id!r} has no collection {scope.collection!r}. {told}",
+        collection=scope.collection,
+        known=list(known),
+    )

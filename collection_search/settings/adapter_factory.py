@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 import logging
+import sys
 import threading
 import time
 from collections import OrderedDict
@@ -14,13 +15,16 @@ from ..ports.description import describe, give_source
 from ..resilience import ProviderGuard, Quota, guard_of
 from ..resilience.quota import period_name
 from ..runtime.concurrency import offload
+from ..runtime.unheard import NULL_LISTENER
 from ..text.known_secrets import key_id
 from . import ProviderAccess, registry
 from .mistakes import suggest
 
 if TYPE_CHECKING:
     from httpx import AsyncClient
+    from langchain_core.runnables import RunnableConfig
 
+    from ..ports import Listener
     from . import Settings
 
 MAX_ADAPTERS: Final = 64
@@ -44,6 +48,28 @@ def is_traced(settings: Settings) -> bool:
 def is_counted(settings: Settings) -> bool:
     """Return whether searches are counted for monitoring."""
     return settings.metrics or settings.metrics_file is not None
+
+
+def has_callbacks(config: RunnableConfig) -> bool:
+    """Return whether anybody is told of the runs below this one."""
+    callbacks = config.get("callbacks")
+    return bool(getattr(callbacks, "handlers", callbacks))
+
+
+def listener_of(config: RunnableConfig) -> Listener:
+    """Return the callback handlers of a LangChain run as a listener."""
+    if not has_callbacks(config):
+        return NULL_LISTENER
+    return registry.load_adapter("tracing", "callbacks")(config)  # type: ignore[no-any-return]
+
+
+def surrounding_listener() -> Listener:
+    """Return the listener of the LangChain run in which this is called, if there is one."""
+    # Not imported here: who runs LangChain has done it, for all others it is slow.
+    module = sys.modules.get("langchain_core.runnables.config")
+    variable = getattr(module, "var_child_runnable_config", None)
+    config = None if variable is None else variable.get()
+    return listener_of(config) if config else NULL_LISTENER
 
 
 async def adapter_of(

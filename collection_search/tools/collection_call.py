@@ -5,8 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final
 
 from ..contracts.functions import CollectedOutput, CollectedPage, FunctionResult
+from ..errors import RETRYABLE_FETCHES
 from ..settings.registry import load_adapter
+from ..text.clean import excerpt
 from ..text.untrusted import fence, neutralize_line, show_url
+from .ingestion.failures import fetch_reason_in
 from .tickets import await_ticket
 
 if TYPE_CHECKING:
@@ -14,6 +17,7 @@ if TYPE_CHECKING:
 
     from ..context import SearchContext
     from ..contracts.functions import CollectionSearchArguments
+    from ..contracts.ingestion import TicketStatus
 
     OnProgress = Callable[[float, float, str], Awaitable[None]]
     """Gets how much is done, of how much, and a sentence about it."""
@@ -23,6 +27,9 @@ COLLECT_TIMEOUT_S: Final = 300.0
 _STEPS: Final = 5
 """Four stages and the ingestion."""
 _FAILED: Final = ("search_failed", "auto_ingest_trigger_failed")
+_MAX_REASONS: Final = 3
+_REASON_CHARS: Final = 300
+_ANOTHER: Final = "Ask another question, or the same more precisely."
 
 
 async def call_collection_search(
@@ -35,7 +42,8 @@ async def call_collection_search(
     """Search for the question, ingest the best pages and wait until they are stored.
 
     The graph `collection_search` runs with `auto_ingest`; a page that does not reach the score
-    stays out. What is not stored after `timeout_s` is counted as pending. Raises ConfigError.
+    stays out. What is not stored after `timeout_s` is counted as pending. Where every page failed
+    it is an error result. Raises ConfigError.
     """
     graph = load_adapter("graphs", "collection_search")(context)
     given = {
@@ -56,17 +64,13 @@ async def call_collection_search(
     output = _collected(arguments, final)
     if output.ticket is not None:
         status = await await_ticket(output.ticket, timeout_s, context=context)
-        counts = {
-            "stored": status.stored,
-            "failed": status.failed,
-            "pending": status.left(fetch=True),
-        }
-        output = output.model_copy(update=counts)
+        output = output.model_copy(update=_facts(status))
     if on_progress is not None:
         said = f"{output.stored} pages are stored, {output.pending} are pending"
         await on_progress(_STEPS, _STEPS, said)
-    is_error = output.outcome in _FAILED
-    return FunctionResult(_describe_collected(output, final), output, is_error=is_error)
+    is_error = output.outcome in _FAILED or _is_in_vain(output)
+    text = _describe_pages(output) if output.pages else _describe_nothing(output, final)
+    return FunctionResult(f"Error: {text}" if is_error else text, output, is_error=is_error)
 
 
 def _collected(arguments: CollectionSearchArguments, final: Mapping[str, Any]) -> CollectedOutput:
@@ -87,17 +91,59 @@ def _collected(arguments: CollectionSearchArguments, final: Mapping[str, Any]) -
     )
 
 
-def _describe_collected(output: CollectedOutput, final: Mapping[str, Any]) -> str:
-    name = neutralize_line(output.collection)
-    if not output.pages:
+def _facts(status: TicketStatus) -> dict[str, Any]:
+    """Return how many pages are stored, failed and pending, and one cause of each kind."""
+    causes: dict[str, str] = {}
+    for row in status.rows:
+        if row.state == "dead" and row.error:
+            causes.setdefault(fetch_reason_in(row.error) or row.error, row.error)
+    return {
+        "stored": status.stored,
+        "failed": status.failed,
+        "pending": status.left(fetch=True),
+        "reasons": [*causes.values()][:_MAX_REASONS],
+    }
+
+
+def _is_in_vain(output: CollectedOutput) -> bool:
+    return output.stored == output.pending == 0 < output.failed
+
+
+def _describe_nothing(output: CollectedOutput, final: Mapping[str, Any]) -> str:
+    """Return why no page was accepted, with advice that a model can follow."""
+    if output.outcome == "no_candidates":
+        said = f"The search found no page. {_ANOTHER}"
+    elif output.outcome == "auto_ingest_failed_quality_threshold":
+        scores = [row["embedding_rank_score"] for row in final["results"]]
+        best = f"the best of {len(scores)} scores {max(scores):.0f} of 100"
+        said = f"No page is good enough: {best}. {_ANOTHER}"
+    else:
         errors = [error["message"] for error in (final["search"] or {}).get("errors", ())]
         receipt_error = (final["ingestion"] or {}).get("error") or {}
         reasons = [*errors, receipt_error.get("message", "")]
         said = neutralize_line(" ".join(filter(None, reasons)))
-        return f"Nothing was collected into '{name}' ({output.outcome}). {said}".rstrip()
-    counts = f"{output.stored} stored, {output.failed} failed, {output.pending} pending"
-    pages = [
+    name = neutralize_line(output.collection)
+    return f"Nothing was collected into '{name}' ({output.outcome}). {said}".rstrip()
+
+
+def _describe_pages(output: CollectedOutput) -> str:
+    """Return what became of the accepted pages; causes of failures are texts of the web."""
+    words = {fetch_reason_in(cause): None for cause in output.reasons}
+    why = f" ({', '.join(word or 'other' for word in words)})" if words else ""
+    name, count = neutralize_line(output.collection), len(output.pages)
+    if _is_in_vain(output):
+        told = (
+            f"Nothing was stored in the collection '{name}': {output.failed} of {count} pages"
+            f" failed{why}. "
+        )
+        may_retry = not RETRYABLE_FETCHES.isdisjoint(words)
+        told += "It may work later." if may_retry else "Ask another question, or for more pages."
+    else:
+        counts = f"{output.stored} stored, {output.failed} failed{why}, {output.pending} pending"
+        told = f"The collection '{name}' got {count} pages: {counts}."
+    lines = [
         f"{n}. {neutralize_line(page.title)} — {show_url(page.url)} (score {page.score:.0f})"
         for n, page in enumerate(output.pages, start=1)
     ]
-    return f"The collection '{name}' got {len(pages)} pages: {counts}.\n" + fence("\n".join(pages))
+    lines += [f"Failed: {excerpt(neutralize_line(one), _REASON_CHARS)}" for one in output.reasons]
+    return f"{told}\n" + fence("\n".join(lines))

@@ -29,7 +29,7 @@ from .collection_call import call_collection_search
 from .failed_calls import describe_failed_search, failed_call
 from .public_arguments import validate_arguments
 from .read_page import aread_page
-from .retrieve import aretrieve
+from .retrieve import aretrieve, figures_of
 from .search.arguments import wanted
 from .search.function_entry import apply_entry
 from .search.service_response import service_response
@@ -40,7 +40,7 @@ from .search_texts import full, listed
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from ..contracts.collection import Passage
+    from ..contracts.collection import CollectionInfo, Passage
     from ..contracts.functions import FunctionArguments
     from ..contracts.options import SearchOptions
     from .collection_call import OnProgress
@@ -146,7 +146,8 @@ async def call_retrieve(arguments: RetrieveArguments, context: SearchContext) ->
     output = RetrieveOutput(question=question, collection=collection, passages=passages)
     name = neutralize_line(collection)
     if not passages:
-        return FunctionResult(f"No passage of the collection '{name}' answers this.", output)
+        figures = await figures_of(collection, context)
+        return FunctionResult(_describe_no_passage(name, figures), output)
     sections = [f"[Collection: '{name}']", *map(_passage, passages)]
     return FunctionResult(fence("\n\n".join(sections)), output)
 
@@ -165,6 +166,15 @@ async def call_read_page(arguments: ReadPageArguments, context: SearchContext) -
     if output.is_cut:
         head.append(f"Shown: the first {len(output.text)} of {output.chars} characters")
     return FunctionResult(fence("\n".join([*head, "", neutralize(output.text)])), output)
+
+
+def _describe_no_passage(name: str, figures: CollectionInfo) -> str:
+    """Return that no passage fits, or that the collection has no pages."""
+    if figures.documents:
+        return f"No passage of the collection '{name}' answers this."
+    counts = {"failed": figures.failed, "waiting": figures.waiting}
+    known = ", ".join(f"{count} {state}" for state, count in counts.items() if count)
+    return f"The collection '{name}' has no stored pages yet{f': {known}' if known else ''}."
 
 
 def _passage(passage: Passage) -> str:

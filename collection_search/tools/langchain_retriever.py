@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from langchain_core.documents import Document
 from langchain_core.retrievers import BaseRetriever
+from langchain_core.runnables.config import patch_config, var_child_runnable_config
 from pydantic import ConfigDict, Field
 
 from ..context import SearchContext  # noqa: TC001 - pydantic reads the annotations
@@ -15,6 +16,7 @@ from .retrieve import aretrieve
 if TYPE_CHECKING:
     from langchain_core.callbacks import (
         AsyncCallbackManagerForRetrieverRun,
+        BaseCallbackManager,
         CallbackManagerForRetrieverRun,
     )
 
@@ -36,28 +38,35 @@ class CollectionRetriever(BaseRetriever):
         self,
         query: str,
         *,
-        run_manager: CallbackManagerForRetrieverRun,  # noqa: ARG002 - the signature is given
+        run_manager: CallbackManagerForRetrieverRun,
         k: int | None = None,
     ) -> list[Document]:
-        return run_blocking(self._find(query, k))
+        return run_blocking(self._find(query, k, run_manager.get_child()))
 
     async def _aget_relevant_documents(
         self,
         query: str,
         *,
-        run_manager: AsyncCallbackManagerForRetrieverRun,  # noqa: ARG002 - the signature is given
+        run_manager: AsyncCallbackManagerForRetrieverRun,
         k: int | None = None,
     ) -> list[Document]:
-        return await self._find(query, k)
+        return await self._find(query, k, run_manager.get_child())
 
-    async def _find(self, query: str, k: int | None) -> list[Document]:
-        passages = await aretrieve(
-            query,
-            collection=self.collection,
-            tenant=self.tenant,
-            k=k or self.k,
-            context=self.search_context,
-        )
+    async def _find(
+        self, query: str, k: int | None, callbacks: BaseCallbackManager
+    ) -> list[Document]:
+        # A tool of LangChain does the same for what it calls, a retriever does not.
+        token = var_child_runnable_config.set(patch_config(None, callbacks=callbacks))
+        try:
+            passages = await aretrieve(
+                query,
+                collection=self.collection,
+                tenant=self.tenant,
+                k=k or self.k,
+                context=self.search_context,
+            )
+        finally:
+            var_child_runnable_config.reset(token)
         return [_document(passage) for passage in passages]
 
 

@@ -12,14 +12,14 @@ from ..ranking.calibration import await_calibration, start_calibration
 from ..ranking.scoring import PageText, rank
 from ..runtime.concurrency import blocking, offload
 from ..text.clean import normalize_query
-from .ingestion.embedders import account_of, embedder_for, vectors_of
+from .ingestion.embedders import embedder_for, observed_vectors
 from .public_arguments import context_for, validate_arguments
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from ..context import SearchContext
-    from ..contracts.collection import StoredChunk, Vectors
+    from ..contracts.collection import CollectionInfo, StoredChunk, Vectors
     from ..ports import CollectionStore, Storage
     from ..ranking.scoring import Calibration, Profile
 
@@ -68,11 +68,10 @@ async def aretrieve(
         scale = start_calibration(embedder, folder=context.using().home)
     vector = None
     if embedder is not None:
-        account = account_of(context, scope, context.run_id)
-        vector = await vectors_of(embedder, [query], account=account)
+        vector = await observed_vectors(embedder, [query], context)
     found = await offload(_found, store.collections, scope, query, vector, k)
     if not found:
-        await offload(require_collection, store.collections, scope)
+        await figures_of(collection, context)
         return []
     calibration = None if scale is None else await await_calibration(scale)
     return await offload(
@@ -82,6 +81,12 @@ async def aretrieve(
 
 retrieve = blocking(aretrieve, "retrieve")
 """`aretrieve` for code without an event loop."""
+
+
+async def figures_of(collection: str, context: SearchContext) -> CollectionInfo:
+    """Return the figures of the context's collection. Raises UnknownCollectionError, StoreError."""
+    store, scope = await context.storage(), TenantScope(context.tenant(), collection)
+    return await offload(require_collection, store.collections, scope)
 
 
 def _found(

@@ -7,6 +7,9 @@ from typing import TYPE_CHECKING
 import pytest
 from support.scripted_world import QUESTION
 
+from collection_search.settings.process_defaults import process_settings
+from collection_search.testing import OpenAIServer, OtlpServer
+
 if TYPE_CHECKING:
     from support.command_line import Invoke
 
@@ -93,3 +96,26 @@ def test_a_collection_whose_pages_failed_says_so(run: Invoke, command: Invoke) -
     (complaint,) = command("ask", QUESTION, "--collection", "py").complaints
     assert "2 pages could not be ingested: 'collection-search ingest failed --" in complaint
     assert "worker" not in complaint
+
+
+@pytest.mark.slow
+def test_the_embedding_of_the_question_reaches_langfuse(
+    run: Invoke, command: Invoke, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Before the command ends, with its cost."""
+    with OpenAIServer() as models, OtlpServer() as langfuse:
+        monkeypatch.setenv("OPENAI_API_KEY", "sk-of-the-test")
+        monkeypatch.setenv("OPENAI_BASE_URL", models.base_url)
+        process_settings.cache_clear()
+        embedder = ("--embeddings", "openai:text-embedding-3-small")
+        assert run("--auto-ingest", *embedder, "--top-k", "3").code == 0
+        monkeypatch.setenv("LANGFUSE_PUBLIC_KEY", "pk-lf-ask")
+        monkeypatch.setenv("LANGFUSE_SECRET_KEY", "sk-lf-ask")
+        monkeypatch.setenv("LANGFUSE_BASE_URL", langfuse.base_url)
+        process_settings.cache_clear()
+        assert command("ask", QUESTION, "--collection", "py").code == 0
+        (span,) = langfuse.spans
+    assert span.name == "embedding"
+    assert span.attributes["langfuse.observation.type"] == "embedding"
+    assert span.cost_usd is not None
+    assert span.cost_usd > 0

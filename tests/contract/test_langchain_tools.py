@@ -7,9 +7,16 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import pytest
 from langchain_tests.integration_tests import ToolsIntegrationTests
 from langchain_tests.unit_tests import ToolsUnitTests
-from support.tool_world import QUESTION, ToolWorld, tool_world
+from support.tool_world import QUESTION, ToolWorld, tool_world, whole_pages
 
-from collection_search import CollectionSearchTool, ReadPageTool, RetrieveTool, WebSearchTool
+from collection_search import (
+    CollectionSearchTool,
+    ReadPageTool,
+    RetrieveTool,
+    SearchContext,
+    WebSearchTool,
+)
+from collection_search.testing import ScriptedAdapter
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -101,7 +108,11 @@ class TestRetrieve(RetrieveForm, Integration):
 
 @pytest.mark.slow
 class TestCollectionSearch(CollectionSearchForm, Integration):
-    """LangChain's integration suite."""
+    """LangChain's integration suite, with pages that need not be fetched."""
+
+    tool_constructor_params: ClassVar[dict[str, Any]] = {
+        "search_context": SearchContext(provider=ScriptedAdapter(whole_pages()))
+    }
 
 
 @pytest.mark.slow

@@ -11,7 +11,7 @@ from anthropic import AsyncAnthropic
 from openai import AsyncOpenAI
 from support.example_modules import example_module
 from support.scripted_world import QUESTION, good_pages
-from support.tool_world import tool_world
+from support.tool_world import tool_world, whole_pages
 
 from collection_search import SearchContext, Settings, anthropic_tool, openai_tool
 from collection_search.errors import SearchProviderAuthenticationFailed
@@ -33,7 +33,7 @@ REFUSED = SearchProviderAuthenticationFailed("The key was refused.")
 
 @pytest.fixture
 def context(tmp_path: Path) -> SearchContext:
-    return SearchContext(settings=Settings(home=tmp_path), provider=ScriptedAdapter(good_pages()))
+    return SearchContext(settings=Settings(home=tmp_path), provider=ScriptedAdapter(whole_pages()))
 
 
 @pytest.fixture

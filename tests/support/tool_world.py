@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from contextlib import contextmanager
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from support.loopback_site import LoopbackSite, article, essay
+from support.scripted_world import good_pages
 
 from collection_search import Settings
 from collection_search.adapters.stores.sqlite import SQLiteStore
@@ -19,6 +21,8 @@ if TYPE_CHECKING:
 
     import pytest
 
+    from collection_search.contracts.search import ProviderSearchResult
+
 QUESTION = "How do I cancel an asyncio task?"
 TASKS = "To cancel an asyncio task after a timeout, use asyncio.timeout as a context manager."
 
@@ -29,6 +33,11 @@ class ToolWorld(NamedTuple):
     search: ProviderServer
     page_url: str
     home: Path
+
+
+def whole_pages(count: int = 6) -> list[ProviderSearchResult]:
+    """Pages that answer the question, with a text that is stored without a fetch."""
+    return [replace(one, content=f"{TASKS} " * 20) for one in good_pages(count)]
 
 
 @contextmanager

@@ -5,9 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from ...context import SearchContext
+from ...contracts.collection import model_of
 from ...contracts.prices import embedding_cost
 from ...errors import ModelError
 from ...runtime.concurrency import compute, offload
+from ...runtime.spans import NULL_SPAN
+from ...runtime.unheard import NULL_LISTENER
+from ...settings.adapter_factory import surrounding_listener
 from ...settings.collection_embedder import collection_embedder
 from ..spending.account import Account
 
@@ -16,7 +20,7 @@ if TYPE_CHECKING:
 
     from ...contracts.collection import Embedded, TenantScope, Vectors
     from ...contracts.ingestion import Claim
-    from ...ports import CollectionStore, Embedder, Storage
+    from ...ports import CollectionStore, Embedder, Listener, Span, Storage
     from ...settings import Settings
 
 
@@ -94,24 +98,56 @@ def account_of(context: SearchContext, scope: TenantScope, run_id: str | None) -
     return Account(payer, payer.ids())
 
 
+async def observed_vectors(
+    embedder: Embedder, texts: Sequence[str], context: SearchContext
+) -> Vectors:
+    """Return what `vectors_of` returns, for a call that is no part of a graph's run.
+
+    It is an observation, and a run below the LangChain run in which this is called.
+    """
+    ids, sink = context.ids(), await context.sink()
+    with sink.span("embedding", kind="embedding", trace=context.trace(ids)) as span:
+        span.set({"embedder": embedder.fingerprint, "input_count": len(texts)})
+        return await vectors_of(
+            embedder,
+            texts,
+            account=Account(context, ids),
+            span=span,
+            listener=surrounding_listener(),
+        )
+
+
 async def vectors_of(
-    embedder: Embedder, texts: Sequence[str], *, account: Account | None = None
+    embedder: Embedder,
+    texts: Sequence[str],
+    *,
+    account: Account | None = None,
+    span: Span = NULL_SPAN,
+    listener: Listener = NULL_LISTENER,
 ) -> Vectors:
     """Return one vector per text, `(n, d)`. Raises ModelError, also for values without numbers."""
-    vectors = (await embed_texts(embedder, texts, account=account)).vectors
-    if len(vectors) != len(texts) or not await compute(_are_numbers, vectors):
-        raise ModelError(
-            f"{embedder.fingerprint} gave {len(vectors)} vectors for {len(texts)} texts, or some"
-            " that hold no numbers. Try again, or choose another model and embed the collection"
-            " anew."
-        )
+    async with listener.embedding(model_of(embedder.fingerprint), len(texts)) as call:
+        answer = await embed_texts(embedder, texts, account=account, span=span)
+        vectors = answer.vectors
+        if len(vectors) != len(texts) or not await compute(_are_numbers, vectors):
+            raise ModelError(
+                f"{embedder.fingerprint} gave {len(vectors)} vectors for {len(texts)} texts, or"
+                " some that hold no numbers. Try again, or choose another model and embed the"
+                " collection anew."
+            )
+        dimension = vectors.shape[-1]
+        call.embedded(count=len(texts), dimension=dimension, input_tokens=answer.input_tokens)
     return vectors
 
 
 async def embed_texts(
-    embedder: Embedder, texts: Sequence[str], *, account: Account | None
+    embedder: Embedder,
+    texts: Sequence[str],
+    *,
+    account: Account | None,
+    span: Span = NULL_SPAN,
 ) -> Embedded:
-    """Return or raise the embedder's result, and record its cost in the account.
+    """Return or raise the embedder's result, and record its cost in account and span.
 
     The cost of a failed call is not known, unless the error says that it is not billed.
     """
@@ -125,8 +161,10 @@ async def embed_texts(
         tokens = answer.input_tokens
         return answer
     finally:
+        cost = embedding_cost(embedder.fingerprint, tokens)
+        model = model_of(embedder.fingerprint)
+        span.usage(model=model, input_tokens=tokens, output_tokens=None, cost_usd=cost)
         if account is not None:
-            cost = embedding_cost(embedder.fingerprint, tokens)
             account.record_cost("embedding", embedder.fingerprint, cost, input_tokens=tokens)
             await account.close()
 

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, cast, get_args
 
 from ...errors import (
     CollectionSearchError,
     ConfigError,
     ExtractionError,
     FetchError,
+    FetchReason,
     IngestError,
 )
 from ...ports.ledger import FAILED_BEFORE, is_revisit
@@ -34,6 +35,7 @@ _OUR_OWN: Final = frozenset({"host_busy", "dns_failed", "connect_failed", "conne
 """Reasons that may be on our own side: the site did not answer."""
 _GONE: Final = 410
 _UNAVAILABLE: Final = 503
+_REASONS: Final = frozenset(get_args(FetchReason))
 _ADAPTIVE_S: Final = 30.0
 """A longer wait was requested by the site itself."""
 
@@ -60,7 +62,7 @@ def has_vanished(claim: Claim, error: Exception) -> bool:
         return False
     if is_gone_for_good(error) or claim.text_hash is None:
         return True
-    return str(claim.provenance.get(FAILED_BEFORE)).partition(":")[0] in VANISHED
+    return fetch_reason_in(str(claim.provenance.get(FAILED_BEFORE))) in VANISHED
 
 
 def is_gone_for_good(error: Exception) -> bool:
@@ -96,3 +98,15 @@ def cause_of(error: Exception) -> str:
         way_out = _ALLOWED if error.reason in {"blocked_address", "blocked_host"} else ""
         return redact(f"{error.reason}: {error}{way_out}")
     return redact(str(error) if isinstance(error, CollectionSearchError) else repr(error))
+
+
+def fetch_reason_in(cause: str) -> FetchReason | None:
+    """Return the reason that such a cause begins with; None where no fetch failed.
+
+    >>> fetch_reason_in("dns_failed: the name a.example cannot be resolved")
+    'dns_failed'
+    >>> fetch_reason_in("The page has no text") is None
+    True
+    """
+    word = cause.partition(":")[0]
+    return cast("FetchReason", word) if word in _REASONS else None

@@ -12,7 +12,7 @@ from ...contracts.collection import Chunk, TenantScope
 from ...errors import InputError
 from ...runtime.concurrency import offload, run_blocking
 from ...text.clean import to_unicode
-from ..ingestion.embedders import account_of, embedder_for, vectors_of
+from ..ingestion.embedders import embedder_for, observed_vectors
 from ..public_arguments import context_for, validate_arguments, validate_texts
 from .document_mapping import build_document, to_langchain, url_key_of
 
@@ -26,7 +26,6 @@ if TYPE_CHECKING:
     from ...context import SearchContext
     from ...contracts.collection import Filters, StoredChunk, Vectors
     from ...ports import Embedder, Storage
-    from ..spending.account import Account
 
 BATCH: Final = 64
 """Texts that are embedded in one request."""
@@ -83,7 +82,7 @@ class CollectionVectorStore(VectorStore):
             raise InputError("Give as many metadatas and ids as texts.")
         documents = [build_document(*one) for one in zip(keys, said, facts, strict=True)]
         store, embedder = await self._ports(binds=True)
-        vectors = await _vectors(said, embedder, self._account())
+        vectors = await _vectors(said, embedder, self._context)
 
         def put() -> None:
             for document, text, vector in zip(documents, said, vectors, strict=True):
@@ -157,7 +156,7 @@ class CollectionVectorStore(VectorStore):
         store, embedder = await self._ports()
         vector = None
         if embedder is not None:
-            vector = await vectors_of(embedder, [query], account=self._account())
+            vector = await observed_vectors(embedder, [query], self._context)
         return await self._found(store, query, vector, k, filter)
 
     def similarity_search_with_score(
@@ -232,9 +231,6 @@ class CollectionVectorStore(VectorStore):
             await offload(store.collections.bind_embedder, self._scope, embedder.fingerprint)
         return store, await embedder_for(context, store, self._scope)
 
-    def _account(self) -> Account:
-        return account_of(self._context, self._scope, self._context.run_id)
-
     def _named(self, embedding: Embeddings) -> Any:
         if self._fingerprint is None:
             return embedding
@@ -253,14 +249,17 @@ class CollectionVectorStore(VectorStore):
         return [(to_langchain(one.document, one.chunk), _score(one, vector)) for one in found]
 
 
-async def _vectors(texts: Sequence[str], embedder: Embedder | None, account: Account) -> list[Any]:
+async def _vectors(
+    texts: Sequence[str], embedder: Embedder | None, context: SearchContext
+) -> list[Any]:
     """Return a vector per text, None for each in a collection without an embedder."""
     if embedder is None:
         return [None] * len(texts)
+    one_run = context.model_copy(update=dict(context.ids()))
     rows: list[Any] = []
     for start in range(0, len(texts), BATCH):
         part = texts[start : start + BATCH]
-        rows.extend(await vectors_of(embedder, part, account=account))
+        rows.extend(await observed_vectors(embedder, part, one_run))
     return rows
 
 

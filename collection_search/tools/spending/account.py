@@ -11,6 +11,7 @@ from functools import partial
 from hashlib import blake2b
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
+from ...contracts.collection import model_of
 from ...contracts.prices import search_cost, total_cost
 from ...errors import CollectionSearchError, ConfigError
 from ...ports.usage import SpendEntry
@@ -171,7 +172,8 @@ class Account:
             logger.warning("what the models cost is not counted: %s", error)
             return
         for kind, name, facts in calls:
-            metrics.record_spending(kind, name, **facts)
+            model = model_of(name) if kind == "embedding" else name
+            metrics.record_spending(kind, model, **facts)
 
     def _add_searches(self) -> None:
         """Add one entry for all searches of a provider with a known cost, and one for others."""

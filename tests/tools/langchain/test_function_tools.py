@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import re
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import pytest
 from langchain_core.runnables import RunnableLambda
 from langchain_core.tools import ToolException
 from pydantic import ValidationError
-from support.scripted_world import QUESTION, good_pages
-from support.tool_world import TASKS, put_page
+from support.scripted_world import QUESTION
+from support.tool_world import TASKS, put_page, whole_pages
 
 from collection_search import (
     CollectionSearchTool,
@@ -279,8 +278,7 @@ def test_passages_come_with_their_sources(context: SearchContext, tmp_path: Path
 @pytest.mark.slow
 def test_a_question_fills_a_collection(settings: Settings):
     """Pages that answer it are stored, and can be retrieved."""
-    pages = [replace(one, content=f"{TASKS} " * 20) for one in good_pages()]
-    context = SearchContext(settings=settings, provider=ScriptedAdapter(pages))
+    context = SearchContext(settings=settings, provider=ScriptedAdapter(whole_pages()))
     tool = CollectionSearchTool(search_context=context)
     message = answered(tool, question=QUESTION, collection="new", max_pages=2)
     assert message.status == "success"

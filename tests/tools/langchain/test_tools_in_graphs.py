@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
@@ -13,8 +12,8 @@ from langchain_openai import ChatOpenAI
 from langgraph.graph import START, MessagesState, StateGraph
 from langgraph.prebuilt import ToolNode, ToolRuntime
 from langgraph.runtime import Runtime  # noqa: TC002 - LangGraph reads the annotation
-from support.scripted_world import QUESTION, good_pages
-from support.tool_world import TASKS, put_page
+from support.scripted_world import QUESTION
+from support.tool_world import TASKS, put_page, whole_pages
 
 from collection_search import (
     CollectionSearchTool,
@@ -34,7 +33,7 @@ if TYPE_CHECKING:
 
     from langgraph.graph.state import CompiledStateGraph
 
-PAGES = [replace(one, content=f"{TASKS} " * 20) for one in good_pages()]
+PAGES = whole_pages()
 DOCS = {"question": "How do I cancel a task?", "collection": "docs"}
 
 
