@@ -188,9 +188,9 @@ def test_huge_results(piece: str) -> None:
     took, sizes = [], []
     for times in (20_000, 160_000):
         found = response_of(result_of(piece * (times // len(piece))))
-        started = time.perf_counter()
+        started = time.thread_time()
         texts = [write(found) for write in WRITERS.values()]
-        took.append(time.perf_counter() - started)
+        took.append(time.thread_time() - started)
         sizes.append(max(map(len, texts)))
     assert took[1] <= 30 * took[0] + 0.1
     assert sizes[1] <= sizes[0] + 10 <= 4_500
