@@ -103,15 +103,22 @@ def neutralize_line(text: str) -> str:
     return " ".join(neutralize(text).split()).replace('"', "'")
 
 
-def show_url(url: str) -> str:
-    """Return a URL as a source: plain ASCII without brackets, quotation marks and spaces.
+def quote_url(url: str) -> str:
+    """Return a URL as plain ASCII without brackets, quotation marks and spaces.
 
-    One of more than 2,000 characters ends in an ellipsis.
-
-    >>> show_url("https://a.org/x(1)?q=<b>")
+    >>> quote_url("https://a.org/x(1)?q=<b>")
     'https://a.org/x%281%29?q=%3Cb%3E'
     """
-    shown = quote(to_unicode(url), safe=_URL_CHARS)
+    return quote(to_unicode(url), safe=_URL_CHARS)
+
+
+def show_url(url: str) -> str:
+    """Return a URL as a source: see `quote_url`. A long one ends in an ellipsis.
+
+    >>> len(show_url("https://a.org/" + "x" * 1_000))
+    501
+    """
+    shown = quote_url(url)
     return shown if len(shown) <= _LONGEST_URL else f"{shown[:_LONGEST_URL]}…"
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import html
 import re
 import unicodedata
-from typing import Final
+from typing import Any, Final
 
 from markdown_it import MarkdownIt
 
@@ -208,6 +208,21 @@ def assert_harmless(text: str) -> None:
         for block in _MARKDOWN.parse(seen):
             for token in [block, *(block.children or ())]:
                 assert token.type not in _RENDERED, f"{token.type}: {token.content}"
+
+
+def assert_harmless_json(value: Any, name: str = "") -> None:
+    """Assert that JSON has no string with an effect; an address is one word of plain characters."""
+    if isinstance(value, dict):
+        for inner_name, inner in value.items():
+            assert_harmless_json(inner, inner_name)
+    elif isinstance(value, list):
+        for each in value:
+            assert_harmless_json(each, name)
+    elif isinstance(value, str) and name == "url":
+        assert re.fullmatch(r"https?://[\w%/:?#&=+,;.~@!$*-]+", value, re.ASCII), value
+    elif isinstance(value, str):
+        assert_harmless(value)
+        assert our_lines(value) == []
 
 
 def our_lines(text: str) -> list[str]:
