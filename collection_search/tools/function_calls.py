@@ -22,6 +22,7 @@ from ..contracts.functions import (
     find_function,
 )
 from ..contracts.options import NO_OPTIONS
+from ..contracts.prices import tokens_in
 from ..errors import InputError
 from ..runtime.cancellation import ends_caller
 from ..text.untrusted import fence, neutralize, neutralize_line, show_url
@@ -136,7 +137,9 @@ async def call_web_search(
     if summarize is not None:
         shown = await summarize_results(shown, summarize)
     write = full if is_deep and any(one.content for one in shown.results) else listed
-    return FunctionResult(fence(write(shown, total_tokens=total_tokens)), output)
+    around = tokens_in([fence("")])
+    left = None if total_tokens is None else max(total_tokens - around, 0)
+    return FunctionResult(fence(write(shown, total_tokens=left)), output)
 
 
 async def call_retrieve(arguments: RetrieveArguments, context: SearchContext) -> FunctionResult:

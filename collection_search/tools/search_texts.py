@@ -25,14 +25,16 @@ FULL_TOKENS: Final = 500
 LEAST_TOKENS: Final = 20
 """What a result keeps of its text however small the budget of all is."""
 ARROW_HINT: Final = 'Use → search "query" depth:deep for full content extraction.'
-_TITLE_CHARS: Final = 200
+_SHORT_CHARS: Final = 200
+"""What is shown of a title and of the query."""
 _LINE_CHARS: Final = 1_000
+_RULE: Final = "\n\n---\n\n"
 
 
 def compact(
     response: SearchResponse, *, tokens: int = COMPACT_TOKENS, total_tokens: int | None = None
 ) -> str:
-    """Return one line for each result, of at most `tokens`, and of `total_tokens` together.
+    """Return one line for each result, of at most `tokens`; the text has `total_tokens` at most.
 
     >>> from collection_search.contracts.service import SearchResponse, ServiceSearchResult
     >>> page = ServiceSearchResult(title="Tasks", url="https://a.org/t", snippet="How to cancel.")
@@ -41,18 +43,19 @@ def compact(
     1. Tasks — a.org: How to cancel.
     """
     rows = list(enumerate(response.results, start=1))
+    head = _head(response)
     needed = [tokens_in([_compact_line(n, one)]) for n, one in rows]
-    shares = share_tokens(needed, tokens, total_tokens)
+    shares = share_tokens(needed, tokens, _left(total_tokens, head, "\n" * len(rows)))
     shown = [_compact_line(n, one, share) for (n, one), share in zip(rows, shares, strict=True)]
-    return "\n".join([_head(response), *(shown or ["No results."])])
+    return "\n".join([head, *(shown or ["No results."])])
 
 
 def full(
     response: SearchResponse, *, tokens: int = FULL_TOKENS, total_tokens: int | None = None
 ) -> str:
     """Return a section for each result, with its content if there is any, else its snippet."""
-    sections = _sections(response, tokens, total_tokens)
-    return f"{_head(response)}\n\n{sections or 'No results.'}"
+    head = f"{_head(response)}\n\n"
+    return head + (_sections(response, tokens, _left(total_tokens, head)) or "No results.")
 
 
 def listed(
@@ -70,12 +73,14 @@ def listed(
     Snippet: How to cancel.
     """
     heads = [
-        f"[{n}] {_title(one)}\nURL: {show_url(one.url)}"
+        f"[{n}] {_short(one.title)}\nURL: {show_url(one.url)}"
         for n, one in enumerate(response.results, start=1)
     ]
     texts = [f"Snippet: {_line(one.snippet)}" for one in response.results]
-    entries = _budgeted(heads, texts, tokens, total_tokens, between="\n")
-    return "\n\n".join([_head(response), *(entries or ["No results."])])
+    head = f"{_head(response)}\n\n"
+    left = _left(total_tokens, head)
+    entries = _budgeted(heads, texts, tokens, left, between="\n", separator="\n\n")
+    return head + (entries or "No results.")
 
 
 def injected(
@@ -101,13 +106,13 @@ def arrow_reply(response: SearchResponse, *, deep: bool = False, hint: bool = Tr
     """
     count = len(response.results)
     lines = [
-        f'Search: "{_line(response.query)}"',
+        f'Search: "{_short(response.query)}"',
         f"{count} result{'' if count == 1 else 's'} ({response.response_time_ms}ms)",
     ]
     if deep and _has_content(response):
         return "\n".join([*lines, "", _sections(response, FULL_TOKENS, None)])
     for n, one in enumerate(response.results, start=1):
-        lines += ["", f'[{n}] "{_title(one)}" — {_host(one)}']
+        lines += ["", f'[{n}] "{_short(one.title)}" — {_host(one)}']
         lines.append(f'    "{cut_to_tokens(_line(one.snippet), COMPACT_TOKENS)}"')
     if hint and not deep and count:
         lines += ["", ARROW_HINT]
@@ -154,7 +159,12 @@ def cut_to_tokens(text: str, tokens: int) -> str:
 
 
 def _head(response: SearchResponse) -> str:
-    return f'[Web Search: "{_line(response.query)}"]'
+    return f'[Web Search: "{_short(response.query)}"]'
+
+
+def _left(total: int | None, *texts: str) -> int | None:
+    """Return what the texts leave of a total."""
+    return None if total is None else max(total - tokens_in(texts), 0)
 
 
 def _has_content(response: SearchResponse) -> bool:
@@ -163,7 +173,7 @@ def _has_content(response: SearchResponse) -> bool:
 
 def _compact_line(n: int, one: ServiceSearchResult, tokens: int | None = None) -> str:
     """Return number, title, domain and snippet; a long title leaves room for the domain."""
-    title, rest = f"{n}. {_title(one)}", f" — {_host(one)}: {_line(one.snippet)}"
+    title, rest = f"{n}. {_short(one.title)}", f" — {_host(one)}: {_line(one.snippet)}"
     if tokens is None or tokens_in([title, rest]) <= tokens:
         return title + rest
     return cut_to_tokens(cut_to_tokens(title, tokens // 2) + rest, tokens)
@@ -172,12 +182,18 @@ def _compact_line(n: int, one: ServiceSearchResult, tokens: int | None = None) -
 def _sections(response: SearchResponse, tokens: int, total_tokens: int | None) -> str:
     heads = ["\n".join(_section_head(n, one)) for n, one in enumerate(response.results, start=1)]
     texts = [neutralize(one.content or one.snippet) for one in response.results]
-    return "\n\n---\n\n".join(_budgeted(heads, texts, tokens, total_tokens, between="\n\n"))
+    return _budgeted(heads, texts, tokens, total_tokens, between="\n\n", separator=_RULE)
 
 
 def _budgeted(
-    heads: Sequence[str], texts: Sequence[str], tokens: int, total: int | None, *, between: str
-) -> list[str]:
+    heads: Sequence[str],
+    texts: Sequence[str],
+    tokens: int,
+    total: int | None,
+    *,
+    between: str,
+    separator: str,
+) -> str:
     """Return the entries; a text is cut to what its head leaves of the budget.
 
     Each keeps its head, which is title and address, and `LEAST_TOKENS` of its text. The last ones
@@ -187,27 +203,41 @@ def _budgeted(
     lengths = [tokens_in([text]) for text in texts]
     needed = [size + length for size, length in zip(sizes, lengths, strict=True)]
     least = [size + min(length, LEAST_TOKENS) for size, length in zip(sizes, lengths, strict=True)]
-    kept = len(least)
-    while total is not None and kept > 1 and sum(least[:kept]) > total:
-        kept -= 1
-    shares = share_tokens(needed[:kept], tokens, total, least[:kept])
+    kept = _kept(least, total, separator)
+    rest = [_left_out(len(heads) - kept)] if kept < len(heads) else []
+    left = _left(total, separator * (kept + len(rest)), *rest)
+    shares = share_tokens(needed[:kept], tokens, left, least[:kept])
     entries = [
         f"{head}{between}{cut_to_tokens(text, max(share - size, LEAST_TOKENS))}"
         for head, size, text, share in zip(heads, sizes, texts, shares, strict=False)
     ]
-    left_out = len(heads) - kept
-    return [*entries, f"({left_out} more left out: no room)"] if left_out else entries
+    return separator.join([*entries, *rest])
+
+
+def _kept(least: Sequence[int], total: int | None, separator: str) -> int:
+    """Return how many entries have room, at least one."""
+    gap, note = tokens_in([separator]), tokens_in([_left_out(len(least))])
+    if total is None or sum(least) + gap * len(least) <= total:
+        return len(least)
+    kept = len(least) - 1
+    while kept > 1 and sum(least[:kept]) + gap * (kept + 1) + note > total:
+        kept -= 1
+    return max(kept, 1)
+
+
+def _left_out(count: int) -> str:
+    return f"({count} more left out: no room)"
 
 
 def _section_head(n: int, one: ServiceSearchResult) -> list[str]:
-    lines = [f"## Result {n}: {_title(one)}", f"Source: {show_url(one.url)}"]
+    lines = [f"## Result {n}: {_short(one.title)}", f"Source: {show_url(one.url)}"]
     if one.published_date:
         lines.append(f"Published: {_line(one.published_date)[:10]}")
     return lines
 
 
-def _title(one: ServiceSearchResult) -> str:
-    return excerpt(_line(one.title), _TITLE_CHARS)
+def _short(text: str) -> str:
+    return excerpt(_line(text), _SHORT_CHARS)
 
 
 def _host(one: ServiceSearchResult) -> str:

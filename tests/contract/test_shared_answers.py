@@ -15,6 +15,7 @@ from collection_search.adapters.http import HttpResponse
 from collection_search.adapters.search.searxng import SearxngSearch
 from collection_search.adapters.stores.sqlite.usage import SQLiteUsage
 from collection_search.errors import SearchProviderTimeout
+from collection_search.runtime.metering import NULL_METRICS
 from collection_search.runtime.spans import NULL_SINK
 from collection_search.testing import ProviderServer, ScriptedAdapter, example_context, rows
 from collection_search.testing.providers.brave import Brave
@@ -114,7 +115,9 @@ class Gated(ScriptedAdapter):
 
 def worker(adapter: Any, store: SQLiteUsage, **options: Any) -> WebSearchWorker:
     cache = SearchCache(store, "acme", "gated", 3600)
-    return WebSearchWorker(adapter, cache=cache, spans=NULL_SINK, **options)
+    # With observers given, nothing is awaited before the call is shared.
+    observers: Any = {"spans": NULL_SINK, "metrics": NULL_METRICS}
+    return WebSearchWorker(adapter, cache=cache, **observers, **options)
 
 
 async def test_rows_of_which_none_can_be_used_are_not_kept(tmp_path: Path) -> None:

@@ -5,14 +5,21 @@ from __future__ import annotations
 import re
 import subprocess
 import sys
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from collection_search.context import SearchContext
+from collection_search.contracts.functions import WebSearchArguments
 from collection_search.contracts.prices import tokens_in
+from collection_search.contracts.search import ProviderSearchResult
 from collection_search.contracts.service import SearchResponse, ServiceSearchResult
+from collection_search.settings import Settings
+from collection_search.testing import ScriptedAdapter
+from collection_search.tools.function_calls import call_web_search
 from collection_search.tools.search_texts import (
     COMPACT_TOKENS,
     FULL_TOKENS,
@@ -27,6 +34,7 @@ from collection_search.tools.search_texts import (
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from pathlib import Path
 
 PREFIX = {"full": "\n\n---\n\n", "listed": "\n\n", "compact": "\n"}
 WRITERS: dict[str, Callable[..., str]] = {"full": full, "listed": listed, "compact": compact}
@@ -48,8 +56,11 @@ RESULTS = st.lists(
 )
 
 
-def response_of(results: list[ServiceSearchResult]) -> SearchResponse:
-    return SearchResponse(results=results, query="tea", response_time_ms=1, provider="p")
+QUERIES = st.sampled_from(["tea", "Is tea hot? " * 80, "お茶" * 500, "x" * 1_000])
+
+
+def response_of(results: list[ServiceSearchResult], query: str = "tea") -> SearchResponse:
+    return SearchResponse(results=results, query=query, response_time_ms=1, provider="p")
 
 
 def entries_of(kind: str, text: str, count: int) -> list[str]:
@@ -73,18 +84,32 @@ def floor_of(kind: str, entry: str) -> int:
 
 @pytest.mark.slow
 @settings(deadline=None)
-@given(RESULTS, st.integers(1, 3_000), st.sampled_from(list(WRITERS)))
+@given(RESULTS, st.integers(1, 3_000), st.sampled_from(list(WRITERS)), QUERIES)
 def test_the_total_is_never_exceeded(
-    results: list[ServiceSearchResult], total: int, kind: str
+    results: list[ServiceSearchResult], total: int, kind: str, query: str
 ) -> None:
-    """Nor is a result's own limit, but for titles, addresses and the stated floor."""
-    entries = entries_of(
-        kind, WRITERS[kind](response_of(results), total_tokens=total), len(results)
-    )
-    sizes = [tokens_in([entry]) for entry in entries]
+    """By the whole text, but for the query and the stated floor; a result keeps its own limit."""
+    text = WRITERS[kind](response_of(results, query), total_tokens=total)
+    entries = entries_of(kind, text, len(results))
     floors = [floor_of(kind, entry) for entry in entries]
-    assert sum(sizes) <= max(total, floors[0] if kind != "compact" and floors else sum(floors))
+    head = text.splitlines()[0]
+    around = tokens_in([head, PREFIX[kind] * len(entries), "\n\n(10 more left out: no room)"])
+    kept = floors if kind == "compact" else floors[:1]
+    assert tokens_in([text]) <= max(total, around + sum(kept))
+    sizes = [tokens_in([entry]) for entry in entries]
     assert all(size <= max(LIMITS[kind], floor) for size, floor in zip(sizes, floors, strict=True))
+
+
+@pytest.mark.parametrize("kind", WRITERS)
+def test_a_long_query_takes_no_room_of_the_results(kind: str) -> None:
+    """Its beginning is shown; the rest is known to who asked."""
+    one = ServiceSearchResult(
+        title="Tea", url="https://a.org/", snippet="Tea is hot. " * 80, content="Tea is hot. " * 400
+    )
+    text = WRITERS[kind](response_of([one] * 5, "Is tea hot? " * 80), total_tokens=300)
+    assert 250 <= tokens_in([text]) <= 300
+    assert len(text.splitlines()[0]) <= len('[Web Search: ""]') + 200
+    assert text.startswith('[Web Search: "Is tea hot? Is tea')
 
 
 @pytest.mark.slow
@@ -95,6 +120,19 @@ def test_the_limit_of_a_result(results: list[ServiceSearchResult], most: int, ki
     text = WRITERS[kind](response_of(results), tokens=most)
     for entry in entries_of(kind, text, len(results)):
         assert tokens_in([entry]) <= max(most, floor_of(kind, entry))
+
+
+@pytest.mark.parametrize("total", [200, 300, 3_000])
+async def test_the_fence_counts(tmp_path: Path, total: int) -> None:
+    """What a model gets is the text with its fence."""
+    row = ProviderSearchResult(
+        url="https://a.org/", title="Tea", snippet="Tea is hot. " * 80, source="a.org"
+    )
+    pages = [replace(row, url=f"https://a.org/{n}") for n in range(5)]
+    context = SearchContext(settings=Settings(home=tmp_path), provider=ScriptedAdapter(pages))
+    arguments = WebSearchArguments(query="Is tea hot? " * 40)
+    found = await call_web_search(arguments, context, total_tokens=total)
+    assert tokens_in([found.text]) <= total
 
 
 @settings(deadline=None)
@@ -161,7 +199,7 @@ def test_injected_passes_both_budgets(*, deep: bool) -> None:
     each = injected(response_of([one] * 5), deep=deep, tokens=40)
     together = injected(response_of([one] * 5), deep=deep, total_tokens=200)
     assert tokens_in([each]) < tokens_in([usual])
-    assert tokens_in([together]) <= 200 + 20
+    assert tokens_in([together]) <= 200
 
 
 @pytest.mark.slow
@@ -184,5 +222,5 @@ def test_long_addresses_cannot_exceed_the_total(write: Callable[..., str]) -> No
     """A hostile site does not decide the length: the last results are left out, and it is said."""
     long = ServiceSearchResult(title="Tea", url=f"https://a.org/{'x' * 1900}", snippet="Tea.")
     shown = write(response_of([long] * 5), total_tokens=200)
-    assert tokens_in([shown]) <= 200 + 60
+    assert tokens_in([shown]) <= 200 + 40  # one result is always shown
     assert "more left out: no room)" in shown

@@ -19,6 +19,7 @@ import aiohttp
 from aiohttp.abc import AbstractResolver, ResolveResult
 
 from ....errors import FetchError
+from .public_hosts import show_host
 
 if TYPE_CHECKING:
     from aiohttp import ClientRequest, ClientTimeout
@@ -106,7 +107,9 @@ class JudgedConnector(aiohttp.TCPConnector):
         made.close()
         if peer:
             raise _refused(dial.host)
-        raise FetchError(f"{dial.host} closed the connection at once", reason="connect_failed")
+        raise FetchError(
+            f"{show_host(dial.host)} closed the connection at once", reason="connect_failed"
+        )
 
 
 class SystemResolver(AbstractResolver):
@@ -151,12 +154,12 @@ class _JudgedResolver(AbstractResolver):
             answers = await self._inner.resolve(host, port, family)
         except OSError as error:
             raise FetchError(
-                f"the name {host} cannot be resolved",
+                f"the name {show_host(host)} cannot be resolved",
                 reason="dns_failed",
                 retryable=error.errno not in {socket.EAI_NONAME, socket.EAI_NODATA},
             ) from error
         if not answers:
-            raise FetchError(f"the name {host} has no address", reason="dns_failed")
+            raise FetchError(f"the name {show_host(host)} has no address", reason="dns_failed")
         if not all(_may_dial(self._gate, dial, answer["host"]) for answer in answers):
             raise _refused(host)
         return [{**answer, "port": port} for answer in answers[:_MAX_ANSWERS]]
@@ -170,5 +173,5 @@ def _may_dial(gate: UrlRules, dial: _Dial, address: str) -> bool:
 
 
 def _refused(host: str) -> FetchError:
-    text = f"{host} has an address that is not on the public web"
+    text = f"{show_host(host)} has an address that is not on the public web"
     return FetchError(text, reason="blocked_address")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import zlib
 from typing import TYPE_CHECKING, Final, Literal
 
@@ -19,6 +20,8 @@ _RATIO_FREE_BYTES: Final = 1_000_000
 _MAX_MEMBERS: Final = 2_000
 _GZIP_MAGIC: Final = b"\x1f\x8b"
 _ENCODINGS: Final[dict[str, Encoding]] = {"gzip": "gzip", "x-gzip": "gzip", "deflate": "deflate"}
+_NAME = re.compile(r"[\w-]{1,30}", re.ASCII)
+"""What is shown of a header, which could be a sentence."""
 
 
 def encoding_of(headers: Iterable[str]) -> Encoding:
@@ -36,7 +39,8 @@ def encoding_of(headers: Iterable[str]) -> Encoding:
     if len(named) > 1:
         raise _damaged("the answer is packed several times, which is not unpacked")
     if named[0] not in _ENCODINGS:
-        raise _damaged(f"the answer is packed as {named[0][:40]!r}, which was not offered")
+        shown = named[0] if _NAME.fullmatch(named[0]) else "an unknown encoding"
+        raise _damaged(f"the answer is packed as {shown}, which was not offered")
     return _ENCODINGS[named[0]]
 
 

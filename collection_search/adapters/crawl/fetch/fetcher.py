@@ -7,6 +7,7 @@ carry no cookies and no credentials, and ignore proxy variables of the environme
 from __future__ import annotations
 
 import asyncio
+import re
 import time
 from functools import partial
 from typing import TYPE_CHECKING, Final, NamedTuple
@@ -17,7 +18,7 @@ from ...per_loop import PerLoop
 from .connector import JudgedConnector, SystemResolver
 from .page_response import MOVED, NOT_MODIFIED, build_page, conditions, media_type, validators_in
 from .policy import FetchPolicy
-from .public_hosts import judge_host
+from .public_hosts import judge_host, show_host
 from .robots import RobotsCache, product_token
 from .robots_loader import RobotsLoader
 from .session import PoliteSession
@@ -41,6 +42,7 @@ __all__ = ["PAGES", "FetchPolicy", "SafeFetcher"]
 PAGES: Final[frozenset[PageKind]] = frozenset({"html", "pdf", "markdown", "rst", "text", "xml"})
 """What `fetch` accepts by default."""
 _ROBOTS_SHARE: Final = 0.5
+_MEDIA_TYPE = re.compile(r"(?=.{3,40}\Z)[\w.+-]+/[\w.+-]+", re.ASCII)
 
 
 class _Home(NamedTuple):
@@ -122,7 +124,7 @@ class SafeFetcher:
                 return NotModified(url, target.url, new, self._clock.time())
             now = self._clock.time()
             return build_page(url, target, received, fetched_at=now, hops=hops, robots=verdict)
-        text = f"{target.host} redirects more than {self.policy.max_redirects} times"
+        text = f"{show_host(target.host)} redirects more than {self.policy.max_redirects} times"
         raise FetchError(text, reason="too_many_redirects")
 
     async def sitemaps(self, url: str) -> list[str]:
@@ -151,7 +153,7 @@ class SafeFetcher:
         rules, took_s = await home.robots.rules(target.origin)
         allows = partial(rules.allows, target.url)
         if not (await asyncio.to_thread(allows) if rules.is_large else allows()):
-            text = f"the robots.txt of {target.host} does not allow this page"
+            text = f"the robots.txt of {show_host(target.host)} does not allow this page"
             raise FetchError(text, reason="robots_disallowed")
         home.session.keep_delay(target, rules.crawl_delay_s)
         return rules.verdict, took_s
@@ -163,9 +165,14 @@ class SafeFetcher:
         kind = sniff_page(head, declared, target.url.partition("?")[0])
         if kind is None or kind not in accept:
             raise FetchError(
-                f"{target.host} sent {kind or 'binary data'} (declared: {declared[:80]!r}), "
-                "which is not accepted here",
+                f"{show_host(target.host)} sent {kind or 'binary data'}"
+                f" (declared: {_shown_type(declared)}), which is not accepted here",
                 reason="unsupported_type",
             )
         policy = self.policy
         return Admitted(kind, policy.max_pdf_bytes if kind == "pdf" else policy.max_html_bytes)
+
+
+def _shown_type(declared: str) -> str:
+    """Return the type that a site declares, if it is one: a header could be a sentence."""
+    return declared if _MEDIA_TYPE.fullmatch(declared) else "an unknown type"

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
 from ....errors import FetchError
+from .public_hosts import show_host
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
@@ -128,7 +129,9 @@ class HostThrottle:
             self._next_at = now + self.delay_s
 
     def _busy(self, seconds: float) -> FetchError:
-        text = f"{self.name} has too many waiting requests: retry in about {seconds:.0f} s"
+        text = (
+            f"{show_host(self.name)} has too many waiting requests: retry in about {seconds:.0f} s"
+        )
         return FetchError(text, reason="host_busy", retry_in_s=seconds)
 
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 from ....contracts.page import FetchedPage, Validators
 from ....errors import FetchError
+from .public_hosts import show_host
 from .sniffing import charset_in
 
 if TYPE_CHECKING:
@@ -50,7 +51,9 @@ def build_page(
     if status != OK:
         raise status_error(target.host, status)
     if received.kind is None:
-        raise FetchError(f"{target.host} sent an empty answer", reason="empty", status=status)
+        raise FetchError(
+            f"{show_host(target.host)} sent an empty answer", reason="empty", status=status
+        )
     declared = headers.get("Content-Type", "")
     return FetchedPage(
         url=url,
@@ -95,7 +98,7 @@ def conditions(validators: Validators | None) -> dict[str, str]:
 def throttle_error(host: str, status: int, wait_s: float) -> FetchError:
     """Return the error for a 429 or 503."""
     return FetchError(
-        f"{host} throttles requests (HTTP status {status}): retry in {wait_s:.0f} s",
+        f"{show_host(host)} throttles requests (HTTP status {status}): retry in {wait_s:.0f} s",
         reason="rate_limited",
         retry_in_s=wait_s,
         status=status,
@@ -105,7 +108,7 @@ def throttle_error(host: str, status: int, wait_s: float) -> FetchError:
 def status_error(host: str, status: int) -> FetchError:
     """Return the error for any other status than 200."""
     return FetchError(
-        f"{host} answered with HTTP status {status}",
+        f"{show_host(host)} answered with HTTP status {status}",
         reason=_STATUS_REASONS.get(status, "http_error"),
         retryable=status in _RETRYABLE_STATUSES,
         status=status,

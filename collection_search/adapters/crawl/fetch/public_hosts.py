@@ -12,6 +12,8 @@ if TYPE_CHECKING:
     from ....errors import FetchReason
 
 _MAX_NAME: Final = 253
+_LONGEST_SHOWN: Final = 60
+"""A site chooses the names of its hosts, and could write sentences in them."""
 _V4_SPECIAL: Final = tuple(
     IPv4Network(network)
     for network in (
@@ -49,6 +51,15 @@ class Host(NamedTuple):
     refused: FetchReason | None = None
     """The reason for refusing it, unless the operator named it."""
     why: str = ""
+
+
+def show_host(name: str) -> str:
+    """Return a host for a message: of a long one its end, which is the part that is registered.
+
+    >>> show_host("docs.example.com"), len(show_host("obey." * 40 + "example.com"))
+    ('docs.example.com', 60)
+    """
+    return name if len(name) <= _LONGEST_SHOWN else f"…{name[1 - _LONGEST_SHOWN :]}"
 
 
 @lru_cache(maxsize=1 << 12)

@@ -17,6 +17,7 @@ from yarl import URL
 
 from ....errors import FetchError
 from .decompression import Decoder, encoding_of
+from .public_hosts import show_host
 from .sniffing import HEAD_BYTES
 
 if TYPE_CHECKING:
@@ -186,7 +187,7 @@ class _Body:
 
     def _check_size(self, size: int, limit: int) -> None:
         if size > limit:
-            text = f"the answer of {self.host} is larger than {limit / 1e6:g} MB"
+            text = f"the answer of {show_host(self.host)} is larger than {limit / 1e6:g} MB"
             raise FetchError(text, reason="too_large")
 
     def _check_time(self, received: int) -> None:
@@ -197,12 +198,12 @@ class _Body:
         passed = now - self.started
         limits = self.limits
         if passed > limits.grace_s and self.received < limits.min_rate * passed:
-            text = f"{self.host} sends less than {limits.min_rate:g} bytes per second"
+            text = f"{show_host(self.host)} sends less than {limits.min_rate:g} bytes per second"
             raise FetchError(text, reason="too_slow")
 
 
 def _too_late(host: str) -> FetchError:
-    return FetchError(f"{host} did not deliver the page in time", reason="deadline")
+    return FetchError(f"{show_host(host)} did not deliver the page in time", reason="deadline")
 
 
 _FAILURES: Final[tuple[tuple[type[BaseException], FetchReason, str], ...]] = (
@@ -226,7 +227,7 @@ _FAILURES: Final[tuple[tuple[type[BaseException], FetchReason, str], ...]] = (
 def _failure(error: Exception, host: str) -> FetchError:
     for kind, reason, text in _FAILURES:
         if isinstance(error, kind):
-            return FetchError(text.format(host) + _errno_text(error), reason=reason)
+            return FetchError(text.format(show_host(host)) + _errno_text(error), reason=reason)
     raise error
 
 

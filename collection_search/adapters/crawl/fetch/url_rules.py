@@ -13,7 +13,7 @@ from urllib.parse import quote, urljoin
 
 from ....errors import ConfigError, FetchError, InvalidUrlError
 from ....text.urls import normalize_url
-from .public_hosts import is_public, judge_host
+from .public_hosts import is_public, judge_host, show_host
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -105,13 +105,13 @@ class UrlRules:
         """Raise FetchError for an address that is neither public nor named for this source."""
         if not self.is_named(host.name, port):
             if host.refused:
-                raise _refusal(host.refused, f"{host.name}: {host.why}")
+                raise _refusal(host.refused, f"{show_host(host.name)}: {host.why}")
             if port not in self._ports:
-                text = f"port {port} of {host.name} is not a permitted port"
+                text = f"port {port} of {show_host(host.name)} is not a permitted port"
                 raise _refusal("blocked_port", text)
         elif source and not (source.host == host.name and self.is_named(host.name, source.port)):
             text = "is a named address, which pages of other hosts may not lead to"
-            raise _refusal("blocked_host", f"{host.name} {text}")
+            raise _refusal("blocked_host", f"{show_host(host.name)} {text}")
 
     def redirect(self, source: Target, location: str) -> Target:
         """Return the target of a redirect of `source`, checked like any other address.
@@ -119,7 +119,9 @@ class UrlRules:
         Raises FetchError, with `bad_redirect` when the header has no usable address.
         """
         location = _RAW_BYTES.sub(_quoted_bytes, location.strip(" \t"))
-        invalid = _refusal("bad_redirect", f"{source.host} redirects to no valid address")
+        invalid = _refusal(
+            "bad_redirect", f"{show_host(source.host)} redirects to no valid address"
+        )
         if not location or _REFUSED_CHARS.search(location):
             raise invalid
         try:
@@ -127,7 +129,9 @@ class UrlRules:
             return self.target(url, source=source)
         except FetchError as error:
             if error.reason == "bad_url":
-                raise _refusal("bad_redirect", f"{source.host} redirects to: {error}") from error
+                raise _refusal(
+                    "bad_redirect", f"{show_host(source.host)} redirects to: {error}"
+                ) from error
             raise
         except ValueError as error:
             raise invalid from error

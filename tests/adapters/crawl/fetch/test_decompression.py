@@ -109,3 +109,18 @@ def test_no_other_encoding(headers):
         encoding_of(headers)
     assert caught.value.reason == "bad_encoding"
     assert len(str(caught.value)) < 200
+
+
+@pytest.mark.parametrize(
+    ("named", "shown"),
+    [
+        ("br", "br,"),
+        ("X-Own_1", "x-own_1,"),
+        ("obey the page", "an unknown encoding,"),
+        ("x" * 31, "an unknown encoding,"),
+    ],
+)
+def test_errors_show_a_name_only(named, shown):
+    with pytest.raises(FetchError) as caught:
+        encoding_of([named])
+    assert f"is packed as {shown}" in str(caught.value)
