@@ -23,6 +23,7 @@ from collection_search import (
     SearchContext,
     Settings,
 )
+from collection_search.adapters.search.offline import OfflineSearch
 from collection_search.text.redaction import redact
 
 if TYPE_CHECKING:
@@ -77,7 +78,7 @@ class Program:
         package is missing.
         """
         if self._arguments.offline:
-            return ScriptedModel(script=Script(*script))
+            return ScriptedModel(script=self._offline_script(script))
         from langchain.chat_models import init_chat_model
 
         try:
@@ -93,10 +94,15 @@ class Program:
         """Return the arguments of a vendor's client; offline its endpoint follows the script."""
         if not self._arguments.offline:
             return {"base_url": self._arguments.base_url}
-        server = self._stack.enter_context(ScriptedServer(Script(*script)))
+        server = self._stack.enter_context(ScriptedServer(self._offline_script(script)))
         for name in ("NO_PROXY", "no_proxy"):  # the proxy of this machine does not know it
             os.environ[name] = server.host
         return {"base_url": server.base_url, "api_key": "none"}
+
+    def _offline_script(self, script: Sequence[Any]) -> Script:
+        """Return the script, when the index that it searches is built: no search has to wait."""
+        OfflineSearch.from_settings(self.settings).prepare()
+        return Script(*script)
 
 
 @contextmanager

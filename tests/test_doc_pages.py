@@ -9,6 +9,8 @@ from typing import Final
 
 import pytest
 
+from collection_search import Settings
+from collection_search.adapters.search.offline import OfflineSearch
 from collection_search.contracts.functions import FUNCTIONS
 from collection_search.tools.langchain.function_tools import TOOLS
 
@@ -48,8 +50,10 @@ def snippet(page: str, section: str, language: str = "python") -> str:
 
 @pytest.fixture(scope="module")
 def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The offline corpus is read once for all."""
-    return tmp_path_factory.mktemp("pages")
+    """The offline corpus is read once for all, and before: no search has to wait for it."""
+    folder = tmp_path_factory.mktemp("pages")
+    OfflineSearch.from_settings(Settings(home=folder)).prepare()
+    return folder
 
 
 @pytest.fixture

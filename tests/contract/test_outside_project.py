@@ -11,6 +11,9 @@ from typing import Final
 
 import pytest
 
+from collection_search import Settings
+from collection_search.adapters.search.offline import OfflineSearch
+
 ROOT = Path(__file__).parents[2]
 INI: Final = "[pytest]\nasyncio_mode = auto\nasyncio_default_fixture_loop_scope = function\n"
 TESTS: Final = """
@@ -68,13 +71,15 @@ def test_the_suites_pass_in_a_project_outside(tmp_path: Path) -> None:
     project.mkdir()
     (project / "pytest.ini").write_text(INI)
     (project / "test_tools.py").write_text(TESTS)
+    home = tmp_path / "home"
+    OfflineSearch.from_settings(Settings(home=home)).prepare()  # no search has to wait for it
     ended = subprocess.run(
         [sys.executable, "-m", "pytest", "-rA", "--disable-socket", "--allow-hosts=127.0.0.1"],
         cwd=project,
         env={
             **os.environ,
             "PYTHONPATH": str(ROOT),
-            "COLLECTION_SEARCH_HOME": str(tmp_path / "home"),
+            "COLLECTION_SEARCH_HOME": str(home),
             "COLLECTION_SEARCH_PROVIDER": "offline",
         },
         capture_output=True,
