@@ -11,7 +11,7 @@ from __future__ import annotations
 import asyncio
 from typing import TYPE_CHECKING, Any
 
-from program import run_program
+from program import require_message, run_program
 from scripted import CITE, Call
 
 from collection_search import answer_anthropic_call, anthropic_tool
@@ -44,12 +44,14 @@ async def answer(
     """Return the model's answer, after as many calls of tools as it makes."""
     messages: list[Any] = [{"role": "user", "content": question}]
     for _ in range(MAX_TURNS):
-        message = await client.messages.create(
-            model=model,
-            system=INSTRUCTIONS,
-            messages=messages,
-            tools=TOOLS,
-            max_tokens=MAX_TOKENS,
+        message = require_message(
+            await client.messages.create(
+                model=model,
+                system=INSTRUCTIONS,
+                messages=messages,
+                tools=TOOLS,
+                max_tokens=MAX_TOKENS,
+            )
         )
         calls = [block for block in message.content if block.type == "tool_use"]
         if not calls:

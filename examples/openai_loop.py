@@ -12,7 +12,7 @@ from __future__ import annotations
 import asyncio
 from typing import TYPE_CHECKING, Any
 
-from program import run_program
+from program import require_message, run_program
 from scripted import CITE, Call
 
 from collection_search import answer_openai_call, openai_tool
@@ -50,7 +50,7 @@ async def answer(
         completion = await client.chat.completions.create(
             model=model, messages=messages, tools=TOOLS
         )
-        message: Any = completion.choices[0].message
+        message = require_message(completion).choices[0].message
         if not message.tool_calls:
             return message.content or ""
         messages.append(message.model_dump(exclude_none=True))

@@ -10,7 +10,7 @@ import sys
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, NoReturn
 
 from scripted import Script, ScriptedModel
 from scripted_server import ScriptedServer
@@ -44,10 +44,13 @@ ANY_VENDOR = (
 NAMES = {"openai": "gpt-5.4-mini", "anthropic": "claude-sonnet-5-5"}
 KEYS = {"openai": "OPENAI_API_KEY", "anthropic": "ANTHROPIC_API_KEY"}
 ADDRESSES = {"openai": "OPENAI_BASE_URL", "anthropic": "ANTHROPIC_BASE_URL"}
+PATHS = {"openai": "it usually ends with /v1", "anthropic": "it has no /v1 at its end"}
 REFUSED_KEY = (401, 403)
+NOT_FOUND = 404
 ENDPOINT_FAILED = 1
 WRONG_INPUT = 2
 INTERRUPTED = 130
+_NO_MODEL: Final = "The address of the model answers with a web page. Check the path of --base-url."
 _ABOUT_KEYS = re.compile(r"api.?key|credential|authenticat", re.IGNORECASE)
 
 
@@ -133,6 +136,13 @@ def run_program(
         _end(*end, error)
 
 
+def require_message(answer: Any) -> Any:
+    """Return what the model answered. Ends with exit code 1 where its endpoint gave a page."""
+    if isinstance(answer, str):
+        raise SystemExit(f"error: {_NO_MODEL}")
+    return answer
+
+
 def _read_arguments(
     documentation: str | None, given: Sequence[str] | None, vendor: str | None
 ) -> Arguments:
@@ -155,7 +165,10 @@ def _read_arguments(
         help="a scripted model, and the documentation of this machine: no key, no network,"
         " nothing is kept",
     )
-    return Arguments(**vars(parser.parse_args(given)))
+    arguments = Arguments(**vars(parser.parse_args(given)))
+    if arguments.offline and arguments.base_url:
+        parser.error("argument --base-url: not allowed with argument --offline")
+    return arguments
 
 
 def _offline_settings(stack: ExitStack) -> Settings:
@@ -191,6 +204,8 @@ def _explain_model_error(error: Exception, message: str, vendor: str) -> tuple[i
         return ENDPOINT_FAILED, f"{failed} {_advise(status, vendor)}".rstrip()
     if is_about_key:
         return WRONG_INPUT, f"The model cannot be asked: {message}"
+    if isinstance(error, ValueError) and "<html" in message.lower():  # as LangChain tells it
+        return ENDPOINT_FAILED, _NO_MODEL
     if isinstance(error, OSError) or type(error).__module__ != "builtins":
         return ENDPOINT_FAILED, f"{type(error).__name__}: {message}"
     return None
@@ -200,6 +215,8 @@ def _advise(status: int | None, vendor: str) -> str:
     """Return what to check where the endpoint did not answer, or refused the key."""
     if status is None:
         return f"Check {' or '.join(filter(None, ['--base-url', ADDRESSES.get(vendor)]))}."
+    if status == NOT_FOUND:
+        return f"Check the path of the address: {PATHS.get(vendor, 'see its documentation')}."
     return f"Check {KEYS.get(vendor, 'the key')}." if status in REFUSED_KEY else ""
 
 

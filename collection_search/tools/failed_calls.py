@@ -76,4 +76,4 @@ def _with_advice(message: str, may_retry: bool | None) -> str:  # noqa: FBT001 -
     end = "" if message.endswith((".", "!", "?", "…")) else "."
     if may_retry is None:
         return f"{message}{end}"
-    return f"{message}{end} {'It may work later.' if may_retry else 'Do not repeat it as it is.'}"
+    return f"{message}{end} {'It may work later.' if may_retry else 'The same call fails again.'}"

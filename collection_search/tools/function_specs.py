@@ -145,10 +145,13 @@ async def _call(
 ) -> FunctionResult:
     try:
         given = json.loads(arguments or "{}") if isinstance(arguments, str | None) else arguments
-    except (ValueError, RecursionError):  # no JSON, or thousands of brackets
+    except json.JSONDecodeError as error:
+        told = f"{_NO_OBJECT} At character {error.pos}: {error.msg}."
+        return failed_call(InputError(told))
+    except (ValueError, RecursionError):  # a number of thousands of digits, thousands of brackets
         given = None
     if not isinstance(given, dict):
-        return failed_call(InputError("The arguments of the call are no JSON object."))
+        return failed_call(InputError(_NO_OBJECT))
     return await call_function(name, given, context, **limits)
 
 
@@ -185,4 +188,5 @@ def _strict_field(field: Mapping[str, Any], *, is_required: bool) -> dict[str, A
     return kept if is_required else {**kept, "type": [kept["type"], "null"]}
 
 
+_NO_OBJECT: Final = "The arguments of the call are no JSON object."
 _STRICT_KEYWORDS: Final = ("type", "description", "enum")

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import sys
 import tempfile
+import threading
+from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler, HTTPServer
 from typing import TYPE_CHECKING, Any
 
 import httpx
@@ -11,6 +14,7 @@ import pytest
 from support.example_modules import example_module
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from pathlib import Path
 
 program = example_module("program")
@@ -23,6 +27,30 @@ UNREACHABLE = "http://127.0.0.1:9"
 def arguments_of(name: str, *more: str) -> list[str]:
     """Return arguments that name a model in the form which the example takes."""
     return ["--model", f"{VENDOR.get(name, 'openai:')}some-model", *more]
+
+
+class Page(BaseHTTPRequestHandler):
+    """A web page at every address."""
+
+    def do_POST(self) -> None:
+        self.rfile.read(int(self.headers["Content-Length"]))
+        self.send_response(200)
+        self.send_header("Content-Type", "text/html")
+        self.end_headers()
+        self.wfile.write(b"<html>Log in</html>")
+
+    def log_message(self, *_: Any) -> None: ...
+
+
+@contextmanager
+def page_server() -> Iterator[str]:
+    """Serve the page; yields the address."""
+    with HTTPServer(("127.0.0.1", 0), Page) as server:
+        thread = threading.Thread(target=server.serve_forever)
+        thread.start()
+        yield f"http://127.0.0.1:{server.server_port}"
+        server.shutdown()
+        thread.join()
 
 
 def end_of(name: str, given: list[str], capsys: pytest.CaptureFixture[str]) -> tuple[Any, str]:
@@ -51,6 +79,35 @@ def test_a_missing_key_may_be_told_by_the_endpoint_alone(capsys: pytest.CaptureF
         raise RefusedError(401, "https://a.example/v1")
     assert ended.value.code == 2
     assert capsys.readouterr().err.startswith("error: ANTHROPIC_API_KEY is not set.")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", EXAMPLES)
+def test_a_web_page_in_place_of_an_answer_is_told(
+    name: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+):
+    """As where the path of the address is forgotten."""
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-of-the-test")
+    monkeypatch.setenv("ANTHROPIC_API_KEY", "sk-of-the-test")
+    with page_server() as address:
+        code, told = end_of(name, arguments_of(name, "--base-url", address), capsys)
+    assert "The address of the model answers with a web page. Check the path" in f"{code} {told}"
+    assert "Traceback" not in told
+
+
+def test_an_address_of_a_model_is_not_for_the_script(capsys: pytest.CaptureFixture[str]):
+    """No argument is ignored."""
+    given = ["--offline", "--base-url", UNREACHABLE]
+    code, told = end_of("agent", given, capsys)
+    assert (code, "--base-url: not allowed with argument --offline" in told) == (2, True)
+
+
+def test_a_path_that_is_not_there_is_told_what_is_usual(capsys: pytest.CaptureFixture[str]):
+    """With OpenAI's protocol the address ends with /v1."""
+    with pytest.raises(SystemExit) as ended, program.run_program("A test.", arguments_of("agent")):
+        raise RefusedError(404, "https://a.example/chat/completions")
+    assert ended.value.code == 1
+    assert "it usually ends with /v1." in capsys.readouterr().err
 
 
 @pytest.mark.slow

@@ -27,9 +27,9 @@ URL_FORM = "not an absolute http(s) URL with a host, such as https://example.com
         (InputError(URL_FORM), f"{URL_FORM}."),
         (InputError("write https://search.example.com, please"), None),
         (SearchProviderUnavailable("It is down."), "It is down. It may work later."),
-        (SearchProviderBadResponse("No JSON"), "No JSON. Do not repeat it as it is."),
+        (SearchProviderBadResponse("No JSON"), "No JSON. The same call fails again."),
         (FetchError("No answer", reason="too_slow"), "No answer. It may work later."),
-        (FetchError("Gone", reason="gone"), "Gone. Do not repeat it as it is."),
+        (FetchError("Gone", reason="gone"), "Gone. The same call fails again."),
         (
             UnknownCollectionError("Tenant 'acme' has none", collection="a", known=("b", "c")),
             "There is no collection 'a'. Known: b, c.",
@@ -56,10 +56,10 @@ def test_a_search_that_our_settings_made_fail_says_why() -> None:
     """The message of an error of ours is for everybody; the name of a function is no error."""
     error = {"kind": "ConfigError", "message": "Set COLLECTION_SEARCH_HOME", "retryable": False}
     told = describe_failed_search("unexpected_error", error)
-    assert "(unexpected_error): Set COLLECTION_SEARCH_HOME. Do not repeat" in told
+    assert "(unexpected_error): Set COLLECTION_SEARCH_HOME. The same call fails" in told
     for kind in ("code_of_status", "BY_STATUS", "__doc__", "annotations"):
         told = describe_failed_search("unexpected_error", {**error, "kind": kind})
-        assert f": {kind}. Do not repeat" in told
+        assert f": {kind}. The same call fails" in told
 
 
 @pytest.mark.parametrize("name", sorted(HOSTILE))

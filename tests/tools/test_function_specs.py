@@ -267,6 +267,7 @@ class TestToolLoops:
 
 WRONG = [
     ("web_search", "{", "no JSON object"),
+    ("web_search", '{"query": "a" "b"}', "At character 14: Expecting ',' delimiter."),
     ("web_search", "[1]", "no JSON object"),
     ("web_search", "null", "no JSON object"),
     ("web_search", '"asyncio"', "no JSON object"),

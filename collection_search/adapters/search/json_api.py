@@ -149,7 +149,11 @@ class JsonApiSearch(HttpSearch):
             self._lacks_list(answer, path, response)
         if rows and not any(map(self._is_result, rows)):
             self._lacks_results(rows, response)
-        return self.page_of(rows, response, more=False)
+        lost = self._lost(rows, "title", "snippet").values()
+        notices = [
+            f"{self.title} has {each} in any row. Check {self._fields_place}." for each in lost
+        ]
+        return replace(self.page_of(rows, response, more=False), notices=notices)
 
     def row(self, row: dict[str, Any]) -> ProviderSearchResult:
         """Return the result in a row; a value of a wrong type counts as missing."""
@@ -187,24 +191,31 @@ class JsonApiSearch(HttpSearch):
 
     def _lacks_results(self, rows: Sequence[dict[str, Any]], response: HttpResponse) -> NoReturn:
         """Raise SearchProviderBadResponse that names the paths that lead nowhere in every row."""
-        paths = {part: self._paths[part] for part in _NEEDED if part in self._paths}
-        lost = {
-            part: path
-            for part, path in paths.items()
-            if not any(_leads_to(part, find_value(row, path)) for row in rows)
-        }
-        ends = [_describe_end(rows[0], path, "the first row") for path in ((), *lost.values())]
-        missing = ", ".join(
-            f"no {_NEEDED[part]} at fields.{part} ({'.'.join(path)!r})"
-            for part, path in lost.items()
-        )
+        lost = self._lost(rows, *_NEEDED)
+        paths = ((), *(self._paths[part] for part in lost))
+        ends = [_describe_end(rows[0], path, "the first row") for path in paths]
+        missing = ", ".join(lost.values())
         self._fail(
             f"with no usable row of {len(rows)} (HTTP {response.status}):"
             f" {missing or 'no row has both an http(s) address and a text'}."
-            f" Correct providers.{self.provider_name}.json_api.fields;"
+            f" Correct {self._fields_place};"
             f" {self._shown('; '.join(dict.fromkeys(ends)))}.",
             response,
         )
+
+    def _lost(self, rows: Sequence[dict[str, Any]], *parts: str) -> dict[str, str]:
+        """Return which of these parts' paths lead nowhere in every row, each with words for it."""
+        return {
+            part: f"no {_NEEDED[part]} at fields.{part} ({'.'.join(self._paths[part])!r})"
+            for part in parts
+            if rows
+            and part in self._paths
+            and not any(_leads_to(part, find_value(row, self._paths[part])) for row in rows)
+        }
+
+    @property
+    def _fields_place(self) -> str:
+        return f"providers.{self.provider_name}.json_api.fields"
 
     def _fail(self, what: str, response: HttpResponse) -> NoReturn:
         """Raise SearchProviderBadResponse for an answer that the description does not fit."""

@@ -5,11 +5,12 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
+from ...errors import ConfigError
 from ...settings.provider_choice import choose_provider
 from ...settings.table import WEB_SEARCH_ENTRY
 from ..search.function_entry import apply_backend, refuse_unusable_backend
 from .checks import where_set
-from .finding import Finding
+from .finding import Finding, failed_finding
 from .run_check import run_check
 from .search_checks import check_provider
 
@@ -18,6 +19,9 @@ if TYPE_CHECKING:
     from ...settings.function_settings import FunctionEntry
 
 _OFF: Final = "switched off in the settings: no model gets it"
+_CHECK_ENTRY: Final = (
+    "Correct the entry web_search of the settings, or the settings of its backend."
+)
 _CHECK_URL: Final = "Check the url of the entry web_search, and run this again."
 
 
@@ -36,7 +40,10 @@ async def check_web_search(
 async def _examined(
     context: SearchContext, entry: FunctionEntry, finding: Finding, limit_s: float
 ) -> Finding:
-    await refuse_unusable_backend(context)
+    try:
+        await refuse_unusable_backend(context)
+    except ConfigError as error:
+        return failed_finding(finding, str(error), _CHECK_ENTRY)
     context = apply_backend(context)
     name = (await choose_provider(context.using(), context.provider)).name
     found = await check_provider(context.using(), name, asked=True, spender=None, limit_s=limit_s)

@@ -77,9 +77,9 @@ async def refuse_unusable_backend(context: SearchContext) -> None:
     try:
         await chosen.search_provider()
     except ConfigError as error:
-        address = "" if entry.settings.url is None else " with its url"
+        address = "" if entry.settings.url is None else " Its address is the url of the entry."
         raise ConfigError(
-            f"The backend {entry.settings.backend} of web_search cannot be used{address}: {error}"
+            f"The backend {entry.settings.backend} of web_search cannot be used: {error}{address}"
         ) from error
 
 

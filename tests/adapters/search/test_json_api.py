@@ -205,6 +205,20 @@ def test_rows_that_are_no_results_are_left_to_the_worker_beside_a_valid_one():
     ]
 
 
+def test_a_path_that_leads_nowhere_in_every_row_is_a_notice():
+    """The rows are usable; their title or snippet is not what was meant."""
+    fields = {"url": "link", "title": "nam", "snippet": "name"}
+    page = endpoint(results="", fields=fields).parse(answer([ROW, ROW]))
+    assert len(page.rows) == 2
+    (notice,) = page.notices
+    assert notice == (
+        "intranet has no text at fields.title ('nam') in any row."
+        " Check providers.intranet.json_api.fields."
+    )
+    in_one = endpoint(results="", fields=fields).parse(answer([ROW, ROW | {"nam": "Tasks"}]))
+    assert in_one.notices == []
+
+
 def test_a_list_without_rows_is_no_failure():
     assert endpoint(results="").parse(answer([])).rows == []
 

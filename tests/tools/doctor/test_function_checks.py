@@ -53,6 +53,7 @@ async def test_a_backend_without_its_address_is_told() -> None:
         "The backend searxng of web_search cannot be used: SearXNG needs the address of a server."
         " Set SEARXNG_URL."
     )
+    assert finding.next_step.startswith("Correct the entry web_search")
 
 
 async def test_a_backend_that_does_not_answer_is_told() -> None:

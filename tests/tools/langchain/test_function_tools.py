@@ -145,7 +145,7 @@ async def test_a_plain_text_is_the_first_argument(context: SearchContext, adapte
 def test_a_plain_text_that_is_not_enough_names_what_is_missing(context: SearchContext):
     """The text is the question; nobody named the collection."""
     told = RetrieveTool(search_context=context).invoke("herons")
-    assert told == "Error: The arguments cannot be used. collection: Field required"
+    assert told == "Error: The arguments cannot be used. collection: it is missing"
 
 
 def test_a_failing_provider_is_an_error_and_no_empty_web(settings: Settings):

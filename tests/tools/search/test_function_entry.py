@@ -131,11 +131,11 @@ async def test_a_provider_of_the_context_goes_before_the_backend(tmp_path: Path)
         ({"backend": "searxng"}, "backend searxng of web_search .* Set SEARXNG_URL"),
         (
             {"backend": "searxng", "url": "searxng:8080"},
-            "backend searxng of web_search cannot be used with its url: .*https://search.example",
+            "backend searxng of web_search cannot be used: .*https://search.example.*the url of the entry",
         ),
         (
             {"backend": "wikipedia:de", "url": "http://127.0.0.1:9"},
-            "cannot be used with its url: Give a language or WIKIPEDIA_BASE_URL, not both",
+            "cannot be used: Give a language or WIKIPEDIA_BASE_URL, not both",
         ),
         ({"backend": "wikipedia:1"}, "backend wikipedia:1 .* write it like wikipedia:de"),
     ],
