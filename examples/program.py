@@ -58,7 +58,8 @@ class Arguments(NamedTuple):
     """The arguments of one example."""
 
     question: str
-    model: str
+    model: str | None
+    """None: that of the settings."""
     base_url: str | None
     """Address of the model's endpoint; None: the vendor's own."""
     offline: bool
@@ -67,10 +68,13 @@ class Arguments(NamedTuple):
 class Program:
     """One run of an example: what it was given, what it searches with, and what it prints."""
 
-    def __init__(self, arguments: Arguments, stack: ExitStack) -> None:
+    def __init__(self, arguments: Arguments, stack: ExitStack, vendor: str | None) -> None:
         self._arguments, self._stack = arguments, stack
-        self.question, self.model = arguments.question, arguments.model
+        self.question = arguments.question
         self.settings = _offline_settings(stack) if arguments.offline else Settings.load()
+        self.model = arguments.model or "scripted"
+        if not arguments.model and not arguments.offline:
+            self.model = _model_of(self.settings, vendor)
         self.context = SearchContext(settings=self.settings)
         self.transcript = Transcript()
 
@@ -119,10 +123,11 @@ def run_program(
     mistake in the example itself shows its traceback.
     """
     _accept_any_character()
-    arguments = _read_arguments(documentation, given, vendor)
+    arguments, asked = _read_arguments(documentation, given, vendor), vendor or ""
     try:
         with ExitStack() as stack:
-            program = Program(arguments, stack)
+            program = Program(arguments, stack, vendor)
+            asked = vendor or program.model.partition(":")[0]
             program.transcript.show_question(arguments.question)
             if arguments.offline:
                 program.transcript.show_step(OFFLINE)
@@ -130,7 +135,7 @@ def run_program(
     except KeyboardInterrupt as error:
         _end(INTERRUPTED, "Interrupted.", error)
     except Exception as error:
-        end = _explain(error, vendor or arguments.model.partition(":")[0])
+        end = _explain(error, asked)
         if end is None:
             raise
         _end(*end, error)
@@ -154,11 +159,11 @@ def _read_arguments(
     parser.add_argument(
         "--base-url", metavar="URL", help="address of the model's endpoint, if not the vendor's own"
     )
-    model = parser.add_mutually_exclusive_group(required=True)
+    model = parser.add_mutually_exclusive_group()
     form = ANY_VENDOR
     if vendor:
         form = f"name of the model at the endpoint, such as {NAMES[vendor]}"
-    model.add_argument("--model", help=form, default="scripted")
+    model.add_argument("--model", help=f"{form}; by default the setting COLLECTION_SEARCH_MODEL")
     model.add_argument(
         "--offline",
         action="store_true",
@@ -169,6 +174,19 @@ def _read_arguments(
     if arguments.offline and arguments.base_url:
         parser.error("argument --base-url: not allowed with argument --offline")
     return arguments
+
+
+def _model_of(settings: Settings, vendor: str | None) -> str:
+    """Return the settings' model, for a vendor's client without the vendor. Raises InputError."""
+    given = settings.model or ""
+    name = given.removeprefix(f"{vendor}:") if vendor else given
+    if not name or (vendor and name == given):
+        of_vendor = f" of {vendor}" if vendor else ""
+        raise InputError(
+            f"No model{of_vendor} is named: give --model or --offline, or set"
+            " COLLECTION_SEARCH_MODEL."
+        )
+    return name
 
 
 def _offline_settings(stack: ExitStack) -> Settings:

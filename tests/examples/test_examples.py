@@ -52,7 +52,7 @@ def server_of(example: str) -> Any:
 def test_an_example_runs_offline(
     name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ):
-    """As its user starts it: every step is shown, and nothing is left on the machine."""
+    """SC-001: the model searches, gets results, and answers with its sources; nothing is left."""
     monkeypatch.setenv("COLLECTION_SEARCH_HOME", str(tmp_path / "home"))
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
     example_module(name).main(["--offline"])

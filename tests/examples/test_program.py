@@ -234,11 +234,31 @@ def test_the_help_says_how_a_model_is_written(
     """With an example that can be copied."""
     with pytest.raises(SystemExit):
         example_module(name).main(["--help"])
-    assert form in " ".join(capsys.readouterr().out.split())
+    told = " ".join(capsys.readouterr().out.split()).replace("- ", "-")  # lines end after hyphens
+    assert form in told
 
 
-def test_without_a_model_an_example_says_what_to_give(capsys: pytest.CaptureFixture[str]):
-    """No vendor's model is asked by default."""
-    code, told = end_of("agent", ["asyncio?"], capsys)
+@pytest.mark.parametrize("model", ["", "mistralai:some-model"])
+def test_without_a_model_an_example_says_what_to_give(
+    model: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+):
+    """No vendor's model is asked by default; a client asks no other vendor's."""
+    monkeypatch.setenv("COLLECTION_SEARCH_MODEL", model)
+    code, told = end_of("openai_loop", ["asyncio?"], capsys)
     assert code == 2
-    assert "one of the arguments --model --offline is required" in told
+    assert told == (
+        "error: No model of openai is named: give --model or --offline, or set"
+        " COLLECTION_SEARCH_MODEL.\n"
+    )
+
+
+@pytest.mark.parametrize(
+    ("vendor", "name"), [(None, "openai:some-model"), ("openai", "some-model")]
+)
+def test_the_model_of_the_settings_is_the_default(
+    vendor: str | None, name: str, monkeypatch: pytest.MonkeyPatch
+):
+    """A vendor's client takes the name alone."""
+    monkeypatch.setenv("COLLECTION_SEARCH_MODEL", "openai:some-model")
+    with program.run_program("A test.", ["asyncio?"], vendor=vendor) as run:
+        assert run.model == name
