@@ -17,7 +17,6 @@ if TYPE_CHECKING:
 
     from ..contracts.page import ReadPage
 
-_PRIVATE: Final = {"blocked_address", "blocked_host"}
 _PORTS: Final = {"http": 80, "https": 443}
 
 
@@ -52,13 +51,16 @@ def _way_out(error: FetchError, url: str, allowed: Sequence[str]) -> str:
     """Return the setting that permits a refused private address, blank for any other failure."""
     from ..settings import PREFIX
     from ..text.urls import normalize_url
+    from ..tools.ingestion.failures import NOT_PUBLIC
 
+    if error.reason not in NOT_PUBLIC:
+        return ""
     parts = urlsplit(normalize_url(url))
     entry = parts.netloc if parts.port else f"{parts.netloc}:{_PORTS[parts.scheme]}"
     refused = str(error).partition(" ")[0].removesuffix(":")
     # A redirect may lead to another host, and no setting permits that.
     is_own = refused == (parts.hostname or "").removesuffix(".") and entry not in allowed
-    if error.reason not in _PRIVATE or not is_own:
+    if not is_own:
         return ""
     return f"If it is yours, set {PREFIX}FETCH_ALLOWED={','.join([*allowed, entry])}"
 

@@ -120,16 +120,16 @@ async def call_web_search(
     context, count = apply_entry(context, arguments)
     is_deep = options.search_depth == "deep" or bool(options.include_content)
     content = {"include_content": True} if is_deep else {}
-    wanted = options.model_copy(update={"max_results": count, **content})
+    asked = options.model_copy(update={"max_results": count, **content})
     started = time.monotonic()
     if worker is None:
-        found = await search_once(context, query, max_results=count, options=wanted)
+        found = await search_once(context, query, max_results=count, options=asked)
         response = found.response
     else:
         call = context.tool_context(context.ids())
-        response = await worker.arun(query=query, context=call, options=wanted)
+        response = await worker.arun(query=query, context=call, options=asked)
     took_ms = round((time.monotonic() - started) * 1000)
-    shown = service_response(response, query, wanted, response_time_ms=took_ms)
+    shown = service_response(response, query, asked, response_time_ms=took_ms)
     output = WebSearchOutput(query=query, results=shown.results, outcome=response.outcome)
     if response.outcome.decision == "error":
         told = describe_failed_search(output.outcome.rationale, output.outcome.meta["error"])

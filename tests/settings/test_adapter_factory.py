@@ -9,6 +9,7 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from support.other_packages import install_package
 
 from collection_search import SearchContext
 from collection_search.errors import ConfigError, MissingExtraError, WebSearchError
@@ -103,13 +104,8 @@ def acme(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Any:
     """A package of a third party with two search adapters, which know nothing of `source`."""
     name = f"acme_{uuid.uuid4().hex}"
     (tmp_path / f"{name}.py").write_text(THIRD_PARTY)
-    metadata = tmp_path / f"{name}-1.0.dist-info"
-    metadata.mkdir()
-    (metadata / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {name}\nVersion: 1.0\n")
-    (metadata / "entry_points.txt").write_text(
-        f"[collection_search.search]\nacme = {name}:Acme\nsealed = {name}:Sealed\n"
-    )
-    monkeypatch.syspath_prepend(str(tmp_path))
+    adapters = {"acme": f"{name}:Acme", "sealed": f"{name}:Sealed"}
+    install_package(tmp_path, monkeypatch, name, **adapters)
     return importlib.import_module(name)
 
 

@@ -6,6 +6,7 @@ import json
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from support.other_packages import install_package
 
 from collection_search.errors import ConfigError
 from collection_search.settings import Settings
@@ -200,11 +201,7 @@ def test_a_backend_may_be_any_known_provider(
     folder: Path, monkeypatch: pytest.MonkeyPatch, name: str
 ) -> None:
     """A vendor, a described endpoint, another package's, or one that is given in Python."""
-    metadata = folder / "site" / "others-1.0.dist-info"
-    metadata.mkdir(parents=True)
-    (metadata / "METADATA").write_text("Metadata-Version: 2.1\nName: others\nVersion: 1.0\n")
-    (metadata / "entry_points.txt").write_text("[collection_search.search]\nacme = acme:Search\n")
-    monkeypatch.syspath_prepend(str(folder / "site"))
+    install_package(folder / "site", monkeypatch, "others", acme="acme:Search")
     write(folder, f"providers: {{web_search: {{settings: {{backend: '{name}'}}}}, {DESCRIBED}}}")
     entry = Settings.load(providers={"mine": {"rate_per_s": 1}}).web_search
     assert entry is not None

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 from pydantic import ValidationError
+from support.other_packages import install_package
 
 from collection_search.errors import ConfigError
 from collection_search.settings import Settings
@@ -200,11 +201,7 @@ def test_providers_that_others_made_are_accepted(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """By entry point anywhere, as an argument for live objects; any variable may be a stranger's."""
-    metadata = tmp_path / "site" / "others-1.0.dist-info"
-    metadata.mkdir(parents=True)
-    (metadata / "METADATA").write_text("Metadata-Version: 2.1\nName: others\nVersion: 1.0\n")
-    (metadata / "entry_points.txt").write_text("[collection_search.search]\nacme = acme:Search\n")
-    monkeypatch.syspath_prepend(str(tmp_path / "site"))
+    install_package(tmp_path / "site", monkeypatch, "others", acme="acme:Search")
     (tmp_path / "collection-search.yaml").write_text("providers: {acme: {quota: 7}}\n")
     monkeypatch.setenv("STRANGER_API_KEY", "k")
     settings = Settings.load(providers={"mine": {"quota": 8}})

@@ -28,6 +28,8 @@ _ALLOWED: Final = (
     ". A page of your own network needs its host:port in the setting fetch_allowed, such as"
     " wiki.intra:443."
 )
+NOT_PUBLIC: Final = frozenset({"blocked_address", "blocked_host"})
+"""Reasons of a page outside the public web, which the setting fetch_allowed may permit."""
 VANISHED: Final = frozenset({"gone", "soft_404"})
 """Reasons of a page that is gone."""
 MAX_POSTPONE_S: Final = 86_400.0
@@ -95,7 +97,7 @@ def _is_lasting(error: Exception) -> bool:
 def cause_of(error: Exception) -> str:
     """Return the cause for the ledger, with secrets redacted."""
     if isinstance(error, FetchError):
-        way_out = _ALLOWED if error.reason in {"blocked_address", "blocked_host"} else ""
+        way_out = _ALLOWED if error.reason in NOT_PUBLIC else ""
         return redact(f"{error.reason}: {error}{way_out}")
     return redact(str(error) if isinstance(error, CollectionSearchError) else repr(error))
 

@@ -6,6 +6,7 @@ import uuid
 from typing import TYPE_CHECKING
 
 import pytest
+from support.other_packages import install_package
 
 from collection_search import SearchContext, Settings
 from collection_search.tools.doctor.diagnosis import diagnose
@@ -41,13 +42,8 @@ def installed(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """A package with two adapters, found by its entry points."""
     name = f"others_{uuid.uuid4().hex}"
     (tmp_path / f"{name}.py").write_text(ADAPTERS)
-    metadata = tmp_path / f"{name}-1.0.dist-info"
-    metadata.mkdir()
-    (metadata / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {name}\nVersion: 1.0\n")
-    (metadata / "entry_points.txt").write_text(
-        f"[collection_search.search]\nmisspelt = {name}:Misspelt\nhalting = {name}:Halting\n"
-    )
-    monkeypatch.syspath_prepend(str(tmp_path))
+    adapters = {"misspelt": f"{name}:Misspelt", "halting": f"{name}:Halting"}
+    install_package(tmp_path, monkeypatch, name, **adapters)
 
 
 async def told(home: Path, provider: str) -> Finding:
