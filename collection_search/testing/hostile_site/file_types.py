@@ -91,7 +91,7 @@ def _pdfs() -> Iterator[Case]:
 def _read() -> Iterator[Case]:
     unnamed, later = SiteReply(pdf(), kind=PDF), SiteReply(b"\n\n" + pdf(), kind=PDF)
     report, kind = SiteReply(PAGE, kind=PDF), "application/octet-stream"
-    markdown = SiteReply(f"# Birds\n\n{MARKER}".encode(), kind="text/markdown")
+    markdown = SiteReply(f"# Birds\n\n**{MARKER}**".encode(), kind="text/markdown")
     addressed = {
         "PDF without a suffix": ("the type alone says it", "/p", unnamed),
         "HTML called .pdf": ("suffix and type lie", "/report.pdf", report),
@@ -109,7 +109,7 @@ def _read() -> Iterator[Case]:
         "plain text": ("no markup", SiteReply(MARKER.encode(), kind="text/plain")),
     }
     yield from page_cases("read", pages)
-    yield page_case("Markdown", "marks go", "read", markdown, not_text="#")
+    yield page_case("Markdown", "marks but headings go", "read", markdown, not_text="**")
 
 
 def _unsupported() -> Iterator[Case]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from itertools import chain
 from typing import TYPE_CHECKING, Final, Literal, TypeAlias
 
 if TYPE_CHECKING:
@@ -40,11 +41,20 @@ class SiteReply:
     if_known: SiteReply | None = None
     """The reply to requests with a validator."""
 
-    def pieces(self) -> Iterable[bytes]:
-        """Return the body in pieces."""
-        return [self.body] if isinstance(self.body, bytes) else self.body()
+    def writes(self) -> Iterable[bytes]:
+        """Return what is written at once, one write after the other.
 
-    def lines(self) -> bytes:
+        Without a pause the headers and a whole body are one write: what a client makes of bytes
+        that may not follow depends on when they arrive.
+        """
+        head = [self._lines()] if self.head is None else self.head()
+        if not isinstance(self.body, bytes):
+            return chain(head, self.body())
+        if self.head is None and not self.pause_s:
+            return [self._lines() + self.body]
+        return chain(head, [self.body])
+
+    def _lines(self) -> bytes:
         """Return status line and headers."""
         length = self.length
         if length is None and isinstance(self.body, bytes):

@@ -132,15 +132,13 @@ class HostileSite:
 
     async def _send(self, reply: SiteReply, name: str, writer: asyncio.StreamWriter) -> None:
         fields = {key: self._filled(value, name) for key, value in reply.headers.items()}
-        head = [replace(reply, headers=fields).lines()] if reply.head is None else reply.head()
-        for pieces in (head, reply.pieces()):
-            for piece in pieces:
-                if reply.pause_s:
-                    await asyncio.sleep(reply.pause_s)
-                writer.write(piece)
-                await writer.drain()
-                if writer.is_closing():
-                    return
+        for piece in replace(reply, headers=fields).writes():
+            if reply.pause_s:
+                await asyncio.sleep(reply.pause_s)
+            writer.write(piece)
+            await writer.drain()
+            if writer.is_closing():
+                return
         if reply.ending == "hold":
             await self._stopping.wait()
         if reply.ending == "reset":
