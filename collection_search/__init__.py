@@ -14,16 +14,20 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from .context import SearchContext as SearchContext
+    from .contracts.answer import Answer as Answer
     from .contracts.collection import Passage as Passage
+    from .contracts.coverage import Coverage as Coverage
     from .contracts.functions import FunctionDefinition as FunctionDefinition
     from .contracts.functions import FunctionResult as FunctionResult
     from .contracts.ingestion import Ticket as Ticket
     from .contracts.ingestion import TicketStatus as TicketStatus
     from .contracts.inputs import GraphInput as GraphInput
     from .contracts.inputs import IngestionInput as IngestionInput
+    from .contracts.inputs import ReviewInput as ReviewInput
     from .contracts.options import SearchOptions as SearchOptions
     from .contracts.page import ReadPage as ReadPage
     from .contracts.refresh_report import RefreshReport as RefreshReport
+    from .contracts.review import ReviewDecision as ReviewDecision
     from .contracts.search import BusinessContext as BusinessContext
     from .contracts.search import ScopeContext as ScopeContext
     from .contracts.search import SearchResult as SearchResult
@@ -56,15 +60,21 @@ if TYPE_CHECKING:
     from .errors import SearchProviderUnavailable as SearchProviderUnavailable
     from .errors import StoreError as StoreError
     from .errors import WebSearchError as WebSearchError
+    from .graphs.collection_review import CollectionReviewGraph as CollectionReviewGraph
     from .graphs.collection_search import CollectionSearchGraph as CollectionSearchGraph
     from .graphs.collection_search import build_graph as build_graph
     from .graphs.collection_search import graph as graph
     from .graphs.refresh import arefresh as arefresh
     from .graphs.refresh import refresh as refresh
+    from .graphs.research_agent import ResearchAgent as ResearchAgent
     from .graphs.universal_ingestion import UniversalIngestionGraph as UniversalIngestionGraph
     from .ports.functions import CallContext as CallContext
     from .runtime.gc import relieve_collector as relieve_collector
     from .settings import Settings as Settings
+    from .tools.answer import aanswer as aanswer
+    from .tools.answer import answer as answer
+    from .tools.coverage.verification import averify_coverage as averify_coverage
+    from .tools.coverage.verification import verify_coverage as verify_coverage
     from .tools.function_calls import call_function as call_function
     from .tools.function_provider import FunctionRegistry as FunctionRegistry
     from .tools.function_provider import WebSearchProvider as WebSearchProvider
@@ -98,13 +108,16 @@ __version__ = "0.1.0"
 
 _NAMES = {
     "context": "SearchContext",
+    "contracts.answer": "Answer",
     "contracts.collection": "Passage",
+    "contracts.coverage": "Coverage",
     "contracts.functions": "FunctionDefinition FunctionResult",
     "contracts.ingestion": "Ticket TicketStatus",
-    "contracts.inputs": "GraphInput IngestionInput",
+    "contracts.inputs": "GraphInput IngestionInput ReviewInput",
     "contracts.options": "SearchOptions",
     "contracts.page": "ReadPage",
     "contracts.refresh_report": "RefreshReport",
+    "contracts.review": "ReviewDecision",
     "contracts.search": (
         "BusinessContext ScopeContext SearchResult ToolContext ToolOutcome WebSearchInput"
         " WebSearchResponse"
@@ -119,11 +132,15 @@ _NAMES = {
         " SearchProviderTimeout SearchProviderUnavailable StoreError WebSearchError"
     ),
     "graphs.collection_search": "CollectionSearchGraph build_graph graph",
+    "graphs.collection_review": "CollectionReviewGraph",
     "graphs.refresh": "arefresh refresh",
+    "graphs.research_agent": "ResearchAgent",
     "graphs.universal_ingestion": "UniversalIngestionGraph",
     "runtime.gc": "relieve_collector",
     "settings": "Settings",
     "ports.functions": "CallContext",
+    "tools.coverage.verification": "averify_coverage verify_coverage",
+    "tools.answer": "aanswer answer",
     "tools.function_calls": "call_function",
     "tools.function_provider": "FunctionRegistry WebSearchProvider",
     "tools.function_specs": ("answer_anthropic_call answer_openai_call anthropic_tool openai_tool"),

@@ -57,7 +57,7 @@ class SearchContext(RunIdentity):
         default=None, description="Search provider; auto takes the first usable one."
     )
     model: str | SkipJsonSchema[Any] | None = Field(
-        default=None, description="Chat model that plans the queries, as provider:model."
+        default=None, description="Chat model of plans and answers, as provider:model."
     )
     embeddings: str | SkipJsonSchema[Any] | None = Field(
         default=None, description="Embedder, as provider:model; lexical needs no model."

@@ -32,6 +32,7 @@ EXPECTED: Final = {
     (TOOLS_PAGE, "Plain Python"): "False <untrusted-web-content id=",
     (TOOLS_PAGE, "Who searches, and for whom"): "\nURL: https://docs.python.org/",
     ("docs/tracing.md", "Callback handlers"): "search_completed {}\n",
+    ("docs/answers.md", "As an agent"): "unanswered ['no_model']\nNo model writes the answer",
     ("docs/mcp.md", "In Python"): "['web_search', 'retrieve', 'collection_search', 'read_page']\n",
 }
 """What the first Python snippet of a section prints, among other things."""

@@ -14,12 +14,15 @@ TWINS = {
     "cases": "the cases of each module of the hostile site",
     "graph": "each graph, compiled with its defaults",
     "logger": "each module's own",
+    "verify_coverage": "the tool and its stage",
 }
 """Public names that stand for the same thing wherever they are defined."""
 MODULE_TWINS = {
+    "answer": "the contract and the tool",
     "collections": "a port and its store",
     "error_mapping": "from a vendor's error to one of ours, for models and for searches",
     "functions": "the contract and the port",
+    "gates": "a port and its store",
     "health_check": "whether a vendor answers, for each kind of vendor",
     "langchain": "one library behind several ports",
     "ledger": "a port and its store",

@@ -10,9 +10,11 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Final
 
 from ..errors import CollectionSearchError, InputError, ModelError, SearchProviderBadResponse
+from ..ports import ChatModel
 from ..ports.description import describe
 from ..runtime.concurrency import offload
 from . import Cassette, tape
+from .chats import chat_answer, chat_request
 from .codec import embedded_answer, failure, plan_answer, search_answer, to_plain
 from .requests import embed_request, plan_request, search_request
 
@@ -21,9 +23,14 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from ..contracts.collection import Embedded
-    from ..ports import Embedder, QueryModel, QueryPlan
+    from ..ports import ChatMessage, ChatReply, ChatTool, Embedder, QueryModel, QueryPlan
 
-_ENCODERS: Final = {"search": search_answer, "plan": plan_answer, "embed": embedded_answer}
+_ENCODERS: Final = {
+    "search": search_answer,
+    "plan": plan_answer,
+    "chat": chat_answer,
+    "embed": embedded_answer,
+}
 
 
 class RecordingCassette(Cassette):
@@ -44,7 +51,9 @@ class RecordingCassette(Cassette):
 
     def model(self, model: Any) -> QueryModel | None:
         """Return the model, recorded; None for none."""
-        return None if model is None else RecordedModel(model, self)
+        if model is None:
+            return None
+        return (RecordedChatModel if isinstance(model, ChatModel) else RecordedModel)(model, self)
 
     def embedder(self, embedder: Any) -> Embedder | None:
         """Return the embedder, recorded; None for none."""
@@ -162,7 +171,8 @@ class RecordedModel:
         self._model = model
         self._cassette = cassette
         self.model_name: str = model.model_name
-        cassette.introduce("model", self.model_name, model)
+        can_chat = {"chats": True} if isinstance(model, ChatModel) else {}
+        cassette.introduce("model", self.model_name, model, **can_chat)
 
     async def plan(self, question: str, *, purpose: str, count: int) -> QueryPlan:
         """Return or raise what the model does."""
@@ -172,6 +182,19 @@ class RecordedModel:
             lambda: self._model.plan(question, purpose=purpose, count=count), note
         )
         return plan
+
+
+class RecordedChatModel(RecordedModel):
+    """A query model that chats too, recorded."""
+
+    async def chat(
+        self, messages: Sequence[ChatMessage], *, tools: Sequence[ChatTool] = ()
+    ) -> ChatReply:
+        """Return or raise what the model does."""
+        request = chat_request(messages, tools)
+        note = functools.partial(self._cassette.write_exchange, "chat", self.model_name, request)
+        reply: ChatReply = await _recorded(lambda: self._model.chat(messages, tools=tools), note)
+        return reply
 
 
 class RecordedEmbedder:

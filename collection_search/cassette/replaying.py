@@ -11,6 +11,7 @@ from ..ports.description import describe
 from ..ports.search_function import KEYWORDS
 from ..text.redaction import redact
 from . import Cassette, tape
+from .chats import chat_request, read_chat_answer
 from .codec import read_embedded_answer, read_failure, read_plan_answer, read_search_answer
 from .requests import embed_request, plan_request, search_request
 
@@ -20,11 +21,12 @@ if TYPE_CHECKING:
 
     from ..contracts.collection import Embedded
     from ..contracts.search import SearchAdapterResponse
-    from ..ports import Embedder, QueryModel, QueryPlan
+    from ..ports import ChatMessage, ChatReply, ChatTool, Embedder, QueryModel, QueryPlan
 
 _READERS: Final[Mapping[str, Callable[[Any], Any]]] = {
     "search": read_search_answer,
     "plan": read_plan_answer,
+    "chat": read_chat_answer,
     "embed": read_embedded_answer,
 }
 _SHOWN_CHARS: Final = 120
@@ -74,7 +76,9 @@ class ReplayingCassette(Cassette):
     def model(self, model: Any) -> QueryModel | None:
         """Return the recorded model; None when the recorded run had none."""
         part = self._part("model", _named(model, "model_name"))
-        return None if part is None else ReplayedModel(part["name"], self)
+        if part is None:
+            return None
+        return (ReplayedChatModel if part.get("chats") else ReplayedModel)(part["name"], self)
 
     def embedder(self, embedder: Any) -> Embedder | None:
         """Return the recorded embedder; None when the recorded run had none."""
@@ -189,6 +193,18 @@ class ReplayedModel:
         request = plan_request(question, purpose, count)
         what = f"plan of {count} queries for {_shown(question)} and {_shown(purpose)}"
         return self._cassette.play("plan", self.model_name, request, what)  # type: ignore[no-any-return]
+
+
+class ReplayedChatModel(ReplayedModel):
+    """A query model that was recorded and chats too."""
+
+    async def chat(
+        self, messages: Sequence[ChatMessage], *, tools: Sequence[ChatTool] = ()
+    ) -> ChatReply:
+        """Return or raise what the model did."""
+        request = chat_request(messages, tools)
+        what = f"chat that ends in {_shown(messages[-1].text[-_SHOWN_CHARS:])}"
+        return self._cassette.play("chat", self.model_name, request, what)  # type: ignore[no-any-return]
 
 
 class ReplayedEmbedder:

@@ -1,7 +1,7 @@
 """The command `collection-search`: one file per sub-command, loaded when it is called.
 
-Exit codes: 0 done; 2 wrong usage, input, settings or database; 3 no candidates, no passages or
-threshold not met; 4 provider or model failed; 5 ingestion failed at least in part;
+Exit codes: 0 done; 2 wrong usage, input, settings or database; 3 no candidates, no passages, a
+gap or threshold not met; 4 provider or model failed; 5 ingestion failed at least in part;
 130 interrupted.
 """
 
@@ -27,8 +27,10 @@ if TYPE_CHECKING:
 NAME: Final = "collection-search"
 COMMANDS: Final = (
     "run",
+    "review",
     "search",
     "ask",
+    "coverage",
     "page",
     "collections",
     "corpus",

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
 
-from .shared.context_options import AsJson, NoWait, Tenant, search_context
+from ..errors import InputError
+from .shared.context_options import AsJson, NoWait, Pdf, Tenant, search_context
 from .shared.exit_codes import ExitCode, Interrupted
 from .shared.preparation import flush_on_exit
 from .shared.signals import catch_sigterm
@@ -40,6 +41,7 @@ def add(
     max_pages: Annotated[
         int, typer.Option(min=1, max=10_000, help="How many pages are ingested at most then.")
     ] = 100,
+    pdf: Pdf = None,
     session: Annotated[
         str | None, typer.Option(help="Ingest what was staged under this id instead.")
     ] = None,
@@ -50,10 +52,12 @@ def add(
     """Fetch pages and ingest them."""
     from ..tools.ingest import ingest
 
+    if pdf is not None and not (urls and depth):
+        raise InputError("--pdf and --no-pdf choose among the pages that --depth finds: add it.")
     context, screen = search_context(tenant_id=tenant), Screen(as_json=as_json)
     with release_on_interrupt(context):
         if urls and depth and (collection or session):
-            urls = _found(urls, depth, max_pages, context, screen)
+            urls = _of_kind(_found(urls, depth, max_pages, context, screen), pdf)
         ticket = ingest(
             urls or (),
             collection=collection,
@@ -101,6 +105,17 @@ def _found(
             "Interrupted while looking for pages: none was accepted yet. To start over, run the"
             " command again."
         ) from None
+
+
+def _of_kind(urls: list[str], wants_pdf: bool | None) -> list[str]:
+    """Return the pages of the wanted kind, by their addresses. Raises InputError without any."""
+    from ..text.urls import is_pdf
+
+    chosen = [url for url in urls if wants_pdf is None or is_pdf(url) == wants_pdf]
+    if not chosen:
+        kind = "PDFs" if wants_pdf else "pages that are no PDFs"
+        raise InputError(f"There are no {kind} among the {len(urls)} pages that were found.")
+    return chosen
 
 
 def _print_status(status: TicketStatus, screen: Screen, *, waited: bool) -> ExitCode:

@@ -1,21 +1,33 @@
-"""`collection-search ask`: passages of a collection that answer a question."""
+"""`collection-search ask`: an answer from a collection, with its sources."""
 
 from __future__ import annotations
 
 import asyncio
-import textwrap
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import typer
 
-from .shared.context_options import AsJson, Collection, QuestionArgument, Tenant, search_context
+from .shared.context_options import (
+    AsJson,
+    Collection,
+    Pdf,
+    QuestionArgument,
+    Tenant,
+    search_context,
+)
 from .shared.exit_codes import ExitCode
 from .shared.preparation import flush_on_exit
 from .shared.terminal import Screen
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from ..context import SearchContext
     from ..contracts.collection import Passage
+    from .shared.answer_view import CollectionAnswer
+
+_SAMPLE: Final = 5
+"""Documents whose language is looked at where no passage was found."""
 
 
 def ask(
@@ -23,40 +35,123 @@ def ask(
     *,
     collection: Collection,
     k: Annotated[int, typer.Option("--k", min=1, max=100, help="How many passages at most.")] = 8,
+    full: Annotated[
+        bool, typer.Option("--full", help="Show whole passages, not their best lines alone.")
+    ] = False,
+    pdf: Pdf = None,
     tenant: Tenant = None,
     as_json: AsJson = False,
 ) -> None:
-    """Find passages of a collection that answer a question."""
-    from ..tools.retrieve import aretrieve
+    """Answer a question from a collection, with sources.
+
+    Ends with 3 where nothing in the collection answers it, and with 4 where the model failed.
+    """
+    from .shared.answer_view import show_found
 
     screen, context = Screen(as_json=as_json), search_context(tenant_id=tenant)
-    asked = aretrieve(
-        question, collection=collection, tenant=context.tenant(), k=k, context=context
-    )
+    filters = {} if pdf is None else {"is_pdf": pdf}
     with flush_on_exit(context):
-        passages = asyncio.run(asked)
+        found = asyncio.run(_find(question, collection, context, k=k, filters=filters))
+        notice = asyncio.run(_language_notice(question, collection, context, found.passages))
     if as_json:
         screen.json(
             {
                 "question": question,
                 "collection": collection,
-                "passages": [passage.model_dump(mode="json") for passage in passages],
-                "answer": None,
+                "passages": [passage.model_dump(mode="json") for passage in found.passages],
+                "answering": [passage.n for passage in found.answering],
+                "answer": found.answer,
+                "notices": [notice] if notice else [],
             }
         )
-    for passage in passages if not as_json else ():
-        _show(passage, screen)
-    if not passages:
-        screen.fail(_explain_empty(context, collection, tenant))
-        raise typer.Exit(ExitCode.NOTHING_FOUND)
+    else:
+        show_found(question, collection, found, screen, full=full)
+    if notice and not as_json:
+        screen.rows(screen.wrap(f"Note: {notice}"))
+    if not found.passages:
+        screen.fail(_explain_empty(context, collection, tenant, filters))
+    elif not found.answering:
+        screen.fail(_explain_far(question, collection, tenant))
+    raise typer.Exit(_exit_code(found))
 
 
-def _explain_empty(context: SearchContext, collection: str, tenant: str | None) -> str:
+def _exit_code(found: CollectionAnswer) -> ExitCode:
+    reason = (found.answer or {}).get("reason")
+    if reason == "model_failed":
+        return ExitCode.PROVIDER_FAILED
+    has_answer = found.answering and reason != "not_answered"
+    return ExitCode.DONE if has_answer else ExitCode.NOTHING_FOUND
+
+
+async def _find(
+    question: str,
+    collection: str,
+    context: SearchContext,
+    *,
+    k: int,
+    filters: dict[str, Any],
+) -> CollectionAnswer:
+    from ..ranking.evidence import answering
+    from ..tools.answer import aanswer
+    from .shared.answer_view import CollectionAnswer
+
+    answer = await aanswer(
+        question, collection=collection, k=k, filters=filters or None, context=context
+    )
+    is_asked = answer.reason not in ("no_model", "no_passages", "below_level")
+    return CollectionAnswer(
+        answer.passages,
+        answering(answer.passages),
+        answer.sentences if answer.outcome == "answered" else (),
+        answer.model_dump(mode="json", exclude={"passages"}) if is_asked else None,
+        answer.message if is_asked else None,
+    )
+
+
+async def _language_notice(
+    question: str, collection: str, context: SearchContext, passages: Sequence[Passage]
+) -> str | None:
+    """Return that the collection is in another language, where words alone are compared."""
+    from ..contracts.collection import TenantScope
+    from ..ranking.languages.guess import find_language_gap
+    from .shared.next_steps import shell_command
+
+    store, scope = (await context.storage()).collections, TenantScope(context.tenant(), collection)
+    if store.embedder(scope) is not None:
+        return None
+    texts = [passage.text for passage in passages]
+    if not texts:
+        some = list(store.hashes(scope))[:_SAMPLE]
+        texts = [one.chunks[0].text for one in store.get(scope, some) if one.chunks]
+    gap = find_language_gap(question, texts)
+    if gap is None:
+        return None
+    asked, found = gap
+    return (
+        f"The question is in {asked}, {collection!r} is in {found}, and it is searched by its words"
+        f" alone. Ask in {found}, or give it an embedding model for several languages:"
+        f" {shell_command('collections', 'reembed', collection, embeddings='PROVIDER:MODEL')}"
+    )
+
+
+def _explain_far(question: str, collection: str, tenant: str | None) -> str:
+    from .shared.next_steps import shell_command
+
+    more = shell_command("run", question, "--auto-ingest", collection=collection, tenant=tenant)
+    return f"No passage is near enough to be an answer. To look for more pages: {more}"
+
+
+def _explain_empty(
+    context: SearchContext, collection: str, tenant: str | None, filters: dict[str, Any]
+) -> str:
     from .shared.next_steps import shell_command
 
     store = asyncio.run(context.storage()).collections
     known = (info for info in store.collections(context.tenant()) if info.collection == collection)
     info = next(known, None)
+    if filters and (info is None or info.documents):
+        kind = "PDF" if filters["is_pdf"] else "page that is no PDF"
+        return f"No {kind} of {collection!r} shares a word with the question; try others."
     if info is None or info.documents:
         return f"No passage of {collection!r} shares a word with the question; try others."
     parts = [f"{collection!r} holds no documents."]
@@ -70,12 +165,3 @@ def _explain_empty(context: SearchContext, collection: str, tenant: str | None) 
     if len(parts) == 1:
         parts.append("Ingest pages first, by 'run --auto-ingest' or 'ingest add'.")
     return " ".join(parts)
-
-
-def _show(passage: Passage, screen: Screen) -> None:
-    screen.line(f"[{passage.n}] {passage.title}  (score {passage.score:.0f})", style="bold")
-    screen.line(f"    {passage.url}")
-    for paragraph in passage.text.splitlines():
-        for line in textwrap.wrap(paragraph, (screen.width or 80) - 5):
-            screen.line(f"    {line}")
-    screen.line()

@@ -37,10 +37,13 @@ def delete(
     tenant: Tenant = None,
 ) -> None:
     """Delete a collection with everything that waits to go into it, or one page of it."""
-    store, scope = find_collection(name, search_context(tenant_id=tenant))
+    context = search_context(tenant_id=tenant)
+    store, scope = find_collection(name, context)
     if document is None:
         if _confirm(f"Deleting {name!r}", f"Delete {name!r}?", yes=yes):
-            documents = store.delete_collection(scope)
+            from ..tools import removal
+
+            documents = removal.delete_collection(context, name)
             Screen().line(f"Deleted {name!r} with {documents} documents.")
         return
     from ..text.urls import normalize_url, url_key
@@ -122,6 +125,7 @@ def format_deleted(deleted: Erased) -> str:
         "ledger rows": deleted.pages,
         "staged texts": deleted.texts,
         "questions": deleted.questions,
+        "reviews": deleted.gates,
         "answers": deleted.answers,
         "entries of spending": deleted.spending,
     }

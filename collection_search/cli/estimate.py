@@ -17,11 +17,11 @@ if TYPE_CHECKING:
 
 def show_estimate(given: Mapping[str, Any], context: SearchContext, screen: Screen) -> None:
     """Print the estimate. Raises InputError, and ConfigError as the run would."""
-    from ..contracts.inputs import GraphInput
+    from ..contracts.inputs import SearchInput
     from ..graphs.runnables import validate_input
     from ..tools.estimate import estimate_run
 
-    estimate = asyncio.run(estimate_run(validate_input(GraphInput, given), context))
+    estimate = asyncio.run(estimate_run(validate_input(SearchInput, given), context))
     limit = context.cost_limit()
     if screen.as_json:
         plain = {

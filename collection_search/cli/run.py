@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -12,13 +12,20 @@ from .shared.context_options import (
     Collection,
     Embeddings,
     MaxCost,
+    ModelName,
     NoWait,
+    Pdf,
+    ProfileName,
     Provider,
     QuestionArgument,
     Tenant,
     search_context,
 )
 from .shared.terminal import Screen
+
+if TYPE_CHECKING:
+    from .shared.exit_codes import ExitCode
+    from .shared.run_job import Job
 
 
 def run(
@@ -28,6 +35,15 @@ def run(
     auto_ingest: Annotated[
         bool, typer.Option("--auto-ingest", help="Ingest the best results without asking.")
     ] = False,
+    review: Annotated[
+        bool, typer.Option("--review", help="Let a person decide what is ingested.")
+    ] = False,
+    max_rounds: Annotated[
+        int,
+        typer.Option(
+            min=0, max=3, help="With --review: further searches for what is not answered yet."
+        ),
+    ] = 0,
     top_k: Annotated[
         int, typer.Option(min=1, max=20, help="How many results are ingested at most.")
     ] = 10,
@@ -49,14 +65,11 @@ def run(
             help="What the search is for. Its words are searched for too: name no client."
         ),
     ] = "collection_search",
+    pdf: Pdf = None,
     provider: Provider = None,
-    model: Annotated[
-        str | None, typer.Option(help="Chat model that plans the queries, as provider:model.")
-    ] = None,
+    model: ModelName = None,
     embeddings: Embeddings = None,
-    profile: Annotated[
-        str | None, typer.Option(help="Ranking profile: default (calibrated) or literal.")
-    ] = None,
+    profile: ProfileName = None,
     tenant: Tenant = None,
     case: Annotated[str | None, typer.Option(help="Your own case or ticket number.")] = None,
     no_wait: NoWait = False,
@@ -70,11 +83,15 @@ def run(
 ) -> None:
     """Search, rank what was found and, if asked, ingest the best.
 
-    Without a key or a server it searches the documentation on this machine.
+    Without a key or a server it searches the documentation on this machine. With --review the run
+    waits for 'collection-search review', in this process or another; the exit code is 0 then.
     """
     from .estimate import show_estimate
     from .shared.run_job import Job
 
+    _refuse_conflicts(
+        review=review, auto_ingest=auto_ingest, no_wait=no_wait, max_rounds=max_rounds
+    )
     screen, cassette = Screen(as_json=as_json), open_cassette(record, replay)
     job = Job(
         given={
@@ -83,10 +100,12 @@ def run(
             "quality_mode": quality_mode,
             "max_candidates": max_candidates,
             "purpose": purpose,
+            "is_pdf": pdf,
             "auto_ingest": auto_ingest,
             "auto_ingest_top_k": top_k,
             "auto_ingest_min_score": min_score,
-        },
+        }
+        | ({"max_rounds": max_rounds} if review and not estimate else {}),
         context=search_context(
             provider=provider,
             model=model,
@@ -99,12 +118,49 @@ def run(
         ),
         screen=screen,
         waits=not no_wait,
+        reviewed=review,
     )
     if estimate:
         show_estimate(job.given, job.context, screen)
         return
     job.run()
-    raise typer.Exit(report_cassette(cassette, job.print_summary(), screen))
+    code = report_cassette(cassette, job.print_summary(), screen)
+    if job.output.get("request"):
+        code = _reviewed(job, code)
+    raise typer.Exit(code)
+
+
+def _refuse_conflicts(*, review: bool, auto_ingest: bool, no_wait: bool, max_rounds: int) -> None:
+    from ..errors import InputError
+
+    if review and auto_ingest:
+        raise InputError(
+            "--review and --auto-ingest exclude each other: either a person decides, or the"
+            " threshold does."
+        )
+    if review and no_wait:
+        raise InputError(
+            "--review and --no-wait exclude each other: 'collection-search review' ingests what is"
+            " approved, and waits for it."
+        )
+    if max_rounds and not review:
+        raise InputError("--max-rounds goes with --review.")
+
+
+def _reviewed(job: Job, code: ExitCode) -> ExitCode:
+    """Ask the person right away where that is wanted, and return the exit code."""
+    from .shared.review_questions import is_interactive
+
+    if not is_interactive(job.screen) or not typer.confirm("Decide now?", err=True):
+        return code
+    from .review_job import ReviewJob
+    from .shared.context_options import review_options
+    from .shared.review_host import open_host
+
+    host = open_host(job.context, None, ())
+    asked = ReviewJob(host, job.context, job.screen, review_options(job.context))
+    gate = asked.open_gate(job.output["request"]["gate_id"])
+    return asked.ask(gate, range(1, len(gate.candidates) + 1))
 
 
 def _asked(question: str) -> str:

@@ -14,6 +14,7 @@ from ..errors import IngestError
 from .shared.context_options import search_context
 from .shared.exit_codes import Interrupted
 from .shared.preparation import flush_on_exit
+from .shared.review_sweeper import ReviewSweeper
 from .shared.signals import handle_signals
 from .shared.terminal import Screen
 from .shared.worker_progress import Progress
@@ -37,6 +38,8 @@ def worker(
 ) -> None:
     """Fetch and ingest what waits in the ledger, until interrupted.
 
+    Reviews past their deadline are decided by their policy, at the start and every few minutes.
+
     Each page that cannot be ingested is named, and a sum ends each stretch of work. With --once
     the exit code is 5 when pages could not be ingested.
     """
@@ -50,7 +53,7 @@ def worker(
     stop = _Stop()
     with flush_on_exit(context), handle_signals(stop, signal.SIGINT, signal.SIGTERM):
         screen.note("Ingesting what waits in the ledger. Ctrl-C ends it and loses nothing.")
-        _work(engine, stop, progress, once=once)
+        _work(engine, stop, progress, ReviewSweeper(context, screen), once=once)
         engine.stop()
         progress.print_sum()
     if stop.by == signal.SIGINT:
@@ -72,10 +75,19 @@ class _Stop(threading.Event):
         self.set()
 
 
-def _work(engine: IngestionEngine, stop: _Stop, progress: Progress, *, once: bool) -> None:
+def _work(
+    engine: IngestionEngine,
+    stop: _Stop,
+    progress: Progress,
+    sweeper: ReviewSweeper,
+    *,
+    once: bool,
+) -> None:
     while not stop.is_set():
+        sweeper.start_if_due()
+        may_add_pages = sweeper.is_busy
         if engine.drain(timeout_s=LOOK_S):
             progress.print_sum()
-            if once:
+            if once and not may_add_pages:
                 return
             stop.wait(IDLE_S)

@@ -83,6 +83,10 @@ class Chunk:
     end: int
     vector: NDArray[np.float32] | None = None
     """`(d,)`, unit length; None in a collection that has no embedder."""
+    headings: tuple[str, ...] = ()
+    """The headings above it, outermost first; empty for documents stored by earlier versions."""
+    page: int | None = None
+    """The page of a PDF on which it begins, from 1; None for documents without pages."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,6 +109,8 @@ class Passage(BaseModel):
     text: str
     score: float
     """Calibrated relevance, 0-100: see `collection_search.ranking.scoring`."""
+    evidence: float | None = None
+    """How well it answers the question, 0-100: see `collection_search.ranking.evidence`."""
     provenance: dict[str, Any] = Field(default_factory=dict)
 
 
@@ -128,6 +134,18 @@ class StoredDocument(NamedTuple):
     chunks: list[Chunk]
 
 
+class LastCoverage(BaseModel):
+    """The result of the last verification of a question with its planned queries."""
+
+    model_config = ConfigDict(frozen=True)
+
+    query_count: int
+    gaps: list[str] = Field(default_factory=list)
+    """The queries that the collection did not answer."""
+    verified_at: float
+    """Unix time."""
+
+
 class QuestionRecord(BaseModel):
     """A question of a collection, which a refresh asks again."""
 
@@ -141,8 +159,14 @@ class QuestionRecord(BaseModel):
     """None: the one that the settings choose."""
     auto_ingest_top_k: int | None = None
     auto_ingest_min_score: float | None = None
+    queries: list[str] = Field(default_factory=list)
+    """What was searched for to answer it; empty where that was not stored."""
+    is_pdf: bool | None = None
+    """True: it asks for PDFs only; False: for everything else."""
     url_keys: list[str] = Field(default_factory=list)
     """Pages of its last result, best first."""
+    coverage: LastCoverage | None = None
+    """None where it was not verified since it was asked last."""
     first_asked_at: float = 0.0
     """Unix time, set by the store, as is the next."""
     last_asked_at: float = 0.0
@@ -158,6 +182,8 @@ class Deleted(BaseModel):
     texts: int = 0
     """Staged texts and sessions."""
     questions: int = 0
+    gates: int = 0
+    """Reviews that runs have asked for."""
 
 
 Filters: TypeAlias = Mapping[str, Any]

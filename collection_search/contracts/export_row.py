@@ -34,6 +34,8 @@ CHUNK_FIELDS: Final[dict[str, tuple[type, ...]]] = {
     "text": (str,),
     "vector": (list, type(None)),
 }
+PLACE_FIELDS: Final[dict[str, tuple[type, ...]]] = {"headings": (list,), "page": (int,)}
+"""Fields of a chunk that a row has only if they are known."""
 RUN_IDS: Final = frozenset(
     {"invocation_id", "ingestion_run_id", "run_id", "ticket_id", "trace_id", "worker_call_id"}
 )
@@ -59,10 +61,16 @@ def export_row(document: Document, chunks: Iterable[Chunk], embedder: str | None
         "chunks": [
             {name: getattr(chunk, name) for name in CHUNK_FIELDS}
             | {"vector": None if chunk.vector is None else chunk.vector.tolist()}
+            | _place(chunk)
             for chunk in chunks
         ],
     }
     return {**canonical, "digest": row_digest(canonical)}
+
+
+def _place(chunk: Chunk) -> dict[str, Any]:
+    place = {"headings": list(chunk.headings), "page": chunk.page}
+    return {name: value for name, value in place.items() if value}
 
 
 def row_digest(row: Mapping[str, Any]) -> str:
@@ -104,13 +112,20 @@ class RowValidator:
         name = f"chunk {number}"
         if not isinstance(chunk, dict):
             raise InputError(f"{name} is no object")
-        _validate_fields(chunk, CHUNK_FIELDS, name)
+        place = {field: kinds for field, kinds in PLACE_FIELDS.items() if field in chunk}
+        _validate_fields(chunk, CHUNK_FIELDS | place, name)
         start, end, text = chunk["start"], chunk["end"], chunk["text"]
         if chunk["ordinal"] != number:
             raise InputError(f"{name} has the ordinal {chunk['ordinal']}")
         if start < 0 or end - start != len(text):
             raise InputError(f"the offsets {start} to {end} of {name} do not fit its text")
-        return Chunk(number, text, start, end, self._vector(name, chunk["vector"]))
+        headings, page = chunk.get("headings", ()), chunk.get("page")
+        if not all(isinstance(heading, str) for heading in headings):
+            raise InputError(f"a heading of {name} is no text")
+        if page is not None and page < 1:
+            raise InputError(f"{name} begins on page {page}")
+        vector = self._vector(name, chunk["vector"])
+        return Chunk(number, text, start, end, vector, tuple(headings), page)
 
     def _vector(self, name: str, numbers: list[Any] | None) -> Any:
         if (numbers is None) != (self.embedder is None):

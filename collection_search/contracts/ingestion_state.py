@@ -22,15 +22,19 @@ class AcquiredPage(TypedDict):
     url_key: str
     title: str
     snippet: str
+    is_pdf: bool
     content_ref: str | None
     provenance: dict[str, Any]
+
+
+DropReason = Literal["snippet_too_short", "is_pdf", "is_no_pdf", "beyond_max_results"]
 
 
 class DroppedPage(TypedDict):
     """A page that was acquired and then dropped, with the reason."""
 
     url: str
-    reason: Literal["snippet_too_short", "beyond_max_results"]
+    reason: DropReason
 
 
 class IngestionOptions(TypedDict):
@@ -42,6 +46,7 @@ class IngestionOptions(TypedDict):
     query: str | None
     max_results: int
     min_snippet_chars: int
+    is_pdf: bool | None
     selection: Literal["top_k", "all"]
 
 

@@ -12,7 +12,7 @@ from .state import QualityMode
 
 
 class GraphInput(BaseModel):
-    """Validated input of the collection search graph."""
+    """The specified fields of the collection search graph's input."""
 
     model_config = ConfigDict(extra="forbid")
 
@@ -54,6 +54,37 @@ class GraphInput(BaseModel):
     )
 
 
+class SearchInput(GraphInput):
+    """Validated input of the collection search graph: the specified fields, and a filter."""
+
+    is_pdf: bool | None = Field(
+        default=None, description="true: PDFs only; false: everything else; by default both."
+    )
+
+
+class RoundsInput(SearchInput):
+    """Validated input of the search graph with a coverage check."""
+
+    max_rounds: int = Field(
+        default=0,
+        ge=0,
+        le=3,
+        description="Searches for what the collection does not answer yet, after the first one.",
+    )
+
+
+class ReviewInput(RoundsInput):
+    """Validated input of the collection review graph."""
+
+    @model_validator(mode="after")
+    def _asks_a_person(self) -> ReviewInput:
+        if self.auto_ingest:
+            raise ValueError(
+                "auto_ingest is for the graph collection_search: here a person decides"
+            )
+        return self
+
+
 class PreselectedResult(BaseModel):
     """A page that was chosen before; may be given as a ranked result or as a URL alone."""
 
@@ -62,6 +93,9 @@ class PreselectedResult(BaseModel):
     url: NormalizedUrl
     title: str = ""
     snippet: str = ""
+    is_pdf: bool | None = Field(
+        default=None, description="Whether the page is a PDF; by default its URL tells."
+    )
     content_ref: str | None = Field(default=None, description="The page's text, if it is staged.")
     provenance: dict[str, JsonValue] = Field(
         default_factory=dict, description="Why the page was chosen: stored with the document."
@@ -118,6 +152,9 @@ class IngestionInput(BaseModel):
         ge=0,
         le=10_000,
         description="Found pages without a text need a snippet as long as that.",
+    )
+    is_pdf: bool | None = Field(
+        default=None, description="true: PDFs only; false: everything else; by default both."
     )
     selection: Literal["top_k", "all"] | None = Field(
         default=None, description="By default top_k of what was found, all of what was preselected."

@@ -24,6 +24,8 @@ CHARS_PER_TOKEN: Final = 3
 fewer, so an estimated cost is rather too high."""
 PLAN_TOKENS: Final = (60, 300)
 """Least and most output tokens of a model that plans queries."""
+ANSWER_TOKENS: Final = 800
+"""Most output tokens of a model that writes an answer or calls tools."""
 THOUGHT_TOKENS: Final = 4_000
 """Most additional tokens of a reasoning model."""
 
@@ -124,8 +126,21 @@ def plan_tokens(model: str) -> tuple[int, int]:
     ((60, 300), (60, 4300))
     """
     least, most = PLAN_TOKENS
+    return least, most + _thought_tokens(model)
+
+
+def answer_tokens(model: str) -> int:
+    """Return the most tokens that the model writes for an answer or for calls of tools.
+
+    >>> answer_tokens("gpt-4o-mini"), answer_tokens("gpt-5-nano")
+    (800, 4800)
+    """
+    return ANSWER_TOKENS + _thought_tokens(model)
+
+
+def _thought_tokens(model: str) -> int:
     thinks = (_price("chat", model) or {}).get("thinks", False)
-    return least, most + (THOUGHT_TOKENS if thinks else 0)
+    return THOUGHT_TOKENS if thinks else 0
 
 
 def price_date(kind: PriceKind, name: str) -> date | None:

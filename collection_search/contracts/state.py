@@ -9,6 +9,10 @@ from typing import Any, Literal
 
 from typing_extensions import TypedDict
 
+# LangGraph reads these types when it builds the graph.
+from .coverage import Coverage  # noqa: TC001
+from .review import Review  # noqa: TC001
+
 Outcome = Literal[
     "search_completed",
     "auto_ingest_triggered",
@@ -17,6 +21,18 @@ Outcome = Literal[
     "search_failed",
     "no_candidates",
 ]
+
+ReviewOutcome = (
+    Outcome
+    | Literal[
+        "review_pending",
+        "review_rejected",
+        "ingestion_triggered",
+        "coverage_verified",
+        "coverage_incomplete",
+    ]
+)
+"""The outcomes of the collection review graph."""
 
 QualityMode = Literal["standard", "premium"]
 """How thoroughly a question is searched."""
@@ -28,8 +44,10 @@ Flag = Literal[
     "staging_failed",
     "cost_limit_reached",
     "provider_fallback",
+    "answer_not_used",
 ]
-"""Problems that did not end the run."""
+"""Problems that did not end the run. `answer_not_used`: an answer to a review came after the
+decision, which was another person's or the deadline's."""
 
 
 class RunIds(TypedDict):
@@ -176,6 +194,8 @@ class ValidatedInput(TypedDict):
     quality_mode: QualityMode
     max_candidates: int
     purpose: str
+    is_pdf: bool | None
+    """True: only PDFs are wanted; False: everything else; None: both."""
     auto_ingest: bool
     auto_ingest_top_k: int
     auto_ingest_min_score: float
@@ -192,9 +212,15 @@ class CollectionSearchState(ValidatedInput):
     candidates: list[Candidate]
     results: list[RankedResult]
     ingestion: IngestionReceipt | None
-    outcome: Outcome | None
+    outcome: ReviewOutcome | None
     flags: list[Flag]
     telemetry: Telemetry
+    max_rounds: int
+    """Searches that may close gaps; 0 without a coverage check."""
+    reviewed: list[str]
+    """Keys of all pages that were candidates in this run."""
+    review: Review | None
+    coverage: Coverage | None
 
 
 class CollectionSearchOutput(TypedDict):
@@ -210,42 +236,9 @@ class CollectionSearchOutput(TypedDict):
     telemetry: Telemetry
 
 
-class StrategyUpdate(ValidatedInput):
-    """`k_generate_strategy`: the validated input, the queries, and empty values for the rest.
+class CollectionReviewOutput(CollectionSearchOutput):
+    """What the collection review graph returns; every key is there at every end."""
 
-    They replace the values of the last run on a thread with a checkpointer.
-    """
-
-    strategy: Strategy
-    search: None
-    candidates: list[Candidate]
-    results: list[RankedResult]
-    ingestion: None
-    outcome: None
-    flags: list[Flag]
-    telemetry: dict[str, Any]
-
-
-class _Update(TypedDict):
-    outcome: Outcome | None
-    flags: list[Flag]
-    telemetry: dict[str, Any]
-
-
-class SearchUpdate(_Update):
-    """`k_parallel_web_search`; `outcome` is set when the run ends here."""
-
-    search: SearchReport
-    candidates: list[Candidate]
-
-
-class RankUpdate(_Update):
-    """`k_embedding_rank`; `outcome` is always set."""
-
-    results: list[RankedResult]
-
-
-class IngestUpdate(_Update):
-    """`k_auto_ingest`; `outcome` is always set."""
-
-    ingestion: IngestionReceipt
+    outcome: ReviewOutcome  # type: ignore[misc] # the review graph has more of them
+    review: Review | None
+    coverage: Coverage | None

@@ -24,12 +24,52 @@ class QueryFinished(TypedDict):
     report: QueryReport
 
 
+class IngestionProgress(TypedDict):
+    """Pages of the run's ticket were stored or given up."""
+
+    type: Literal["ingestion_progress"]
+    node: str
+    ticket: str
+    count: int
+    stored: int
+    failed: int
+    pending: int
+
+
+class QueryVerified(TypedDict):
+    """The collection was asked one query."""
+
+    type: Literal["query_verified"]
+    node: str
+    query: str
+    answered: bool
+    best_score: float | None
+
+
 class NodeFinished(TypedDict):
     """A node ended, with the same facts as its span and the output."""
 
     type: Literal["node_finished"]
     node: str
     telemetry: dict[str, Any]
+
+
+class NodePaused(TypedDict):
+    """A node waits for a person: the run is interrupted."""
+
+    type: Literal["node_paused"]
+    node: str
+
+
+class ReviewRequested(TypedDict):
+    """A gate is open: a person is to decide."""
+
+    type: Literal["review_requested"]
+    node: str
+    gate_id: str
+    candidate_count: int
+    deadline: str
+    """ISO 8601, UTC."""
 
 
 class NodeFailed(TypedDict):
@@ -40,4 +80,13 @@ class NodeFailed(TypedDict):
     error: str
 
 
-Event = NodeStarted | QueryFinished | NodeFinished | NodeFailed
+Event = (
+    NodeStarted
+    | QueryFinished
+    | IngestionProgress
+    | QueryVerified
+    | NodeFinished
+    | NodePaused
+    | ReviewRequested
+    | NodeFailed
+)

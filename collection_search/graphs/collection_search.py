@@ -2,49 +2,140 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final, Literal, get_args
+
+from langgraph.graph import END
 
 from ..context import SearchContext
-from ..contracts.inputs import GraphInput
-from ..contracts.state import CollectionSearchOutput, CollectionSearchState
+from ..contracts.inputs import ReviewInput, RoundsInput, SearchInput
+from ..contracts.state import (
+    CollectionReviewOutput,
+    CollectionSearchOutput,
+    CollectionSearchState,
+)
+from ..errors import InputError
 from ..nodes.auto_ingest import auto_ingest
 from ..nodes.embedding_rank import embedding_rank
 from ..nodes.generate_strategy import generate_strategy
+from ..nodes.hitl_gate import hitl_gate
 from ..nodes.parallel_web_search import parallel_web_search
+from ..nodes.trigger_ingestion import trigger_ingestion
+from ..nodes.verify_coverage import verify_coverage
 from ..runtime.concurrency import run_blocking
 from ..tools.public_arguments import validate_arguments
-from .runnables import compile_stages, has_no_outcome, validate_input
+from .runnables import (
+    Route,
+    compile_stages,
+    if_outcome,
+    unless_ended,
+    validate_input,
+    with_outcome,
+    with_thread,
+)
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Mapping, Sequence
+    from collections.abc import AsyncIterator, Collection, Mapping, Sequence
 
     from langgraph.graph.state import CompiledStateGraph
     from langgraph.types import StreamMode
+    from pydantic import BaseModel
 
-NAME = "collection_search"
+NAME: Final = "collection_search"
+REVIEW_NAME: Final = "collection_review"
+
+DormantNode = Literal["k_hitl_gate", "k_trigger_ingestion", "k_verify_coverage"]
+"""Nodes that the default graph does not have."""
+DORMANT: Final[frozenset[DormantNode]] = frozenset(get_args(DormantNode))
 
 
-def build_graph(**compile_options: Any) -> CompiledStateGraph[Any, Any, Any, Any]:
+def build_graph(
+    *, review: bool | Collection[DormantNode] = False, **compile_options: Any
+) -> CompiledStateGraph[Any, Any, Any, Any]:
     """Return the compiled graph; `compile_options` (checkpointer, cache ...) go to `compile`.
 
-    It runs by `invoke`, `ainvoke`, `stream` and `astream`, alone or as a node of another graph.
+    `review=True` gives the graph `collection_review` with all dormant nodes; some of their names
+    insert these alone. `k_hitl_gate` needs a checkpointer, and `k_verify_coverage` follows an
+    ingestion. `k_auto_ingest` is left out where one of the other two decides. The graph runs by
+    `invoke`, `ainvoke`, `stream` and `astream`, alone or as a node of another graph. Raises
+    InputError for an unknown node.
     """
+    inserted = DORMANT if review is True else frozenset(review or ())
+    if unknown := sorted(inserted - DORMANT):
+        raise InputError(f"There is no dormant node {unknown[0]!r}: take {sorted(DORMANT)}.")
+    stages = _stages(inserted)
     return compile_stages(
-        NAME,
-        {
-            "k_generate_strategy": generate_strategy,
-            "k_parallel_web_search": parallel_web_search,
-            "k_embedding_rank": embedding_rank,
-            "k_auto_ingest": auto_ingest,
-        },
-        {"k_embedding_rank": has_no_outcome, "k_auto_ingest": _is_ingestion_asked},
-        schemas=(CollectionSearchState, GraphInput, CollectionSearchOutput),
+        REVIEW_NAME if inserted == DORMANT else NAME,
+        stages,
+        _routes(list(stages)),
+        schemas=_schemas(inserted),
         **compile_options,
     )
 
 
-def _is_ingestion_asked(state: CollectionSearchState) -> bool:
-    return state["auto_ingest"]
+def _stages(inserted: Collection[str]) -> dict[str, Any]:
+    """Return the nodes by name, in order."""
+    asks = "k_hitl_gate" in inserted
+    decides = asks or "k_trigger_ingestion" in inserted
+    stages = {
+        "k_generate_strategy": with_thread(generate_strategy) if asks else generate_strategy,
+        "k_parallel_web_search": parallel_web_search,
+        "k_embedding_rank": with_outcome(embedding_rank, "review_pending")
+        if asks
+        else embedding_rank,
+    }
+    if not decides:
+        stages["k_auto_ingest"] = auto_ingest
+    dormant = {
+        "k_hitl_gate": hitl_gate,
+        "k_trigger_ingestion": trigger_ingestion,
+        "k_verify_coverage": verify_coverage,
+    }
+    return stages | {name: node for name, node in dormant.items() if name in inserted}
+
+
+def _routes(names: Sequence[str]) -> dict[str, Route]:
+    """Return the conditional edges of a graph with these nodes in this order."""
+    follows = dict(zip(names, [*names[1:], END], strict=True))
+    routes = {
+        "k_parallel_web_search": unless_ended(
+            "k_embedding_rank", goes_on="candidates found", ends="nothing found"
+        )
+    }
+    if "k_auto_ingest" in follows:
+        routes["k_embedding_rank"] = Route(
+            _auto_ingest_switch, {"auto_ingest on": "k_auto_ingest", "auto_ingest off": END}
+        )
+    for name, goes_on, outcome in (
+        ("k_hitl_gate", "pages approved", "search_completed"),
+        ("k_auto_ingest", "ingestion started", "auto_ingest_triggered"),
+        ("k_trigger_ingestion", "ingestion started", "ingestion_triggered"),
+    ):
+        if follows.get(name, END) != END:
+            ends = goes_on.replace("started", "not started").replace("pages", "nothing")
+            routes[name] = if_outcome(outcome, follows[name], goes_on=goes_on, ends=ends)
+    if "k_verify_coverage" in follows:
+        routes["k_verify_coverage"] = Route(
+            _next_round, {"gaps to search for": "k_parallel_web_search", "done": END}
+        )
+    return routes
+
+
+def _schemas(inserted: Collection[str]) -> tuple[type[Any], type[BaseModel], type[Any]]:
+    if not inserted:
+        return CollectionSearchState, SearchInput, CollectionSearchOutput
+    is_alone = "k_auto_ingest" in _stages(inserted)
+    return CollectionSearchState, RoundsInput if is_alone else ReviewInput, CollectionReviewOutput
+
+
+def _auto_ingest_switch(state: CollectionSearchState) -> str:
+    return "auto_ingest on" if state["auto_ingest"] else "auto_ingest off"
+
+
+def _next_round(state: CollectionSearchState) -> str:
+    """Return whether the queries that close the gaps are searched for."""
+    coverage = state["coverage"]
+    goes_on = coverage and coverage["next_queries"] and coverage["round"] <= state["max_rounds"]
+    return "gaps to search for" if goes_on else "done"
 
 
 graph = build_graph()
@@ -77,7 +168,7 @@ class CollectionSearchGraph:
         self, state: Mapping[str, Any], *, stream_mode: Sequence[StreamMode]
     ) -> AsyncIterator[Any]:
         """Yield `(mode, chunk)` pairs of one run; `values` chunks hold the whole state."""
-        given = validate_input(GraphInput, state).model_dump()
+        given = validate_input(SearchInput, state).model_dump()
         async for item in self.graph.astream(
             given,
             context=self.context,
@@ -87,6 +178,8 @@ class CollectionSearchGraph:
             yield item
 
 
-def output_of(state: Mapping[str, Any]) -> CollectionSearchOutput:
-    """Return the output part of a final state."""
-    return {key: state[key] for key in CollectionSearchOutput.__annotations__}  # type: ignore[return-value]
+def output_of(
+    state: Mapping[str, Any], output: type[Any] = CollectionSearchOutput
+) -> CollectionSearchOutput:
+    """Return the part of a final state that is the `output` of a graph."""
+    return {key: state[key] for key in output.__annotations__}  # type: ignore[return-value]

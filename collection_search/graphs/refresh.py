@@ -156,6 +156,7 @@ async def _run(record: QuestionRecord, context: SearchContext, collection: str) 
             "query": record.question,
             "collection_scope": collection,
             "max_results": record.auto_ingest_top_k or 10,
+            "is_pdf": record.is_pdf,
         }
         return await UniversalIngestionGraph(context).arun(given)
     question = {
@@ -164,6 +165,7 @@ async def _run(record: QuestionRecord, context: SearchContext, collection: str) 
         "purpose": record.purpose,
         "quality_mode": record.quality_mode,
         "max_candidates": record.max_candidates,
+        "is_pdf": record.is_pdf,
         "auto_ingest": True,
         "auto_ingest_top_k": record.auto_ingest_top_k or 10,
         "auto_ingest_min_score": record.auto_ingest_min_score,

@@ -7,8 +7,9 @@ Together these cost several milliseconds a question.
 
 from __future__ import annotations
 
-from dataclasses import replace
-from typing import TYPE_CHECKING, Any, TypeVar
+import functools
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
 from langchain_core.runnables import Runnable
 from langchain_core.runnables.config import var_child_runnable_config
@@ -17,19 +18,28 @@ from langgraph.runtime import get_runtime
 from pydantic import BaseModel, ValidationError
 
 from ..context import SearchContext
-from ..errors import InputError
+from ..errors import ConfigError, InputError
 from ..nodes.stage import StagePlace
 from ..runtime.concurrency import run_blocking
 from ..settings.adapter_factory import has_callbacks, listener_of
 from ..text.problems import describe_problems
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping, Sequence
+    from collections.abc import (
+        AsyncIterator,
+        Awaitable,
+        Callable,
+        Hashable,
+        Iterator,
+        Mapping,
+        Sequence,
+    )
 
     from langchain_core.runnables import RunnableConfig
     from langgraph.graph.state import CompiledStateGraph
 
 InputT = TypeVar("InputT", bound=BaseModel)
+StageNode: TypeAlias = "Callable[[Any, Any, StagePlace], Awaitable[dict[str, Any]]]"
 
 
 class NodeRunnable(Runnable[Any, Any]):
@@ -37,7 +47,7 @@ class NodeRunnable(Runnable[Any, Any]):
 
     def __init__(
         self,
-        node: Callable[[Any, Any, StagePlace], Awaitable[Any]],
+        node: StageNode,
         graph: str,
         is_end: Callable[[Mapping[str, Any]], bool],
     ) -> None:
@@ -57,21 +67,33 @@ class NodeRunnable(Runnable[Any, Any]):
         return await self._node(input, get_runtime(), place)
 
 
-class RouteRunnable(Runnable[Any, str]):
-    """An edge to the following node where a condition on the state is true, else to the end."""
+@dataclass(frozen=True, slots=True)
+class Route:
+    """A conditional edge: `choose` returns one of the `targets`' words for a state."""
 
-    def __init__(self, condition: Callable[[Any], object], following: str) -> None:
-        self.name = condition.__name__
-        self._condition = condition
-        self._following = following
+    choose: Callable[[Any], str]
+    targets: dict[Hashable, str]
+    """The next node by word; drawings of the graph show the words."""
+
+    def is_end(self, state: Mapping[str, Any]) -> bool:
+        """Return whether the run ends with this state."""
+        return self.targets[self.choose(state)] == END
+
+
+class RouteRunnable(Runnable[Any, str]):
+    """The choice of a route."""
+
+    def __init__(self, route: Route) -> None:
+        self.name = route.choose.__name__
+        self._choose = route.choose
 
     def invoke(self, input: Any, config: RunnableConfig | None = None, **_: Any) -> str:  # noqa: A002, ARG002
-        """Return the next node's name."""
-        return self._following if self._condition(input) else END
+        """Return the word of the edge to follow."""
+        return self._choose(input)
 
     async def ainvoke(self, input: Any, config: RunnableConfig | None = None, **_: Any) -> str:  # noqa: A002, ARG002
-        """Return the next node's name, without a thread."""
-        return self.invoke(input)
+        """Return the word of the edge to follow, without a thread."""
+        return self._choose(input)
 
 
 class UntracedRunnable(Runnable[Any, Any]):
@@ -113,33 +135,32 @@ class UntracedRunnable(Runnable[Any, Any]):
 
 def compile_stages(
     name: str,
-    stages: Mapping[str, Callable[[Any, Any, StagePlace], Awaitable[Any]]],
-    conditions: Mapping[str, Callable[[Any], object]],
+    stages: Mapping[str, StageNode],
+    routes: Mapping[str, Route],
     *,
     schemas: tuple[type[Any], type[BaseModel], type[Any]],
     **compile_options: Any,
 ) -> CompiledStateGraph[Any, Any, Any, Any]:
     """Return the graph of the stages, one after the other; `schemas` are state, input, output.
 
-    The graph ends before a stage whose condition is false.
+    A stage with a route is followed by what the route chooses.
     """
     state, given, output = schemas
     graph = StateGraph(
         state, context_schema=SearchContext, input_schema=given, output_schema=output
     )
-    before = START
-    follow = [*(conditions.get(stage, _always) for stage in stages), _never][1:]
-    for (stage, node), follows in zip(stages.items(), follow, strict=True):
+    names = list(stages)
+    for stage, following in zip(names, [*names[1:], END], strict=True):
+        route = routes.get(stage)
+        is_end = route.is_end if route else _always if following == END else _never
         # Typed with the input model, or LangGraph would neither validate nor fill in the defaults.
-        schema = given if before == START else state
-        runnable = NodeRunnable(node, name, is_end=_negated(follows))
-        graph.add_node(stage, runnable, input_schema=schema)
-        if condition := conditions.get(stage):
-            graph.add_conditional_edges(before, RouteRunnable(condition, stage), [stage, END])
+        schema = given if stage == names[0] else state
+        graph.add_node(stage, NodeRunnable(stages[stage], name, is_end), input_schema=schema)
+        if route is None:
+            graph.add_edge(stage, following)
         else:
-            graph.add_edge(before, stage)
-        before = stage
-    graph.add_edge(before, END)
+            graph.add_conditional_edges(stage, RouteRunnable(route), route.targets)
+    graph.add_edge(START, names[0])
     compiled = graph.compile(name=name, **compile_options)
     for part in compiled.nodes.values():
         if part.node is not None and (steps := getattr(part.node, "steps", None)):
@@ -155,13 +176,53 @@ def _never(_state: Mapping[str, Any]) -> bool:
     return False
 
 
-def _negated(condition: Callable[[Any], object]) -> Callable[[Mapping[str, Any]], bool]:
-    return lambda state: not condition(state)
+def unless_ended(following: str, *, goes_on: str, ends: str) -> Route:
+    """Return a route to the `following` stage, or to the end once there is an outcome.
+
+    `goes_on` and `ends` are the words of the two edges.
+    """
+
+    def has_outcome(state: Mapping[str, Any]) -> str:
+        return ends if state["outcome"] else goes_on
+
+    return Route(has_outcome, {goes_on: following, ends: END})
 
 
-def has_no_outcome(state: Mapping[str, Any]) -> bool:
-    """Return whether the run goes on: no stage has ended it."""
-    return not state["outcome"]
+def if_outcome(outcome: str, following: str, *, goes_on: str, ends: str) -> Route:
+    """Return a route to the `following` stage after this outcome, else to the end."""
+
+    def has_this_outcome(state: Mapping[str, Any]) -> str:
+        return goes_on if state["outcome"] == outcome else ends
+
+    return Route(has_this_outcome, {goes_on: following, ends: END})
+
+
+def with_outcome(node: StageNode, outcome: str) -> StageNode:
+    """Return the node with this outcome in place of its own, as a graph goes on after it."""
+
+    @functools.wraps(node)
+    async def changed(state: Any, runtime: Any, place: StagePlace) -> dict[str, Any]:
+        return {**await node(state, runtime, place), "outcome": outcome}
+
+    return changed
+
+
+def with_thread(node: StageNode) -> StageNode:
+    """Return the node for the begin of a graph that pauses.
+
+    It raises ConfigError without a checkpointer, before anything is spent.
+    """
+
+    @functools.wraps(node)
+    async def checked(state: Any, runtime: Any, place: StagePlace) -> dict[str, Any]:
+        if getattr(runtime.execution_info, "thread_id", None) is None:
+            raise ConfigError(
+                "A review needs a checkpointer: compile the graph with one and give the run a"
+                " thread_id, or use CollectionReviewGraph, which has one."
+            )
+        return await node(state, runtime, place)
+
+    return checked
 
 
 def validate_input(model: type[InputT], given: Mapping[str, Any]) -> InputT:

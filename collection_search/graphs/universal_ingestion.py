@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
 from typing import TYPE_CHECKING, Any
+
+from langchain_core.runnables.config import ensure_config, set_config_context
 
 from ..context import SearchContext
 from ..contracts.ingestion import Ticket
@@ -15,11 +18,12 @@ from ..nodes.select_candidates import select_candidates
 from ..nodes.stage_candidates import stage_candidates
 from ..runtime.concurrency import run_blocking
 from ..tools.public_arguments import validate_arguments
-from .runnables import compile_stages, has_no_outcome, validate_input
+from .runnables import compile_stages, unless_ended, validate_input
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from langchain_core.runnables import RunnableConfig
     from langgraph.graph.state import CompiledStateGraph
 
     from ..contracts.ingestion import IngestionRequest
@@ -37,28 +41,25 @@ def build_graph(**compile_options: Any) -> CompiledStateGraph[Any, Any, Any, Any
             "k_stage": stage_candidates,
             "k_ingest": ingest_candidates,
         },
-        {"k_stage": has_no_outcome, "k_ingest": has_no_outcome},
+        {
+            "k_select": unless_ended("k_stage", goes_on="pages chosen", ends="no pages"),
+            "k_stage": unless_ended("k_ingest", goes_on="ingest now", ends="only acquire"),
+        },
         schemas=(IngestionState, IngestionInput, IngestionOutput),
         **compile_options,
     )
 
 
 graph = build_graph()
-_delegated = build_graph(checkpointer=False)
-"""For a node of another graph: that node is repeated as a whole, so no step is checkpointed."""
 
 
 class UniversalIngestionGraph:
     """The graph with a context of its own: the shortest way to run it from Python."""
 
-    def __init__(
-        self,
-        context: SearchContext | None = None,
-        compiled: CompiledStateGraph[Any, Any, Any, Any] = graph,
-    ) -> None:
+    def __init__(self, context: SearchContext | None = None) -> None:
         validate_arguments(context=context)
         self.context = context or SearchContext(workflow_id=NAME)
-        self.graph = compiled
+        self.graph = graph
 
     def run(self, state: Mapping[str, Any]) -> IngestionOutput:
         """Return the graph's output.
@@ -107,7 +108,7 @@ class GraphTrigger:
             ],
         }
         try:
-            output = await UniversalIngestionGraph(context, _delegated).arun(given)
+            output = await _run_apart(UniversalIngestionGraph(context), given)
         except CollectionSearchError as error:
             raise IngestError(f"The ingestion could not be started. {error}") from error
         receipt = output["ingestion"]
@@ -120,3 +121,19 @@ class GraphTrigger:
             collection=receipt["collection"],
             count=receipt["count"],
         )
+
+
+async def _run_apart(graph: UniversalIngestionGraph, given: Mapping[str, Any]) -> IngestionOutput:
+    """Return the output of a run that takes nothing from the node that starts it but its callbacks.
+
+    That node is repeated as a whole, so the run needs no checkpoints; and it must not inherit a
+    `durability` that needs some.
+    """
+    config = ensure_config()
+    kept: RunnableConfig = {
+        "callbacks": config.get("callbacks"),
+        "tags": config.get("tags", []),
+        "metadata": config.get("metadata", {}),
+    }
+    with set_config_context(kept) as apart:
+        return await asyncio.get_running_loop().create_task(graph.arun(given), context=apart)

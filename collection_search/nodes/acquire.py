@@ -9,7 +9,7 @@ from ..errors import InputError
 from ..ports.ledger import require_session
 from ..runtime.concurrency import offload
 from ..text.redaction import redact_query
-from ..text.urls import url_key
+from ..text.urls import is_pdf, url_key
 from ..tools.search.route import build_route
 from .searches import search_heard, search_report
 from .stage import StageRun, stage
@@ -27,6 +27,7 @@ MAX_PROVENANCE_BYTES: Final = 16_384
 OWN_FACTS: Final = frozenset(
     {
         "approved_by",
+        "review",
         "threshold",
         "tenant_id",
         "case_id",
@@ -96,6 +97,7 @@ def _update(state: IngestionInput, pages: list[AcquiredPage]) -> AcquireUpdate:
         "query": state.query,
         "max_results": state.max_results,
         "min_snippet_chars": state.min_snippet_chars,
+        "is_pdf": state.is_pdf,
         "selection": state.selection or ("top_k" if state.source == "search" else "all"),
         "search": None,
         "candidates": pages,
@@ -118,6 +120,7 @@ def _preselected(state: IngestionInput, run: StageRun) -> Iterable[AcquiredPage]
             url=one.url,
             title=one.title,
             snippet=one.snippet,
+            is_pdf=is_pdf(one.url) if one.is_pdf is None else one.is_pdf,
             content_ref=one.content_ref,
             provenance=_trusted(one.url, one.provenance, run.ids["run_id"]),
         )
@@ -148,11 +151,13 @@ def _found(response: WebSearchResponse, query: str) -> Iterable[AcquiredPage]:
             "position": position,
             "score": result.score,
             "published_date": result.published_date,
+            "is_pdf": result.is_pdf or None,
         }
         yield _page(
             url=result.url,
             title=result.title,
             snippet=result.snippet,
+            is_pdf=result.is_pdf,
             provenance={name: value for name, value in stated.items() if value is not None},
         )
 
@@ -162,6 +167,7 @@ def _page(
     url: str,
     title: str,
     snippet: str,
+    is_pdf: bool = False,
     content_ref: str | None = None,
     provenance: dict[str, Any],
     **_: Any,
@@ -171,6 +177,7 @@ def _page(
         "url_key": url_key(url),
         "title": title,
         "snippet": snippet,
+        "is_pdf": is_pdf,
         "content_ref": content_ref,
         "provenance": provenance,
     }

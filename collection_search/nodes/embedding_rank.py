@@ -18,13 +18,15 @@ from ..ranking.scoring import LEXICAL, Calibration, JudgedPool, PageText, judge_
 from ..runtime.concurrency import offload
 from ..text.redaction import error_message, redact_error
 from ..tools.spending.account import answer_key
+from ..tools.spending.budget import cost_of_failure
 from .stage import StageRun, stage
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from ..contracts.collection import Vectors
-    from ..contracts.state import Candidate, CollectionSearchState, Flag, RankedResult, RankUpdate
+    from ..contracts.state import Candidate, CollectionSearchState, Flag, RankedResult
+    from ..contracts.updates import RankUpdate
     from ..ports import Embedder
     from ..ranking.scoring import Scored
     from ..settings.table import RankingProfile
@@ -177,7 +179,7 @@ async def _compared(texts: Texts, embedder: Embedder, run: StageRun) -> Measured
         logger.warning("embedding failed, similarities count as 0", exc_info=redact_error(error))
         cause = error_message(error)
         nothing = [math.nan] * (len(texts.all) - 1)
-        cost = None if getattr(error, "may_be_billed", True) else 0.0
+        cost = cost_of_failure(error)
         return MeasuredSimilarity(nothing, input_tokens=None, cost_usd=cost, error=cause)
     return MeasuredSimilarity(
         similarities,

@@ -2,29 +2,30 @@
 
 from __future__ import annotations
 
-import json
 import logging
 from typing import TYPE_CHECKING, Any
 
-from ..contracts.prices import chat_cost, plan_tokens, tokens_in
+from ..contracts.prices import chat_cost
 from ..errors import CostLimitReached
 from ..planning.fallback import complete_queries, fallback_queries
-from ..planning.prompts import strategy_messages
-from ..planning.quality import MAX_QUERIES, QUALITY
+from ..planning.quality import QUALITY
 from ..text.redaction import error_message, redact_error, redact_query
+from ..tools.spending.budget import cost_of_failure
+from ..tools.spending.paid_plan import paid_plan
 from ..tools.spending.plan_cache import cache_plan, cached_plan, plan_key
 from .stage import StageRun, stage
 
 if TYPE_CHECKING:
-    from ..contracts.inputs import GraphInput
-    from ..contracts.state import Flag, Strategy, StrategyUpdate
-    from ..ports import QueryModel, QueryPlan
+    from ..contracts.inputs import SearchInput
+    from ..contracts.state import Flag, Strategy
+    from ..contracts.updates import StrategyUpdate
+    from ..ports import QueryPlan
 
 logger = logging.getLogger(__name__)
 
 
 @stage("k_generate_strategy", kind="generation")
-async def generate_strategy(state: GraphInput, run: StageRun) -> StrategyUpdate:
+async def generate_strategy(state: SearchInput, run: StageRun) -> StrategyUpdate:
     """Return the validated input and three to five queries.
 
     A model that fails, or exceeds the run's cost limit, only sets the flag `strategy_fallback`.
@@ -42,6 +43,10 @@ async def generate_strategy(state: GraphInput, run: StageRun) -> StrategyUpdate:
         "ingestion": None,
         "outcome": None,
         "flags": flags,
+        "max_rounds": getattr(state, "max_rounds", 0),
+        "reviewed": [],
+        "review": None,
+        "coverage": None,
         "telemetry": {
             "question": redact_query(state.question, run.context.using().capture_query),
             "query_count": len(strategy["queries"]),
@@ -52,7 +57,7 @@ async def generate_strategy(state: GraphInput, run: StageRun) -> StrategyUpdate:
 
 
 async def _strategy(
-    state: GraphInput, run: StageRun, wanted: int
+    state: SearchInput, run: StageRun, wanted: int
 ) -> tuple[Strategy, dict[str, Any]]:
     model = await run.context.query_model()
     if model is None:
@@ -60,7 +65,13 @@ async def _strategy(
     key = plan_key(state, run.context)
     known = await cached_plan(run.account, key)
     try:
-        plan = known or await _planned(state, run, model)
+        plan = known or await paid_plan(
+            model,
+            state.question,
+            purpose=state.purpose,
+            budget=run.account.budget,
+            listener=run.listener,
+        )
         queries = complete_queries(
             plan.queries, state.question, purpose=state.purpose, minimum=wanted
         )
@@ -72,43 +83,20 @@ async def _strategy(
     return strategy, _usage(plan, run, is_known=known is not None)
 
 
-async def _planned(state: GraphInput, run: StageRun, model: QueryModel) -> QueryPlan:
-    """Return the model's plan. Raises CostLimitReached where the run may not pay for it."""
-    asked = strategy_messages(state.question, purpose=state.purpose, count=MAX_QUERIES)
-    tokens = tokens_in(text for _, text in asked)
-    reserved = chat_cost(model.model_name, tokens, plan_tokens(model.model_name)[1])
-    run.account.budget.reserve(reserved)
-    cost = None
-    try:
-        async with run.listener.chat(model.model_name, asked) as call:
-            plan = await model.plan(state.question, purpose=state.purpose, count=MAX_QUERIES)
-            call.answered(
-                json.dumps({"queries": list(plan.queries)}, ensure_ascii=False),
-                model=plan.model,
-                input_tokens=plan.input_tokens,
-                output_tokens=plan.output_tokens,
-            )
-        cost = chat_cost(plan.model, plan.input_tokens, plan.output_tokens)
-        return plan
-    finally:
-        run.account.budget.settle(reserved, cost)
-
-
 def _failed(
-    state: GraphInput, run: StageRun, wanted: int, *, model: str, error: Exception
+    state: SearchInput, run: StageRun, wanted: int, *, model: str, error: Exception
 ) -> tuple[Strategy, dict[str, Any]]:
     message = error_message(error)
     run.span.fail(type(error).__name__, message)
-    is_refused = isinstance(error, CostLimitReached)
-    cost = 0.0 if is_refused or not getattr(error, "may_be_billed", True) else None
-    if not is_refused:
+    cost = cost_of_failure(error)
+    if not isinstance(error, CostLimitReached):
         logger.warning("query planning failed: deterministic queries", exc_info=redact_error(error))
     run.account.record_cost("chat", model, cost)
     facts = {"model": model, "error": message, "cost_usd": cost}
     return _fallback(state, wanted, model=model, error=message), facts
 
 
-def _fallback(state: GraphInput, wanted: int, *, model: str | None, error: str | None) -> Strategy:
+def _fallback(state: SearchInput, wanted: int, *, model: str | None, error: str | None) -> Strategy:
     queries = fallback_queries(state.question, purpose=state.purpose, count=wanted)
     return {"queries": queries, "fallback": True, "model": model, "error": error}
 

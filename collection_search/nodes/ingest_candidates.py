@@ -36,6 +36,7 @@ async def ingest_candidates(state: IngestionState, run: StageRun) -> StartUpdate
             question=state["query"],
             purpose="universal_ingestion",
             auto_ingest_top_k=state["max_results"],
+            is_pdf=state.get("is_pdf"),
             url_keys=[page["url_key"] for page in state["candidates"]],
         )
         await record_question(run.context, request.scope, record)

@@ -8,12 +8,13 @@ from typing import TYPE_CHECKING
 
 from ..errors import CostLimitReached
 from ..planning.quality import QUALITY, results_per_query
+from ..ranking.languages.guess import find_language_gap
 from ..text.redaction import redact_query
 from ..text.urls import url_key
 from ..tools.search.route import SearchRoute, build_route
 from .searches import query_report, search_heard, search_report
 from .stage import StageRun, stage
-from .staging import distinct, stage_texts
+from .staging import distinct, is_unwanted, stage_texts
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -24,10 +25,10 @@ if TYPE_CHECKING:
         Candidate,
         CollectionSearchState,
         Flag,
-        Outcome,
+        ReviewOutcome,
         SearchFailure,
-        SearchUpdate,
     )
+    from ..contracts.updates import FurtherRound, SearchUpdate
 
 
 @stage("k_parallel_web_search")
@@ -37,17 +38,22 @@ async def parallel_web_search(state: CollectionSearchState, run: StageRun) -> Se
     A failed query does not end the run while another one succeeded: `partial_search`. The run's
     cost limit does not either, unless nothing was found without the queries that it stopped.
     """
-    queries = state["strategy"]["queries"]
+    queries = _queries(state)
     count = results_per_query(state["max_candidates"], len(queries))
     route, options = await _route(state, run, count), QUALITY[state["quality_mode"]].options
     await route.recall(queries, options)
     searches = (_search(route, q, count, options, run, waits=n > 0) for n, q in enumerate(queries))
     responses = await asyncio.gather(*searches)
     answers = list(zip(queries, responses, strict=True))
-    candidates = merge_candidates(answers)
+    found = _new_ones(merge_candidates(answers), state)
+    candidates = [one for one in found if not is_unwanted(one, state.get("is_pdf"))]
     search = search_report(answers, reason=route.reason, result_count=len(candidates))
+    search["notices"] += _left_out(len(found) - len(candidates), state.get("is_pdf"))
+    search["notices"] += await _language_notices(state["question"], candidates, run)
     errors = search["errors"]
-    flags: list[Flag] = ["partial_search"] if 0 < len(errors) < len(queries) else []
+    is_further = state.get("coverage") is not None
+    is_partial = errors and (is_further or len(errors) < len(queries))
+    flags: list[Flag] = ["partial_search"] if is_partial else []
     if search["routing"]:
         flags.append("provider_fallback")
     if not await stage_texts(candidates, responses, run):
@@ -59,7 +65,8 @@ async def parallel_web_search(state: CollectionSearchState, run: StageRun) -> Se
     return {
         "search": search,
         "candidates": candidates,
-        "outcome": _outcome(candidates, errors, queries),
+        **_after_search(state, candidates),
+        "outcome": _outcome(candidates, errors, state),
         "flags": flags,
         "telemetry": {
             "provider": search["provider"],
@@ -104,6 +111,31 @@ def _candidate(result: SearchResult, *, query: str, position: int, by: str) -> C
     }
 
 
+def _left_out(count: int, wants_pdf: bool | None) -> list[str]:  # noqa: FBT001
+    """Return the notice about pages of the kind that is not wanted."""
+    if not count:
+        return []
+    pages, are = ("1 page", "is") if count == 1 else (f"{count} pages", "are")
+    return [f"{pages} {are} left out: not PDF." if wants_pdf else f"{pages} {are} left out: PDF."]
+
+
+async def _language_notices(
+    question: str, candidates: Sequence[Candidate], run: StageRun
+) -> list[str]:
+    """Return the notice that words cannot match, where no embedding model compares meanings."""
+    texts = [f"{one['title']}\n{one['snippet']}" for one in candidates]
+    gap = find_language_gap(question, texts)
+    if gap is None or await run.context.embedder() is not None:
+        return []
+    asked, found = gap
+    notice = (
+        f"The question is in {asked}, the pages are in {found}, and without an embedding model only"
+        f" words are compared. Ask in {found}, or set a model for several languages:"
+        " COLLECTION_SEARCH_EMBEDDINGS."
+    )
+    return [notice]
+
+
 async def _route(state: CollectionSearchState, run: StageRun, max_results: int) -> SearchRoute:
     return await build_route(
         run.context,
@@ -145,10 +177,41 @@ async def _search(
     return response
 
 
+def _queries(state: CollectionSearchState) -> list[str]:
+    """Return the planned queries, in a further round those that close the gaps."""
+    coverage = state.get("coverage")
+    return state["strategy"]["queries"] if coverage is None else coverage["next_queries"]
+
+
+def _new_ones(found: list[Candidate], state: CollectionSearchState) -> list[Candidate]:
+    """Return the candidates without those of earlier rounds, which were decided on."""
+    if state.get("coverage") is None:
+        return found
+    known = set(state["reviewed"])
+    return [candidate for candidate in found if candidate["url_key"] not in known]
+
+
+def _after_search(state: CollectionSearchState, candidates: Sequence[Candidate]) -> FurtherRound:
+    """Return what a further round knows of this one: its pages, and that its queries were used."""
+    keys = [candidate["url_key"] for candidate in candidates]
+    reviewed = list(dict.fromkeys([*state.get("reviewed", ()), *keys]))
+    coverage = state.get("coverage")
+    if coverage is None:
+        return {"reviewed": reviewed}
+    searched = [*coverage["searched"], *coverage["next_queries"]]
+    return {
+        "reviewed": reviewed,
+        "coverage": {**coverage, "searched": searched, "next_queries": []},
+    }
+
+
 def _outcome(
-    candidates: Sequence[Candidate], errors: Sequence[SearchFailure], queries: Sequence[str]
-) -> Outcome | None:
+    candidates: Sequence[Candidate], errors: Sequence[SearchFailure], state: CollectionSearchState
+) -> ReviewOutcome | None:
     if candidates:
         return None
+    if state.get("coverage") is not None:
+        return "coverage_incomplete"
     stopped = any(error["kind"] == CostLimitReached.__name__ for error in errors)
-    return "search_failed" if stopped or len(errors) == len(queries) else "no_candidates"
+    failed = stopped or len(errors) == len(_queries(state))
+    return "search_failed" if failed else "no_candidates"

@@ -6,9 +6,16 @@ from collections import Counter
 from typing import TYPE_CHECKING
 
 from .stage import StageRun, stage
+from .staging import is_unwanted
 
 if TYPE_CHECKING:
-    from ..contracts.ingestion_state import AcquiredPage, DroppedPage, IngestionState, SelectUpdate
+    from ..contracts.ingestion_state import (
+        AcquiredPage,
+        DroppedPage,
+        DropReason,
+        IngestionState,
+        SelectUpdate,
+    )
 
 
 @stage("k_select")
@@ -23,6 +30,9 @@ async def select_candidates(state: IngestionState, _: StageRun) -> SelectUpdate:
     for page in state["candidates"]:
         if state["source"] == "search" and _is_thin(page, state["min_snippet_chars"]):
             dropped.append({"url": page["url"], "reason": "snippet_too_short"})
+        elif is_unwanted(page, state.get("is_pdf")):
+            reason: DropReason = "is_pdf" if page["is_pdf"] else "is_no_pdf"
+            dropped.append({"url": page["url"], "reason": reason})
         elif len(chosen) >= most:
             dropped.append({"url": page["url"], "reason": "beyond_max_results"})
         else:
@@ -37,6 +47,7 @@ async def select_candidates(state: IngestionState, _: StageRun) -> SelectUpdate:
             "selection": state["selection"],
             "selected_count": len(chosen),
             "snippet_too_short_count": reasons["snippet_too_short"],
+            "unwanted_kind_count": reasons["is_pdf"] + reasons["is_no_pdf"],
             "beyond_max_results_count": reasons["beyond_max_results"],
             "cost_usd": 0.0,
         },

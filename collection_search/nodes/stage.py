@@ -5,8 +5,10 @@ from __future__ import annotations
 import functools
 import time
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final, TypeVar
+
+from langgraph.errors import GraphBubbleUp, is_invalid_resume
 
 from ..context import SearchContext
 from ..contracts.prices import total_cost
@@ -21,6 +23,11 @@ if TYPE_CHECKING:
     from ..contracts.state import RunIds, Telemetry
     from ..ports import Listener, Scalar, Span, SpanKind, SpanSink
     from ..tools.spending.budget import RunBudget
+
+_SUMMED: Final = frozenset(
+    ("latency_ms", "cost_usd", "input_tokens", "output_tokens", "call_count", "passage_count")
+)
+"""Facts of a stage that are summed over its visits in one run."""
 
 StateT = TypeVar("StateT")
 Update = Mapping[str, Any]
@@ -59,6 +66,10 @@ class StageRun:
     """The stage's cost limit and its spending."""
     listener: Listener = NULL_LISTENER
     """Is told of the calls of tools and models."""
+    thread_id: str | None = None
+    """The host's thread; None without a checkpointer."""
+    server: Any = None
+    """What a LangGraph server says of itself and of its user; None outside one."""
 
 
 Body = Callable[[StateT, StageRun], Awaitable[Update]]
@@ -70,7 +81,8 @@ def stage(name: str, *, kind: SpanKind = "span") -> Callable[[Body[StateT]], Nod
 
     The body returns its own keys. Its `telemetry` (JSON-plain) goes to the observation, to the
     run's telemetry and to the custom stream; its `flags` are added to the run's. Its spending is
-    recorded even when it raises.
+    recorded even when it raises. A body that interrupts the run is no failure: its observation
+    says `paused`.
     """
 
     def decorate(body: Body[StateT]) -> Node[StateT]:
@@ -81,6 +93,7 @@ def stage(name: str, *, kind: SpanKind = "span") -> Callable[[Body[StateT]], Nod
             context = SearchContext.of(runtime)
             before = state if isinstance(state, Mapping) else {}
             host_run_id = getattr(runtime.execution_info, "run_id", None)
+            thread_id = getattr(runtime.execution_info, "thread_id", None)
             ids = before.get("ids") or context.ids(host_run_id)
             whole = WholeRun.of(place.graph, ids["run_id"], state)
             trace = context.trace(ids, run=whole.identity)
@@ -93,7 +106,8 @@ def stage(name: str, *, kind: SpanKind = "span") -> Callable[[Body[StateT]], Nod
             try:
                 with sink.span(name, kind=kind, trace=trace) as span:
                     run = StageRun(name, context, ids, sink, span, emit, account, place.listener)
-                    update = dict(await body(state, run))
+                    run = replace(run, thread_id=thread_id, server=runtime.server_info)
+                    update, pause = await _update_or_pause(body, state, run)
                     facts = {"node_name": name, "latency_ms": _ms_since(started)}
                     facts |= update.pop("telemetry") | _limits(account.budget)
                     span.set(_scalars(facts))
@@ -101,10 +115,14 @@ def stage(name: str, *, kind: SpanKind = "span") -> Callable[[Body[StateT]], Nod
             except BaseException as error:
                 if isinstance(error, Exception):
                     emit({"type": "node_failed", "node": name, "error": redact(str(error))})
-                whole.tell_failure(error, sink, trace, context.using().capture_query)
+                if not is_invalid_resume(error):  # such a run waits on
+                    whole.tell_failure(error, sink, trace, context.using().capture_query)
                 raise
             finally:
                 await account.close(is_last=is_last)  # else with the next stage
+            if pause is not None:
+                emit({"type": "node_paused", "node": name})
+                raise pause
             emit({"type": "node_finished", "node": name, "telemetry": facts})
             if place.is_end(after := {**before, **update}):
                 whole.tell_end(after, sink, trace, context.using().capture_query)
@@ -123,14 +141,27 @@ def stage(name: str, *, kind: SpanKind = "span") -> Callable[[Body[StateT]], Nod
     return decorate
 
 
+async def _update_or_pause(
+    body: Body[StateT], state: StateT, run: StageRun
+) -> tuple[dict[str, Any], GraphBubbleUp | None]:
+    """Return the body's update, or the interrupt that it raised: that is no failure of a span."""
+    try:
+        return dict(await body(state, run)), None
+    except GraphBubbleUp as pause:
+        return {"telemetry": {"paused": True}}, pause
+
+
 def add_entry(before: Telemetry | None, trace_id: str, facts: Mapping[str, Any]) -> Telemetry:
     """Return the run's telemetry with one more stage, sums included.
+
+    A stage that runs again has one entry with the sums of its `visits`, else with its last facts.
 
     >>> add_entry(None, "t", {"node_name": "a", "latency_ms": 1.5, "cost_usd": None})
     {'trace_id': 't', 'nodes': {'a': {'node_name': 'a', 'latency_ms': 1.5, 'cost_usd': None}}, \
 'latency_ms': 1.5, 'cost_usd': 0.0, 'cost_complete': False, 'cost_limit_usd': None}
     """
-    nodes = {**(before["nodes"] if before else {}), facts["node_name"]: dict(facts)}
+    nodes = dict(before["nodes"] if before else {})
+    nodes[facts["node_name"]] = _added(nodes.get(facts["node_name"]), facts)
     costs = [entry.get("cost_usd", 0.0) for entry in nodes.values()]
     return {
         "trace_id": trace_id,
@@ -140,6 +171,24 @@ def add_entry(before: Telemetry | None, trace_id: str, facts: Mapping[str, Any])
         "cost_complete": None not in costs,
         "cost_limit_usd": facts.get("cost_limit_usd"),
     }
+
+
+def _added(before: Mapping[str, Any] | None, facts: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the entry of a stage, with the sums of its visits where it runs in a loop."""
+    if before is None:
+        return dict(facts)
+    sums = {
+        name: _sum(before[name], facts[name]) for name in _SUMMED & before.keys() & facts.keys()
+    }
+    return {**before, **facts, **sums, "visits": before.get("visits", 1) + 1}
+
+
+def _sum(one: float | None, other: float | None) -> float | None:
+    if one is None or other is None:
+        return None
+    if isinstance(one, int) and isinstance(other, int):
+        return one + other
+    return total_cost([one, other])
 
 
 def _spent(before: Mapping[str, Any]) -> float:

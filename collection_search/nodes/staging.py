@@ -31,6 +31,11 @@ def distinct(pages: Iterable[PageT]) -> list[PageT]:
     return list(found.values())
 
 
+def is_unwanted(page: Candidate | AcquiredPage, wants_pdf: bool | None) -> bool:  # noqa: FBT001
+    """Return whether a page is a PDF where none is wanted, or none where only PDFs are."""
+    return wants_pdf is not None and page.get("is_pdf", False) != wants_pdf
+
+
 async def stage_texts(
     pages: Sequence[Candidate] | Sequence[AcquiredPage],
     responses: Sequence[WebSearchResponse],

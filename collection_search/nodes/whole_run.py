@@ -34,7 +34,7 @@ class WholeRun:
     def of(cls, graph: str, run_id: str, state: Any) -> Self:
         """Return the run to which a stage with this state belongs; without a begin it begins."""
         values = state if isinstance(state, Mapping) else vars(state)
-        question = values.get("question") or values.get("query")
+        question = values.get("question") or values.get("query") or values.get("asked")
         started_at = values.get("started_at") or time.time()
         return cls(graph, run_id, started_at, question if isinstance(question, str) else None)
 
@@ -47,7 +47,7 @@ class WholeRun:
         self, state: Mapping[str, Any], sink: SpanSink, trace: TraceRef, capture: CaptureMode
     ) -> None:
         """Tell the sink that the run has ended with this state."""
-        found = state.get("results") or state.get("candidates") or ()
+        found = next(filter(None, map(state.get, ("results", "candidates", "passages"))), ())
         result = {"outcome": state.get("outcome"), "result_count": len(found)}
         self._tell(sink, trace, capture, result=result)
 

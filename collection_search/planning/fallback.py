@@ -54,7 +54,28 @@ def fallback_queries(question: str, *, purpose: str, count: int = MIN_QUERIES) -
     >>> fallback_queries("How do I cancel an asyncio task?", purpose="collection_search")
     ['How do I cancel an asyncio task?', 'cancel asyncio task', 'cancel asyncio task documentation']
     """
-    return _different(_variants(question, purpose))[:count]
+    return query_variants(question, purpose=purpose)[:count]
+
+
+def query_variants(question: str, *, purpose: str) -> list[str]:
+    """Return all queries that are made from a question without a model: at least five.
+
+    >>> query_variants("asyncio", purpose="search")[1:]
+    ['asyncio documentation', 'asyncio guide', 'asyncio examples', 'asyncio reference', \
+'asyncio tutorial']
+    """
+    return _different(_variants(question, purpose))
+
+
+def subject_of(query: str) -> str:
+    """Return the query without the kind of page that a variant ends with.
+
+    >>> subject_of("asyncio documentation"), subject_of("asyncio timeout"), subject_of("Anleitung")
+    ('asyncio', 'asyncio timeout', 'Anleitung')
+    """
+    subject, _, last = query.rpartition(" ")
+    is_form = last.casefold() in {form.casefold() for forms in _FORMS.values() for form in forms}
+    return subject if subject and is_form else query
 
 
 def complete_queries(

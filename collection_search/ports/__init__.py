@@ -4,7 +4,9 @@ Search adapters, models and readers may be asynchronous. Stores are synchronous 
 from several threads: a coroutine reaches them through a worker thread.
 """
 
+from .chat import ChatMessage, ChatModel, ChatReply, ChatTool, ChatToolCall
 from .collections import CollectionStore, Storage
+from .gates import GateStore
 from .ledger import IngestionTrigger, Ledger, StagingStore
 from .listening import ChatCall, EmbeddingCall, Listener, ToolCall
 from .pages import PageReader, SiteReader
@@ -27,11 +29,17 @@ from .tracing import EndedRun, FullQuery, Scalar, Span, SpanKind, SpanSink, Supp
 __all__ = [
     "BaseSearchAdapter",
     "ChatCall",
+    "ChatMessage",
+    "ChatModel",
+    "ChatReply",
+    "ChatTool",
+    "ChatToolCall",
     "CollectionStore",
     "Embedder",
     "EmbeddingCall",
     "EndedRun",
     "FullQuery",
+    "GateStore",
     "IngestionTrigger",
     "Ledger",
     "Listener",

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
         TenantScope,
         Vectors,
     )
+    from .gates import GateStore
     from .ledger import Ledger, StagingStore
 
 
@@ -114,8 +115,8 @@ class CollectionStore(Protocol):
         """Delete what has not been used for that long.
 
         A document is used when it is stored or found unchanged, a question when it is asked. Old
-        dead and retired rows, staged texts and sessions go, too. Collections and unfinished pages
-        stay.
+        dead and retired rows, staged texts, sessions and closed gates go, too. Collections and
+        unfinished pages stay.
         """
         ...
 
@@ -141,7 +142,7 @@ class CollectionStore(Protocol):
 
 @runtime_checkable
 class Storage(Protocol):
-    """Staged texts, ledger and collections in one database."""
+    """Staged texts, ledger, collections and gates in one database."""
 
     @property
     def staging(self) -> StagingStore:
@@ -156,6 +157,11 @@ class Storage(Protocol):
     @property
     def collections(self) -> CollectionStore:
         """Return the collections' content."""
+        ...
+
+    @property
+    def gates(self) -> GateStore:
+        """Return the reviews that runs have asked for."""
         ...
 
     def close(self) -> None:

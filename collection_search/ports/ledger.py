@@ -75,7 +75,7 @@ class StagingStore(Protocol):
         ...
 
     def prune(self, older_than_s: float) -> int:
-        """Delete texts of that age that no ledger row and no session needs; return how many."""
+        """Delete texts of that age that no row, session or gate needs; return how many."""
         ...
 
     def open_session(

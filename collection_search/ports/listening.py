@@ -51,11 +51,13 @@ class Listener(Protocol):
         ...
 
     def chat(
-        self, model: str, messages: Sequence[tuple[str, str]]
+        self, model: str, messages: Sequence[tuple[str, str]], *, is_draft: bool = False
     ) -> AbstractAsyncContextManager[ChatCall]:
-        """Tell of a chat model's call; `messages` are (role, text), roles `system` and `human`.
+        """Tell of a chat model's call; `messages` are (role, text).
 
-        The model's own runs inside the block are not told a second time.
+        Roles are `system`, `human`, `assistant` and `tool`. A draft is not shown to who reads the
+        conversation while it is written: its citations are not checked yet. The model's own runs
+        inside the block are not told a second time.
         """
         ...
 

@@ -8,7 +8,15 @@ from functools import cache, lru_cache
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from .languages import LANGUAGES, Language, vocabulary
-from .stemming import STEMS
+from .scripts import (
+    divided,
+    has_other_scripts,
+    is_character,
+    is_grammar,
+    last_characters,
+    script_tokens,
+)
+from .stemming import STEMS, UNSTEMMED
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable
@@ -31,6 +39,8 @@ _UMLAUT: Final = re.compile("[äöü]")
 _UMLAUTS: Final = ("aä", "oö", "uü")
 _HEAD: Final = 1_000
 """Characters that decide the language of a text."""
+_BEYOND_LATIN: Final = "\u0250"
+_LATIN_WORD: Final = re.compile("[a-z0-9\u00df-\u024f]+")
 _USUAL: Final = 500
 """Characters of a question whose terms are cached."""
 _MAX_TERMS: Final = 64
@@ -49,17 +59,20 @@ class Term(NamedTuple):
 def words(text: str) -> list[str]:
     """Return the words and numbers in order, folded; `C++` and `C#` are words.
 
-    Longer tokens than any word, such as encoded data, are left out.
+    Chinese, Japanese, Korean, Thai, Lao, Khmer and Burmese have pairs of neighbouring characters in
+    place of words. Longer tokens than any word, such as encoded data, are left out.
 
     >>> words("What's new in C++, C# or Größe_2?")
     ['what', 's', 'new', 'in', 'cpp', 'csharp', 'or', 'grösse', '2']
+    >>> words("Python入門")
+    ['python', '入門']
     """
     folded = _folded_latin(text)
     if folded is not None:
         found = folded.split()
         return _short(found) if _has_long_word(folded) else found
-    plain = _normal(text)
-    found = _WORD.findall(plain.casefold())
+    plain = _normal(text).casefold()
+    found = divided(script_tokens(plain)) if has_other_scripts(plain) else _WORD.findall(plain)
     if "++" in plain or "#" in plain:
         found = [word.replace("++", "pp").replace("#", "sharp") for word in found]
     return _short(found)
@@ -92,7 +105,8 @@ def stems(text: str, language: Language | None = None) -> list[str]:
     (['cancel', 'task'], ['haus', 'stadt'])
     """
     language = language or language_of(text)
-    return [STEMS[language][word] for word in terms(text, language)]
+    known = STEMS[language]
+    return [known[word] if word < UNSTEMMED else word for word in terms(text, language)]
 
 
 def question_terms(question: str) -> tuple[Term, ...]:
@@ -111,13 +125,13 @@ def _question_terms(question: str) -> tuple[Term, ...]:
     stop, levels, stems_of = _stop_words(language), _levels(language), STEMS[language]
     spelled = [
         (word, 0.5 if _is_name(token, first=position == 0) else 0.0)
-        for position, token in enumerate(_WORD.findall(_normal(question)))
+        for position, token in enumerate(_tokens(_normal(question)))
         for word in words(token)
     ]
     found: dict[str, Term] = {}
     for word, bonus in [each for each in spelled if each[0] not in stop] or spelled:
         stem = stems_of[word]
-        term = Term(word, stem, levels.get(stem, 3) + bonus)
+        term = Term(word, stem, levels.get(stem, 1 if is_grammar(word) else 3) + bonus)
         found[stem] = max(found.get(stem, term), term, key=lambda each: each.rarity)
     return tuple(found.values())
 
@@ -135,6 +149,8 @@ def stem_finder(
     ['task']
     """
     known = STEMS[language]
+    if any(stem >= _BEYOND_LATIN for stem in wanted):
+        return lambda among: [stem for word in among if (stem := known[word]) in wanted]
     # both stemmers keep a word's first letter, but for the dots of an umlaut
     initials = {stem[0] for stem in wanted}
     initials.update([umlaut for letter, umlaut in _UMLAUTS if letter in initials])
@@ -148,12 +164,20 @@ def stem_finder(
 def index_text(text: str) -> str:
     """Return the stems of a text, joined by spaces, for a full-text column.
 
-    Made for FTS5 with the tokenizer `unicode61 remove_diacritics 2`.
+    Made for FTS5 with the tokenizer `unicode61 remove_diacritics 2`, to which marks are parts of
+    words.
 
     >>> index_text("Waiting for the cancelled tasks")
     'wait cancel task'
     """
-    return " ".join(stems(text))
+    plain = _normal(text)
+    tails = last_characters(plain) if has_other_scripts(plain) else ()
+    return " ".join([*stems(text), *tails])
+
+
+def index_changes(text: str) -> bool:
+    """Return whether `index_text` of this text is another than before version 3 of the database."""
+    return has_other_scripts(_normal(text).casefold())
 
 
 def match_query(question: str) -> str:
@@ -168,8 +192,17 @@ def match_query(question: str) -> str:
     language, (english_votes, _) = language_of(question), _votes(question[:_HEAD])
     stemmers = LANGUAGES if language == "de" or not english_votes else (language,)
     found = {STEMS[each][word]: None for word in terms(question, language) for each in stemmers}
-    quoted = ('"' + stem.replace('"', '""') + '"' for stem in list(found)[:_MAX_TERMS])
-    return " OR ".join(quoted)
+    return " OR ".join(map(_quoted, list(found)[:_MAX_TERMS]))
+
+
+def _quoted(stem: str) -> str:
+    """Return a stem for FTS5; a Chinese character finds the pairs that begin with it."""
+    quoted = '"' + stem.replace('"', '""') + '"'
+    return f"{quoted}*" if is_character(stem) else quoted
+
+
+def _tokens(plain: str) -> list[str]:
+    return script_tokens(plain) if has_other_scripts(plain.casefold()) else _WORD.findall(plain)
 
 
 def _folded_latin(text: str) -> str | None:
@@ -199,6 +232,8 @@ def _has_long_word(folded: str) -> bool:
 
 
 def _short(found: list[str]) -> list[str]:
+    if max(map(len, found), default=0) <= MAX_WORD_CHARS:
+        return found
     return [word for word in found if len(word) <= MAX_WORD_CHARS]
 
 
@@ -222,7 +257,8 @@ def _votes(text: str) -> tuple[int, int]:
 
     The last 256 texts of at most 1,000 characters are cached: at most 2 MiB.
     """
-    found = words(text)
+    plain = _normal(text).casefold()
+    found = _LATIN_WORD.findall(plain) if has_other_scripts(plain) else words(text)
     for_english, for_german = (
         sum(map(_own_stop_words(language).__contains__, found)) for language in LANGUAGES
     )

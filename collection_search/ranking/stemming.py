@@ -3,9 +3,22 @@
 from __future__ import annotations
 
 import threading
-from typing import Final, cast
+from typing import TYPE_CHECKING, Final, cast
 
 from .languages import LANGUAGE_NAMES, LANGUAGES, Language
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+_CYRILLIC: Final = "\u0400"
+_SCRIPTS: Final = (
+    (_CYRILLIC, "\u052f", "russian"),
+    ("\u0620", "\u06ff", "arabic"),
+    ("\u0900", "\u097f", "hindi"),
+)
+"""First and last letter of scripts with a stemmer, whatever the language of the rest."""
+UNSTEMMED: Final = "\u0980"
+"""The first letter of the scripts after these, which have no stemmer."""
 
 
 class _Stems(dict[str, str]):
@@ -32,13 +45,20 @@ class _Stems(dict[str, str]):
         return stem
 
     def _stem(self, word: str) -> str:
-        try:
-            stem = self._own.stem
-        except AttributeError:
+        if word < _CYRILLIC:
+            return self._stemmer(LANGUAGE_NAMES[self._language])(word)
+        for first, last, algorithm in _SCRIPTS:
+            if first <= word[0] <= last:
+                return self._stemmer(algorithm)(word)
+        return word
+
+    def _stemmer(self, algorithm: str) -> Callable[[str], str]:
+        known: dict[str, Callable[[str], str]] = self._own.__dict__
+        if algorithm not in known:
             from Stemmer import Stemmer
 
-            stem = self._own.stem = Stemmer(LANGUAGE_NAMES[self._language], 0).stemWord
-        return cast("str", stem(word))
+            known[algorithm] = cast("Callable[[str], str]", Stemmer(algorithm, 0).stemWord)
+        return known[algorithm]
 
 
 STEMS: Final[dict[Language, _Stems]] = {language: _Stems(language) for language in LANGUAGES}

@@ -39,7 +39,13 @@ class NullListener:
         """Return the call of which nobody is told."""
         return _UNHEARD
 
-    def chat(self, model: str, messages: Sequence[tuple[str, str]]) -> UnheardCall:  # noqa: ARG002
+    def chat(
+        self,
+        model: str,  # noqa: ARG002
+        messages: Sequence[tuple[str, str]],  # noqa: ARG002
+        *,
+        is_draft: bool = False,  # noqa: ARG002
+    ) -> UnheardCall:
         """Return the call of which nobody is told."""
         return _UNHEARD
 

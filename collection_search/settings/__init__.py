@@ -29,8 +29,9 @@ from .mistakes import (
     refuse_unknown_providers,
     warn_of_unknown_variables,
 )
+from .provider_access import ProviderAccess
 from .sources import CONFIG_FILE, CONFIG_VARIABLE, PROVIDERS_VARIABLE, VendorVariables, config_path
-from .table import PREFIX, ProviderAccess, SettingsTable
+from .table import PREFIX, SettingsTable
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -144,6 +145,11 @@ class Settings(SettingsTable):
     def corpus_path(self) -> Path:
         """Database file of the offline corpus."""
         return self.home / "corpus.db"
+
+    @property
+    def checkpoints_path(self) -> Path:
+        """Database file of runs that wait for a person."""
+        return self.home / "checkpoints.db"
 
     def prepared_home(self) -> Path:
         """Return the data folder, created if need be. Raises ConfigError when not writable."""

@@ -12,11 +12,11 @@ from ..errors import ConfigError
 from . import registry
 from .endpoint_description import JsonApi, ResultPaths
 from .function_settings import FunctionEntry, WebSearchSettings
+from .provider_access import ProviderAccess
 from .sources import CONFIG_VARIABLE, JSON_VARIABLES, place_of, variables_of, vendor_part
 from .table import (
     PREFIX,
     WEB_SEARCH_ENTRY,
-    ProviderAccess,
     SettingsTable,
 )
 

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
 Group = Literal[
     "search",
+    "checkpoints",
     "models",
     "embeddings",
     "graphs",
@@ -56,6 +57,9 @@ BUILTIN: Final[dict[Group, dict[str, str]]] = {
         "langchain": "collection_search.adapters.embeddings.langchain:LangChainEmbedder",
         "local": "collection_search.adapters.embeddings.local:LocalEmbedder",
         "openai": "collection_search.adapters.embeddings.openai:OpenAIEmbedder",
+    },
+    "checkpoints": {
+        "sqlite": "collection_search.adapters.checkpoints.sqlite:SQLiteCheckpoints",
     },
     "graphs": {
         "collection_search": "collection_search.graphs.collection_search:CollectionSearchGraph",

@@ -10,19 +10,18 @@ import platformdirs
 from pydantic import (
     AfterValidator,
     AliasChoices,
-    BaseModel,
     BeforeValidator,
-    ConfigDict,
     Field,
     SecretStr,
     model_validator,
 )
 from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 
+from ..contracts.review import DeadlinePolicy
 from ..contracts.search import Name
 from ..text.validation import require_form
-from .endpoint_description import JsonApi
 from .function_settings import FunctionEntry
+from .provider_access import ProviderAccess
 
 PREFIX: Final = "COLLECTION_SEARCH_"
 WEB_SEARCH_ENTRY: Final = "web_search"
@@ -54,25 +53,6 @@ MetricsPrefix = Annotated[
 ]
 
 
-class ProviderAccess(BaseModel):
-    """Key, address and limits of one search provider."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True, hide_input_in_errors=True)
-
-    api_key: SecretStr | None = None
-    base_url: str | None = Field(default=None, repr=False)
-    """Scheme, host and prefix, to which the vendor's documented path is appended."""
-    search_engine_id: str | None = None
-    """Google's `cx`."""
-    rate_per_s: float | None = Field(default=None, gt=0, le=1000)
-    """Requests that the plan allows in a second; further ones wait."""
-    quota: int | None = Field(default=None, ge=0)
-    """Requests that may be made in a `quota_period`, by all processes of this data folder."""
-    quota_period: Literal["day", "month"] = "month"
-    json_api: JsonApi | None = None
-    """The description of an endpoint that answers in JSON; its provider's name is free."""
-
-
 class SettingsTable(BaseSettings):
     """One field per setting; other modules use its subclass `Settings`."""
 
@@ -101,6 +81,11 @@ class SettingsTable(BaseSettings):
         description="Folder of the databases.",
     )
     tenant: Name = Field(default="local", description="Tenant of the command and of plain calls.")
+
+    default_collection: Name | None = Field(
+        default=None,
+        description="Collection of the graph research_agent where a run names none, as in a chat.",
+    )
 
     provider: str = Field(
         default="auto",
@@ -142,7 +127,9 @@ class SettingsTable(BaseSettings):
     )
     model: str | None = Field(
         default=None,
-        description="Chat model that plans queries (role analyze), as provider:model.",
+        description=(
+            "Chat model that plans queries (role analyze) and writes answers, as provider:model."
+        ),
     )
     embeddings: str = Field(
         default="lexical", description="Embedder, as provider:model; lexical needs no model."
@@ -192,6 +179,14 @@ class SettingsTable(BaseSettings):
         default=400, ge=1, le=36_500, description="Days for which the costs of runs are stored."
     )
 
+    gate_deadline_h: float = Field(
+        default=24.0, gt=0, le=8760, description="Hours in which a person can decide a review."
+    )
+    gate_policy: DeadlinePolicy = Field(
+        default="approve",
+        description="At its deadline: approve (what reaches the threshold), reject, keep_pending.",
+    )
+
     ingest_workers: int = Field(
         default=8, ge=1, le=32, description="Documents that one process ingests at once."
     )
@@ -239,8 +234,23 @@ class SettingsTable(BaseSettings):
         default=150, ge=0, le=2000, description="Characters that neighbouring chunks share."
     )
 
+    coverage_timeout_s: NotNegative = Field(
+        default=600.0, description="How long a coverage check waits for the pages of its ticket."
+    )
+    coverage_interval_s: float = Field(
+        default=30.0,
+        gt=0,
+        allow_inf_nan=False,
+        description="How often it then looks at pages that other processes work on.",
+    )
+
     mcp_token: SecretStr | None = Field(
         default=None, description="Token that clients of the MCP server over HTTP must send."
+    )
+
+    server_token: SecretStr | None = Field(
+        default=None,
+        description="Token of 'review --server', sent to the LangGraph server as a bearer token.",
     )
 
     openai_api_key: SecretStr | None = _vendor(

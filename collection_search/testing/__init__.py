@@ -14,8 +14,8 @@ if TYPE_CHECKING:
     from .embeddings import ScriptedEmbedder
     from .http_search import HttpSearchAdapterContract
     from .ingestion import RecordingTrigger
-    from .models import ScriptedChatModel, ScriptedQueryModel
-    from .openai_server import OpenAIServer
+    from .models import ScriptedAnswerModel, ScriptedChatModel, ScriptedQueryModel
+    from .openai_server import OpenAIServer, ScriptedToolCalls
     from .otlp import OtlpServer
     from .provider_server import ProviderServer
     from .search_adapter import (
@@ -26,13 +26,20 @@ if TYPE_CHECKING:
         rows,
     )
     from .search_service import MockWebSearchService, service_error, service_results
-    from .stores import CollectionStoreContract, LedgerContract, StagingContract, UsageContract
+    from .stores import (
+        CollectionStoreContract,
+        GateStoreContract,
+        LedgerContract,
+        StagingContract,
+        UsageContract,
+    )
     from .tracing import RecordingSink
 
 __all__ = [
     "CollectionStoreContract",
     "EmbedderContract",
     "FakeClock",
+    "GateStoreContract",
     "HttpSearchAdapterContract",
     "LedgerContract",
     "MockWebSearchService",
@@ -43,9 +50,11 @@ __all__ = [
     "RecordingSink",
     "RecordingTrigger",
     "ScriptedAdapter",
+    "ScriptedAnswerModel",
     "ScriptedChatModel",
     "ScriptedEmbedder",
     "ScriptedQueryModel",
+    "ScriptedToolCalls",
     "SearchAdapterContract",
     "StagingContract",
     "UsageContract",
@@ -59,6 +68,7 @@ _MODULES: Final = {
     "CollectionStoreContract": "stores",
     "EmbedderContract": "embedder_contract",
     "FakeClock": "clock",
+    "GateStoreContract": "stores",
     "HttpSearchAdapterContract": "http_search",
     "LedgerContract": "stores",
     "MockWebSearchService": "search_service",
@@ -69,9 +79,11 @@ _MODULES: Final = {
     "RecordingSink": "tracing",
     "RecordingTrigger": "ingestion",
     "ScriptedAdapter": "search_adapter",
+    "ScriptedAnswerModel": "models",
     "ScriptedChatModel": "models",
     "ScriptedEmbedder": "embeddings",
     "ScriptedQueryModel": "models",
+    "ScriptedToolCalls": "openai_server",
     "SearchAdapterContract": "search_adapter",
     "StagingContract": "stores",
     "UsageContract": "stores",

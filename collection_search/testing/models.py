@@ -1,4 +1,4 @@
-"""Chat models that answer by script, for tests of graphs and of query planning."""
+"""Chat models that answer by script, for tests of graphs, of query planning and of answers."""
 
 from __future__ import annotations
 
@@ -11,20 +11,24 @@ from langchain_core.outputs import ChatGeneration, ChatResult
 from langchain_core.utils.function_calling import convert_to_openai_tool
 from pydantic import Field
 
-from ..ports import QueryPlan
+from ..errors import ModelError
+from ..ports import ChatReply, ChatToolCall, QueryPlan
+from .openai_protocol import ScriptedToolCalls
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from langchain_core.callbacks import CallbackManagerForLLMRun
     from langchain_core.runnables import Runnable
+
+    from ..ports import ChatMessage, ChatTool
 
 
 class ScriptedChatModel(BaseChatModel):
     """A LangChain chat model that gives its `replies` in order and repeats the last one.
 
-    A mapping is the arguments of the answer's tool call, a text is plain content, an exception is
-    raised. Synchronous, as many third-party models are.
+    A mapping is the arguments of a call of the first tool, `ScriptedToolCalls` calls any, a text is
+    plain content, an exception is raised. Synchronous, as many third-party models are.
     """
 
     replies: list[Any]
@@ -69,7 +73,10 @@ class ScriptedChatModel(BaseChatModel):
         reply = self.replies[min(len(self.calls), len(self.replies)) - 1]
         if isinstance(reply, BaseException):
             raise reply
-        message = _tool_call(reply, kwargs["tools"]) if "tools" in kwargs else AIMessage(reply)
+        if isinstance(reply, ScriptedToolCalls):
+            message = _tool_calls(reply)
+        else:
+            message = _tool_call(reply, kwargs["tools"]) if "tools" in kwargs else AIMessage(reply)
         message.usage_metadata = _usage(self.usage)
         return ChatResult(generations=[ChatGeneration(message=message)])
 
@@ -98,11 +105,70 @@ class ScriptedQueryModel:
         return QueryPlan(reply, self.model_name, *self._usage)
 
 
+class ScriptedAnswerModel:
+    """A `ChatModel` without LangChain: replies or exceptions in order, the last one repeated.
+
+    A reply is a text, `ScriptedToolCalls`, or a function of messages and tools that returns one.
+    It plans no queries.
+    """
+
+    def __init__(
+        self,
+        *replies: str
+        | ScriptedToolCalls
+        | Exception
+        | Callable[[Sequence[ChatMessage], Sequence[ChatTool]], str | ScriptedToolCalls],
+        model_name: str = "scripted",
+        usage: tuple[int, int] | None = (29, 44),
+    ) -> None:
+        self.model_name = model_name
+        self._replies = replies
+        self._usage = usage or (None, None)
+        self.chats: list[list[ChatMessage]] = []
+        """The messages of every call."""
+        self.tools: list[list[str]] = []
+        """The names of the tools of every call."""
+
+    async def plan(self, question: str, *, purpose: str, count: int) -> QueryPlan:  # noqa: ARG002
+        """Raise ModelError: this model only chats."""
+        raise ModelError("ScriptedAnswerModel plans no queries.", may_be_billed=False)
+
+    async def chat(
+        self, messages: Sequence[ChatMessage], *, tools: Sequence[ChatTool] = ()
+    ) -> ChatReply:
+        """Return or raise the next reply."""
+        self.chats.append(list(messages))
+        self.tools.append([tool.name for tool in tools])
+        reply = self._replies[min(len(self.chats), len(self._replies)) - 1]
+        if isinstance(reply, Exception):
+            raise reply
+        said = reply if isinstance(reply, str | ScriptedToolCalls) else reply(messages, tools)
+        if isinstance(said, str):
+            return ChatReply(said, (), self.model_name, *self._usage)
+        calls = tuple(
+            ChatToolCall(call_id, name, given if isinstance(given, str) else dict(given))
+            for call_id, name, given in said.named()
+        )
+        return ChatReply(said.text, calls, self.model_name, *self._usage)
+
+
 def _tool_call(reply: Any, tools: Sequence[dict[str, Any]]) -> AIMessage:
     if isinstance(reply, str):
         return AIMessage(reply)
     name = tools[0]["function"]["name"]
     return AIMessage("", tool_calls=[{"name": name, "args": dict(reply), "id": "call_1"}])
+
+
+def _tool_calls(reply: ScriptedToolCalls) -> AIMessage:
+    valid: list[Any] = []
+    invalid: list[Any] = []
+    for call_id, name, given in reply.named():
+        told = {"id": call_id, "name": name}
+        if isinstance(given, str):
+            invalid.append({**told, "args": given, "error": None, "type": "invalid_tool_call"})
+        else:
+            valid.append({**told, "args": dict(given)})
+    return AIMessage(reply.text, tool_calls=valid, invalid_tool_calls=invalid)
 
 
 def _usage(usage: tuple[int, int] | None) -> UsageMetadata | None:

@@ -63,8 +63,26 @@ class RawReply:
         return cls(json.dumps(value).encode(), status)
 
 
-ScriptedReply: TypeAlias = Mapping[str, Any] | str | OpenAIFailure | RawReply
-"""Structured data in the form that the request asks for, a plain text, or an error."""
+class ScriptedToolCalls:
+    """A reply that calls tools: `(name, arguments)` of each, with a text beside them.
+
+    Arguments that are a text stand as they are, as of a model that wrote no JSON object.
+
+    >>> ScriptedToolCalls(("web_search", {"query": "tea"})).calls
+    (('web_search', {'query': 'tea'}),)
+    """
+
+    def __init__(self, *calls: tuple[str, Mapping[str, Any] | str], text: str = "") -> None:
+        self.calls = calls
+        self.text = text
+
+    def named(self) -> list[tuple[str, str, Mapping[str, Any] | str]]:
+        """Return id, name and arguments of each call; ids begin anew with each reply."""
+        return [(f"call_{n}", *call) for n, call in enumerate(self.calls, start=1)]
+
+
+ScriptedReply: TypeAlias = Mapping[str, Any] | str | ScriptedToolCalls | OpenAIFailure | RawReply
+"""Structured data in the form that the request asks for, a text, calls of tools, or an error."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,7 +136,9 @@ def refused_method(method: str) -> OpenAIFailure:
 
 
 def completion_body(
-    request: ReceivedRequest, reply: Mapping[str, Any] | str, usage: tuple[int, int] | None
+    request: ReceivedRequest,
+    reply: Mapping[str, Any] | str | ScriptedToolCalls,
+    usage: tuple[int, int] | None,
 ) -> dict[str, Any]:
     """Return a chat answer with the reply, in the form that the request asks for."""
     message, reason = _message(request, reply)
@@ -137,9 +157,12 @@ def completion_body(
 
 
 def _message(
-    request: ReceivedRequest, reply: Mapping[str, Any] | str
+    request: ReceivedRequest, reply: Mapping[str, Any] | str | ScriptedToolCalls
 ) -> tuple[dict[str, Any], str]:
     message: dict[str, Any] = {"role": "assistant", "content": reply, "refusal": None}
+    if isinstance(reply, ScriptedToolCalls):
+        called = [_called(*call) for call in reply.named()]
+        return message | {"content": reply.text or None, "tool_calls": called}, "tool_calls"
     if isinstance(reply, str):
         return message, "stop"
     arguments = json.dumps(reply)
@@ -148,6 +171,11 @@ def _message(
     function = {"name": request.body["tools"][0]["function"]["name"], "arguments": arguments}
     calls = [{"id": "call_1", "type": "function", "function": function}]
     return message | {"content": None, "tool_calls": calls}, "tool_calls"
+
+
+def _called(call_id: str, name: str, arguments: Mapping[str, Any] | str) -> dict[str, Any]:
+    written = arguments if isinstance(arguments, str) else json.dumps(arguments)
+    return {"id": call_id, "type": "function", "function": {"name": name, "arguments": written}}
 
 
 def _base64(numbers: Sequence[float]) -> str:

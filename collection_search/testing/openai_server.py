@@ -18,6 +18,7 @@ from .openai_protocol import (
     RawReply,
     ReceivedRequest,
     ScriptedReply,
+    ScriptedToolCalls,
     completion_body,
     embeddings_body,
     refused_method,
@@ -37,6 +38,7 @@ __all__ = [
     "RawReply",
     "ReceivedRequest",
     "ScriptedReply",
+    "ScriptedToolCalls",
 ]
 
 
@@ -48,9 +50,10 @@ _NO_REPLY: Final = (
 class OpenAIServer:
     """The server, running inside a `with` block; replies in order, the last one repeated.
 
-    A reply to the model that plans searches is `{"queries": ["first", "second", "third"]}`; without
-    any, chat fails and embeddings work. Any key is taken. Give the client `base_url` as its
-    address (`OPENAI_BASE_URL`).
+    A reply to the model that plans searches is `{"queries": ["first", "second", "third"]}`, one
+    that calls tools is `ScriptedToolCalls(("web_search", {"query": "tea"}))`. Without any, chat
+    fails and embeddings work. Any key is taken. Give the client `base_url` as its address
+    (`OPENAI_BASE_URL`).
 
     The vectors of its embeddings come from the words of the texts and are not of unit length;
     replies for embeddings stand in their place.

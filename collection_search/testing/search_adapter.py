@@ -24,7 +24,7 @@ from ..runtime.spans import NULL_SINK
 from ..text.urls import normalize_url
 from ..tools.web_search import WebSearchWorker
 
-Answer: TypeAlias = SearchAdapterResponse | Sequence[ProviderSearchResult] | BaseException
+AdapterAnswer: TypeAlias = SearchAdapterResponse | Sequence[ProviderSearchResult] | BaseException
 """What one request gets: a response, the rows of a successful one, or an exception to raise."""
 
 _OK = 200
@@ -84,17 +84,17 @@ class ScriptedAdapter:
     """
 
     def __init__(
-        self, *answers: Answer, provider_name: str = "scripted", page_size: int | None = None
+        self, *answers: AdapterAnswer, provider_name: str = "scripted", page_size: int | None = None
     ) -> None:
         self.provider_name = provider_name
         self.page_size = page_size
         self.requests: list[ReceivedQuery] = []
         """Every request, in the order of arrival."""
         self._default = deque(answers or ([],))
-        self._by_query: dict[str, deque[Answer]] = {}
+        self._by_query: dict[str, deque[AdapterAnswer]] = {}
         self._lock = threading.Lock()
 
-    def on(self, query: str, *answers: Answer) -> ScriptedAdapter:
+    def on(self, query: str, *answers: AdapterAnswer) -> ScriptedAdapter:
         """Script the answers for one query and return the adapter."""
         self._by_query[query] = deque(answers or ([],))
         return self
@@ -121,7 +121,7 @@ class ScriptedAdapter:
         await asyncio.sleep(0)
         return self.search(query, max_results=max_results, timeout=timeout)
 
-    def _next(self, request: ReceivedQuery) -> Answer:
+    def _next(self, request: ReceivedQuery) -> AdapterAnswer:
         with self._lock:
             self.requests.append(request)
             answers = self._by_query.get(request.query, self._default)

@@ -65,13 +65,22 @@ _TAG = re.compile(
 _HUGE_REFERENCE = re.compile(r"&#[xX]?[0-9a-fA-F]{12,};?")
 
 _PARAGRAPH_END = re.compile(r"(?=\n[^\S\n]*\n)")
+_STOPS: Final = ".!?…।॥؟۔։።"  # noqa: RUF001
+_EAST_STOPS: Final = "。！？｡"  # noqa: RUF001
+_EAST_CLOSING: Final = "」』）】〉》”’"  # noqa: RUF001
 _SENTENCE_END = re.compile(
-    r"""(?:(?<=[.!?…])|(?<=[.!?…]["')\]”’»]))(?=\s)|(?<=[。！？])"""  # noqa: RUF001
+    rf"""(?:(?<=[{_STOPS}])|(?<=[{_STOPS}]["')\]”’»]))(?=\s)
+        |(?<=[{_EAST_STOPS}])(?![{_EAST_CLOSING}])|(?<=[{_EAST_STOPS}][{_EAST_CLOSING}])""",  # noqa: RUF001
+    re.VERBOSE,
 )
 _LINE_END = re.compile(r"(?=\n)")
 _WORD_END = re.compile(r"(?<=\S)(?=\s)")
 _ENDS: Final = (_PARAGRAPH_END, _SENTENCE_END, _LINE_END, _WORD_END)
-_SENTENCE_START = re.compile(r"(?:(?<=[.!?…]\s)|(?<=\n)|(?<=[。！？]))(?=\S)")  # noqa: RUF001
+_SENTENCE_START = re.compile(
+    rf"""(?:(?<=[{_STOPS}]\s)|(?<=\n)|(?<=[{_EAST_STOPS}])(?![{_EAST_CLOSING}])
+        |(?<=[{_EAST_STOPS}][{_EAST_CLOSING}]))(?=\S)""",
+    re.VERBOSE,
+)
 _WORD_START = re.compile(r"(?<=\s)(?=\S)")
 _STARTS: Final = (_SENTENCE_START, _WORD_START)
 _VISIBLE = re.compile(r"\S")

@@ -26,6 +26,7 @@ from ..contracts.prices import tokens_in
 from ..errors import InputError
 from ..runtime.cancellation import ends_caller
 from ..text.untrusted import fence, neutralize, neutralize_line, show_url
+from .answers.passage_lists import fence_passages
 from .collection_call import call_collection_search
 from .failed_calls import describe_failed_search, failed_call
 from .public_arguments import validate_arguments
@@ -41,7 +42,7 @@ from .search_texts import full, listed
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from ..contracts.collection import CollectionInfo, Passage
+    from ..contracts.collection import CollectionInfo
     from ..contracts.functions import FunctionArguments
     from ..contracts.options import SearchOptions
     from .collection_call import OnProgress
@@ -151,8 +152,7 @@ async def call_retrieve(arguments: RetrieveArguments, context: SearchContext) ->
     if not passages:
         figures = await figures_of(collection, context)
         return FunctionResult(_describe_no_passage(name, figures), output)
-    sections = [f"[Collection: '{name}']", *map(_passage, passages)]
-    return FunctionResult(fence("\n\n".join(sections)), output)
+    return FunctionResult(fence_passages(passages, f"[Collection: '{name}']"), output)
 
 
 async def call_read_page(arguments: ReadPageArguments, context: SearchContext) -> FunctionResult:
@@ -178,8 +178,3 @@ def _describe_no_passage(name: str, figures: CollectionInfo) -> str:
     counts = {"failed": figures.failed, "waiting": figures.waiting}
     known = ", ".join(f"{count} {state}" for state, count in counts.items() if count)
     return f"The collection '{name}' has no stored pages yet{f': {known}' if known else ''}."
-
-
-def _passage(passage: Passage) -> str:
-    head = f"[{passage.n}] {neutralize_line(passage.title)} — {show_url(passage.url)}"
-    return f"{head}\n{neutralize(passage.text)}"

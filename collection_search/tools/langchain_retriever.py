@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from langchain_core.documents import Document
 from langchain_core.retrievers import BaseRetriever
@@ -24,7 +24,10 @@ if TYPE_CHECKING:
 
 
 class CollectionRetriever(BaseRetriever):
-    """Finds passages of a tenant's collection, best first, with scores of 0-100 in the metadata."""
+    """Finds passages of a tenant's collection, best first, with scores of 0-100 in the metadata.
+
+    `filters` are those of `retrieve`, such as `{"is_pdf": True}`.
+    """
 
     model_config = ConfigDict(arbitrary_types_allowed=True)
 
@@ -32,6 +35,7 @@ class CollectionRetriever(BaseRetriever):
     tenant: str | None = None
     """By default the search context's, else the settings'."""
     k: int = Field(default=8, ge=1, le=100)
+    filters: dict[str, Any] | None = None
     search_context: SearchContext | None = None
 
     def _get_relevant_documents(
@@ -63,6 +67,7 @@ class CollectionRetriever(BaseRetriever):
                 collection=self.collection,
                 tenant=self.tenant,
                 k=k or self.k,
+                filters=self.filters,
                 context=self.search_context,
             )
         finally:
@@ -78,6 +83,7 @@ def _document(passage: Passage) -> Document:
             "source": passage.url,
             "title": passage.title,
             "score": passage.score,
+            "evidence": passage.evidence,
             "n": passage.n,
         },
     )

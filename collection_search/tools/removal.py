@@ -1,16 +1,19 @@
-"""Deletion of a tenant's data: collections, answers, spending."""
+"""Deletion of a tenant's data: collections, paused runs, answers, spending."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ..contracts.collection import Deleted
+from ..contracts.collection import Deleted, TenantScope
 from ..errors import InputError, StoreError
 from ..runtime.concurrency import blocking, offload
+from ..settings.adapter_factory import adapter_of
 from .public_arguments import context_for, validate_arguments
 from .spending.spend_writer import spend_writer
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from ..context import SearchContext
     from ..ports import Storage
     from ..ports.usage import UsageStore
@@ -33,6 +36,7 @@ async def adelete_tenant(context: SearchContext, *, tenant: str | None = None) -
     ConfigError, and StoreError, after which another call deletes the rest.
     """
     store, usage, name = await _opened(context, tenant)
+    paused = await offload(store.gates.threads, name)
 
     def delete() -> Erased:
         spend_writer().flush()  # the spending of an ended run may not be written yet
@@ -40,11 +44,33 @@ async def adelete_tenant(context: SearchContext, *, tenant: str | None = None) -
         deleted = store.collections.delete_tenant(name)
         return Erased(**deleted.model_dump(), answers=answers, spending=spending)
 
+    await _delete_runs(context, paused)
     return await offload(delete)
 
 
 delete_tenant = blocking(adelete_tenant, "delete_tenant")
 """`adelete_tenant` for code without an event loop."""
+
+
+async def adelete_collection(
+    context: SearchContext, collection: str, *, tenant: str | None = None
+) -> int:
+    """Delete a collection with all that belongs to it; return how many documents it had.
+
+    That includes reviews that wait for a person, with their runs. `tenant` is by default the
+    context's, else the settings'. `delete_collection` blocks, `adelete_collection` is its
+    coroutine. Raises InputError for a tenant that is not the context's, ConfigError, StoreError.
+    """
+    validate_arguments(collection=collection)
+    context = context_for(context, tenant)
+    store, scope = await context.storage(), TenantScope(context.tenant(), collection)
+    paused = await offload(store.gates.threads, scope.tenant_id, scope.collection)
+    await _delete_runs(context, paused)
+    return await offload(store.collections.delete_collection, scope)
+
+
+delete_collection = blocking(adelete_collection, "delete_collection")
+"""`adelete_collection` for code without an event loop."""
 
 
 async def apurge(
@@ -59,17 +85,27 @@ async def apurge(
     """
     validate_arguments(older_than_s=older_than_s)
     store, usage, name = await _opened(context, tenant)
+    before = await offload(store.gates.threads, name)
 
     def delete() -> Erased:
         answers = usage.prune(older_than_s, tenant_id=name)
         deleted = store.collections.purge(name, older_than_s)
         return Erased(**deleted.model_dump(), answers=answers)
 
-    return await offload(delete)
+    erased = await offload(delete)
+    after = await offload(store.gates.threads, name)
+    await _delete_runs(context, set(before) - set(after))
+    return erased
 
 
 purge = blocking(apurge, "purge")
 """`apurge` for code without an event loop."""
+
+
+async def _delete_runs(context: SearchContext, thread_ids: Iterable[str]) -> None:
+    """Delete paused runs from the checkpoints of the data folder."""
+    checkpoints = await adapter_of(context.using(), "checkpoints", "sqlite")
+    await checkpoints.delete(thread_ids)
 
 
 async def _opened(

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from typing import TYPE_CHECKING, Final
 
 from ..contracts.collection import Passage, TenantScope
 from ..errors import InputError
 from ..ports.collections import require_collection
 from ..ranking.calibration import await_calibration, start_calibration
+from ..ranking.evidence import measure_evidence
+from ..ranking.passages import ScoredChunk, choose_passages
 from ..ranking.scoring import PageText, rank
 from ..runtime.concurrency import blocking, offload
 from ..text.clean import normalize_query
@@ -19,8 +20,9 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from ..context import SearchContext
-    from ..contracts.collection import CollectionInfo, StoredChunk, Vectors
+    from ..contracts.collection import CollectionInfo, Filters, StoredChunk, Vectors
     from ..ports import CollectionStore, Storage
+    from ..ranking.passages import JoinedChunks
     from ..ranking.scoring import Calibration, Profile
 
 MAX_K: Final = 100
@@ -29,8 +31,6 @@ POOL: Final = 40
 """Minimum number of chunks that are read from the store and ranked."""
 _MORE: Final = (1, 4, 16)
 """Factors of the number of chunks, tried in turn while too many have the same text."""
-MAX_PER_DOCUMENT: Final = 3
-"""Passages of one document, as long as there are passages of others."""
 
 
 async def aretrieve(
@@ -39,19 +39,22 @@ async def aretrieve(
     collection: str,
     tenant: str | None = None,
     k: int = 8,
+    filters: Filters | None = None,
     context: SearchContext | None = None,
 ) -> list[Passage]:
     """Return at most `k` (1 to 100) passages of the collection, best first.
 
-    The score is 0-100, as of search results, in the context's ranking profile. A text with several
-    addresses comes once. `provenance` has the passage's place in the document (`start`, `end`, in
-    characters), the hash of the document's text and how the document was found. `tenant` is by
-    default the context's, else the settings'. `retrieve` blocks, inside a running event loop too;
-    `aretrieve` is its coroutine.
+    The score is 0-100, as of search results, in the context's ranking profile. A passage that
+    shares words with the question need not answer it: `ranking.evidence.answering` picks those that
+    do, by `evidence`. Neighbouring chunks are one passage, and a text with several addresses comes
+    once. `provenance` has the passage's place in the document (`start`, `end`, in characters), the
+    hash of the document's text and how the document was found. `filters` choose among the
+    documents, as `{"is_pdf": True}` does. `tenant` is by default the context's, else the settings'.
+    `retrieve` blocks, inside a running event loop too; `aretrieve` is its coroutine.
 
-    Raises InputError for a question without words or over 2000 characters and for an unknown
-    collection, ConfigError when the collection needs another embedder, StoreError, and ModelError,
-    after which a retry may help.
+    Raises InputError for a question without words or over 2000 characters, for a wrong filter and
+    for an unknown collection, ConfigError when the collection needs another embedder, StoreError,
+    and ModelError, after which a retry may help.
     """
     validate_arguments(question=question, collection=collection, k=k)
     context = context_for(context, tenant)
@@ -69,7 +72,7 @@ async def aretrieve(
     vector = None
     if embedder is not None:
         vector = await observed_vectors(embedder, [query], context)
-    found = await offload(_found, store.collections, scope, query, vector, k)
+    found = await offload(_found, store.collections, scope, query, vector, k=k, filters=filters)
     if not found:
         await figures_of(collection, context)
         return []
@@ -90,12 +93,18 @@ async def figures_of(collection: str, context: SearchContext) -> CollectionInfo:
 
 
 def _found(
-    collections: CollectionStore, scope: TenantScope, query: str, vector: Vectors | None, k: int
+    collections: CollectionStore,
+    scope: TenantScope,
+    query: str,
+    vector: Vectors | None,
+    *,
+    k: int,
+    filters: Filters | None,
 ) -> list[StoredChunk]:
     """Return the store's best chunks for `k` passages, each text once."""
     first: dict[tuple[str, str], StoredChunk] = {}
     for limit in (max(POOL, 5 * k) * more for more in _MORE):
-        found = collections.search(scope, query, vector=vector, limit=limit)
+        found = collections.search(scope, query, vector=vector, limit=limit, filters=filters)
         first = {}
         for one in found:
             first.setdefault((one.document.content_hash, one.chunk.text), one)
@@ -129,41 +138,34 @@ def _passages(
         limit=len(pages),
         calibration=calibration,
     )
-    documents = [found[one.index].document for one in scored]
-    chosen = _varied([one.content_hash or one.url_key for one in documents], k)
-    return [
-        _passage(n, found[scored[place].index], scored[place].embedding_rank_score)
-        for n, place in enumerate(chosen, start=1)
+    evidence = measure_evidence(
+        query,
+        pages,
+        similarities=None if calibration is None else cosines,
+        calibration=calibration,
+    )
+    candidates = [
+        ScoredChunk(found[one.index], one.embedding_rank_score, round(evidence[one.index], 2))
+        for one in scored
     ]
+    return [_passage(n, span) for n, span in enumerate(choose_passages(candidates, k), start=1)]
 
 
-def _varied(documents: Sequence[str], k: int) -> list[int]:
-    """Return the positions of the `k` best in order, with few of one document if possible.
-
-    >>> _varied(["a", "a", "a", "a", "b"], k=4)
-    [0, 1, 2, 4]
-    """
-    seen: Counter[str] = Counter()
-    first: list[int] = []
-    spare: list[int] = []
-    for place, document in enumerate(documents):
-        seen[document] += 1
-        (first if seen[document] <= MAX_PER_DOCUMENT else spare).append(place)
-    return sorted((first + spare)[:k])
-
-
-def _passage(n: int, found: StoredChunk, score: float) -> Passage:
-    document, chunk = found.document, found.chunk
+def _passage(n: int, span: JoinedChunks) -> Passage:
+    document, chunk = span.document, span.chunk
     return Passage(
         n=n,
         url=document.url,
         title=document.title,
         text=chunk.text,
-        score=score,
+        score=span.score,
+        evidence=span.evidence,
         provenance={
             **document.provenance,
             "content_hash": document.content_hash,
             "start": chunk.start,
             "end": chunk.end,
+            "headings": list(chunk.headings),
+            "page": chunk.page,
         },
     )

@@ -1,9 +1,10 @@
-"""Functions that wait for the ticket of an ingestion."""
+"""Functions that wait for the ticket of an ingestion, or follow it."""
 
 from __future__ import annotations
 
 import asyncio
 import time
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
@@ -14,7 +15,7 @@ from .ingest import engine_for
 from .public_arguments import context_for, validate_arguments
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Awaitable, Callable
 
     from ..context import SearchContext
     from ..contracts.ingestion import TicketStatus
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
     from .ingestion.engine import IngestionEngine
 
     OnStatus = Callable[[TicketStatus], None]
+    Sleep = Callable[[float], Awaitable[None]]
 
 POLL_S: Final = 0.05
 
@@ -69,6 +71,52 @@ async def await_ticket(
     return watch.status
 
 
+async def follow_ticket(
+    ticket: Ticket | str,
+    *,
+    timeout_s: float,
+    interval_s: float,
+    context: SearchContext,
+    on_progress: OnStatus | None = None,
+    monotonic: Callable[[], float] = time.monotonic,
+    sleep: Sleep = asyncio.sleep,
+) -> TicketStatus:
+    """Return what `await_ticket` returns, with few reads of the status.
+
+    It is read when a page that this process works on is done, else every `interval_s` seconds.
+    Workers of this process are started unless the context leaves the work to others.
+    """
+    watch = await _watch(
+        ticket, timeout_s, None, context, on_progress, work=context.ingests, monotonic=monotonic
+    )
+    woken, loop = asyncio.Event(), asyncio.get_running_loop()
+
+    def wake() -> None:
+        with suppress(RuntimeError):  # the loop was closed meanwhile
+            loop.call_soon_threadsafe(woken.set)
+
+    with watch.engine.watchers.waking(wake):
+        while (pause_s := watch.report(await offload(watch.look))) is not None:
+            left_s = watch.ends_at - monotonic()
+            if await _is_woken(woken, sleep(min(interval_s, left_s))):
+                await sleep(min(pause_s, left_s))  # several pages may be done at once
+                woken.clear()
+    return watch.status
+
+
+async def _is_woken(woken: asyncio.Event, sleeping: Awaitable[None]) -> bool:
+    """Wait for the event or the end of the sleep; return whether the event came."""
+    waiting = asyncio.ensure_future(woken.wait()), asyncio.ensure_future(sleeping)
+    try:
+        done, _ = await asyncio.wait(waiting, return_when=asyncio.FIRST_COMPLETED)
+        for task in done:
+            task.result()
+        return woken.is_set()
+    finally:
+        for task in waiting:
+            task.cancel()
+
+
 async def _watch(
     ticket: Any,
     timeout_s: float,
@@ -77,6 +125,7 @@ async def _watch(
     on_progress: OnStatus | None,
     *,
     work: bool,
+    monotonic: Callable[[], float] = time.monotonic,
 ) -> _Watch:
     validate_arguments(timeout_s=timeout_s, tenant=tenant, work=work, on_progress=on_progress)
     if isinstance(ticket, Ticket):
@@ -96,7 +145,8 @@ async def _watch(
         engine=engine,
         tenant_id=context.tenant(),
         ticket_id=ticket,
-        ends_at=time.monotonic() + timeout_s,
+        ends_at=monotonic() + timeout_s,
+        monotonic=monotonic,
         fetches=context.fetches(),
         works=work,
         on_progress=on_progress,
@@ -112,6 +162,7 @@ class _Watch:
     tenant_id: str
     ticket_id: str
     ends_at: float
+    monotonic: Callable[[], float]
     fetches: bool
     works: bool
     on_progress: OnStatus | None
@@ -136,7 +187,7 @@ class _Watch:
         if status != self._known and self.on_progress is not None:
             self.on_progress(status)
         self.status = self._known = status
-        if status.left(fetch=self.fetches) == 0 or time.monotonic() >= self.ends_at:
+        if status.left(fetch=self.fetches) == 0 or self.monotonic() >= self.ends_at:
             return None
         if self.works and self.engine.failure is not None:
             raise self.engine.failure

@@ -30,6 +30,7 @@ ENTRY_POINTS = {
         "interrupting",
         "keyless",
         "talkative",
+        "with_pdf",
     ),
     "models": ("planner", "broken_model"),
     "embeddings": ("words", "other_words", "broken_embedder", "slow"),

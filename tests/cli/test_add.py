@@ -77,6 +77,22 @@ def test_pages_that_failed_are_5(site: LoopbackSite, command: Invoke) -> None:
 
 
 @pytest.mark.slow
+def test_pdfs_of_a_site_can_be_left_out(site: LoopbackSite, command: Invoke) -> None:
+    """Among the pages that are found by their links, by their addresses."""
+    links = "".join(f'<a href="/{name}">{name}</a>' for name in ("green", "paper.pdf"))
+    site.put("/", article("tea", essay("tea") + links))
+    start = site.address("/")
+    ended = command(*ADD, start, "--depth", "1", "--no-pdf", "--no-wait", "--json")
+    assert [page["url"] for page in ended.json["pages"]] == [start, site.address("/green")]
+    refused = command(*ADD, start, "--no-pdf")
+    assert refused.code == 2
+    assert "--depth" in refused.complaints[0]
+    nothing = command(*ADD, site.address("/green"), "--depth", "1", "--pdf")
+    assert nothing.code == 2
+    assert "no PDFs among the 1 pages" in nothing.complaints[0]
+
+
+@pytest.mark.slow
 def test_pages_can_be_left_to_a_worker(site: LoopbackSite, command: Invoke) -> None:
     """It fetches them."""
     ended = command(*ADD, site.address("/green"), "--no-wait")

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 from support.scripted_world import QUESTION
 
+from collection_search.contracts.answer import UNSUPPORTED_MARK
 from collection_search.settings.process_defaults import process_settings
 from collection_search.testing import OpenAIServer, OtlpServer
 
@@ -22,8 +23,8 @@ def filled(run: Invoke) -> None:
 
 @pytest.mark.slow
 @pytest.mark.usefixtures("filled")
-def test_passages_are_numbered_with_their_sources(command: Invoke) -> None:
-    """Each passage has its number, title, address and text."""
+def test_pages_are_shown_with_their_best_lines(command: Invoke) -> None:
+    """Each with the numbers of its passages, title, address and text, in a pipe too."""
     ended = command("ask", QUESTION, "--collection", "py", "--k", "2")
     assert ended.code == 0
     assert ended.err == ""
@@ -31,6 +32,10 @@ def test_passages_are_numbered_with_their_sources(command: Invoke) -> None:
     assert "[3]" not in ended.out
     assert ended.out.count("https://docs.example.com/") == 2
     assert max(map(len, ended.out.splitlines())) <= 80
+    assert len(ended.out.splitlines()) <= 24
+    assert "\x1b" not in ended.out
+    full = command("ask", QUESTION, "--collection", "py", "--k", "2", "--full")
+    assert len(full.out) >= len(ended.out)
 
 
 @pytest.mark.slow
@@ -38,10 +43,14 @@ def test_passages_are_numbered_with_their_sources(command: Invoke) -> None:
 def test_json_has_the_specified_form(command: Invoke) -> None:
     """Question, collection, passages with their provenance, and no answer without a model."""
     answer = command("ask", QUESTION, "--collection", "py", "--json").json
-    assert answer.keys() == {"question", "collection", "passages", "answer"}
+    assert answer.keys() == {
+        *("question", "collection", "passages", "answering", "answer", "notices")
+    }
     assert (answer["question"], answer["collection"]) == (QUESTION, "py")
     assert answer["answer"] is None
-    keys = {"n", "url", "title", "text", "score", "provenance"}
+    assert answer["notices"] == []
+    assert set(answer["answering"]) <= {passage["n"] for passage in answer["passages"]}
+    keys = {"n", "url", "title", "text", "score", "evidence", "provenance"}
     assert all(passage.keys() == keys for passage in answer["passages"])
     assert answer["passages"][0]["provenance"]["question"] == QUESTION
 
@@ -54,6 +63,34 @@ def test_a_question_without_an_answer_ends_with_3(command: Invoke) -> None:
     assert ended.code == 3
     assert ended.json["passages"] == []
     assert "No passage" in ended.complaints[0]
+
+
+@pytest.mark.slow
+@pytest.mark.usefixtures("filled")
+@pytest.mark.parametrize(
+    "question", ["Wie breche ich eine asyncio-Task ab?", "Как отменить задачу?"]
+)
+def test_a_question_in_another_language_is_told_so(command: Invoke, question: str) -> None:
+    """With the way out, whether words were found or not; never for the collection's language."""
+    ended = command("ask", question, "--collection", "py")
+    told = " ".join(ended.out.split())
+    assert "'py' is in English, and it is searched by its words alone. Ask in English" in told
+    assert "collection-search collections reembed py --embeddings" in told
+    (notice,) = command("ask", question, "--collection", "py", "--json").json["notices"]
+    assert notice in told
+    assert "Note:" not in command("ask", QUESTION, "--collection", "py").out
+
+
+@pytest.mark.slow
+def test_a_model_needs_no_words_in_common(
+    run: Invoke, command: Invoke, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A collection with an embedder is searched by meaning: no notice."""
+    monkeypatch.setenv("COLLECTION_SEARCH_EMBEDDINGS", "words")
+    process_settings.cache_clear()
+    assert run("--auto-ingest").code == 0
+    answer = command("ask", "Wie breche ich eine asyncio-Task ab?", "--collection", "py", "--json")
+    assert answer.json["notices"] == []
 
 
 @pytest.mark.slow
@@ -119,3 +156,61 @@ def test_the_embedding_of_the_question_reaches_langfuse(
     assert span.attributes["langfuse.observation.type"] == "embedding"
     assert span.cost_usd is not None
     assert span.cost_usd > 0
+
+
+@pytest.mark.slow
+@pytest.mark.usefixtures("filled")
+def test_what_shares_a_word_alone_is_no_answer(command: Invoke) -> None:
+    """The closest pages by their titles, the way on, and exit code 3."""
+    asked = "Which asyncio museum in Vienna opens on Sundays?"
+    ended = command("ask", asked, "--collection", "py")
+    assert ended.code == 3
+    assert ended.out.startswith("Nothing in 'py' answers this. Closest pages:\n[1] ")
+    assert "--auto-ingest --collection py" in ended.complaints[0]
+    answer = command("ask", asked, "--collection", "py", "--json").json
+    assert answer["passages"]
+    assert answer["answering"] == []
+
+
+@pytest.mark.slow
+@pytest.mark.usefixtures("filled")
+def test_pdfs_alone_can_be_asked(command: Invoke) -> None:
+    """A collection without any says so."""
+    ended = command("ask", QUESTION, "--collection", "py", "--pdf")
+    assert ended.code == 3
+    assert "No PDF of 'py' shares a word" in ended.complaints[0]
+    assert command("ask", QUESTION, "--collection", "py", "--no-pdf").code == 0
+
+
+@pytest.mark.slow
+@pytest.mark.usefixtures("filled")
+def test_a_model_writes_the_answer(command: Invoke, monkeypatch: pytest.MonkeyPatch) -> None:
+    """First, each sentence with its sources; a citation that does not exist is not there."""
+    with OpenAIServer("Use asyncio.timeout [1][99]. It is easy.") as models:
+        monkeypatch.setenv("OPENAI_API_KEY", "sk-of-the-test")
+        monkeypatch.setenv("OPENAI_BASE_URL", models.base_url)
+        monkeypatch.setenv("COLLECTION_SEARCH_MODEL", "openai:gpt-4o-mini")
+        process_settings.cache_clear()
+        ended = command("ask", QUESTION, "--collection", "py")
+        answer = command("ask", QUESTION, "--collection", "py", "--json").json["answer"]
+    assert ended.code == 0
+    assert ended.out.startswith(
+        f"Use asyncio.timeout. [1] It is easy. {UNSUPPORTED_MARK}\n\nSources\n[1]"
+    )
+    assert [sentence["citations"] for sentence in answer["sentences"]] == [[1], []]
+
+
+@pytest.mark.slow
+@pytest.mark.usefixtures("filled")
+def test_a_model_that_fails_leaves_the_passages(
+    command: Invoke, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """With a note and exit code 4; the passages are shown nevertheless."""
+    monkeypatch.setenv("COLLECTION_SEARCH_MODEL", "openai:gpt-4o-mini")
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-of-the-test")
+    monkeypatch.setenv("OPENAI_BASE_URL", "http://127.0.0.1:9/v1")
+    process_settings.cache_clear()
+    ended = command("ask", QUESTION, "--collection", "py")
+    assert ended.code == 4
+    assert "passages only" in " ".join(ended.out.split())
+    assert "[1] asyncio" in ended.out

@@ -8,6 +8,7 @@ from collection_search.adapters.stores.sqlite import SQLiteStore
 from collection_search.contracts.ingestion import IngestionItem, IngestionRequest
 from collection_search.testing.stores import (
     CollectionStoreContract,
+    GateStoreContract,
     LedgerContract,
     StagingContract,
 )
@@ -49,3 +50,14 @@ class TestSQLiteLedger(_SQLite, LedgerContract):
 
 class TestSQLiteCollections(_SQLite, CollectionStoreContract):
     """Collections in SQLite."""
+
+
+class TestSQLiteGates(_SQLite, GateStoreContract):
+    """Gates in SQLite."""
+
+    def source(self, folder: Path) -> str:
+        return (
+            "from pathlib import Path\n"
+            "from collection_search.adapters.stores.sqlite import SQLiteStore\n"
+            f"gates = SQLiteStore(Path({str(folder / 'collections.db')!r})).gates"
+        )

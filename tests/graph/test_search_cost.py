@@ -13,10 +13,10 @@ from collection_search.errors import SearchProviderBadResponse, SearchProviderIn
 from collection_search.testing import ScriptedAdapter
 
 if TYPE_CHECKING:
-    from collection_search.testing.search_adapter import Answer
+    from collection_search.testing.search_adapter import AdapterAnswer
 
 
-def cost(context: SearchContext, *answers: Answer, provider: str = "brave") -> Any:
+def cost(context: SearchContext, *answers: AdapterAnswer, provider: str = "brave") -> Any:
     adapter = ScriptedAdapter(*answers, provider_name=provider)
     question = {"question": "How to cook soup?", "collection_scope": "c", "purpose": "p"}
     _, result = CollectionSearchGraph(context.model_copy(update={"provider": adapter})).run(

@@ -6,18 +6,21 @@ import math
 import re
 import unicodedata
 from collections import Counter
+from itertools import pairwise
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from collection_search.ranking.lexicon import MAX_WORD_CHARS, question_terms, words
+from collection_search.ranking.scripts import has_other_scripts
 from collection_search.ranking.similarity import LexicalSimilarity
 
 PIECES = st.sampled_from(
     ["task", "Haus", "über", "ß", "C++", "C#", "#", "+", "_", "\u2019", "\u2013", "\u2026", "€", "µ", "½", "²", "ﬁ",
-     "ł", "語", "\u0301", "\xa0", "\0", "\ud800", " ", "\n", "a" * 60, "banana", "İ", "4"]
+     "ł", "語", "士", "に", "ที่", "न्", "\u0640", "ب", "한", "\u0301", "\xa0", "\0", "\ud800", " ", "\n", "a" * 60, "banana", "İ", "4"]
 )  # fmt: skip
+HAN = frozenset("語士に")
 TEXTS = st.text(max_size=40) | st.lists(PIECES, max_size=14).map("".join)
 READABLE = st.lists(
     st.sampled_from(["task", "tasks", "banana", "aaaa", "a", "ab", "Häuser", "語語語", "x2"]),
@@ -32,7 +35,20 @@ def test_words_are_runs_of_letters_and_digits(text):
     folded = unicodedata.normalize("NFKC", text).casefold()
     found = re.findall(r"[^\W_]+(?:\+\+|#(?!\w))?", folded)
     spelled = [word.replace("++", "pp").replace("#", "sharp") for word in found]
-    assert words(text) == [word for word in spelled if len(word) <= MAX_WORD_CHARS]
+    if has_other_scripts(folded):
+        _check_scripts(folded, words(text))
+    else:
+        assert words(text) == [word for word in spelled if len(word) <= MAX_WORD_CHARS]
+
+
+def _check_scripts(folded: str, found: list[str]) -> None:
+    """Marks belong to the letter before them; no pair of Chinese characters is lost."""
+    for word in found:
+        assert word[0].isalnum()
+        assert all(char.isalnum() or unicodedata.category(char) in {"Mn", "Mc"} for char in word)
+        assert len(word) <= MAX_WORD_CHARS
+    pairs = {first + second for first, second in pairwise(folded) if {first, second} <= HAN}
+    assert all(any(word.startswith(pair) for word in found) for pair in pairs)
 
 
 def _grams(word: str) -> set[str]:

@@ -97,3 +97,24 @@ def test_schemas_serve_the_studio_form(client: SyncLangGraphClient) -> None:
     assert all("description" in field for field in fields.values())
     assert "provider" in schemas["context_schema"]["properties"]
     assert "tenant_id" not in schemas["context_schema"]["properties"]
+
+
+def test_the_research_agent_is_a_chat(server: Server, client: SyncLangGraphClient) -> None:
+    """Messages alone are enough, a second turn knows the first, and Studio can show both."""
+    assistant = client.assistants.search(graph_id="research_agent")[0]
+    schemas = client.assistants.get_schemas(assistant["assistant_id"])
+    assert {"question", "messages", "collection_scope"} == set(
+        schemas["input_schema"]["properties"]
+    )
+    thread = client.threads.create()
+    for count in (2, 4):
+        result = client.runs.wait(
+            thread["thread_id"],
+            "research_agent",
+            input={"messages": [{"role": "user", "content": QUESTION["question"]}]},
+        )
+        assert result["outcome"] == "unanswered", result
+        assert result["flags"] == ["no_model"]
+        assert len(result["messages"]) == count
+        assert "docs.python.org" in result["messages"][-1]["content"]
+    assert "BlockingError" not in server.log.read_text()

@@ -34,11 +34,13 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 PAIRS = {
+    "answer": "aanswer",
     "ingest": "aingest",
     "read_page": "aread_page",
     "reembed": "areembed",
     "refresh": "arefresh",
     "retrieve": "aretrieve",
+    "verify_coverage": "averify_coverage",
     "wait": "await_ticket",
 }
 """The public functions that wait, with their coroutines."""
@@ -73,6 +75,11 @@ WRONG: list[tuple[str, tuple[Any, ...], dict[str, Any], str]] = [
     ("retrieve", ("tea",), {"collection": "docs", "tenant": 3}, "tenant"),
     ("retrieve", ("tea",), {"collection": "docs", "tenant": " "}, "tenant"),
     ("retrieve", ("tea",), {"collection": "docs", "context": {"tenant_id": "a"}}, "context"),
+    ("answer", (None,), {"collection": "docs"}, "question"),
+    ("answer", ("tea",), {"collection": 3}, "collection"),
+    ("answer", ("tea",), {"collection": "docs", "k": 0.5}, "k"),
+    ("answer", ("tea",), {"collection": "docs", "tenant": 3}, "tenant"),
+    ("answer", ("tea",), {"collection": "docs", "context": 3}, "context"),
     ("ingest", (None,), {"collection": "docs"}, "urls"),
     ("ingest", ({URL: 1},), {"collection": "docs"}, "urls"),
     ("ingest", ([1],), {"collection": "docs"}, "urls"),
@@ -95,6 +102,13 @@ WRONG: list[tuple[str, tuple[Any, ...], dict[str, Any], str]] = [
     ("wait", (TICKET,), {"context": 3}, "context"),
     ("wait", (TICKET,), {"work": None}, "work"),
     ("wait", (TICKET,), {"on_progress": 3}, "on_progress"),
+    ("verify_coverage", (None,), {"collection": "docs"}, "question"),
+    ("verify_coverage", ("tea",), {"collection": 3}, "collection"),
+    ("verify_coverage", ("tea",), {"collection": "docs", "queries": "tea"}, "queries"),
+    ("verify_coverage", ("tea",), {"collection": "docs", "tenant": 3}, "tenant"),
+    ("verify_coverage", ("tea",), {"collection": "docs", "ticket": 3}, "ticket"),
+    ("verify_coverage", ("tea",), {"collection": "docs", "context": 3}, "context"),
+    ("verify_coverage", ("tea",), {"collection": "docs", "on_progress": 3}, "on_progress"),
     ("refresh", (3,), {}, "collection"),
     ("refresh", ("docs",), {"tenant": 3}, "tenant"),
     ("refresh", ("docs",), {"context": 3}, "context"),

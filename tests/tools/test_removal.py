@@ -14,6 +14,7 @@ from collection_search.adapters.stores.sqlite import SQLiteStore
 from collection_search.adapters.stores.sqlite.usage import SQLiteUsage
 from collection_search.contracts.collection import QuestionRecord, TenantScope
 from collection_search.contracts.ingestion import IngestionItem, IngestionRequest
+from collection_search.contracts.review import Gate
 from collection_search.errors import StoreError
 from collection_search.ports.usage import SpendEntry
 from collection_search.testing.clock import FakeClock
@@ -47,6 +48,22 @@ def context(tmp_path: Path) -> Iterator[SearchContext]:
         item = IngestionItem("https://e.com/waits", "waits", "Waits", ref)
         store.ledger.enqueue(IngestionRequest(scope, [item]))
         store.staging.open_session(scope, [{"url_key": "waits", "content_ref": ref}], {})
+        gate = Gate(
+            gate_id="g1",
+            tenant_id=tenant,
+            collection="docs",
+            question="Tea?",
+            round=1,
+            host="process",
+            thread_id="t1",
+            run_id="run",
+            trace_id="trace",
+            candidates=[],
+            threshold=60,
+            deadline=0,
+            policy="reject",
+        )
+        store.gates.open(gate)
         usage.put(tenant, "search", "key", SECRET.encode())
         usage.add([SpendEntry(tenant, "run", clock.time(), "search", "brave", cost_usd=1)])
     usage.flush()
@@ -74,10 +91,17 @@ def rows_of(folder: Path, tenant: str) -> dict[str, int]:
 def test_no_table_keeps_a_deleted_tenant(context: SearchContext, tmp_path: Path) -> None:
     """Whatever table has a column of tenants; the other tenant loses nothing."""
     before, others = rows_of(tmp_path, "acme"), rows_of(tmp_path, "zenith")
-    assert {"answers", "spend", "collections", "sessions", "staged"} <= set(before)
+    assert {"answers", "spend", "collections", "sessions", "gates", "staged"} <= set(before)
     assert min(before.values()) > 0
     assert delete_tenant(context) == Erased(
-        collections=1, documents=1, pages=1, texts=2, questions=1, answers=1, spending=1
+        collections=1,
+        documents=1,
+        pages=1,
+        texts=2,
+        questions=1,
+        gates=1,
+        answers=1,
+        spending=1,
     )
     assert set(rows_of(tmp_path, "acme").values()) == {0}
     assert rows_of(tmp_path, "zenith") == others

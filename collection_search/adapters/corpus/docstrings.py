@@ -7,6 +7,8 @@ import textwrap
 import warnings
 from typing import TYPE_CHECKING, Final, TypeAlias
 
+from ..crawl.extract.markup import rst_headings
+
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
@@ -19,12 +21,12 @@ _ATTRIBUTES: Final = frozenset({"property", "cached_property"})
 
 
 def documentation(source: bytes) -> str:
-    r"""Return docstrings and signatures of the public names, separated by blank lines.
+    r"""Return docstrings below signatures of the public names, which are headings.
 
     The result is empty if this Python cannot parse the source.
 
     >>> print(documentation(b'def add(a: int, b=1):\n    "Return the sum."'))
-    add(a, b=1)
+    ## add(a, b=1)
         Return the sum.
     """
     try:
@@ -33,19 +35,21 @@ def documentation(source: bytes) -> str:
             module = ast.parse(source)
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return ""
-    return "\n\n".join(filter(None, [ast.get_docstring(module), *_blocks(module.body)]))
+    own = rst_headings(ast.get_docstring(module) or "", outermost=2)
+    return "\n\n".join(filter(None, [own, *_blocks(module.body)]))
 
 
-def format_block(heading: str, text: str | None) -> str:
+def format_block(heading: str, text: str | None, *, level: int = 2) -> str:
     """Return the text indented below its heading, as `help()` shows it."""
-    return f"{heading}\n{textwrap.indent(text or '', '    ')}".rstrip()
+    return f"{'#' * level} {heading}\n{textwrap.indent(text or '', '    ')}".rstrip()
 
 
 def _blocks(body: Iterable[ast.stmt], owner: str = "") -> Iterator[str]:
     for node in _definitions(body):
         if node.name.startswith("_") or _decorators(node) & _HIDDEN:
             continue
-        yield format_block(_heading(node, owner), ast.get_docstring(node))
+        level = 3 if owner else 2
+        yield format_block(_heading(node, owner), ast.get_docstring(node), level=level)
         if isinstance(node, ast.ClassDef):
             yield from _blocks(node.body, f"{owner}{node.name}.")
 

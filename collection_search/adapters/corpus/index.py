@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Final
 
 from ...ranking.lexicon import index_text, match_query
 from ...text.clean import chunk_spans, to_unicode
+from ...text.headings import heading_paths
 from .snippet import best_excerpt
 
 if TYPE_CHECKING:
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
 
     from .entry import CorpusPage
 
-VERSION: Final = 1
+VERSION: Final = 2
 """Increase it when the schema or the indexing changes: indexes are then rebuilt."""
 
 _SCHEMA: Final = """
@@ -36,7 +37,8 @@ _SCHEMA: Final = """
         id INTEGER PRIMARY KEY, page INTEGER NOT NULL, start INTEGER NOT NULL, stop INTEGER NOT NULL
     );
     CREATE VIRTUAL TABLE words USING fts5 (
-        title, text, content='', tokenize='unicode61 remove_diacritics 2'
+        title, text, content='',
+        tokenize="unicode61 remove_diacritics 2 categories 'L* N* Co Mc Mn'"
     );
 """
 _SEARCH: Final = """
@@ -105,14 +107,14 @@ def _insert(db: sqlite3.Connection, page: CorpusPage) -> None:
     if not added.rowcount:
         return
     title_stems = index_text(title)
-    for start, stop in spans:
+    for (start, stop), headings in zip(spans, heading_paths(text, spans), strict=True):
         passage = db.execute(
             "INSERT INTO passage (page, start, stop) VALUES (?, ?, ?)",
             (added.lastrowid, start, stop),
         )
         db.execute(
             "INSERT INTO words (rowid, title, text) VALUES (?, ?, ?)",
-            (passage.lastrowid, title_stems, index_text(text[start:stop])),
+            (passage.lastrowid, title_stems, index_text(" ".join([*headings, text[start:stop]]))),
         )
 
 

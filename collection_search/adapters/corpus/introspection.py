@@ -39,16 +39,18 @@ def extension_documentation(name: str) -> str:
     return "\n\n".join(filter(None, [inspect.getdoc(module), *format_blocks(_public(module))]))
 
 
-def format_blocks(objects: Iterable[tuple[str, Any]], *, members: bool = True) -> Iterator[str]:
+def format_blocks(
+    objects: Iterable[tuple[str, Any]], *, members: bool = True, level: int = 2
+) -> Iterator[str]:
     """Yield signature and docstring of each documented object, and of classes' methods."""
     for name, value in objects:
         is_class = isinstance(value, type)
         if (callable(value) or inspect.isdatadescriptor(value)) and inspect.getdoc(value):
             heading = f"{'class ' if is_class else ''}{name}{_signature(value)}"
-            yield format_block(heading, inspect.getdoc(value))
+            yield format_block(heading, inspect.getdoc(value), level=level)
         if members and is_class:
             methods = ((f"{name}.{method}", item) for method, item in _public(value))
-            yield from format_blocks(methods, members=False)
+            yield from format_blocks(methods, members=False, level=level + 1)
 
 
 def _public(owner: Any) -> list[tuple[str, Any]]:

@@ -133,7 +133,7 @@ def _docstrings(package: Distribution) -> str:
         with suppress(OSError):
             source = path.read_bytes()[:_SOURCE_BYTES]
             if text := documentation(source):
-                texts.append(f"{module}\n\n{text}")
+                texts.append(f"# {module}\n\n{text}")
             chars += len(text)
             source_bytes += len(source)
         if chars >= _TEXT_CHARS or source_bytes >= _SOURCE_BYTES:

@@ -9,6 +9,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
+from ..crawl.extract.markup import rst_headings
 from .docs_page_map import ListedPage, listed_pages
 from .docstrings import documentation
 from .entry import CorpusPage, Reader
@@ -69,7 +70,7 @@ def _module_text(name: str) -> str:
     source = _source(name)
     text = documentation(source.read_bytes()) if source else extension_documentation(name)
     public = not any(part.startswith("_") for part in name.split("."))
-    return f"{name}\n\n{text}" if text and public else text
+    return f"# {name}\n\n{text}" if text and public else text
 
 
 def _source(name: str) -> Path | None:
@@ -85,5 +86,4 @@ def _topic(name: str) -> str:
         from pydoc_data.topics import topics
     except ImportError:  # some distributions leave it out
         return ""
-    text: str = topics.get(name, "")
-    return text
+    return rst_headings(topics.get(name, ""))

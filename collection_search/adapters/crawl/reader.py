@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Final, Protocol, TypeAlias
 from ...contracts.page import FetchedPage, NotModified, PageKind, ReadPage, Validators
 from ...errors import FetchError
 from ...runtime.concurrency import compute
+from ...text.headings import trimmed
 from .site import link_target, site_of
 
 if TYPE_CHECKING:
@@ -155,7 +156,7 @@ class WebPageReader:
             raise FetchError(text, reason="unsupported_type", status=page.status)
         if not found.text.strip():
             raise FetchError(_MESSAGES["empty"], reason="empty", status=page.status)
-        return replace(found, text=found.text.strip())
+        return replace(found, text=trimmed(found.text))
 
 
 def judge_page(found: Extracted) -> FetchReason | None:

@@ -1,4 +1,4 @@
-"""Query planning with any LangChain chat model, by structured output."""
+"""Plans and chats with any LangChain chat model, by structured output and bound tools."""
 
 from __future__ import annotations
 
@@ -10,8 +10,14 @@ from typing import TYPE_CHECKING, Any, Final, Self
 from pydantic import ValidationError
 
 from ...planning.prompts import SearchQueries, strategy_messages
-from ...ports import QueryPlan
+from ...ports import ChatReply, QueryPlan
 from ..refusals import http_status_of
+from .chat_messages import (
+    checked_text,
+    langchain_messages,
+    openai_tools,
+    read_langchain_message,
+)
 from .endpoint import tokens_of
 from .error_mapping import Remedies, model_errors
 from .object_memo import Memory
@@ -20,8 +26,12 @@ from .plan_parsing import parse_queries
 from .vendors import CHAT, make_vendor_model
 
 if TYPE_CHECKING:
-    from langchain_core.language_models import BaseChatModel
+    from collections.abc import Sequence
 
+    from langchain_core.language_models import BaseChatModel
+    from langchain_core.messages import AIMessage
+
+    from ...ports import ChatMessage, ChatTool
     from ...settings import Settings
 
 
@@ -42,7 +52,7 @@ _LEARNT: Final = Memory(_Learnt)
 
 
 class LangChainQueryModel:
-    """A LangChain chat model object as `QueryModel`.
+    """A LangChain chat model object as `QueryModel` and `ChatModel`.
 
     Which method the object takes is remembered as long as it lives, for all that wrap it.
     """
@@ -79,6 +89,25 @@ class LangChainQueryModel:
             async with asyncio.timeout(limit_s):
                 answer, spent = await self._answer(messages, self._learnt.method)
             return _plan(self.model_name, answer, spent)
+
+    async def chat(
+        self, messages: Sequence[ChatMessage], *, tools: Sequence[ChatTool] = ()
+    ) -> ChatReply:
+        """Return the reply, never an empty one. Raises `ModelError`; there is no retry inside."""
+        subject, limit_s = f"The model {self.model_name}", self._timeout_s
+        with model_errors(subject, remedies=self._remedies, timeout_s=limit_s):
+            chat: Any = self._model.bind_tools(openai_tools(tools)) if tools else self._model
+            async with asyncio.timeout(limit_s):
+                message: AIMessage = await chat.ainvoke(langchain_messages(messages))
+            text, calls = read_langchain_message(message)
+            spent = _usage(message)
+            return ChatReply(
+                checked_text(text, calls),
+                calls,
+                _model_of(message, self.model_name),
+                spent.input,
+                spent.output,
+            )
 
     async def _answer(
         self, messages: list[tuple[str, str]], method: OutputMethod, spent: Tokens = _NOTHING
@@ -136,14 +165,22 @@ def _plan(name: str, answer: dict[str, Any], spent: Tokens) -> QueryPlan:
     raw = answer["raw"]
     # the JSON may stand in a code fence or in the text beside no tool call
     queries = parse_queries(str(raw.text) if answer["parsed"] is None else answer["parsed"])
-    usage = raw.usage_metadata or {}
-    spent = spent.plus(Tokens(usage.get("input_tokens"), usage.get("output_tokens")))
+    spent = spent.plus(_usage(raw))
     return QueryPlan(
         queries=queries,
-        model=raw.response_metadata.get("model_name") or name,
+        model=_model_of(raw, name),
         input_tokens=spent.input,
         output_tokens=spent.output,
     )
+
+
+def _usage(message: AIMessage) -> Tokens:
+    usage = message.usage_metadata
+    return Tokens(usage["input_tokens"], usage["output_tokens"]) if usage else Tokens(None, None)
+
+
+def _model_of(message: AIMessage, name: str) -> str:
+    return message.response_metadata.get("model_name") or name
 
 
 def _name(model: BaseChatModel) -> str:

@@ -1,4 +1,4 @@
-"""Query planning with OpenAI, or any endpoint that speaks its chat-completions protocol."""
+"""Plans and chats with OpenAI, or any endpoint that speaks its chat-completions protocol."""
 
 from __future__ import annotations
 
@@ -10,21 +10,31 @@ from typing import TYPE_CHECKING, Any, Final, Self
 
 from ...errors import ConfigError
 from ...planning.prompts import SearchQueries, strategy_messages
-from ...ports import QueryPlan
+from ...ports import ChatReply, QueryPlan
 from ...text.redaction import mask_text
+from .chat_messages import (
+    checked_text,
+    message_of,
+    openai_messages,
+    openai_tools,
+    read_openai_message,
+    text_of,
+)
 from .endpoint import Endpoint, EndpointError, clean_key, require_key, tokens_of
-from .error_mapping import Declined, Remedies, model_errors
+from .error_mapping import Remedies, model_errors
 from .health_check import check_endpoint_health
 from .output_methods import REFUSAL_STATUS, WEAKER, OutputMethod, Tokens, refuses_method
 from .plan_parsing import NoJsonError, parse_queries
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from contextlib import AbstractContextManager
 
     from httpx import AsyncClient
     from pydantic import SecretStr
 
     from ...contracts.health import Health
+    from ...ports import ChatMessage, ChatTool
     from ...settings import Settings
     from .error_mapping import ModelErrorKind
 
@@ -47,9 +57,10 @@ class _RequestForm:
 
 
 class OpenAIQueryModel:
-    """A model behind an OpenAI-compatible endpoint as `QueryModel`: one request per plan.
+    """A model behind an OpenAI-compatible endpoint as `QueryModel` and `ChatModel`.
 
     The first plan finds out which form of request is accepted, which may take a few requests.
+    Each further plan, and each chat, is one request.
     """
 
     def __init__(
@@ -95,6 +106,35 @@ class OpenAIQueryModel:
             async with asyncio.timeout(self._timeout_s):
                 return await self._ask(messages, self._request_form)
 
+    async def chat(
+        self, messages: Sequence[ChatMessage], *, tools: Sequence[ChatTool] = ()
+    ) -> ChatReply:
+        """Return the reply, never an empty one. Raises `ModelError`; there is no retry inside."""
+        body: dict[str, Any] = {"model": self.model_name, "messages": openai_messages(messages)}
+        if tools:
+            body["tools"] = openai_tools(tools)
+        with self._errors(self._timeout_s, "other"):
+            async with asyncio.timeout(self._timeout_s):
+                answer = await self._chat_answer(body)
+            text, calls = read_openai_message(answer)
+            spent = tokens_of(answer)
+            return ChatReply(
+                checked_text(text, calls), calls, self._named(answer), spent.input, spent.output
+            )
+
+    async def _chat_answer(self, body: dict[str, Any]) -> dict[str, Any]:
+        """Return the answer; a model that refuses to be given a temperature is asked without."""
+        form = self._request_form
+        warmth = {} if form.temperature is None else {"temperature": form.temperature}
+        try:
+            return await self._answer(body | warmth)
+        except EndpointError as error:
+            if not _refuses_temperature(form, error):
+                raise
+        answer = await self._answer(body)
+        self._request_form = replace(self._request_form, temperature=None)
+        return answer
+
     async def acheck(self, *, timeout: float) -> Health:  # noqa: ASYNC109 - as search adapters
         """Return whether the endpoint answers and accepts the key. Raises ModelError."""
         with self._errors(timeout, "other"):
@@ -115,13 +155,16 @@ class OpenAIQueryModel:
         except (EndpointError, NoJsonError) as error:
             return await self._ask(messages, _milder(form, error), spent)
         self._request_form = form
-        named = answer.get("model")
         return QueryPlan(
             queries=queries,
-            model=named if isinstance(named, str) and named else self.model_name,
+            model=self._named(answer),
             input_tokens=spent.input,
             output_tokens=spent.output,
         )
+
+    def _named(self, answer: dict[str, Any]) -> str:
+        named = answer.get("model")
+        return named if isinstance(named, str) and named else self.model_name
 
     async def _answer(self, body: dict[str, Any]) -> dict[str, Any]:
         answer = await self._endpoint.post(
@@ -144,8 +187,7 @@ def _milder(form: _RequestForm, error: EndpointError | NoJsonError) -> _RequestF
     if isinstance(error, NoJsonError):
         refused = form.method == "json_schema"  # the schema was ignored
     else:
-        warm = form.temperature is not None and "temperature" in str(error)
-        if warm and error.status_code in REFUSAL_STATUS:
+        if _refuses_temperature(form, error):
             return replace(form, temperature=None)
         refused = refuses_method(error.status_code, str(error))
     if not refused:
@@ -153,6 +195,11 @@ def _milder(form: _RequestForm, error: EndpointError | NoJsonError) -> _RequestF
     if form.method not in WEAKER:
         raise NotImplementedError(str(error)) from error
     return replace(form, method=WEAKER[form.method])
+
+
+def _refuses_temperature(form: _RequestForm, error: EndpointError) -> bool:
+    warm = form.temperature is not None and "temperature" in str(error)
+    return warm and error.status_code in REFUSAL_STATUS
 
 
 def _form_parameters(form: _RequestForm) -> dict[str, Any]:
@@ -179,18 +226,8 @@ def _schema() -> dict[str, Any]:
 
 def _content(answer: dict[str, Any]) -> Any:
     """Return the arguments of the tool call, or the text. Raises Declined, ValueError."""
-    match answer:
-        case {"choices": [{"message": {} as message}, *_]}:
-            pass
-        case _:
-            raise ValueError("The answer has no message.")
+    message = message_of(answer)
     match message:
-        case {"refusal": str(reason)} if reason:
-            raise Declined(reason)
         case {"tool_calls": [{"function": {"arguments": arguments}}, *_]}:
             return arguments
-        case {"content": str(text)}:
-            return text
-        case {"content": [*parts]}:
-            return "".join(part.get("text") or "" for part in parts if isinstance(part, dict))
-    return ""
+    return text_of(message)

@@ -38,17 +38,17 @@ def _parsed(answer: Any) -> Any:
     try:
         return json.loads(answer[:MAX_CHARS])
     except (ValueError, RecursionError):
-        text = _without_thoughts(answer)[:MAX_CHARS]
+        text = without_thoughts(answer)[:MAX_CHARS]
     try:
         return json.loads(text[max(text.find("{"), 0) : text.rfind("}") + 1])
     except (ValueError, RecursionError) as error:
         raise NoJsonError("The answer holds no JSON object.") from error
 
 
-def _without_thoughts(text: str) -> str:
+def without_thoughts(text: str) -> str:
     """Return the text without its closed thoughts, in one pass however many are left open.
 
-    >>> _without_thoughts("a<think>b</think>c<think>d")
+    >>> without_thoughts("a<think>b</think>c<think>d")
     'ac<think>d'
     """
     kept, at = [], 0

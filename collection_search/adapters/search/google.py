@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from ...contracts.options import Applied, OptionName, SearchOptions
     from ...contracts.search import ProviderSearchResult
     from ...errors import ErrorCode
-    from ...settings.table import ProviderAccess
+    from ...settings.provider_access import ProviderAccess
     from ..http import HttpResponse
     from ..refusals import VendorRefusal
 

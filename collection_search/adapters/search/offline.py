@@ -9,6 +9,7 @@ from urllib.parse import urlsplit
 from ...contracts.search import ProviderSearchResult, SearchAdapterResponse
 from ...errors import SearchProviderUnavailable, StoreError
 from ...ports.provider_info import ProviderInfo
+from ...ranking.languages.guess import guess_language
 from ..corpus.corpus import Corpus
 
 if TYPE_CHECKING:
@@ -17,6 +18,8 @@ if TYPE_CHECKING:
     from ..corpus.index import Hit
 
 _OK: Final = 200
+_LANGUAGE: Final = "English"
+"""Of the documentation that comes with Python and its packages."""
 
 
 class OfflineSearch:
@@ -51,7 +54,19 @@ class OfflineSearch:
             hits = self._corpus.search(query, max_results)
         except (StoreError, sqlite3.Error, OSError) as error:
             raise SearchProviderUnavailable(str(error), retryable=False) from error
-        return SearchAdapterResponse(results=[_row(hit) for hit in hits], status_code=_OK)
+        return SearchAdapterResponse(
+            results=[_row(hit) for hit in hits],
+            status_code=_OK,
+            notices=() if hits or self._corpus.folders() else _language_notices(query),
+        )
+
+
+def _language_notices(query: str) -> tuple[str, ...]:
+    asked = guess_language(query)
+    if asked in (None, _LANGUAGE):
+        return ()
+    notice = f"The query is in {asked}. The documentation on this machine is in {_LANGUAGE}, and is"
+    return (f"{notice} found by its words: ask in {_LANGUAGE}.",)
 
 
 def _row(hit: Hit) -> ProviderSearchResult:

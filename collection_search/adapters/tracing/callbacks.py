@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from langchain_core.callbacks import AsyncCallbackManager, BaseCallbackHandler
-from langchain_core.messages import AIMessage, HumanMessage, SystemMessage
+from langchain_core.messages import AIMessage, HumanMessage, SystemMessage, ToolMessage
 from langchain_core.outputs import ChatGeneration, LLMResult
 from langchain_core.runnables.config import patch_config, var_child_runnable_config
 
@@ -33,6 +33,9 @@ T = TypeVar("T")
 
 EMBEDDING: Final = "embedding"
 """Name and type of an embedder's run."""
+
+_NO_STREAM: Final = "nostream"
+"""LangGraph's tag of runs that its stream `messages` leaves out."""
 
 logger = logging.getLogger(__name__)
 _failed: Final[set[type]] = set()
@@ -101,10 +104,13 @@ class CallbackListener:
             await _told(run.on_tool_end(call.output, name=name) if run else None)
 
     @asynccontextmanager
-    async def chat(self, model: str, messages: Sequence[tuple[str, str]]) -> AsyncIterator[_Chat]:
+    async def chat(
+        self, model: str, messages: Sequence[tuple[str, str]], *, is_draft: bool = False
+    ) -> AsyncIterator[_Chat]:
         """Tell of a chat-model run; the model's own runs are told to its own handlers alone."""
-        call = _Chat()
-        started = self._manager(ls_model_type="chat", ls_model_name=model).on_chat_model_start(
+        call, tags = _Chat(), [_NO_STREAM] if is_draft else []
+        manager = self._manager(tags, ls_model_type="chat", ls_model_name=model)
+        started = manager.on_chat_model_start(
             {"name": model},
             [[_message(role, text) for role, text in messages]],
             invocation_params={"model": model},
@@ -135,10 +141,11 @@ class CallbackListener:
             raise
         await _told(run.on_chain_end(call.output) if run else None)
 
-    def _manager(self, **metadata: str) -> AsyncCallbackManager:
+    def _manager(self, tags: Sequence[str] = (), **metadata: str) -> AsyncCallbackManager:
         return AsyncCallbackManager.configure(
             inheritable_callbacks=self._config.get("callbacks"),
             inheritable_tags=self._config.get("tags"),
+            local_tags=list(tags),
             inheritable_metadata=self._config.get("metadata"),
             local_metadata=metadata,
         )
@@ -191,7 +198,10 @@ def _unheard(config: RunnableConfig) -> Iterator[None]:
 
 
 def _message(role: str, text: str) -> BaseMessage:
-    return SystemMessage(_shown(text)) if role == "system" else HumanMessage(_shown(text))
+    if role == "tool":
+        return ToolMessage(_shown(text), tool_call_id="")
+    kinds: dict[str, type[BaseMessage]] = {"system": SystemMessage, "assistant": AIMessage}
+    return kinds.get(role, HumanMessage)(_shown(text))
 
 
 def _result(message: AIMessage | None) -> LLMResult:

@@ -26,6 +26,12 @@ Provider = Annotated[
     str | None,
     typer.Option("--provider", help="Search provider; auto takes the first usable one."),
 ]
+ModelName = Annotated[
+    str | None, typer.Option(help="Chat model that plans the queries, as provider:model.")
+]
+ProfileName = Annotated[
+    str | None, typer.Option(help="Ranking profile: default (calibrated) or literal.")
+]
 Embeddings = Annotated[
     str | None, typer.Option(help="Embedder, as provider:model; lexical needs no model.")
 ]
@@ -39,6 +45,10 @@ MaxCost = Annotated[
     ),
 ]
 UnaskedPaid = Annotated[bool, typer.Option("--yes", help="Do not ask before an embedder is paid.")]
+Pdf = Annotated[
+    bool | None,
+    typer.Option("--pdf/--no-pdf", help="PDFs only, or everything else; by default both."),
+]
 AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON object and nothing else.")]
 
 _FLAGS: Final = {
@@ -69,6 +79,26 @@ def search_context(**choices: Any) -> SearchContext:
         return SearchContext(settings=settings, **choices)
     except ValidationError as error:
         raise refuse_option(error, _FLAGS) from error
+
+
+def chosen_options(context: SearchContext) -> dict[str, str | None]:
+    """Return the options of a run that a next command needs as well."""
+    return {
+        "provider": context.provider,
+        "model": context.model,
+        "embeddings": context.embeddings,
+        "profile": context.ranking_profile,
+    }
+
+
+def review_options(context: SearchContext) -> dict[str, str | None]:
+    """Return the options that an answer to the context's reviews needs."""
+    limit = context.max_cost_usd
+    return {
+        "tenant": context.tenant_id,
+        **chosen_options(context),
+        "max-cost": None if limit is None else f"{limit:g}",
+    }
 
 
 def _warn_of_missing_tracing_key(settings: Settings) -> None:

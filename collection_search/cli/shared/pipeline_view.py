@@ -17,6 +17,9 @@ _NODES: Final = {
     "k_parallel_web_search": ("Web Search", "result_count", "page", "pages"),
     "k_embedding_rank": ("Embedding Rank", "top_k_count", "ranked", "ranked"),
     "k_auto_ingest": ("Auto-Ingest", "count", "accepted", "accepted"),
+    "k_verify_coverage": ("Coverage", "answered_count", "answered", "answered"),
+    "k_hitl_gate": ("Review", "approved_count", "approved", "approved"),
+    "k_trigger_ingestion": ("Ingestion", "count", "accepted", "accepted"),
 }
 """Each node's label, the fact that counts its results, and their name in singular and plural."""
 
@@ -43,8 +46,15 @@ class Pipeline:
         elif event["type"] == "query_finished":
             report = event["report"]
             self._working(f"Web Search: {report['result_count']} for {report['query']}")
+        elif event["type"] == "ingestion_progress":
+            self._working(f"Coverage: {event['stored']} of {event['count']} pages stored")
+        elif event["type"] == "query_verified":
+            told = "answered" if event["answered"] else "not answered"
+            self._working(f"Coverage: {told}: {event['query']}")
         elif event["type"] == "node_finished":
             self._screen.note(node_line(event["telemetry"]))
+        elif event["type"] == "node_paused":
+            self._screen.note(f"⏸️ {_NODES[event['node']][0]} → waits for a decision")
 
     def _working(self, text: str) -> None:
         if self._status:
@@ -61,7 +71,7 @@ def node_line(facts: Mapping[str, Any]) -> str:
     >>> node_line(facts | {"failed_query_count": 1})
     '⚠️ Web Search → ⏱️ 42ms · 31 pages'
     """
-    troubled = facts.get("error") or facts.get("failed_query_count")
+    troubled = any(facts.get(key) for key in ("error", "failed_query_count", "gap_count"))
     mark = "⚠️" if troubled else "✅"
     node = facts["node_name"]
     label, key, one, many = _NODES.get(node, (node, "", "", ""))

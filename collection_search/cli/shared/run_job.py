@@ -4,35 +4,33 @@ from __future__ import annotations
 
 import asyncio
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any
 
-from ...errors import CollectionSearchError
+from .context_options import chosen_options, review_options
 from .exit_codes import Interrupted
 from .live_hint import suggest_live_settings
 from .next_steps import next_steps
 from .pipeline_view import Pipeline
 from .preparation import flush_on_exit, prepare_provider
+from .review_outcome import review_steps
 from .run_exit_code import exit_verdict
+from .run_ingestion import WAIT_S, follow_ingestion
 from .run_summary import (
     HEADER,
-    count_changes,
     format_ingestion,
     format_search,
     format_warnings,
     score_rows,
 )
 from .signals import catch_sigterm
-from .ticket_progress import wait_with_bar
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable, Iterator, Mapping
 
     from ...context import SearchContext
     from ...ports import Storage
     from .exit_codes import ExitCode
     from .terminal import Screen
-
-WAIT_S: Final = 600.0
 
 
 @dataclass
@@ -45,6 +43,8 @@ class Job:
     screen: Screen
     waits: bool = True
     """False: the ingestion is left to a worker."""
+    reviewed: bool = False
+    """True: the run pauses until a person has decided what is ingested."""
     output: dict[str, Any] = field(default_factory=dict)
     """The graph's output once the run has ended; `ingestion` gains a `status`."""
     store: Storage | None = None
@@ -56,7 +56,12 @@ class Job:
             try:
                 self._prepare()
                 self.output = asyncio.run(self._searched())
-                self._ingested()
+                self.output["ingestion"] = follow_ingestion(
+                    self.output["ingestion"],
+                    self.context,
+                    self.screen,
+                    timeout_s=WAIT_S if self.waits else 0.0,
+                )
             except KeyboardInterrupt:
                 raise self._interrupted(stop.within_s) from None
 
@@ -86,45 +91,31 @@ class Job:
     async def _searched(self) -> dict[str, Any]:
         """Return the graph's output, and show its nodes while they run."""
         with Pipeline(self.screen) as pipeline:
-            from ...graphs.collection_search import CollectionSearchGraph, output_of
-
-            final: Mapping[str, Any] = {}
-            graph = CollectionSearchGraph(self.context)
-            async for mode, chunk in graph.astream(self.given, stream_mode=["custom", "values"]):
-                if mode == "custom":
-                    pipeline.show(chunk)
-                else:
-                    final = chunk
-        output: dict[str, Any] = dict(output_of(final))
+            output = await (self._paused(pipeline) if self.reviewed else self._ended(pipeline))
         if self.context.cassette and self.context.cassette.missing:  # nothing was sent
             nothing = {"cost_usd": 0.0, "cost_complete": True}
             output["telemetry"] = {**output["telemetry"], **nothing}
         return output
 
-    def _ingested(self) -> None:
-        """Add the ticket's status, after waiting for the ingestion where that is wanted.
+    async def _ended(self, pipeline: Pipeline) -> dict[str, Any]:
+        """Return the output of the search graph."""
+        from ...graphs.collection_search import CollectionSearchGraph, output_of
 
-        A failure while waiting does not change the outcome: the pages were accepted.
-        """
-        receipt = self.output["ingestion"]
-        if not receipt or not receipt["ticket"]:
-            return
-        try:
-            status = wait_with_bar(
-                receipt["ticket"],
-                self.context,
-                self.screen,
-                timeout_s=WAIT_S if self.waits else 0.0,
-            )
-        except CollectionSearchError as error:
-            cause = {"kind": type(error).__name__, "message": str(error)}
-            self.output["ingestion"] = {**receipt, "status": None, "error": cause}
-            return
-        counts = status.model_dump(include={"stored", "failed", "pending", "to_fetch", "retired"})
-        self.output["ingestion"] = {**receipt, "status": counts | count_changes(status.rows)}
-        for row in status.rows:
-            if row.state == "dead":
-                self.screen.warn(f"{row.url} was not ingested: {row.error}")
+        final: Mapping[str, Any] = {}
+        graph = CollectionSearchGraph(self.context)
+        async for mode, chunk in graph.astream(self.given, stream_mode=["custom", "values"]):
+            if mode == "custom":
+                pipeline.show(chunk)
+            else:
+                final = chunk
+        return dict(output_of(final))
+
+    async def _paused(self, pipeline: Pipeline) -> dict[str, Any]:
+        """Return the output of the review graph at its gate, or at an end before it."""
+        from ...graphs.collection_review import CollectionReviewGraph
+
+        graph = CollectionReviewGraph(self.context)
+        return dict(await graph.arun(self.given, on_event=pipeline.show))
 
     def _interrupted(self, within_s: float) -> Interrupted:
         """Release the claimed pages and return the error to raise."""
@@ -147,16 +138,16 @@ class Job:
                 self.screen.line(url, style="dim")
             self.screen.line()
         self._section(format_ingestion(self.output))
-        collection, tenant = self.given["collection_scope"], self.context.tenant_id
-        chosen = {
-            "provider": self.context.provider,
-            "model": self.context.model,
-            "embeddings": self.context.embeddings,
-            "profile": self.context.ranking_profile,
-        }
-        steps = next_steps(self.output, collection=collection, tenant=tenant, chosen=chosen)
-        self._section(steps)
+        self._section(self._steps())
         self._section(suggest_live_settings(self.output))
+
+    def _steps(self) -> Iterator[str]:
+        collection, tenant = self.given["collection_scope"], self.context.tenant_id
+        chosen = chosen_options(self.context)
+        if self.reviewed:
+            options = review_options(self.context)
+            return review_steps(self.output, collection=collection, options=options)
+        return next_steps(self.output, collection=collection, tenant=tenant, chosen=chosen)
 
     def _section(self, lines: Iterable[str]) -> None:
         section = list(lines)

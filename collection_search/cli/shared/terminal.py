@@ -6,12 +6,16 @@ import functools
 import json
 import sys
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
 
     from rich.console import Console
+    from rich.text import Text
+
+READABLE_COLUMNS: Final = 100
+PIPED_COLUMNS: Final = 80
 
 
 class Screen:
@@ -42,6 +46,51 @@ class Screen:
     def line(self, text: str = "", *, style: str | None = None) -> None:
         """Print one line of the result."""
         self._out.print(printable(text), style=style)
+
+    @property
+    def text_width(self) -> int:
+        """Columns of running text: a pipe has 80, and very long rows cannot be read."""
+        return min(self.width or PIPED_COLUMNS, READABLE_COLUMNS)
+
+    def wrap(
+        self,
+        text: str,
+        *,
+        indent: int = 0,
+        spare: int = 0,
+        bold: Callable[[str], Iterable[tuple[int, int]]] | None = None,
+    ) -> list[Text]:
+        """Return the text in rows of the terminal, broken between words where that is possible.
+
+        `spare` columns stay free at the right. `bold` returns the spans of the text that stand
+        out. Wide characters take two columns.
+        """
+        from rich.text import Text
+
+        whole = Text(printable(text))
+        for start, end in bold(whole.plain) if bold else ():
+            whole.stylize("bold", start, end)
+        margin, rows = (
+            Text(" " * indent),
+            whole.wrap(self._out, max(self.text_width - indent - spare, 1)),
+        )
+        for row in rows:
+            row.rstrip()
+        return [margin + row for row in rows]
+
+    def rows(self, rows: Iterable[Text]) -> None:
+        """Print rows of `wrap`."""
+        for row in rows:
+            self._out.print(row)
+
+    def link(self, url: str, *, indent: int = 0) -> None:
+        """Print an address in one piece; a terminal that can opens it at a click."""
+        from rich.style import Style
+        from rich.text import Text
+
+        shown = printable(url)
+        target = shown if shown.startswith(("https://", "http://")) else None
+        self._out.print(Text(" " * indent) + Text(shown, Style(dim=True, link=target)))
 
     def json(self, value: object) -> None:
         """Print the result as JSON, in ASCII, which is valid in every encoding."""

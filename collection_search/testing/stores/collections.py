@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import pytest
@@ -196,6 +197,38 @@ class CollectionStoreContract(ReembeddingContract, RemovalContract, NarrowingCon
             {"ordinal": 0, "start": 0, "end": 2, "text": "b1", "vector": None},
             {"ordinal": 1, "start": 2, "end": 4, "text": "b2", "vector": None},
         ]
+
+    def test_chunks_keep_their_place(self) -> None:
+        """Headings and page come back by every way; an export names what is known."""
+        plain, placed = chunks("tea", "black tea")
+        placed = replace(placed, headings=("Tea", "Größe \ud83c"), page=3)
+        self.store.collections.replace_document(MINE, document("a"), [plain, placed])
+        (stored,) = self.store.collections.get(MINE, ["example.com/a"])
+        expected = replace(placed, headings=("Tea", "Größe ?"))
+        assert stored.chunks == [plain, expected]
+        (found,) = self._found("black")
+        assert found.chunk == expected
+        (row,) = self.store.collections.export(MINE)
+        assert row["chunks"][1]["headings"] == ["Tea", "Größe ?"]
+        assert row["chunks"][1]["page"] == 3  # noqa: PLR2004
+        assert not {"headings", "page"} & set(row["chunks"][0])
+
+    def test_words_of_all_scripts_are_found(self) -> None:
+        """Without spaces between them, with marks in them, inflected, and single characters."""
+        texts = {
+            "富士山に登る": ("富士山", "山"),
+            "北京的猫": ("猫", "北京"),
+            "서울의 지하철": ("지하철", "서울"),
+            "ช้างป่าในประเทศไทย": ("ช้าง", "ประเทศ"),
+            "हिन्दी की लड़कियाँ": ("हिन्दी", "लड़की"),
+            "Деревья в лесу": ("дерево", "лес"),
+            "المكتبة في المدينة": ("مكتبة", "مدينة"),
+        }
+        for n, text in enumerate(texts):
+            self._put(f"page{n}", text)
+        for text, questions in texts.items():
+            for question in questions:
+                assert self._texts(question) == [text]
 
     def test_documents_are_read_by_key(self) -> None:
         """Documents come whole, once each, in the given order, without unknown ones."""

@@ -28,6 +28,7 @@ from .leases import Leases, netloc
 from .ownership import is_gone
 from .pipeline import PageWork, trace_of
 from .task_group import PageTaskGroup
+from .watchers import Watchers
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
@@ -37,9 +38,9 @@ if TYPE_CHECKING:
     from ...contracts.ingestion import Claim
     from ...ports import Embedder, PageReader, Span, SpanSink, Storage
     from ...settings import Settings
+    from .watchers import PageListener
 
     ReaderSource = Callable[[], Awaitable[PageReader]]
-    PageListener = Callable[[PageDone], None]
 
 logger = logging.getLogger(__name__)
 
@@ -81,7 +82,7 @@ class IngestionEngine:
         self._thread: threading.Thread | None = None
         self._tasks: PageTaskGroup | None = None
         self._leases = self._new_leases()
-        self._on_page_done: PageListener | None = None
+        self.watchers = Watchers()
         self._wakes = 0
         self.failure: Exception | None = None
         """The error that stopped the work since the last start; its pages stay in the ledger."""
@@ -105,7 +106,7 @@ class IngestionEngine:
         """
         self._source = reader or self._source
         self._sink = sink or self._sink
-        self._on_page_done = on_page_done or self._on_page_done
+        self.watchers.on_page_done = on_page_done or self.watchers.on_page_done
 
     @property
     def fetches(self) -> bool:
@@ -188,10 +189,13 @@ class IngestionEngine:
             unfinished = leases.all()
             await tasks.cancel_pages()
             await offload(leases.release, unfinished)
+            self.watchers.tell()
 
     async def _dispatch(self, tasks: PageTaskGroup) -> None:
         """Start the work on rows as long as there are any, or `start` is called meanwhile."""
-        work = PageWork(self._store, self._settings, self._embedders, tasks.slots, self._report)
+        work = PageWork(
+            self._store, self._settings, self._embedders, tasks.slots, self.watchers.tell
+        )
         most = self._settings.ingest_workers
         most = max(most, self._settings.fetch_at_once) if self.fetches else most
         while tasks.leases.is_open:
@@ -251,7 +255,7 @@ class IngestionEngine:
         if has_vanished(claim, error):
             span.set({"changed": True})
             if await offload(ledger.retire, claim, cause, is_final=is_gone_for_good(error)):
-                self._report(PageDone(claim, "gone", cause))
+                self.watchers.tell(PageDone(claim, "gone", cause))
         elif (in_s := postponed_s(error)) is not None:
             await offload(ledger.postpone, claim, in_s, cause)
         else:
@@ -263,11 +267,7 @@ class IngestionEngine:
                 backoff_s=self._backoff_s,
             )
             if await offload(ledger.fail, claim, cause, retry_in_s=retry_in_s):
-                self._report(PageDone(claim, "failed", cause))
-
-    def _report(self, page: PageDone) -> None:
-        if self._on_page_done is not None:
-            self._on_page_done(page)
+                self.watchers.tell(PageDone(claim, "failed", cause))
 
     async def _heartbeat(self, leases: Leases) -> None:
         """Renew the leases of all pages that are worked on."""

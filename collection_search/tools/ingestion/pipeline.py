@@ -15,6 +15,7 @@ from ...ports import TraceRef
 from ...ports.ledger import FAILED_BEFORE
 from ...runtime.concurrency import compute, offload
 from ...text.clean import chunk_spans, to_unicode
+from ...text.headings import heading_paths, page_numbers
 from .embedders import vectors_of
 
 if TYPE_CHECKING:
@@ -134,7 +135,12 @@ def _hashed(text: str) -> _Hashed:
 
 def _cut(text: str, size: int, overlap: int) -> list[Chunk]:
     spans = chunk_spans(text, size=size, overlap=overlap)
-    return [Chunk(n, text[start:end], start, end) for n, (start, end) in enumerate(spans)]
+    places = zip(spans, heading_paths(text, spans), page_numbers(text, spans), strict=True)
+    plain = text.replace("\f", "\n")
+    return [
+        Chunk(n, plain[start:end], start, end, headings=headings, page=page)
+        for n, ((start, end), headings, page) in enumerate(places)
+    ]
 
 
 def _with_vectors(chunks: Sequence[Chunk], vectors: Vectors) -> list[Chunk]:

@@ -1,16 +1,19 @@
-"""Stores the questions that fill a collection, so that they can be asked again."""
+"""Stores the questions that fill a collection, and whether the collection answers them."""
 
 from __future__ import annotations
 
 import logging
+import time
 from typing import TYPE_CHECKING
 
+from ...contracts.collection import LastCoverage
 from ...runtime.concurrency import offload
 from ...text.redaction import redact_error
 
 if TYPE_CHECKING:
     from ...context import SearchContext
     from ...contracts.collection import QuestionRecord, TenantScope
+    from ...contracts.coverage import Coverage
 
 logger = logging.getLogger(__name__)
 
@@ -31,3 +34,28 @@ async def record_question(
         await offload(store.collections.remember_question, scope, asked)
     except Exception as error:
         logger.warning("the question could not be remembered", exc_info=redact_error(error))
+
+
+async def question_record(
+    context: SearchContext, scope: TenantScope, question: str
+) -> QuestionRecord | None:
+    """Return what the collection remembers of the question. Raises StoreError."""
+    store = await context.storage()
+    records = await offload(store.collections.questions, scope)
+    return next((record for record in records if record.question == question), None)
+
+
+async def record_coverage(
+    context: SearchContext, scope: TenantScope, question: str, coverage: Coverage
+) -> None:
+    """Store the result with a question that is remembered; a failure is logged only."""
+    last = LastCoverage(
+        query_count=len(coverage["queries"]), gaps=coverage["gaps"], verified_at=time.time()
+    )
+    try:
+        if (record := await question_record(context, scope, question)) is not None:
+            store = await context.storage()
+            verified = record.model_copy(update={"coverage": last})
+            await offload(store.collections.remember_question, scope, verified)
+    except Exception as error:
+        logger.warning("the coverage could not be remembered", exc_info=redact_error(error))

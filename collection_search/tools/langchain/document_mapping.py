@@ -56,6 +56,8 @@ def to_langchain(document: Document, chunk: Chunk) -> LangChainDocument:
             "content_hash": document.content_hash,
             "start": chunk.start,
             "end": chunk.end,
+            "headings": list(chunk.headings),
+            "page": chunk.page,
         },
     )
 

@@ -7,7 +7,7 @@ import json
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, Final
 
-from ...contracts.export_row import CHUNK_FIELDS, ROW_FIELDS
+from ...contracts.export_row import CHUNK_FIELDS, PLACE_FIELDS, ROW_FIELDS
 from ...errors import InputError, MissingExtraError
 
 if TYPE_CHECKING:
@@ -39,21 +39,37 @@ def read_parquet(path: Path) -> Iterator[dict[str, Any]]:
     arrow, parquet = _pyarrow()
     try:
         with parquet.ParquetFile(path) as file:
-            if not file.schema_arrow.equals(_schema(arrow)):
+            schemas = _schema(arrow), _schema(arrow, with_places=False)
+            if not any(map(file.schema_arrow.equals, schemas)):
                 raise InputError(f"{path} has other columns than an exported collection.")
             for batch in file.iter_batches(batch_size=BATCH):
                 for row in batch.to_pylist():
-                    yield {**row, "provenance": json.loads(row["provenance"])}
+                    chunks = [_without_nulls(chunk) for chunk in row["chunks"]]
+                    provenance = json.loads(row["provenance"])
+                    yield {**row, "provenance": provenance, "chunks": chunks}
     except (arrow.ArrowException, ValueError, TypeError, OSError) as error:
         if isinstance(error, InputError):
             raise
         raise InputError(f"{path} cannot be read as Parquet: {error}") from error
 
 
-def _schema(arrow: Any) -> Any:
-    """Return the columns of an exported row; its provenance is JSON in a string."""
+def _without_nulls(chunk: dict[str, Any]) -> dict[str, Any]:
+    return {
+        name: value
+        for name, value in chunk.items()
+        if value is not None or name not in PLACE_FIELDS
+    }
+
+
+def _schema(arrow: Any, *, with_places: bool = True) -> Any:
+    """Return the columns of an exported row; its provenance is JSON in a string.
+
+    Earlier versions wrote chunks without their places.
+    """
     kinds = {str: arrow.string(), int: arrow.int64(), list: arrow.list_(arrow.float32())}
     chunk = [(name, kinds[types[0]]) for name, types in CHUNK_FIELDS.items()]
+    if with_places:
+        chunk += [("headings", arrow.list_(arrow.string())), ("page", arrow.int64())]
     chunks = arrow.list_(arrow.struct(chunk))
     return arrow.schema(
         [(name, chunks if name == "chunks" else arrow.string()) for name in ROW_FIELDS]

@@ -12,6 +12,16 @@ if TYPE_CHECKING:
     from decimal import Decimal
 
 
+def cost_of_failure(error: Exception) -> float | None:
+    """Return what a call that failed cost: 0 where it was not made or not answered, else unknown.
+
+    >>> cost_of_failure(CostLimitReached("too dear")), cost_of_failure(TimeoutError())
+    (0.0, None)
+    """
+    is_billed = getattr(error, "may_be_billed", True) and not isinstance(error, CostLimitReached)
+    return None if is_billed else 0.0
+
+
 class RunBudget:
     """The budget of all of a run's calls; `limit_usd` None is no limit.
 

@@ -39,7 +39,7 @@ def test_a_project_page_shows_the_readme(tmp_path: Path) -> None:
     (page,) = pages(tmp_path).values()
     assert page.url == "https://pypi.org/project/nice-tool/"
     assert page.title == "Nice_Tool: Does nice things"
-    assert page.text == "Nice\n\nFast."
+    assert page.text == "# Nice\n\nFast."
     assert page.weight == 1
 
 
@@ -47,7 +47,7 @@ def test_a_readme_in_markdown_is_read_as_such(tmp_path: Path) -> None:
     """The content type of the metadata decides which marks are taken out."""
     header = "Description-Content-Type: text/markdown; charset=UTF-8"
     install(tmp_path, "tool", header, readme="# Tool\n\nSee [docs](https://a.org).")
-    assert pages(tmp_path)["https://pypi.org/project/tool/"].text == "Tool\n\nSee docs."
+    assert pages(tmp_path)["https://pypi.org/project/tool/"].text == "# Tool\n\nSee docs."
 
 
 def test_a_documentation_site_has_the_docstrings(tmp_path: Path) -> None:
@@ -71,8 +71,8 @@ def test_a_documentation_site_has_the_docstrings(tmp_path: Path) -> None:
     page = pages(tmp_path)["https://tool.example.org/"]
     assert page.title == "tool documentation: A tool"
     assert page.text == (
-        "tool\n\nThe face.\n\ntool.parts\n\nturn(speed)\n    Turn the wheel.\n\n"
-        "tool._engine\n\nThe engine."
+        "# tool\n\nThe face.\n\n# tool.parts\n\n## turn(speed)\n    Turn the wheel.\n\n"
+        "# tool._engine\n\nThe engine."
     )
     assert page.weight < 1
 

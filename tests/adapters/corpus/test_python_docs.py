@@ -169,17 +169,17 @@ class Queue:
         "True without items."
 """
         assert documentation(source).splitlines() == [
-            "class Queue(size=0, /, *, name=None)",
+            "## class Queue(size=0, /, *, name=None)",
             "    First in, first out.",
             "",
-            "Queue.put(item, timeout=1.5)",
+            "### Queue.put(item, timeout=1.5)",
             "    Add an item.",
             "",
-            "Queue.of(*items, **options)",
+            "### Queue.of(*items, **options)",
             "",
-            "Queue.limit(size)",
+            "### Queue.limit(size)",
             "",
-            "Queue.empty",
+            "### Queue.empty",
             "    True without items.",
         ]
 
@@ -220,9 +220,9 @@ if fast:
     class A: "One."
 """
         assert re.findall(r"^\S.*$", documentation(source), re.MULTILINE) == [
-            "slow()",
-            "quick()",
-            "class A",
+            "## slow()",
+            "## quick()",
+            "## class A",
         ]
 
     @pytest.mark.parametrize("source", [b"def broken(:", b"\0", b"x = (" * 500, b"\xff\xfe"])

@@ -30,6 +30,7 @@ TRUSTED = (
     "adapters/httpx_client.py",  # sends through the caller's client to the operator's addresses
     "adapters/per_loop.py",
     "adapters/crawl/",
+    "adapters/langgraph_server.py",  # LangGraph's own client, to the operator's address
     "tools/mcp/streamable_http.py",  # listens, and connects to nobody
 )
 

@@ -27,6 +27,14 @@ PAGES = [
     )
     for n in range(1, 6)
 ]
+PAPER = ProviderSearchResult(
+    url="https://docs.example.com/asyncio/cancel.pdf",
+    title=f"{ABOUT}, a paper",
+    snippet=f"{ABOUT}: use asyncio.timeout and await the task.",
+    source="docs.example.com",
+    content=f"{ABOUT}. {TEXT * 5} The paper.",
+    content_type="application/pdf",
+)
 OTHERS = rows(10, about="potato-soup")
 REFUSED = SearchProviderAuthenticationFailed("The key was refused: set REFUSING_API_KEY anew.")
 
@@ -81,6 +89,7 @@ empty = made(ScriptedAdapter)
 partial = made(ScriptedAdapter, REFUSED, PAGES)
 refusing = made(ScriptedAdapter, REFUSED)
 hanging = made(Hanging)
+with_pdf = made(ScriptedAdapter, [*PAGES, PAPER], provider_name="with_pdf")
 talkative = made(Talkative, PAGES)
 interrupting = made(interrupt)
 keyless = made(refuse, "KEYLESS_API_KEY is not set: set it, or choose another provider.")

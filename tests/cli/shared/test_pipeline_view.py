@@ -48,6 +48,8 @@ def test_a_node_in_trouble_is_marked() -> None:
     """A node that fell back or lost a query is told apart from one where all went well."""
     facts = {"node_name": "k_generate_strategy", "latency_ms": 1, "error": "no answer"}
     assert node_line(facts).startswith("⚠️ Strategy Generation")
+    facts = {"node_name": "k_verify_coverage", "latency_ms": 9, "answered_count": 2, "gap_count": 1}
+    assert node_line(facts) == "⚠️ Coverage → ⏱️ 9ms · 2 answered"
 
 
 def test_without_a_terminal_only_finished_nodes_are_printed(
@@ -58,6 +60,8 @@ def test_without_a_terminal_only_finished_nodes_are_printed(
     done = {"node_name": "k_auto_ingest", "latency_ms": 200, "count": 1}
     with Pipeline(Screen()) as pipeline:
         pipeline.show({"type": "node_started", "node": "k_parallel_web_search"})
+        pipeline.show({"type": "ingestion_progress", "stored": 1, "count": 2})
+        pipeline.show({"type": "query_verified", "query": "asyncio", "answered": True})
         pipeline.show({"type": "query_finished", "node": "x", "report": report})
         pipeline.show({"type": "node_finished", "node": "k_auto_ingest", "telemetry": done})
         pipeline.show({"type": "node_failed", "node": "k_auto_ingest", "error": "cause"})

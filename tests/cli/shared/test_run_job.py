@@ -29,7 +29,8 @@ class Unreadable:
 
 def job(trigger: RecordingTrigger) -> Job:
     gone = Unreadable()
-    store = SimpleNamespace(staging=gone, ledger=gone, collections=gone, close=list)
+    parts = dict.fromkeys(("staging", "ledger", "collections", "gates"), gone)
+    store = SimpleNamespace(**parts, close=list)
     context = SearchContext(provider=ScriptedAdapter(good_pages()), store=store, trigger=trigger)
     return Job({**INPUT, "auto_ingest": True}, context, Screen(as_json=True))
 

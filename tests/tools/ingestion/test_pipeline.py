@@ -104,6 +104,23 @@ async def test_the_hash_is_that_of_the_stored_text(store: SQLiteStore) -> None:
     assert [chunk.ordinal for chunk in stored.chunks] == list(range(len(stored.chunks)))
 
 
+async def test_chunks_know_their_section_and_page(store: SQLiteStore) -> None:
+    """Comments in code make no section; a form feed begins a page and is no part of a text."""
+    part = "Words of a paragraph. " * 30
+    text = f"# Tea\n{part}\n\f\n## Green\n{part}\n\n```\n# steam\n```\n\n{part}\f{part}"
+    await ingest(store, text)
+    (stored,) = store.collections.get(SCOPE, ["e.com/a"])
+    places = [(chunk.headings, chunk.page) for chunk in stored.chunks]
+    assert places[0] == (("Tea",), 1)
+    assert places[-1][0] == ("Tea", "Green")
+    assert {headings for headings, _ in places} == {("Tea",), ("Tea", "Green")}
+    assert [page for _, page in places] == sorted(page or 0 for _, page in places)
+    assert max(page or 0 for _, page in places) > 1
+    assert "\f" not in "".join(chunk.text for chunk in stored.chunks)
+    for chunk in stored.chunks:
+        assert chunk.text == text[chunk.start : chunk.end].replace("\f", "\n")
+
+
 def claim(*, stored: bool, before: str | None) -> Claim:
     """Return a claim of a refresh: with what is stored, and how the last look failed."""
     known = {} if before is None else {"failed_before": before}

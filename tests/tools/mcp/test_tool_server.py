@@ -171,6 +171,7 @@ async def test_a_collection_is_filled_and_asked(tmp_path: Path, mode: str) -> No
     passages = found.structured_content["passages"]
     assert {name for one in passages for name in one["provenance"]} == {
         *("provider", "source", "published_date", "content_hash", "start", "end"),
+        *("headings", "page"),
     }
     assert {passage["url"] for passage in passages} <= {page.url for page in PAGES}
     assert text_of(found).count(f"<{FENCE} ") == 1

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from collection_search.adapters.stores.sqlite import SQLiteStore
 from collection_search.contracts.collection import Chunk, Document, TenantScope
-from collection_search.contracts.export_row import row_digest
+from collection_search.contracts.export_row import PLACE_FIELDS, row_digest
 from collection_search.errors import ConfigError, InputError, MissingExtraError
 from collection_search.testing.stores.suite import axes, chunks, document
 from collection_search.tools.portable.files import export_file, export_lines, import_file
@@ -72,6 +72,70 @@ def test_a_copy_is_the_same(store: SQLiteStore, path: Path, form: Any, *, vector
     vector = axes(0) if vectors else None
     assert len(store.collections.search(TO, "tea", vector=vector)) == 6
     assert list(path.parent.glob("*.part")) == []
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_places_go_with_their_chunks(store: SQLiteStore, path: Path, form: Any) -> None:
+    """Headings and pages are in the copy; chunks without them stay so."""
+    need(form)
+    parts = [
+        Chunk(0, "tea", 0, 3, headings=("Tea", "Green"), page=2),
+        Chunk(1, "pot", 3, 6, page=3),
+        Chunk(2, "cup", 6, 9),
+    ]
+    store.collections.replace_document(FROM, document("a"), parts)
+    export_file(store.collections, FROM, path, form=form)
+    assert import_file(store.collections, TO, path) == (1, 0)
+    (copied,) = store.collections.get(TO, [document("a").url_key])
+    assert copied.chunks == parts
+
+
+def test_parquet_of_earlier_versions_is_read(store: SQLiteStore, path: Path) -> None:
+    """Its chunks have no columns for their places."""
+    pytest.importorskip("pyarrow")
+    import pyarrow as pa
+    from pyarrow import parquet
+
+    fill(store)
+    export_file(store.collections, FROM, path, form="parquet")
+    table = parquet.read_table(path)
+    fields = [
+        one for one in table.schema.field("chunks").type.value_type if one.name not in PLACE_FIELDS
+    ]
+    kind = pa.list_(pa.struct(fields))
+    at = table.schema.get_field_index("chunks")
+    chunks_before = [
+        [{field.name: chunk[field.name] for field in fields} for chunk in row]
+        for row in table.column("chunks").to_pylist()
+    ]
+    before = table.set_column(at, pa.field("chunks", kind), pa.array(chunks_before, kind))
+    assert before.schema != table.schema
+    parquet.write_table(before, path)
+    assert import_file(store.collections, TO, path) == (3, 0)
+    assert lines(store, TO) == lines(store)
+
+
+@pytest.mark.parametrize(
+    ("place", "message"),
+    [
+        ({"headings": [1]}, "a heading of chunk 0 is no text"),
+        ({"headings": "Tea"}, "headings of chunk 0 is of a wrong kind"),
+        ({"page": 0}, "chunk 0 begins on page 0"),
+        ({"page": True}, "page of chunk 0 is of a wrong kind"),
+    ],
+)
+def test_impossible_places_are_refused(
+    store: SQLiteStore, path: Path, place: dict[str, Any], message: str
+) -> None:
+    """Nothing of the file is stored then."""
+    fill(store, vectors=False)
+    row = json.loads(lines(store)[0])
+    row["chunks"][0] |= place
+    row["digest"] = row_digest(row)
+    path.write_text(json.dumps(row) + "\n")
+    with pytest.raises(InputError, match=message):
+        import_file(store.collections, TO, path)
+    assert store.collections.collections(TO.tenant_id) == []
 
 
 def test_the_formats_hold_the_same(store: SQLiteStore, path: Path) -> None:

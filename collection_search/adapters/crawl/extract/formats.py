@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal
 
 from ....errors import ExtractionError, InvalidUrlError
 from ....text.clean import to_unicode
+from ....text.headings import heading_mark, trimmed, without_heading_marks, write_headings
 from ....text.urls import normalize_url
 from .charset import decode_page, to_utf8
 from .markup import markdown_text, rst_text
@@ -102,8 +103,11 @@ def extract(data: bytes, name: str = "", charset: str | None = None) -> Extracte
     Raises ExtractionError when it is too large, damaged or protected, EmptyDocumentError when it
     holds no text; a retry with the same bytes fails again.
 
+    Headings are lines as in Markdown: see `collection_search.text.headings`. A page of a PDF ends
+    in a form feed.
+
     >>> extract(b"# Greetings\n\nHello, *world*.", "hello.md").text
-    'Greetings\n\nHello, world.'
+    '# Greetings\n\nHello, world.'
     """
     kind = sniff(data, name)
     limit = PDF_BYTES if kind == "pdf" else TEXT_BYTES
@@ -123,9 +127,11 @@ def _from_text(text: str, kind: DocumentKind) -> Extracted:
     text = to_unicode(_CONTROLS.sub("", text))
     if kind in {"markdown", "rst"}:
         text = markdown_text(text) if kind == "markdown" else rst_text(text)
-    lines = (line.strip() for line in text.splitlines())
+    else:
+        text = write_headings(text)
+    lines = (line.strip() for line in without_heading_marks(text).splitlines())
     first = next((line for line in lines if any(map(str.isalnum, line))), "")
-    return Extracted(first if len(first) <= _TITLE_CHARS else "", text.strip())
+    return Extracted(first if len(first) <= _TITLE_CHARS else "", trimmed(text))
 
 
 def _from_html(page: str) -> Extracted:
@@ -142,16 +148,23 @@ def _from_html(page: str) -> Extracted:
         raise ExtractionError(_ATTRIBUTES_ERROR)
     title, canonical_url = _html_title(tree), _canonical_url(tree)  # extraction changes the tree
     asks_password = bool(tree.xpath("boolean(//input[@type='password'])"))
+    _mark_headings(tree)
     text = trafilatura.extract(tree, fast=True, include_comments=False) or ""
     if len(text) < _SHORT_TEXT:  # no article in it, such as a list of links
         text = max(text, trafilatura.html2txt(tree), key=len)
     return Extracted(
         to_unicode(title),
-        to_unicode(text.replace("\N{PILCROW SIGN}", "")),
+        to_unicode(write_headings(text.replace("\N{PILCROW SIGN}", "").replace("\f", "\n"))),
         canonical_url,
         not_free=_NOT_FREE.search(page) is not None,
         asks_password=asks_password,
     )
+
+
+def _mark_headings(tree: Any) -> None:
+    for level in range(1, 7):
+        for heading in tree.iter(f"h{level}"):
+            heading.text = f"{heading_mark(level)}{(heading.text or '').lstrip()}"
 
 
 def _html_title(tree: Any) -> str:
@@ -175,10 +188,10 @@ def _from_pdf(data: bytes) -> Extracted:
             title = ""
             with suppress(UnicodeDecodeError):  # half a character at its end, for instance
                 title = document.get_metadata_value("Title").strip()
-            text = "\n\n".join(_pdf_pages(document))
+            text = "\n\f".join(_pdf_pages(document))
     except pypdfium2.PdfiumError as error:
         raise ExtractionError(f"The PDF cannot be read: {error}") from error
-    return Extracted(to_unicode(title), to_unicode(text.replace("\r\n", "\n").strip()))
+    return Extracted(to_unicode(title), to_unicode(text.replace("\r\n", "\n").strip(" \t\n")))
 
 
 def _pdf_pages(document: Any) -> Iterator[str]:
@@ -186,7 +199,7 @@ def _pdf_pages(document: Any) -> Iterator[str]:
     for number in range(min(len(document), PDF_PAGES)):
         with closing(document[number]) as page, closing(page.get_textpage()) as textpage:
             text: str = textpage.get_text_range()
-        yield text[:room]
+        yield text[:room].replace("\f", "\n")
         room -= len(text)
         if room <= 0:
             return

@@ -5,6 +5,10 @@ from __future__ import annotations
 import re
 from typing import Final
 
+from ....text.headings import heading_mark, trimmed, write_headings
+
+_UNDERLINED: Final = 0.6
+"""Least part of a title that its underline has the length of."""
 _FRONT_MATTER = re.compile(r"\A---\n(?:.*\n){0,200}?---\n")
 _CODE = re.compile(
     r"""^\ {0,3}(?P<fence>```++|~~~++).*\n(?P<block>(?:.*\n)*?)(?:\ {0,3}(?P=fence)[`~]*\ *$|\Z)
@@ -24,8 +28,10 @@ _MARKDOWN: Final = _rules(
     (r"\[([^\[\]]+)\](?:\([^()]*(?:\([^()]*\))?[^()]*\)|\[[^\[\]]*\])", r"\1"),  # links
     (r"^ {0,3}\[[^\[\]]+\]:\s.*$", ""),  # link targets
     (r"</?[a-zA-Z][^<>]*>", ""),
-    (r"^ {0,3}#{1,6} +", ""),  # headings
-    (r"^ {0,3}(?:=+|-{2,}|(?:[*_] ?){3,}) *$", ""),  # underlines, rules
+    *((rf"^ {{0,3}}#{{{level}}} +", heading_mark(level)) for level in range(1, 7)),
+    (r"^(?![ \t#>|*+-])([^\n]{1,200})\n {0,3}=+ *$", rf"{heading_mark(1)}\1"),
+    (r"^(?![ \t#>|*+-])([^\n]{1,200})\n {0,3}-{2,} *$", rf"{heading_mark(2)}\1"),
+    (r"^ {0,3}(?:=+|-{2,}|(?:[*_] ?){3,}) *$", ""),  # rules
     (r"(\*\*\*|\*\*|\*|~~)(?=\S)(.{1,300}?)(?<=\S)\1", r"\2"),
 )
 _RST: Final = _rules(
@@ -38,14 +44,19 @@ _RST: Final = _rules(
     (r"(?<!\w)(\*\*|\*)(?=\S)([^*\n]{1,300}?)(?<=\S)\1(?!\w)", r"\2"),
     (r"^([=\-~^\"'`#*+.:])\1{2,} *$", ""),  # underlines of headings
 )
+_RST_HEADING = re.compile(
+    r"""^(?P<over>([=\-~^"'`\#*+.:])\2{2,}[ ]*\n(?=[ ]?\S[^\n]*\n\2{3}))?
+        [ ]{0,3}(?P<title>\S[^\n]{0,200})\n(?P<under>([=\-~^"'`\#*+.:])\5{2,})[ ]*$""",
+    re.VERBOSE | re.MULTILINE,
+)
 _BLANK_LINES = re.compile(r"\n(?:[ \t]*\n){2,}")
 
 
 def markdown_text(text: str) -> str:
-    r"""Return the text without markup, images, link targets and HTML; code stays unchanged.
+    r"""Return the text without markup but headings, without images, link targets and HTML.
 
-    >>> markdown_text("# Use\n\nSee **the** [docs](https://a.org) and `x*y*z`.")
-    'Use\n\nSee the docs and x*y*z.'
+    >>> markdown_text("Use\n===\n\nSee **the** [docs](https://a.org) and `x*y*z`.")
+    '# Use\n\nSee the docs and x*y*z.'
     """
     text = _FRONT_MATTER.sub("", _unified(text))
     parts: list[str] = []
@@ -58,12 +69,38 @@ def markdown_text(text: str) -> str:
 
 
 def rst_text(text: str) -> str:
-    r"""Return the text without roles, link targets, images and underlines.
+    r"""Return the text without roles, link targets and images, with headings as in Markdown.
 
     >>> rst_text("Use\n===\n\nSee :func:`open` and `docs <https://a.org>`_.")
-    'Use\n\nSee open and docs.'
+    '# Use\n\nSee open and docs.'
     """
-    return _tidy(_replaced(_unified(text), _RST))
+    return _tidy(_replaced(_with_marks(_unified(text)), _RST))
+
+
+def rst_headings(text: str, *, outermost: int = 1) -> str:
+    r"""Return the text with underlined headings as in Markdown, and all else unchanged.
+
+    `outermost` is the level of the first heading.
+
+    >>> rst_headings("Use\n***\n\nIt *waits*.")
+    '# Use\n\nIt *waits*.'
+    """
+    return write_headings(_with_marks(text, outermost))
+
+
+def _with_marks(text: str, outermost: int = 1) -> str:
+    """Mark the headings; their level is the order in which their kinds of lines come first."""
+    levels: dict[tuple[str, bool], int] = {}
+
+    def marked(found: re.Match[str]) -> str:
+        title, under = found["title"].rstrip(), found["under"]
+        is_ruled = found["over"] is not None
+        if len(under) < len(title) * _UNDERLINED or (found[0][0] == " " and not is_ruled):
+            return found[0]
+        level = levels.setdefault((under[0], is_ruled), len(levels) + outermost)
+        return f"{heading_mark(level)}{title}"
+
+    return _RST_HEADING.sub(marked, text)
 
 
 def _unified(text: str) -> str:
@@ -77,4 +114,5 @@ def _replaced(text: str, rules: tuple[tuple[re.Pattern[str], str], ...]) -> str:
 
 
 def _tidy(text: str) -> str:
-    return _BLANK_LINES.sub("\n\n", "\n".join(map(str.rstrip, text.split("\n")))).strip()
+    text = write_headings(text)
+    return trimmed(_BLANK_LINES.sub("\n\n", "\n".join(map(str.rstrip, text.split("\n")))))

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from ....contracts.health import Health
     from ....contracts.options import Applied, OptionName
     from ....settings import Settings
-    from ....settings.table import ProviderAccess
+    from ....settings.provider_access import ProviderAccess
     from ...http import HttpRequest
 
     WaitTurn = Callable[[], Awaitable[None]]

@@ -1,4 +1,4 @@
-"""The embedded store: one SQLite file with staged texts, ledger and collections."""
+"""The embedded store: one SQLite file with staged texts, ledger, collections and gates."""
 
 from __future__ import annotations
 
@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Final
 
 from .collections import SQLiteCollections
 from .database import BUSY_TIMEOUT_S, Database, Schema
+from .documents import stems_of
+from .gates import SQLiteGates
 from .ledger import SQLiteLedger
 from .staging import SQLiteStaging
 from .vector_cache import VectorCache
@@ -21,9 +23,12 @@ __all__ = ["COLLECTIONS", "SQLiteStore"]
 
 COLLECTIONS: Final = Schema(
     application_id=int.from_bytes(b"CSDB", "big"),
-    version=2,
+    version=3,
     script=Path(__file__).with_name("schema.sql"),
-    migrations={1: Path(__file__).with_name("schema_2.sql")},
+    migrations={
+        version - 1: Path(__file__).with_name(f"schema_{version}.sql") for version in (2, 3)
+    },
+    functions={"stems_of": stems_of},
 )
 
 
@@ -47,6 +52,7 @@ class SQLiteStore:
         self.ledger = SQLiteLedger(database, clock=clock, max_attempts=max_attempts)
         self._vectors = VectorCache() if vectors is None else vectors
         self.collections = SQLiteCollections(database, clock=clock, vectors=self._vectors)
+        self.gates = SQLiteGates(database, clock=clock)
         self._database = database
 
     def close(self) -> None:

@@ -9,13 +9,13 @@ import time
 import weakref
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Final, Literal
+from typing import TYPE_CHECKING, Any, Final, Literal
 
 from ....errors import StoreError
 from .forks import CALLS
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Callable, Iterator, Mapping
     from pathlib import Path
 
 BUSY_TIMEOUT_S: Final = 30.0
@@ -55,13 +55,15 @@ class Schema:
     """The schema of a file, with the migrations of older files.
 
     Scripts are SQL without BEGIN and COMMIT. `script` makes the newest version in an empty file,
-    `migrations[n]` makes version n + 1 out of version n.
+    `migrations[n]` makes version n + 1 out of version n; it may call the `functions` by their
+    names.
     """
 
     application_id: int
     version: int
     script: Path
     migrations: Mapping[int, Path] = field(default_factory=dict)
+    functions: Mapping[str, Callable[..., Any]] = field(default_factory=dict)
 
     def steps(self, version: int) -> list[Path]:
         """Return the migrations from that version to the newest, in order; [] if one is missing."""
@@ -199,6 +201,8 @@ class Database:
 
     def _build(self, connection: sqlite3.Connection) -> None:
         """Create or migrate the schema in one transaction, unless another process just did."""
+        for name, function in self._schema.functions.items():
+            connection.create_function(name, -1, function)
         with _committed(connection, "BEGIN IMMEDIATE"):
             version = self._version(connection)
             scripts = [self._schema.script] if version is None else self._schema.steps(version)

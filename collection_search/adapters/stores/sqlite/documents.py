@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from ....contracts.collection import Chunk, Document
 from ....errors import StoreError
-from ....ranking.lexicon import index_text
+from ....ranking.lexicon import index_changes, index_text
 from ....text.clean import to_unicode
 from .vector_blobs import from_blob, to_blob
 
@@ -29,7 +29,7 @@ class DocumentRows(NamedTuple):
     """The rows of a document, made before the database is locked."""
 
     document: tuple[str, ...]
-    chunks: list[tuple[int, int, int, bytes | None, str]]
+    chunks: list[tuple[int, int, int, bytes | None, str, str | None, int | None]]
     words: list[tuple[str, str]]
     vector_bytes: int | None
     """Size of each chunk's vector; None without vectors."""
@@ -38,11 +38,8 @@ class DocumentRows(NamedTuple):
 def build_rows(document: Document, chunks: Sequence[Chunk]) -> DocumentRows:
     """Return the rows of a document. Raises StoreError when its vectors do not match."""
     title = to_unicode(document.title)
-    parts = [
-        (c.ordinal, c.start, c.end, to_blob(c.vector), to_unicode(c.text))
-        for c in sorted(chunks, key=attrgetter("ordinal"))
-    ]
-    sizes = {None if blob is None else len(blob) for *_, blob, _ in parts}
+    parts = [_chunk_row(chunk) for chunk in sorted(chunks, key=attrgetter("ordinal"))]
+    sizes = {None if (blob := part[3]) is None else len(blob) for part in parts}
     if len(sizes) > 1:
         raise StoreError(f"The vectors of {document.url} differ in size or are missing in part.")
     stems = index_text(title)
@@ -50,9 +47,20 @@ def build_rows(document: Document, chunks: Sequence[Chunk]) -> DocumentRows:
     return DocumentRows(
         document=(document.url_key, document.url, title, document.content_hash, provenance),
         chunks=parts,
-        words=[(stems, index_text(text)) for *_, text in parts],
+        words=[(stems, index_text(part[4])) for part in parts],
         vector_bytes=next(iter(sizes), None),
     )
+
+
+def _chunk_row(chunk: Chunk) -> tuple[int, int, int, bytes | None, str, str | None, int | None]:
+    headings = to_json(chunk.headings) if chunk.headings else None
+    text, vector = to_unicode(chunk.text), to_blob(chunk.vector)
+    return chunk.ordinal, chunk.start, chunk.end, vector, text, headings, chunk.page
+
+
+def stems_of(text: str, before: str) -> str:
+    """Return the stems of a text for the word index; `before` are those of an earlier version."""
+    return index_text(text) if index_changes(text) else before
 
 
 def to_json(value: Any) -> str:
@@ -110,8 +118,8 @@ def put_document(
     ).lastrowid
     for chunk, words in zip(rows.chunks, rows.words, strict=True):
         row = connection.execute(
-            'INSERT INTO chunks (document_id, ordinal, start, "end", vector, text)'
-            " VALUES (?, ?, ?, ?, ?, ?)",
+            'INSERT INTO chunks (document_id, ordinal, start, "end", vector, text, headings, page)'
+            " VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
             (document, *chunk),
         ).lastrowid
         connection.execute(
@@ -195,7 +203,9 @@ def read_document(row: sqlite3.Row) -> Document:
 def read_chunk(row: sqlite3.Row) -> Chunk:
     """Return the chunk of a row that has its columns."""
     vector = from_blob(row["vector"])
-    return Chunk(row["ordinal"], row["text"], row["start"], row["end"], vector)
+    headings = tuple(json.loads(row["headings"])) if row["headings"] else ()
+    place = row["start"], row["end"]
+    return Chunk(row["ordinal"], row["text"], *place, vector, headings, row["page"])
 
 
 def read_chunks(connection: sqlite3.Connection, document: int) -> list[Chunk]:

@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 
 _MINE: Final = "collection_id IN (SELECT id FROM collections WHERE tenant_id = :tenant)"
 _ITS_SESSIONS: Final = "sessions WHERE tenant_id = :tenant AND collection = :name"
+_ITS_GATES: Final = "gates WHERE tenant_id = :tenant AND collection = :name"
+_CONTENTS: Final = f"gate_contents WHERE gate IN (SELECT id FROM {_ITS_GATES})"
 _CANDIDATES: Final = f"session_candidates WHERE session_id IN (SELECT id FROM {_ITS_SESSIONS})"
 _IS_BUSY: Final = """EXISTS (
     SELECT 1 FROM ledger WHERE ledger.collection_id = documents.collection_id
@@ -49,9 +51,11 @@ def delete_collection_rows(
     enable_secure_delete(connection)
     of = _names(scope, collection)
     documents = _count(connection, "documents WHERE collection_id = :collection", of)
-    refs = _refs(connection, ("ledger WHERE collection_id = :collection", _CANDIDATES), of)
+    rows = "ledger WHERE collection_id = :collection"
+    refs = _refs(connection, (rows, _CANDIDATES, _CONTENTS), of)
     _delete(connection, "collections WHERE id = :collection", of)
     _delete(connection, _ITS_SESSIONS, of)
+    _delete(connection, _ITS_GATES, of)
     _delete_unused_texts(connection, scope.tenant_id, refs)
     if documents:
         _rewrite_word_index(connection)
@@ -69,8 +73,9 @@ def delete_tenant_rows(connection: sqlite3.Connection, tenant_id: str) -> Delete
         texts=_count(connection, "staged WHERE tenant_id = :tenant", of)
         + _count(connection, "sessions WHERE tenant_id = :tenant", of),
         questions=_count(connection, f"questions WHERE {_MINE}", of),
+        gates=_count(connection, "gates WHERE tenant_id = :tenant", of),
     )
-    for table in ("collections", "sessions", "staged"):
+    for table in ("collections", "sessions", "gates", "staged"):
         _delete(connection, f"{table} WHERE tenant_id = :tenant", of)
     if counts.documents:
         _rewrite_word_index(connection)
@@ -84,6 +89,8 @@ def purge_rows(connection: sqlite3.Connection, tenant_id: str, before: float) ->
     connection.execute("UPDATE collections SET changes = changes + 1 WHERE tenant_id = :tenant", of)
     old = "sessions WHERE tenant_id = :tenant AND created_at <= :before"
     sessions = _delete(connection, old, of)
+    old = "gates WHERE tenant_id = :tenant AND state = 'closed' AND changed_at <= :before"
+    gates = _delete(connection, old, of)
     old = f"ledger WHERE {_MINE} AND state IN ('dead', 'retired') AND changed_at <= :before"
     pages = _delete(connection, old, of)
     documents = _delete(
@@ -99,7 +106,8 @@ def purge_rows(connection: sqlite3.Connection, tenant_id: str, before: float) ->
     questions = _delete(connection, f"questions WHERE {_MINE} AND last_asked_at <= :before", of)
     if documents:
         _rewrite_word_index(connection)
-    return Deleted(documents=documents, pages=pages, texts=texts + sessions, questions=questions)
+    texts += sessions
+    return Deleted(documents=documents, pages=pages, texts=texts, questions=questions, gates=gates)
 
 
 def enable_secure_delete(connection: sqlite3.Connection) -> None:

@@ -17,6 +17,8 @@ CREATE TABLE IF NOT EXISTS collections (
     name TEXT NOT NULL,
     embedder TEXT,                      -- fingerprint; NULL: searched by its words alone
     changes INTEGER NOT NULL DEFAULT 0, -- raised by every write to the content
+    turn INTEGER NOT NULL DEFAULT 0,    -- when it was served last, for taking turns
+    deleted_at REAL,                    -- of a collection that is being deleted in steps
     UNIQUE (tenant_id, name)
 );
 
@@ -47,6 +49,8 @@ CREATE TABLE IF NOT EXISTS documents (
 -- What a search may be narrowed by, so that it need not read the documents.
 CREATE INDEX IF NOT EXISTS documents_by_facts
     ON documents (collection_id, provider, source, host, is_pdf, published, url);
+-- Documents with equal text.
+CREATE INDEX IF NOT EXISTS documents_by_text ON documents (collection_id, content_hash);
 
 CREATE TABLE IF NOT EXISTS chunks (
     id INTEGER PRIMARY KEY,
@@ -56,12 +60,16 @@ CREATE TABLE IF NOT EXISTS chunks (
     "end" INTEGER NOT NULL,
     vector BLOB,                        -- float32, little-endian, unit length
     text TEXT NOT NULL,
+    headings TEXT,                      -- JSON: those above it, outermost first; NULL: none
+    page INTEGER,                       -- the first one of a PDF, from 1
+    table_header TEXT,                  -- of the table that the chunk continues
     UNIQUE (document_id, ordinal)
 );
 
--- rowid = chunks.id; title and body hold stems; part names the collection.
+-- rowid = chunks.id; title and body hold stems; part names the collection. Marks belong to words.
 CREATE VIRTUAL TABLE IF NOT EXISTS chunk_words USING fts5 (
-    part, title, body, tokenize = 'unicode61 remove_diacritics 2'
+    part, title, body,
+    tokenize = "unicode61 remove_diacritics 2 categories 'L* N* Co Mc Mn'"
 );
 CREATE TRIGGER IF NOT EXISTS chunk_words_follow_chunks AFTER DELETE ON chunks BEGIN
     DELETE FROM chunk_words WHERE rowid = old.id;
@@ -91,15 +99,24 @@ CREATE TABLE IF NOT EXISTS ledger (
     host TEXT GENERATED ALWAYS AS (lower(substr(
         replace(substr(url, instr(url, '://') + 3), '?', '/') || '/', 1,
         instr(replace(substr(url, instr(url, '://') + 3), '?', '/') || '/', '/') - 1))) STORED,
+    priority INTEGER NOT NULL DEFAULT 0, -- lower is taken first: 0 asked for, more: refreshes
+    cause TEXT,                         -- of a postponement: what its pause in `pauses` is called
+    policy TEXT,                        -- JSON: what a fetch of this row may do; NULL: the settings
+    extracted_ref TEXT,                 -- the staged text of a fetch whose embedding failed
+    extracted TEXT,                     -- JSON: title and facts of that fetch
     UNIQUE (collection_id, url_key)
 );
 CREATE INDEX IF NOT EXISTS ledger_by_state ON ledger (state, attempts, id);
 CREATE INDEX IF NOT EXISTS ledger_by_due ON ledger (state, due);
 CREATE INDEX IF NOT EXISTS ledger_by_content ON ledger (content_ref);
+CREATE INDEX IF NOT EXISTS ledger_by_turn ON ledger (state, priority, collection_id, host, due, id);
+CREATE INDEX IF NOT EXISTS ledger_by_cause ON ledger (cause, due) WHERE cause IS NOT NULL;
+CREATE INDEX IF NOT EXISTS ledger_by_extracted ON ledger (extracted_ref) WHERE extracted_ref IS NOT NULL;
 
 CREATE TABLE IF NOT EXISTS tickets (
     id TEXT PRIMARY KEY,
-    collection_id INTEGER NOT NULL REFERENCES collections ON DELETE CASCADE
+    collection_id INTEGER NOT NULL REFERENCES collections ON DELETE CASCADE,
+    policy TEXT                         -- JSON: what fetches for it may do; NULL: the settings
 ) WITHOUT ROWID;
 CREATE INDEX IF NOT EXISTS tickets_by_collection ON tickets (collection_id);
 
@@ -140,3 +157,71 @@ CREATE TABLE IF NOT EXISTS session_candidates (
     PRIMARY KEY (session_id, position)
 ) WITHOUT ROWID;
 CREATE INDEX IF NOT EXISTS session_candidates_by_content ON session_candidates (content_ref);
+
+-- Reviews that runs have asked for; their collection need not exist.
+CREATE TABLE IF NOT EXISTS gates (
+    id INTEGER PRIMARY KEY,
+    tenant_id TEXT NOT NULL,
+    gate_id TEXT NOT NULL,
+    collection TEXT NOT NULL,
+    host TEXT NOT NULL,
+    thread_id TEXT,
+    state TEXT NOT NULL CHECK (state IN ('open', 'decided', 'closed')),
+    policy TEXT NOT NULL,
+    deadline REAL NOT NULL,
+    opened_at REAL NOT NULL,
+    changed_at REAL NOT NULL,           -- when it was opened, decided or closed
+    facts TEXT NOT NULL,                -- JSON
+    decision TEXT,                      -- JSON
+    UNIQUE (tenant_id, gate_id)
+);
+CREATE INDEX IF NOT EXISTS gates_by_state ON gates (state, deadline);
+
+-- Staged texts of a gate's candidates.
+CREATE TABLE IF NOT EXISTS gate_contents (
+    gate INTEGER NOT NULL REFERENCES gates ON DELETE CASCADE,
+    position INTEGER NOT NULL,
+    content_ref TEXT NOT NULL,
+    PRIMARY KEY (gate, position)
+) WITHOUT ROWID;
+CREATE INDEX IF NOT EXISTS gate_contents_by_content ON gate_contents (content_ref);
+
+-- Further addresses of a document: other ways to it, and equal texts that are stored once.
+CREATE TABLE IF NOT EXISTS addresses (
+    collection_id INTEGER NOT NULL REFERENCES collections ON DELETE CASCADE,
+    url_key TEXT NOT NULL,              -- of this address
+    url TEXT NOT NULL,
+    document_key TEXT NOT NULL,         -- url_key of the document
+    kind TEXT NOT NULL CHECK (kind IN ('redirect', 'canonical', 'equal_text')),
+    noted_at REAL NOT NULL,
+    PRIMARY KEY (collection_id, url_key)
+) WITHOUT ROWID;
+CREATE INDEX IF NOT EXISTS addresses_by_document ON addresses (collection_id, document_key);
+
+-- Crawls that a refresh repeats to find new pages.
+CREATE TABLE IF NOT EXISTS crawls (
+    id INTEGER PRIMARY KEY,
+    collection_id INTEGER NOT NULL REFERENCES collections ON DELETE CASCADE,
+    starts TEXT NOT NULL,               -- JSON: start addresses
+    rules TEXT NOT NULL,                -- JSON: depth, bounds, patterns to include and exclude
+    first_run_at REAL NOT NULL,
+    last_run_at REAL NOT NULL,
+    UNIQUE (collection_id, starts)
+);
+
+-- The order in which the hosts of a collection take turns.
+CREATE TABLE IF NOT EXISTS host_turns (
+    collection_id INTEGER NOT NULL REFERENCES collections ON DELETE CASCADE,
+    host TEXT NOT NULL,
+    turn INTEGER NOT NULL,
+    PRIMARY KEY (collection_id, host)
+) WITHOUT ROWID;
+
+-- Work that waits for one cause, such as a site or an embedder that cannot be reached.
+CREATE TABLE IF NOT EXISTS pauses (
+    cause TEXT PRIMARY KEY,
+    reason TEXT NOT NULL,
+    since REAL NOT NULL,
+    until REAL NOT NULL,                -- when one row is tried again
+    probe INTEGER                       -- ledger.id of the row that is being tried
+) WITHOUT ROWID;

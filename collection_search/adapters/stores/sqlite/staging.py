@@ -50,7 +50,7 @@ class SQLiteStaging:
         return None if row is None else str(row["text"])
 
     def prune(self, older_than_s: float) -> int:
-        """Delete texts of that age that no ledger row and no session needs; return how many."""
+        """Delete texts of that age that no row, session or gate needs; return how many."""
         with self._database.write() as connection:
             return connection.execute(
                 f"DELETE FROM staged WHERE staged_at <= ? AND NOT {NEEDED}",
@@ -126,5 +126,9 @@ NEEDED: Final = """(EXISTS (
     SELECT 1 FROM session_candidates JOIN sessions ON sessions.id = session_id
     WHERE session_candidates.content_ref = staged.content_ref
       AND sessions.tenant_id = staged.tenant_id
+) OR EXISTS (
+    SELECT 1 FROM gate_contents JOIN gates ON gates.id = gate
+    WHERE gate_contents.content_ref = staged.content_ref
+      AND gates.tenant_id = staged.tenant_id AND gates.state != 'closed'
 ))"""
-"""True for a staged text that a ledger row or a session may still ingest."""
+"""True for a staged text that a ledger row, a session or a gate may still ingest."""

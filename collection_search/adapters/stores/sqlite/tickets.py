@@ -39,7 +39,9 @@ def put_ticket(
     keys: Sequence[str],
 ) -> Ticket:
     """Write a ticket for these pages, in this order, and return it."""
-    connection.execute("INSERT INTO tickets VALUES (?, ?)", (ticket_id, collection))
+    connection.execute(
+        "INSERT INTO tickets (id, collection_id) VALUES (?, ?)", (ticket_id, collection)
+    )
     connection.executemany(
         "INSERT INTO ticket_rows (ticket_id, position, row_id)"
         " SELECT ?, ?, id FROM ledger WHERE collection_id = ? AND url_key = ?",

@@ -39,18 +39,29 @@ await, and the code around it may clean up before it ends.</p>
 
 def pdf(text: str, title: str = "") -> bytes:
     """Return a PDF of one page, without a cross-reference table: readers rebuild it."""
-    stream = f"BT /F1 12 Tf 72 720 Td ({text}) Tj ET"
+    return pdf_of(text, title=title)
+
+
+def pdf_of(*texts: str, title: str = "") -> bytes:
+    """Return a PDF with a page for each text."""
+    first = 5
+    pages = range(first, first + 2 * len(texts), 2)
     objects = [
         "<< /Type /Catalog /Pages 2 0 R >>",
-        "<< /Type /Pages /Kids [3 0 R] /Count 1 >>",
-        """<< /Type /Page /Parent 2 0 R /MediaBox [0 0 612 792] /Contents 4 0 R
-           /Resources << /Font << /F1 5 0 R >> >> >>""",
-        f"<< /Length {len(stream)} >>\nstream\n{stream}\nendstream",
+        f"<< /Type /Pages /Kids [{' '.join(f'{n} 0 R' for n in pages)}] /Count {len(texts)} >>",
         "<< /Type /Font /Subtype /Type1 /BaseFont /Helvetica >>",
         f"<< /Title ({title}) >>",
     ]
+    for page, text in zip(pages, texts, strict=True):
+        stream = f"BT /F1 12 Tf 72 720 Td ({text}) Tj ET"
+        objects += [
+            f"""<< /Type /Page /Parent 2 0 R /MediaBox [0 0 612 792] /Contents {page + 1} 0 R
+               /Resources << /Font << /F1 3 0 R >> >> >>""",
+            f"<< /Length {len(stream)} >>\nstream\n{stream}\nendstream",
+        ]
     body = "".join(f"{n} 0 obj\n{text}\nendobj\n" for n, text in enumerate(objects, start=1))
-    return f"%PDF-1.4\n{body}trailer << /Root 1 0 R /Info 6 0 R /Size 7 >>\n%%EOF".encode()
+    trailer = f"trailer << /Root 1 0 R /Info 4 0 R /Size {len(objects) + 1} >>"
+    return f"%PDF-1.4\n{body}{trailer}\n%%EOF".encode()
 
 
 @pytest.mark.parametrize(
@@ -106,6 +117,41 @@ def test_the_first_heading_stands_in_for_a_missing_title() -> None:
     """A page without a title element is called by its first heading."""
     page = "<html><body><h1>Setting <em>timeouts</em></h1><p>Some text.</p></body></html>"
     assert extract(page.encode()).title == "Setting timeouts"
+
+
+PAGE_WITH_CODE = """<html><head><title>Tea</title></head><body><main><article>
+<h1>Brewing <em>tea</em></h1><p>A paragraph about water that is long enough to be kept by the
+extraction, since it looks like an article.</p>
+<h2 id="g"><a href="/g">Green</a><a class="headerlink" href="#g">¶</a></h2>
+<p>Another paragraph with many words, so that it is text and not the navigation of a site.</p>
+<pre># warm the pot
+## twice
+pour()</pre><h3></h3><p>The end of the article, which has a few words more than that.</p>
+</article></main></body></html>"""
+
+
+def test_headings_of_a_page_are_kept() -> None:
+    """Comments in its code are none."""
+    page = extract(PAGE_WITH_CODE.encode(), "a.html")
+    assert page.title == "Tea"
+    lines = page.text.splitlines()
+    assert [line for line in lines if line.startswith("#")] == ["# Brewing tea", "## Green"]
+    assert [line.strip() for line in lines if "pot" in line or "twice" in line] == [
+        "# warm the pot",
+        "## twice",
+    ]
+
+
+def test_a_plain_text_has_no_headings() -> None:
+    """Its marks may be comments of a program."""
+    assert extract(b"# pot\nx = 1", "a.txt") == Extracted("# pot", " # pot\nx = 1")
+
+
+def test_pages_of_a_pdf_end_in_form_feeds() -> None:
+    """An empty page counts."""
+    pages = ["", "Black tea.", "Green tea."]
+    found = extract(pdf_of(*pages), "a.pdf").text
+    assert [page.strip() for page in found.split("\f")] == pages
 
 
 def test_a_tag_with_thousands_of_attributes_is_refused() -> None:
@@ -188,8 +234,10 @@ def test_bytes_that_fit_no_encoding_are_still_text() -> None:
 @pytest.mark.parametrize(
     ("marked", "plain"),
     [
-        ("## Usage ##", "Usage ##"),
-        ("Title\n=====\n\ntext", "Title\n\ntext"),
+        ("## Usage ##", "## Usage ##"),
+        (" # Usage\ntext", "# Usage\ntext"),
+        ("Title\n=====\n\ntext", "# Title\n\ntext"),
+        ("text\nPart\n---\n\n---\n- item\n---\n", "text\n\n## Part\n\n- item"),
         ("[![build](https://a.org/b.svg)](https://a.org/ci) Words", "Words"),
         ("![logo](a.png) Words", "Words"),
         ("See [the docs](https://a.org/x_(y)) or [here][1].\n\n[1]: https://a.org", "See the docs or here."),
@@ -197,22 +245,28 @@ def test_bytes_that_fit_no_encoding_are_still_text() -> None:
         ("<!-- a - b\n-- comment --> Words", "Words"),
         ("**Bold**, *slanted*, ~~gone~~", "Bold, slanted, gone"),
         ("Use `dict[str, *Ts]` and ``a`b``", "Use dict[str, *Ts] and a`b"),
-        ("```python\n# comment\nx = a[1](b) < c\n```\nDone", "# comment\nx = a[1](b) < c\n\nDone"),
+        ("```python\n# comment\nx = a[1](b) < c\n```\nDone", " # comment\nx = a[1](b) < c\n\nDone"),
+        ("Call `# x`\n`# y`", "Call # x\n # y"),
         ("~~~\nopen end\n", "open end"),
         ("---\ntitle: x\n---\nWords", "Words"),
         ("2 * 3 * 4 and snake_case_name", "2 * 3 * 4 and snake_case_name"),
         ("one\r\n\r\n\r\n\r\ntwo", "one\n\ntwo"),
     ],
 )  # fmt: skip
-def test_markdown_loses_its_marks_and_nothing_else(marked: str, plain: str) -> None:
-    """What a reader of the rendered page sees remains; code is kept letter by letter."""
+def test_markdown_loses_its_marks_but_headings(marked: str, plain: str) -> None:
+    """What a reader of the rendered page sees remains; code has no headings."""
     assert markdown_text(marked) == plain
 
 
 @pytest.mark.parametrize(
     ("marked", "plain"),
     [
-        ("Usage\n=====\n\nWords", "Usage\n\nWords"),
+        ("Usage\n=====\n\nWords", "# Usage\n\nWords"),
+        (
+            "===\n A\n===\n\n:func:`b`\n------\nc\n\nD\n-\n\nE\n~~~\n",
+            "# A\n\n## b\nc\n\nD\n-\n\n### E",
+        ),
+        ("A long line of text\n---\n\n# comment", "A long line of text\n\n # comment"),
         (".. image:: a.png\n   :alt: logo\n\nWords", "Words"),
         (".. |ci| image:: a.svg\n\n|ci| |docs|_\n\nWords", "Words"),
         (".. _home: https://a.org\n\n`Home <https://a.org>`_ and `x`_", "Home and x"),

@@ -1,0 +1,1 @@
+"""Checkpointers: where a paused run is kept."""

@@ -1,0 +1,165 @@
+"""Gates: the reviews that runs have asked for."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, Final
+
+from ....contracts.review import Gate
+from ....errors import InputError
+from .documents import to_json
+
+if TYPE_CHECKING:
+    import sqlite3
+    from collections.abc import Callable
+
+    from ....contracts.review import GateState, Review
+    from .database import Database
+
+_COLUMNS: Final = (
+    "gate_id",
+    "tenant_id",
+    "collection",
+    "host",
+    "thread_id",
+    "state",
+    "policy",
+    "deadline",
+    "opened_at",
+    "changed_at",
+)
+_FACTS: Final = ("question", "round", "run_id", "trace_id", "candidates", "threshold")
+_SELECT: Final = f"""
+    SELECT {", ".join(_COLUMNS)}, facts, decision, (
+        SELECT json_group_array(content_ref) FROM (
+            SELECT content_ref FROM gate_contents WHERE gate = gates.id ORDER BY position)
+    ) AS content_refs FROM gates
+"""
+_OLDEST_FIRST: Final = " ORDER BY opened_at, id"
+
+
+class SQLiteGates:
+    """The gates: implements `collection_search.ports.GateStore`."""
+
+    def __init__(self, database: Database, *, clock: Callable[[], float]) -> None:
+        self._database = database
+        self._clock = clock
+
+    def now(self) -> float:
+        """Return the Unix time by which deadlines are judged."""
+        return self._clock()
+
+    def open(self, gate: Gate) -> Gate:
+        """Store the gate, unless one of this tenant and id is there, and return the stored one."""
+        now = self._clock()
+        row = {name: getattr(gate, name) for name in _COLUMNS}
+        row |= {"state": "open", "opened_at": now, "changed_at": now}
+        row["facts"] = to_json({name: getattr(gate, name) for name in _FACTS})
+        with self._database.write() as connection:
+            added = connection.execute(
+                f"INSERT INTO gates ({', '.join(row)}) VALUES (:{', :'.join(row)})"
+                " ON CONFLICT (tenant_id, gate_id) DO NOTHING",
+                row,
+            )
+            if added.rowcount:
+                connection.executemany(
+                    "INSERT INTO gate_contents (gate, position, content_ref) VALUES (?, ?, ?)",
+                    [(added.lastrowid, n, ref) for n, ref in enumerate(gate.content_refs)],
+                )
+            return _require(connection, gate.tenant_id, gate.gate_id)
+
+    def get(self, tenant_id: str, gate_id: str) -> Gate | None:
+        """Return a gate of this tenant, or None."""
+        with self._database.read() as connection:
+            return _find(connection, tenant_id, gate_id)
+
+    def gates(
+        self, tenant_id: str, *, state: GateState | None = None, collection: str | None = None
+    ) -> list[Gate]:
+        """Return the tenant's gates, the oldest first."""
+        return self._list(
+            "tenant_id = :tenant AND (:state IS NULL OR state = :state)"
+            " AND (:collection IS NULL OR collection = :collection)",
+            {"tenant": tenant_id, "state": state, "collection": collection},
+        )
+
+    def threads(self, tenant_id: str, collection: str | None = None) -> list[str]:
+        """Return the threads of the tenant's gates, each once, in order of their names."""
+        with self._database.read() as connection:
+            rows = connection.execute(
+                "SELECT DISTINCT thread_id FROM gates WHERE tenant_id = :tenant"
+                " AND thread_id IS NOT NULL AND (:collection IS NULL OR collection = :collection)"
+                " ORDER BY thread_id",
+                {"tenant": tenant_id, "collection": collection},
+            )
+            return [row["thread_id"] for row in rows]
+
+    def decide(self, tenant_id: str, gate_id: str, review: Review) -> Gate:
+        """Store the decision of an open gate in one compare-and-set, and return the gate."""
+        if review["status"] == "pending":
+            raise InputError("A review that is pending decides nothing: leave the gate open.")
+        with self._database.write() as connection:
+            decided = connection.execute(
+                "UPDATE gates SET state = 'decided', decision = ?, changed_at = ?"
+                " WHERE tenant_id = ? AND gate_id = ? AND state = 'open'",
+                (to_json(review), self._clock(), tenant_id, gate_id),
+            )
+            gate = _require(connection, tenant_id, gate_id)
+            return replace(gate, is_new_decision=decided.rowcount > 0)
+
+    def take_over(self, gate: Gate) -> bool:
+        """Mark a decided gate as changed now; False when somebody did so since it was read."""
+        of = (gate.tenant_id, gate.gate_id, gate.changed_at)
+        with self._database.write() as connection:
+            now = self._clock()
+            taken = connection.execute(
+                "UPDATE gates SET changed_at = ? WHERE tenant_id = ? AND gate_id = ?"
+                " AND changed_at = ? AND changed_at < ? AND state = 'decided'",
+                (now, *of, now),
+            )
+            return taken.rowcount > 0
+
+    def close(self, tenant_id: str, gate_id: str) -> bool:
+        """Mark a decided gate as closed; False when it is open, closed already or unknown."""
+        with self._database.write() as connection:
+            closed = connection.execute(
+                "UPDATE gates SET state = 'closed', changed_at = ?"
+                " WHERE tenant_id = ? AND gate_id = ? AND state = 'decided'",
+                (self._clock(), tenant_id, gate_id),
+            )
+            return closed.rowcount > 0
+
+    def unfinished(self, tenant_id: str | None = None) -> list[Gate]:
+        """Return overdue and decided gates, the oldest first; of all tenants without a name."""
+        return self._list(
+            "(:tenant IS NULL OR tenant_id = :tenant) AND (state = 'decided'"
+            " OR (state = 'open' AND policy != 'keep_pending' AND deadline <= :now))",
+            {"tenant": tenant_id, "now": self._clock()},
+        )
+
+    def _list(self, condition: str, of: dict[str, Any]) -> list[Gate]:
+        with self._database.read() as connection:
+            rows = connection.execute(f"{_SELECT} WHERE {condition}{_OLDEST_FIRST}", of)
+            return [_gate(row) for row in rows]
+
+
+def _require(connection: sqlite3.Connection, tenant_id: str, gate_id: str) -> Gate:
+    if (gate := _find(connection, tenant_id, gate_id)) is not None:
+        return gate
+    raise InputError(f"Tenant {tenant_id!r} has no review {gate_id!r}.")
+
+
+def _find(connection: sqlite3.Connection, tenant_id: str, gate_id: str) -> Gate | None:
+    query = f"{_SELECT} WHERE tenant_id = ? AND gate_id = ?"
+    row = connection.execute(query, (tenant_id, gate_id)).fetchone()
+    return None if row is None else _gate(row)
+
+
+def _gate(row: sqlite3.Row) -> Gate:
+    return Gate(
+        **{name: row[name] for name in _COLUMNS},
+        **json.loads(row["facts"]),
+        content_refs=json.loads(row["content_refs"]),
+        decision=json.loads(row["decision"]) if row["decision"] else {},
+    )

@@ -1,0 +1,197 @@
+"""`collection-search review`: the runs that wait for a person, and the answers to them."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from pathlib import Path  # noqa: TC003 - typer reads it from the signature
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from ..errors import InputError
+from .review_job import ReviewJob
+from .shared.context_options import (
+    AsJson,
+    Embeddings,
+    MaxCost,
+    ModelName,
+    ProfileName,
+    Provider,
+    Tenant,
+    review_options,
+    search_context,
+)
+from .shared.next_steps import shell_command
+from .shared.review_decision import build_decision, login_name, parse_choice, visible_numbers
+from .shared.review_file import read_decision, write_review
+from .shared.review_host import open_host
+from .shared.review_outcome import format_review
+from .shared.review_view import format_reviews, list_review
+from .shared.terminal import Screen
+
+if TYPE_CHECKING:
+    from ..contracts.review import Gate
+
+
+def review(
+    gate: Annotated[
+        str | None, typer.Argument(metavar="[GATE]", help="By default the open ones are listed.")
+    ] = None,
+    *,
+    collection: Annotated[
+        str | None, typer.Option("--collection", "-c", help="List only those of a collection.")
+    ] = None,
+    approve: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="NUMBERS",
+            help="Candidates to ingest: all, none, or numbers such as 1,3-5; may be repeated.",
+        ),
+    ] = None,
+    reject: Annotated[bool, typer.Option("--reject", help="Ingest nothing.")] = False,
+    add: Annotated[
+        list[str] | None,
+        typer.Option(metavar="URL", help="A further page to ingest; may be repeated."),
+    ] = None,
+    comment: Annotated[str | None, typer.Option(help="Why; it is kept.")] = None,
+    approver: Annotated[
+        str | None, typer.Option(help="Who decides; by default your login name.")
+    ] = None,
+    pdf: Annotated[
+        bool | None,
+        typer.Option("--pdf/--no-pdf", help="Show, and approve by 'all', PDFs only; or none."),
+    ] = None,
+    write: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Write a decision to edit: YAML or JSON.")
+    ] = None,
+    file: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Decide as this file says.")
+    ] = None,
+    sweep: Annotated[
+        bool, typer.Option("--sweep", help="Decide what is past its deadline, by its policy.")
+    ] = False,
+    server: Annotated[
+        str | None,
+        typer.Option(metavar="URL", help="Reviews of a LangGraph server, not of this machine."),
+    ] = None,
+    header: Annotated[
+        list[str] | None,
+        typer.Option(metavar="'NAME: VALUE'", help="Sent to the server; may be repeated."),
+    ] = None,
+    provider: Provider = None,
+    model: ModelName = None,
+    embeddings: Embeddings = None,
+    profile: ProfileName = None,
+    max_cost: MaxCost = None,
+    tenant: Tenant = None,
+    as_json: AsJson = False,
+) -> None:
+    """List, show and decide the runs that wait for a person.
+
+    After the decision the run goes on here, to its end or to the next review. Provider, model,
+    embeddings and ceiling are for its further searches. Exit codes: 0 decided, or still open; 2 a
+    wrong or late answer, which changes nothing; 3 the collection does not answer every query; 5
+    pages were not ingested.
+    """
+    context = search_context(
+        provider=provider,
+        model=model,
+        embeddings=embeddings,
+        ranking_profile=profile,
+        tenant_id=tenant,
+        max_cost_usd=max_cost,
+    )
+    options = review_options(context) | {"server": server}
+    job = ReviewJob(
+        open_host(context, server, header or ()),
+        context,
+        Screen(as_json=as_json),
+        options,
+        is_local=server is None,
+    )
+    answer = {"approve": approve, "reject": reject, "add": add, "comment": comment}
+    named = [name for name, given in (answer | {"file": file, "write": write}).items() if given]
+    _refuse_conflicts(gate, named, sweep=sweep)
+    if sweep:
+        _sweep(job)
+    elif gate is None and file is None:
+        _list(job, collection)
+    elif file is not None:
+        gate_id, decision = read_decision(file, gate)
+        if decision.get("approver") is None:
+            decision["approver"] = approver or login_name()
+        raise typer.Exit(job.decide(job.open_gate(gate_id), decision))
+    else:
+        found = job.open_gate(str(gate)) if named else job.find_gate(str(gate))
+        visible = visible_numbers(found.candidates, pdf=pdf)
+        if write is not None:
+            write_review(write, found, visible, options)
+            job.screen.note(f"Wrote {write}. Edit its decision, then: {_apply(found, write, job)}")
+            return
+        if approve or reject or add:
+            numbers = ",".join(approve or ["none"])
+            chosen = parse_choice(numbers, count=len(found.candidates), visible=visible)
+            decision = build_decision(
+                found.candidates, chosen, added=add or (), comment=comment, approver=approver
+            )
+            raise typer.Exit(job.decide(found, decision))
+        raise typer.Exit(job.ask(found, visible, approver=approver))
+
+
+def _refuse_conflicts(gate: str | None, named: list[str], *, sweep: bool) -> None:
+    """Raise InputError for options that exclude each other."""
+    others = [f"--{name}" for name in named]
+    if sweep and (gate or others):
+        raise InputError("--sweep stands alone: it decides by the policies of the deadlines.")
+    for name in ("file", "write"):
+        if name in named and len(named) > 1:
+            rest = ", ".join(one for one in others if one != f"--{name}")
+            raise InputError(f"--{name} and {rest} exclude each other.")
+    if "reject" in named and {"approve", "add"} & set(named):
+        raise InputError("--reject excludes --approve and --add: it ingests nothing.")
+    if gate is None and set(named) - {"file"}:
+        raise InputError(f"{others[0]} needs the GATE that it is for: list them by 'review'.")
+    if named == ["comment"]:
+        raise InputError("--comment goes with --approve, --reject or --add.")
+
+
+def _apply(gate: Gate, path: Path, job: ReviewJob) -> str:
+    return shell_command("review", gate.gate_id, file=str(path), **job.options)
+
+
+def _list(job: ReviewJob, collection: str | None) -> None:
+    gates = asyncio.run(job.host.agates(collection=collection))
+    if job.screen.as_json:
+        job.screen.json({"reviews": [list_review(gate) for gate in gates]})
+        return
+    for line in format_reviews(gates):
+        job.screen.line(line)
+    if gates:
+        job.screen.line()
+        now = time.time()
+        gate_id = next((gate.gate_id for gate in gates if not gate.is_overdue(now)), "--sweep")
+        job.screen.line("Next, decide one:" if gate_id != "--sweep" else "Next, apply the policy:")
+        job.screen.line(f"  {shell_command('review', gate_id, **job.options)}")
+    else:
+        job.screen.note("No review is open.")
+
+
+def _sweep(job: ReviewJob) -> None:
+    gates = asyncio.run(job.host.asweep())
+    if job.screen.as_json:
+        rows: list[dict[str, Any]] = [
+            {"gate_id": gate.gate_id, "collection": gate.collection, "review": gate.decision}
+            for gate in gates
+        ]
+        job.screen.json({"swept": rows})
+        return
+    for gate in gates:
+        job.screen.line(f"{gate.gate_id}  {gate.collection}  {format_review(gate.decision)}")
+        if job.is_local and gate.decision["status"] != "rejected":
+            where = {"collection": gate.collection, "tenant": gate.tenant_id}
+            job.screen.line(f"  what was not stored: {shell_command('ingest', 'failed', **where)}")
+            asked = shell_command("ask", gate.question, **where)
+            job.screen.line(f"  what it answers: {asked}")
+    if not gates:
+        job.screen.note("No review is past its deadline.")

@@ -1,0 +1,114 @@
+"""Reviews as text: the list of open ones, and the candidates of one."""
+
+from __future__ import annotations
+
+import textwrap
+import time
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any, Final
+
+from ...text.timestamps import iso_time
+from .terminal import printable
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from ...contracts.review import Gate, ReviewCandidate
+
+_INDENT: Final = " " * 5
+_SNIPPET_LINES: Final = 2
+_POLICIES: Final = {
+    "approve": "then what reaches the threshold is approved",
+    "reject": "then it is rejected",
+    "keep_pending": "it stays open after that",
+}
+_HOSTS: Final = {"process": "on this machine", "server": "on a LangGraph server"}
+
+
+def list_review(gate: Gate) -> dict[str, Any]:
+    """Return a review as one JSON-plain row of the list."""
+    return {
+        "gate_id": gate.gate_id,
+        "question": gate.question,
+        "collection": gate.collection,
+        "round": gate.round,
+        "candidate_count": len(gate.candidates),
+        "deadline": iso_time(gate.deadline),
+        "deadline_policy": gate.policy,
+        "is_overdue": gate.is_overdue(time.time()),
+        "host": gate.host,
+        "thread_id": gate.thread_id,
+    }
+
+
+def format_reviews(gates: Sequence[Gate]) -> Iterator[str]:
+    """Yield two lines for each open review."""
+    for gate in gates:
+        candidates = count_candidates(len(gate.candidates))
+        in_round = f", round {gate.round}" if gate.round > 1 else ""
+        yield (
+            f"{gate.gate_id}  {gate.collection}  {candidates}{in_round}  {format_deadline(gate)}"
+            f"  ({_HOSTS[gate.host]})"
+        )
+        yield f"  {gate.question}"
+
+
+def count_candidates(count: int) -> str:
+    """Return a number of candidates.
+
+    >>> count_candidates(1), count_candidates(2)
+    ('1 candidate', '2 candidates')
+    """
+    return f"{count} candidate{'' if count == 1 else 's'}"
+
+
+def format_deadline(gate: Gate) -> str:
+    """Return until when an open review can be decided, and what happens then."""
+    until = f"{datetime.fromtimestamp(gate.deadline, UTC):%Y-%m-%d %H:%M} UTC"
+    if gate.is_overdue(time.time()):
+        return f"overdue since {until}: the policy {gate.policy} decides at the next sweep"
+    return f"open until {until}, {_POLICIES[gate.policy]}"
+
+
+def format_candidate(
+    number: int, candidate: ReviewCandidate, *, threshold: float, width: int
+) -> Iterator[str]:
+    """Yield a candidate's number, score, title and marks, then its address, reasons and snippet."""
+    score = candidate["embedding_rank_score"]
+    marks = [
+        mark
+        for mark, is_set in (
+            ("PDF", candidate["is_pdf"]),
+            ("already in collection", candidate["in_collection"]),
+            ("below threshold", score < threshold),
+        )
+        if is_set
+    ]
+    yield f"{number:>3}  {score:>5.1f}  {candidate['title']}" + "".join(
+        f"  [{mark}]" for mark in marks
+    )
+    yield _INDENT + candidate["url"]
+    yield _INDENT + format_reasons(candidate)
+    snippet = printable(candidate["snippet"])
+    wrapped = textwrap.wrap(snippet, max(width, 40) - 5, max_lines=_SNIPPET_LINES, placeholder=" …")
+    yield from (_INDENT + line for line in wrapped)
+
+
+def format_reasons(candidate: Mapping[str, Any]) -> str:
+    """Return why a candidate has its score, in words.
+
+    >>> told = {"scale": "lexical", "embedding_score": 88.2, "url": -10, "matched": ["task"]}
+    >>> format_reasons({"heuristic_score": 55.6, "explanation": told})
+    'wording 88, heuristics 56; has task; the address costs 10 points'
+    """
+    told = candidate["explanation"]
+    side = {"lexical": "wording", "literal": "similarity"}.get(told.get("scale", ""), "meaning")
+    matched = ", ".join(told.get("matched", ()))
+    scores = told.get("embedding_score", 0.0), candidate["heuristic_score"]
+    parts = [
+        "{} {:.0f}, heuristics {:.0f}".format(side, *scores),
+        f"has {matched}" if matched else "has no word of the question",
+    ]
+    if penalty := -told.get("url", 0):
+        parts.append(f"the address costs {penalty:g} points")
+    return "; ".join(parts)

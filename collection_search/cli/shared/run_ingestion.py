@@ -1,0 +1,43 @@
+"""The ingestion that a run started, followed to its end."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+from ...errors import CollectionSearchError
+from .run_summary import count_changes
+from .ticket_progress import wait_with_bar
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from ...context import SearchContext
+    from .terminal import Screen
+
+WAIT_S: Final = 600.0
+_COUNTS: Final = {"stored", "failed", "pending", "to_fetch", "retired"}
+
+
+def follow_ingestion(
+    receipt: Mapping[str, Any] | None,
+    context: SearchContext,
+    screen: Screen,
+    *,
+    timeout_s: float = WAIT_S,
+) -> dict[str, Any] | None:
+    """Return the receipt with the ticket's `status`, after waiting; failed pages are printed.
+
+    A failure while waiting is its `error`: the pages were accepted. With a timeout of 0 nothing is
+    ingested by this process.
+    """
+    if not receipt or not receipt["ticket"]:
+        return dict(receipt) if receipt else None
+    try:
+        status = wait_with_bar(receipt["ticket"], context, screen, timeout_s=timeout_s)
+    except CollectionSearchError as error:
+        cause = {"kind": type(error).__name__, "message": str(error)}
+        return {**receipt, "status": None, "error": cause}
+    for row in status.rows:
+        if row.state == "dead":
+            screen.warn(f"{row.url} was not ingested: {row.error}")
+    return {**receipt, "status": status.model_dump(include=_COUNTS) | count_changes(status.rows)}

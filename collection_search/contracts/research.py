@@ -1,0 +1,75 @@
+"""Input of the research agent: a question, or the messages of a chat."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+from langchain_core.messages import AnyMessage, HumanMessage, convert_to_messages
+from pydantic import (
+    BaseModel,
+    ConfigDict,
+    Field,
+    TypeAdapter,
+    field_validator,
+    model_validator,
+)
+
+from .collection import Passage
+from .search import Name, NormalizedQuery
+
+_MAX_CHARS = 2000
+_QUESTION: TypeAdapter[str] = TypeAdapter(
+    Annotated[NormalizedQuery, Field(min_length=1, max_length=_MAX_CHARS)]
+)
+
+
+class ResearchInput(BaseModel):
+    """Validated input of the research agent.
+
+    A chat client sends `messages` alone; the last one of the user's is the question.
+    """
+
+    model_config = ConfigDict(extra="forbid")
+
+    question: NormalizedQuery | None = Field(
+        default=None,
+        min_length=1,
+        max_length=_MAX_CHARS,
+        description="What you want to know; not needed where messages end in a question.",
+        examples=["How do I cancel an asyncio task after a timeout?"],
+    )
+    messages: list[AnyMessage] = Field(
+        default_factory=list, description="The conversation; its last message asks the question."
+    )
+    collection_scope: Name | None = Field(
+        default=None,
+        description=(
+            "The collection to answer from; by default that of the settings or of the turn before."
+            " Without any only the web is searched."
+        ),
+    )
+
+    @field_validator("messages", mode="before")
+    @classmethod
+    def _any_form(cls, given: Any) -> Any:
+        """Accept what LangChain accepts: texts, pairs of role and text, and objects with a role."""
+        return convert_to_messages(given) if isinstance(given, list | tuple) else given
+
+    @model_validator(mode="after")
+    def _asks_something(self) -> ResearchInput:
+        self.asked()
+        return self
+
+    def asked(self) -> str:
+        """Return the question of this turn, cleaned. Raises ValueError where there is none."""
+        if self.question is not None:
+            return self.question
+        if not self.messages or not isinstance(self.messages[-1], HumanMessage):
+            raise ValueError("give a question, or messages that end in one of the user's")
+        return _QUESTION.validate_python(str(self.messages[-1].text))
+
+
+class ResearchTurn(ResearchInput):
+    """What the first node reads: the input, and what the turns before have found."""
+
+    passages: list[Passage] = Field(default_factory=list)

@@ -1,0 +1,273 @@
+"""The collection review graph: as the search graph, but a person decides what is ingested."""
+
+from __future__ import annotations
+
+import logging
+import uuid
+from contextlib import asynccontextmanager
+from typing import TYPE_CHECKING, Any, Final
+
+from ..context import SearchContext
+from ..contracts.inputs import ReviewInput
+from ..contracts.review import ReviewRequest  # noqa: TC001 - readers of annotations need it
+from ..contracts.state import CollectionReviewOutput
+from ..errors import InputError
+from ..runtime.concurrency import offload, run_blocking
+from ..settings.adapter_factory import adapter_of
+from ..text.redaction import redact
+from ..tools.public_arguments import validate_arguments
+from ..tools.reviews import settle_review, validate_decision
+from .collection_search import REVIEW_NAME, build_graph, output_of
+from .runnables import validate_input
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Callable, Mapping
+
+    from langchain_core.runnables import RunnableConfig
+    from langgraph.checkpoint.base import BaseCheckpointSaver
+    from langgraph.graph.state import CompiledStateGraph
+    from langgraph.types import StateSnapshot
+
+    from ..contracts.review import Gate
+    from ..ports import GateStore
+
+    OnEvent = Callable[[Any], None]
+
+logger = logging.getLogger(__name__)
+
+NAME: Final = REVIEW_NAME
+SPARE_S: Final = 300.0
+"""A decided run that has not ended this long after the limit of its coverage check is resumed by a
+sweep: its process died."""
+
+graph = build_graph(review=True)
+
+
+class ReviewResult(CollectionReviewOutput):
+    """The graph's output as the facade returns it."""
+
+    thread_id: str
+    request: ReviewRequest | None
+    """What a person is asked, while the outcome is `review_pending`."""
+
+
+class CollectionReviewGraph:
+    """The review graph with a context of its own, and with checkpoints that outlive the process.
+
+    They are in the settings' data folder, unless a `checkpointer` is given; there those of an
+    ended run are deleted.
+    """
+
+    def __init__(
+        self,
+        context: SearchContext | None = None,
+        *,
+        checkpointer: BaseCheckpointSaver[Any] | None = None,
+    ) -> None:
+        validate_arguments(context=context)
+        self.context = context or SearchContext(workflow_id=NAME)
+        self._checkpointer = checkpointer
+
+    def run(self, state: Mapping[str, Any]) -> ReviewResult:
+        """Return what `arun` returns. Blocks, inside a running event loop too."""
+        return run_blocking(self.arun(state))
+
+    async def arun(
+        self, state: Mapping[str, Any], *, on_event: OnEvent | None = None
+    ) -> ReviewResult:
+        """Search and rank, and return at the gate: `request` is what a person is asked.
+
+        `on_event` gets the events of the custom stream. Raises InputError naming each wrong field,
+        ConfigError, StoreError. A failing provider, model or ingestion is an outcome.
+        """
+        given = validate_input(ReviewInput, state).model_dump()
+        return await self._resume(f"review-{uuid.uuid4().hex}", given, on_event)
+
+    def gates(self, *, collection: str | None = None) -> list[Gate]:
+        """Return what `agates` returns. Blocks."""
+        return run_blocking(self.agates(collection=collection))
+
+    async def agates(self, *, collection: str | None = None) -> list[Gate]:
+        """Return the tenant's open gates, the oldest first. Raises ConfigError, StoreError."""
+        store = await self._gate_store()
+        return await offload(
+            store.gates, self.context.tenant(), state="open", collection=collection
+        )
+
+    async def agate(self, gate_id: str) -> Gate:
+        """Return an open gate. Raises InputError, which says how a decided one was decided."""
+        store = await self._gate_store()
+        return await offload(_require_gate, store, self.context.tenant(), gate_id)
+
+    async def afind_gate(self, gate_id: str) -> Gate:
+        """Return a gate, open or decided. Raises InputError for an unknown one."""
+        store = await self._gate_store()
+        return await offload(_find_gate, store, self.context.tenant(), gate_id)
+
+    def decide(
+        self, gate_id: str, decision: Mapping[str, Any], *, approver: str | None = None
+    ) -> ReviewResult:
+        """Return what `adecide` returns. Blocks, inside a running event loop too."""
+        return run_blocking(self.adecide(gate_id, decision, approver=approver))
+
+    async def adecide(
+        self,
+        gate_id: str,
+        decision: Mapping[str, Any],
+        *,
+        approver: str | None = None,
+        on_event: OnEvent | None = None,
+    ) -> ReviewResult:
+        """Decide an open gate, resume its run to its end or next gate, and return the output.
+
+        `decision` has the fields of `ReviewDecision`; the status `pending` leaves the gate open, or
+        after the deadline has its policy applied. Raises InputError, and changes nothing, for an
+        unknown gate, a decision that is not valid, one after the deadline, and a gate that was
+        decided before: the message says by whom.
+        """
+        gate, store = await self.agate(gate_id), await self._gate_store()
+        answer = validate_decision(gate, decision)
+        if not await self._is_here(gate):
+            raise InputError(
+                f"The run of {gate_id} is not in the checkpoints of this data folder. Answer it"
+                " where it runs: on its LangGraph server, or in the program that started it."
+            )
+        now = await offload(store.now)
+        review = settle_review(gate, answer, approver=approver, now=now)
+        if review is None:
+            return await self._read(gate)
+        if review["decided_by"] == "deadline" and answer.status != "pending":
+            raise InputError(
+                f"The deadline of {gate_id} was {review['deadline']}: its policy {gate.policy!r}"
+                " decides now, and your answer changes nothing. A sweep carries it out."
+            )
+        decided = await offload(store.decide, gate.tenant_id, gate_id, review)
+        if not decided.is_new_decision:
+            raise InputError(_describe_decided(decided))
+        return await self._finish(decided, on_event)
+
+    def sweep(self) -> list[Gate]:
+        """Return what `asweep` returns. Blocks, inside a running event loop too."""
+        return run_blocking(self.asweep())
+
+    async def asweep(self) -> list[Gate]:
+        """Apply the policy of every gate whose deadline has passed; return the gates resumed.
+
+        Runs that were decided but did not end, since their process died, are resumed as well. Gates
+        of all tenants count whose runs are in these checkpoints; a LangGraph server's runs are not.
+        A run that fails is logged, and the others are resumed all the same.
+        """
+        store, swept = await self._gate_store(), []
+        for gate in await offload(store.unfinished):
+            context = self.context.model_copy(update={"tenant_id": gate.tenant_id})
+            owner = CollectionReviewGraph(context, checkpointer=self._checkpointer)
+            try:
+                if await owner._is_here(gate) and (
+                    decided := await owner._decide_overdue(gate, store)
+                ):
+                    await owner._finish(decided, None)
+                    swept.append(decided)
+            except Exception as error:  # noqa: BLE001 - a run may fail in a host's adapter
+                logger.warning("the run of %s failed: %s", gate.gate_id, redact(str(error)))
+        return swept
+
+    async def _decide_overdue(self, gate: Gate, store: GateStore) -> Gate | None:
+        """Return the gate whose run is to be resumed, decided; None where somebody else does it."""
+        now = await offload(store.now)
+        if gate.state != "open":
+            limit_s = self.context.using().coverage_timeout_s + SPARE_S
+            is_dead = gate.changed_at < now - limit_s
+            return gate if is_dead and await offload(store.take_over, gate) else None
+        review = settle_review(gate, None, approver=None, now=now)
+        if review is None:
+            return None
+        decided = await offload(store.decide, gate.tenant_id, gate.gate_id, review)
+        return decided if decided.is_new_decision else None
+
+    async def _finish(self, gate: Gate, on_event: OnEvent | None) -> ReviewResult:
+        """Resume the run of a decided gate, and close the gate."""
+        return await self._resume(str(gate.thread_id), None, on_event, gate)
+
+    async def _resume(
+        self,
+        thread_id: str,
+        given: Mapping[str, Any] | None,
+        on_event: OnEvent | None,
+        gate: Gate | None = None,
+    ) -> ReviewResult:
+        """Run a thread, with `given` from its beginning, to its end or next gate."""
+        config = _config(thread_id)
+        async with self._compiled() as compiled:
+            events = compiled.astream(
+                given, config, context=self.context, stream_mode="custom", durability="sync"
+            )
+            async for event in events:
+                if on_event is not None:
+                    on_event(event)
+            result = _result(thread_id, await compiled.aget_state(config))
+            if gate is not None:
+                store = await self._gate_store()
+                await offload(store.close, gate.tenant_id, gate.gate_id)
+            if result["request"] is None and self._checkpointer is None:
+                await compiled.checkpointer.adelete_thread(thread_id)  # type: ignore[union-attr]
+        return result
+
+    async def _read(self, gate: Gate) -> ReviewResult:
+        async with self._compiled() as compiled:
+            state = await compiled.aget_state(_config(str(gate.thread_id)))
+        return _result(str(gate.thread_id), state)
+
+    async def _is_here(self, gate: Gate) -> bool:
+        """Return whether these checkpoints have the gate's run."""
+        if gate.host == "server" or gate.thread_id is None:
+            return False
+        async with self._compiled() as compiled:
+            return bool((await compiled.aget_state(_config(gate.thread_id))).values)
+
+    async def _gate_store(self) -> GateStore:
+        return (await self.context.storage()).gates
+
+    @asynccontextmanager
+    async def _compiled(self) -> AsyncIterator[CompiledStateGraph[Any, Any, Any, Any]]:
+        if self._checkpointer is not None:
+            yield build_graph(review=True, checkpointer=self._checkpointer)
+            return
+        checkpoints = await adapter_of(self.context.using(), "checkpoints", "sqlite")
+        async with checkpoints.open() as saver:
+            yield build_graph(review=True, checkpointer=saver)
+
+
+def _config(thread_id: str) -> RunnableConfig:
+    return {"configurable": {"thread_id": thread_id}}
+
+
+def _result(thread_id: str, state: StateSnapshot) -> ReviewResult:
+    output: dict[str, Any] = dict(output_of(state.values, CollectionReviewOutput))
+    request = next((interrupt.value for interrupt in state.interrupts), None)
+    return {**output, "thread_id": thread_id, "request": request}  # type: ignore[typeddict-item]
+
+
+def _find_gate(store: GateStore, tenant_id: str, gate_id: str) -> Gate:
+    """Return a gate, open or decided. Blocks. Raises InputError."""
+    gate = store.get(tenant_id, gate_id)
+    if gate is None:
+        raise InputError(f"Tenant {tenant_id!r} has no review {gate_id!r}.")
+    return gate
+
+
+def _require_gate(store: GateStore, tenant_id: str, gate_id: str) -> Gate:
+    """Return an open gate. Blocks. Raises InputError."""
+    gate = _find_gate(store, tenant_id, gate_id)
+    if gate.state != "open":
+        raise InputError(_describe_decided(gate))
+    return gate
+
+
+def _describe_decided(gate: Gate) -> str:
+    review = gate.decision
+    whose = review["approver"] or "a person"
+    by = "its deadline" if review["decided_by"] == "deadline" else whose
+    return (
+        f"The review {gate.gate_id} is decided already: {review['status']} by {by} at"
+        f" {review['decided_at']}. Nothing was changed."
+    )

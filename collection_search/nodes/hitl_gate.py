@@ -1,0 +1,105 @@
+"""Pause the run until a person has decided which pages are ingested."""
+
+from __future__ import annotations
+
+import hashlib
+from typing import TYPE_CHECKING, cast
+
+from langgraph.types import interrupt
+
+from ..contracts.review import Gate
+from ..runtime.concurrency import offload
+from ..text.timestamps import iso_time
+from ..tools.reviews import build_review_request, decision_model, settle_review
+from .review_candidates import review_candidates, review_round
+from .stage import StageRun, stage
+
+if TYPE_CHECKING:
+    from ..contracts.review import Review, ReviewDecision
+    from ..contracts.state import CollectionSearchState, Flag, ReviewOutcome
+    from ..contracts.updates import GateUpdate
+    from ..ports import GateStore
+
+
+@stage("k_hitl_gate")
+async def hitl_gate(state: CollectionSearchState, run: StageRun) -> GateUpdate:
+    """Return the decision of a person, or of the gate's deadline.
+
+    The run is interrupted until then; it may be resumed after days and in another process. Before
+    the interrupt the gate is stored, under the same id however often the node runs; everything else
+    happens after it. Raises StoreError, and ValidationError for an answer that does not fit: the
+    gate stays open then.
+    """
+    gates = (await run.context.storage()).gates
+    gate = await offload(gates.open, await _gate(state, run, gates))
+    flags: list[Flag] = []
+    if gate.state == "open":
+        gate, is_used = await _decide(gate, run, gates)
+        flags = [] if is_used else ["answer_not_used"]
+    review = cast("Review", gate.decision)
+    has_pages = bool(review["approved_urls"] or review["added_urls"])
+    return {
+        "review": review,
+        "outcome": "search_completed" if has_pages else _rejected(gate),
+        "flags": flags,
+        "telemetry": {
+            "gate_id": gate.gate_id,
+            "status": review["status"],
+            "decided_by": review["decided_by"],
+            "candidate_count": len(gate.candidates),
+            "approved_count": len(review["approved_urls"]),
+            "added_count": len(review["added_urls"]),
+            "cost_usd": 0.0,
+        },
+    }
+
+
+def _rejected(gate: Gate) -> ReviewOutcome:
+    """Return the outcome where nothing was approved: what earlier rounds ingested stays."""
+    return "review_rejected" if gate.round == 1 else "coverage_incomplete"
+
+
+async def _gate(state: CollectionSearchState, run: StageRun, gates: GateStore) -> Gate:
+    """Return the gate of this round of the run; its id is the same whenever the node runs."""
+    number, settings = review_round(state), run.context.using()
+    made_of = (run.context.tenant(), run.ids["run_id"], state["started_at"], number)
+    texts = [one["content_ref"] for one in state["candidates"] if one["content_ref"]]
+    return Gate(
+        gate_id=f"gate-{hashlib.sha256(repr(made_of).encode()).hexdigest()[:20]}",
+        tenant_id=run.context.tenant(),
+        collection=state["collection_scope"],
+        question=state["question"],
+        round=number,
+        host="process" if run.server is None else "server",
+        thread_id=run.thread_id,
+        run_id=run.ids["run_id"],
+        trace_id=run.ids["trace_id"],
+        candidates=await review_candidates(state, run),
+        threshold=state["auto_ingest_min_score"],
+        deadline=await offload(gates.now) + settings.gate_deadline_h * 3600,
+        policy=settings.gate_policy,
+        content_refs=texts,
+    )
+
+
+async def _decide(gate: Gate, run: StageRun, gates: GateStore) -> tuple[Gate, bool]:
+    """Return the decided gate, and whether the answer that resumed the run is what decided it."""
+    run.emit(
+        {
+            "type": "review_requested",
+            "node": run.name,
+            "gate_id": gate.gate_id,
+            "candidate_count": len(gate.candidates),
+            "deadline": iso_time(gate.deadline),
+        }
+    )
+    request, model = build_review_request(gate), decision_model(gate.candidates)
+    user = getattr(getattr(run.server, "user", None), "identity", None)
+    while True:
+        answer: ReviewDecision = interrupt(request, response_schema=model)
+        now = await offload(gates.now)
+        review = settle_review(gate, answer, approver=user, now=now)
+        if review is not None:
+            decided = await offload(gates.decide, gate.tenant_id, gate.gate_id, review)
+            is_used = review["decided_by"] == "person" or answer.status == "pending"
+            return decided, is_used and decided.decision == review

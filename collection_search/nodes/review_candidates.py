@@ -1,0 +1,44 @@
+"""Candidates of a review: the ranked results, and which of them the collection has already."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from ..contracts.collection import TenantScope
+from ..runtime.concurrency import offload
+
+if TYPE_CHECKING:
+    from ..contracts.review import ReviewCandidate
+    from ..contracts.state import CollectionSearchState
+    from .stage import StageRun
+
+
+def review_round(state: CollectionSearchState) -> int:
+    """Return the number of this search of the run, from 1."""
+    coverage = state.get("coverage")
+    return 1 if coverage is None else coverage["round"] + 1
+
+
+async def review_candidates(state: CollectionSearchState, run: StageRun) -> list[ReviewCandidate]:
+    """Return the ranked results as a person reviews them, best first. Raises StoreError."""
+    keys = {candidate["url"]: candidate["url_key"] for candidate in state["candidates"]}
+    store = await run.context.storage()
+    scope = TenantScope(run.context.tenant(), state["collection_scope"])
+    wanted = [keys[result["url"]] for result in state["results"]]
+    stored = await offload(store.collections.get, scope, wanted)
+    known = {document.url_key for document, _ in stored}
+    return [
+        {
+            "url": result["url"],
+            "title": result["title"],
+            "snippet": result["snippet"],
+            "source": result["source"],
+            "is_pdf": result["is_pdf"],
+            "in_collection": keys[result["url"]] in known,
+            "embedding_rank_score": result["embedding_rank_score"],
+            "embedding_similarity": result["embedding_similarity"],
+            "heuristic_score": result["heuristic_score"],
+            "explanation": result["explanation"],
+        }
+        for result in state["results"]
+    ]

@@ -1,0 +1,95 @@
+"""Ingest the pages that a person approved or added, or that the threshold takes."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from ..contracts.ingestion import IngestionItem
+from ..runtime.concurrency import offload
+from ..text.urls import url_key
+from ..tools.ingestion.questions import record_question
+from ..tools.reviews import decide_by_threshold
+from .receipts import (
+    build_ingestion_request,
+    build_receipt,
+    build_record,
+    end_without_ingestion,
+    ranked_items,
+    run_provenance,
+)
+from .review_candidates import review_candidates, review_round
+from .stage import StageRun, stage
+
+if TYPE_CHECKING:
+    from ..contracts.review import Review
+    from ..contracts.state import CollectionSearchState
+    from ..contracts.updates import TriggerUpdate
+
+
+@stage("k_trigger_ingestion")
+async def trigger_ingestion(state: CollectionSearchState, run: StageRun) -> TriggerUpdate:
+    """Return the ticket of the started ingestion, or why none was started.
+
+    Without a decision in this round the candidates at or above `auto_ingest_min_score` are taken.
+    """
+    review = await _decision(state, run)
+    if not review["approved_urls"] and not review["added_urls"]:
+        return {
+            "ingestion": None,
+            "review": review,
+            "outcome": "review_rejected",
+            "flags": [],
+            "telemetry": {"count": 0, "cost_usd": 0.0},
+        }
+    request = build_ingestion_request(state, run, _items(state, run, review))
+    try:
+        trigger = await run.context.ingestion_trigger()
+        ticket = await trigger.trigger(request)
+    except Exception as error:  # noqa: BLE001 - a host's trigger may raise anything
+        ended = end_without_ingestion(state, run, "auto_ingest_trigger_failed", error)
+        return {**ended, "review": review}
+    await record_question(run.context, request.scope, build_record(state, request))
+    return {
+        "ingestion": build_receipt(request, ticket),
+        "review": review,
+        "outcome": "ingestion_triggered",
+        "flags": [],
+        "telemetry": {
+            "count": ticket.count,
+            "added_count": len(review["added_urls"]),
+            "ticket": ticket.ticket_id,
+            "decided_by": review["decided_by"],
+            "cost_usd": 0.0,
+        },
+    }
+
+
+async def _decision(state: CollectionSearchState, run: StageRun) -> Review:
+    review = state.get("review")
+    if review is not None and review["round"] == review_round(state):
+        return review
+    store = await run.context.storage()
+    return decide_by_threshold(
+        await review_candidates(state, run),
+        threshold=state["auto_ingest_min_score"],
+        now=await offload(store.gates.now),
+        round_number=review_round(state),
+    )
+
+
+def _items(state: CollectionSearchState, run: StageRun, review: Review) -> list[IngestionItem]:
+    """Return the approved pages by rank, then the added ones."""
+    shared = run_provenance(run, approved_by=review["approver"] or review["decided_by"])
+    shared |= {"question": state["question"], "review": _facts(review)}
+    approved = set(review["approved_urls"])
+    results = [result for result in state["results"] if result["url"] in approved]
+    added = [
+        IngestionItem(url, url_key(url), "", None, {**shared, "added_by_hand": True})
+        for url in review["added_urls"]
+    ]
+    return ranked_items(results, state["candidates"], shared) + added
+
+
+def _facts(review: Review) -> dict[str, Any]:
+    facts = {name: review[name] for name in ("gate_id", "decided_by", "decided_at", "comment")}
+    return {name: fact for name, fact in facts.items() if fact is not None}

@@ -1,0 +1,65 @@
+"""The port of the gates: reviews that runs have asked for."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Protocol
+
+if TYPE_CHECKING:
+    from ..contracts.review import Gate, GateState, Review
+
+
+class GateStore(Protocol):
+    """The durable state of every review; no read or write crosses a tenant."""
+
+    def now(self) -> float:
+        """Return the Unix time by which deadlines are judged."""
+        ...
+
+    def open(self, gate: Gate) -> Gate:
+        """Store the gate, unless one of this tenant and id is there, and return the stored one."""
+        ...
+
+    def get(self, tenant_id: str, gate_id: str) -> Gate | None:
+        """Return a gate of this tenant, or None."""
+        ...
+
+    def gates(
+        self, tenant_id: str, *, state: GateState | None = None, collection: str | None = None
+    ) -> list[Gate]:
+        """Return the tenant's gates, the oldest first."""
+        ...
+
+    def threads(self, tenant_id: str, collection: str | None = None) -> list[str]:
+        """Return the `thread_id` of each gate, sorted, each once, of a tenant or a collection.
+
+        A deletion of the tenant or the collection deletes the gates: read the threads before it to
+        delete their checkpoints.
+        """
+        ...
+
+    def decide(self, tenant_id: str, gate_id: str, review: Review) -> Gate:
+        """Store the decision of an open gate in one compare-and-set, and return the gate.
+
+        A gate that was decided before keeps its decision, and is no `is_new_decision`. Raises
+        InputError for an unknown gate and for a review whose status is `pending`.
+        """
+        ...
+
+    def take_over(self, gate: Gate) -> bool:
+        """Mark a decided gate as changed now, before its run is resumed for a dead process.
+
+        False when somebody else did so since the gate was read.
+        """
+        ...
+
+    def close(self, tenant_id: str, gate_id: str) -> bool:
+        """Mark a decided gate as closed; False when it is open, closed already or unknown."""
+        ...
+
+    def unfinished(self, tenant_id: str | None = None) -> list[Gate]:
+        """Return the gates for a sweeper, the oldest first; of all tenants where none is named.
+
+        They are open ones whose deadline has passed, except with the policy `keep_pending`, and
+        decided ones that are not closed.
+        """
+        ...

@@ -1,0 +1,1 @@
+"""Answers from passages: what a model wrote, its citations, and what it cost."""

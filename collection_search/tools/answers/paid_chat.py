@@ -1,0 +1,99 @@
+"""Calls of a chat model within a run's ceiling, told to those who listen."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from ...contracts.prices import answer_tokens, chat_cost, tokens_in
+from ...ports import ChatModel
+from ..spending.budget import cost_of_failure
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from ...context import SearchContext
+    from ...ports import ChatMessage, ChatReply, ChatTool, Listener, Span
+    from ..spending.account import Account
+
+_LISTENERS_ROLES = {"user": "human"}
+
+
+@dataclass(frozen=True, slots=True)
+class PaidReply:
+    """A reply and what it cost in US dollars; None where that is not known."""
+
+    reply: ChatReply
+    cost_usd: float | None
+
+
+async def chat_model(context: SearchContext) -> ChatModel | None:
+    """Return the model that answers, None without one or for one that can only plan.
+
+    Raises ConfigError.
+    """
+    model: object = await context.query_model()
+    return model if isinstance(model, ChatModel) else None
+
+
+def explain_missing_model(context: SearchContext) -> str | None:
+    """Return why there is no model that can chat, where that is not for want of a setting."""
+    if context.fetches():
+        return None
+    return "A cassette replays only the chats that it recorded."
+
+
+async def paid_chat(
+    model: ChatModel,
+    messages: Sequence[ChatMessage],
+    *,
+    tools: Sequence[ChatTool] = (),
+    account: Account,
+    span: Span,
+    listener: Listener,
+) -> PaidReply:
+    """Return the reply, with its cost in account and span.
+
+    Raises CostLimitReached where the run may not pay for the call, and the model's own error. The
+    cost of a failed call is not known, unless the error says that it is not billed.
+    """
+    reserved = _estimate(model, messages, tools)
+    account.budget.reserve(reserved)
+    cost: float | None = None
+    told = [(_LISTENERS_ROLES.get(one.role, one.role), _told(one)) for one in messages]
+    try:
+        async with listener.chat(model.model_name, told, is_draft=True) as call:
+            reply = await model.chat(messages, tools=tools)
+            call.answered(
+                _told(reply),
+                model=reply.model,
+                input_tokens=reply.input_tokens,
+                output_tokens=reply.output_tokens,
+            )
+    except Exception as error:
+        cost = cost_of_failure(error)
+        account.record_cost("chat", model.model_name, cost)
+        raise
+    else:
+        given, made = reply.input_tokens, reply.output_tokens
+        cost = chat_cost(reply.model, given, made)
+        span.usage(model=reply.model, input_tokens=given, output_tokens=made, cost_usd=cost)
+        account.record_cost("chat", reply.model, cost, input_tokens=given, output_tokens=made)
+        return PaidReply(reply, cost)
+    finally:
+        account.budget.settle(reserved, cost)
+
+
+def _estimate(
+    model: ChatModel, messages: Sequence[ChatMessage], tools: Sequence[ChatTool]
+) -> float | None:
+    texts = [_told(message) for message in messages]
+    texts += [json.dumps([tool.name, tool.description, dict(tool.parameters)]) for tool in tools]
+    return chat_cost(model.model_name, tokens_in(texts), answer_tokens(model.model_name))
+
+
+def _told(one: ChatMessage | ChatReply) -> str:
+    """Return the text, with the calls of tools as JSON behind it."""
+    calls = [{"name": call.name, "arguments": call.arguments} for call in one.tool_calls]
+    return "\n".join(filter(None, [one.text, json.dumps(calls) if calls else ""]))

@@ -1,0 +1,1 @@
+"""Coverage: what an ingestion stored, and which queries the collection answers."""

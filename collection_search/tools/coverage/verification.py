@@ -1,0 +1,122 @@
+"""Verifies how far a collection answers a question and the queries that were planned for it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from ...contracts.collection import TenantScope
+from ...contracts.ingestion import Ticket
+from ...errors import InputError
+from ...planning.gaps import gap_queries
+from ...runtime.concurrency import blocking
+from ...text.clean import normalize_query
+from ..ingestion.questions import question_record, record_coverage
+from ..public_arguments import context_for, validate_arguments, validate_texts
+from .ingestion_coverage import await_ingestion
+from .query_coverage import AnsweredQuery, ask_queries, list_documents
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from ...context import SearchContext
+    from ...contracts.coverage import Coverage, IngestionCoverage
+    from ..tickets import OnStatus
+
+
+async def averify_coverage(
+    question: str,
+    *,
+    collection: str,
+    queries: Sequence[str] = (),
+    tenant: str | None = None,
+    ticket: Ticket | str | None = None,
+    context: SearchContext | None = None,
+    on_progress: OnStatus | None = None,
+) -> Coverage:
+    """Return which of the question and its queries the collection answers, and what is missing.
+
+    Without `queries` those are asked that were searched for when the question filled the
+    collection; a question that it remembers keeps this result. With a `ticket` it first waits for
+    the ticket's pages, at most `coverage_timeout_s` seconds of the settings. Workers of this
+    process ingest them unless the context says otherwise. `on_progress` gets every new status, on
+    the event loop, so it may not block. `next_queries` are made without a model. Each query is
+    embedded, where the collection has an embedder. `tenant` is by default the context's, else the
+    settings'. `verify_coverage` blocks; `averify_coverage` is its coroutine.
+
+    Raises what `aretrieve` and `await_ticket` raise.
+    """
+    validate_arguments(question=question, collection=collection, on_progress=on_progress)
+    if isinstance(ticket, Ticket):
+        tenant = _tenant_of(ticket, tenant)
+    context = context_for(context, tenant)
+    scope = TenantScope(context.tenant(), collection)
+    asked = [normalize_query(text) for text in (question, *validate_texts("queries", queries))]
+    record = await question_record(context, scope, asked[0])
+    is_planned = len(asked) == 1
+    if is_planned and record is not None:
+        asked += record.queries
+    ingestion = None
+    if ticket is not None:
+        ingestion = await await_ingestion(ticket, scope, context, on_progress=on_progress)
+    context = context.model_copy(update=dict(context.ids()))  # all queries are one run
+    answers = await ask_queries(unique_queries(asked), collection=collection, context=context)
+    coverage = build_coverage(
+        collection,
+        answers,
+        searched=(record.queries or [record.question]) if record else [],
+        purpose=context.searched_purpose(record.purpose if record else ""),
+        ingestion=ingestion,
+    )
+    if is_planned:
+        await record_coverage(context, scope, asked[0], coverage)
+    return coverage
+
+
+verify_coverage = blocking(averify_coverage, "verify_coverage")
+"""`averify_coverage` for code without an event loop."""
+
+
+def build_coverage(
+    collection: str,
+    answers: Sequence[AnsweredQuery],
+    *,
+    searched: Sequence[str],
+    purpose: str,
+    ingestion: IngestionCoverage | None = None,
+    search_round: int = 1,
+    error: str | None = None,
+) -> Coverage:
+    """Return the coverage that the answers prove; without answers there is nothing to search."""
+    gaps = [coverage["query"] for coverage, _ in answers if not coverage["answered"]]
+    ratio = 1 - len(gaps) / len(answers) if answers else 0.0
+    return {
+        "collection": collection,
+        "round": search_round,
+        "ingestion": ingestion,
+        "queries": [coverage for coverage, _ in answers],
+        "answered_ratio": round(ratio, 4),
+        "documents": list_documents(answers),
+        "gaps": gaps,
+        "next_queries": gap_queries(gaps, searched, purpose=purpose),
+        "searched": list(searched),
+        "error": error,
+    }
+
+
+def unique_queries(queries: Iterable[str]) -> list[str]:
+    """Return the queries in order, each once regardless of case.
+
+    >>> unique_queries(["asyncio", "Asyncio", "asyncio guide"])
+    ['asyncio', 'asyncio guide']
+    """
+    first: dict[str, str] = {}
+    for query in queries:
+        first.setdefault(query.casefold(), query)
+    return list(first.values())
+
+
+def _tenant_of(ticket: Ticket, tenant: str | None) -> str:
+    """Return the ticket's tenant. Raises InputError where another one is meant."""
+    if tenant not in (None, ticket.tenant_id):
+        raise InputError(f"The ticket is of tenant {ticket.tenant_id!r}, not of {tenant!r}.")
+    return ticket.tenant_id

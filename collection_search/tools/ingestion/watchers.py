@@ -1,0 +1,41 @@
+"""Those who follow the work of an ingestion engine."""
+
+from __future__ import annotations
+
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from ...contracts.ingestion import PageDone
+
+    PageListener = Callable[[PageDone], None]
+
+
+class Watchers:
+    """A listener of pages, and functions that wake waiting callers.
+
+    The engine's threads call them: they must be quick and may not raise.
+    """
+
+    def __init__(self) -> None:
+        self.on_page_done: PageListener | None = None
+        """Gets each page that was stored, found unchanged, retired or given up."""
+        self._wakes: list[Callable[[], None]] = []
+
+    @contextmanager
+    def waking(self, wake: Callable[[], None]) -> Iterator[None]:
+        """Call `wake` within the block whenever a page is done, and when the work ends."""
+        self._wakes.append(wake)
+        try:
+            yield
+        finally:
+            self._wakes.remove(wake)
+
+    def tell(self, page: PageDone | None = None) -> None:
+        """Tell that a page is done; without one, that the work has ended."""
+        if page is not None and self.on_page_done is not None:
+            self.on_page_done(page)
+        for wake in tuple(self._wakes):
+            wake()

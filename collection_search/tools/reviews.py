@@ -1,0 +1,167 @@
+"""Reviews of candidates: what a person is asked, and what an answer or a deadline decides."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated, Any
+
+from pydantic import AfterValidator, Field, ValidationError, WithJsonSchema, create_model
+
+from ..contracts.review import Review, ReviewDecision, ReviewRequest
+from ..errors import InputError
+from ..text.problems import describe_problems
+from ..text.timestamps import iso_time
+from ..text.urls import url_key
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from ..contracts.review import DecidedBy, Gate, ReviewCandidate, ReviewStatus
+
+
+def build_review_request(gate: Gate) -> ReviewRequest:
+    """Return what is asked at the gate, JSON-plain."""
+    return {
+        "type": "collection_review",
+        "gate_id": gate.gate_id,
+        "question": gate.question,
+        "collection": gate.collection,
+        "round": gate.round,
+        "candidates": gate.candidates,
+        "threshold": gate.threshold,
+        "deadline": iso_time(gate.deadline),
+        "deadline_policy": gate.policy,
+        "response_schema": decision_model(gate.candidates).model_json_schema(),
+    }
+
+
+def decision_model(candidates: Iterable[ReviewCandidate]) -> type[ReviewDecision]:
+    """Return the model of a decision that may approve these candidates only.
+
+    Their addresses are the choices in its JSON schema.
+    """
+    urls = [candidate["url"] for candidate in candidates]
+    by_key = {url_key(url): url for url in urls}
+
+    def known(url: str) -> str:
+        try:
+            return by_key[url_key(url)]
+        except (KeyError, ValueError):
+            raise ValueError(
+                f"{url!r} is no candidate of this review; put further pages into added_urls"
+            ) from None
+
+    choice = {"type": "string", "enum": urls} if urls else {"type": "string"}
+    field = ReviewDecision.model_fields["approved_urls"]
+    approved = list[Annotated[str, AfterValidator(known), WithJsonSchema(choice)]]
+    return create_model(
+        "ReviewDecision",
+        __base__=ReviewDecision,
+        approved_urls=(approved, Field(default_factory=list, description=field.description)),
+    )
+
+
+def validate_decision(gate: Gate, given: Mapping[str, Any]) -> ReviewDecision:
+    """Return a decision about the gate. Raises InputError naming what is wrong with it."""
+    try:
+        return decision_model(gate.candidates).model_validate(given)
+    except ValidationError as error:
+        raise InputError(f"The decision is not valid. {describe_problems(error)}") from error
+
+
+def settle_review(
+    gate: Gate, decision: ReviewDecision | None, *, approver: str | None, now: float
+) -> Review | None:
+    """Return what an answer at `now` decides, or None while the gate stays open.
+
+    Once the deadline has passed, its policy has decided and no answer changes that, as if a process
+    had waited for that moment. With the policy `keep_pending` an answer counts at any time.
+    `approver` is the authenticated user, whose name counts more than the decision's own.
+    """
+    if now >= gate.deadline and gate.policy != "keep_pending":
+        return _decide_by_policy(gate)
+    if decision is None or decision.status == "pending":
+        return None
+    return _decide_by_person(gate, decision, approver or decision.approver, now)
+
+
+def decide_by_threshold(
+    candidates: Iterable[ReviewCandidate], *, threshold: float, now: float, round_number: int
+) -> Review:
+    """Return the decision of a run in which no person is asked."""
+    return _review(
+        _at_or_above(candidates, threshold),
+        decided_by="threshold",
+        decided_at=now,
+        round_number=round_number,
+    )
+
+
+def _decide_by_policy(gate: Gate) -> Review:
+    is_approved = gate.policy == "approve"
+    return _review(
+        _at_or_above(gate.candidates, gate.threshold) if is_approved else [],
+        gate=gate,
+        decided_by="deadline",
+        decided_at=gate.deadline,
+        round_number=gate.round,
+    )
+
+
+def _decide_by_person(
+    gate: Gate, decision: ReviewDecision, approver: str | None, now: float
+) -> Review:
+    urls = [candidate["url"] for candidate in gate.candidates]
+    candidates = {url_key(url): url for url in urls}
+    added = {url_key(url): url for url in decision.added_urls}
+    wanted = {url_key(url) for url in decision.approved_urls}
+    if decision.status == "approved" and not wanted:
+        wanted = set(candidates)
+    chosen = [url for key, url in candidates.items() if key in wanted | added.keys()]
+    status: ReviewStatus = decision.status
+    if status != "rejected":
+        status = "approved" if len(chosen) == len(urls) else "partial"
+    return _review(
+        chosen,
+        gate=gate,
+        status=status,
+        added=[url for key, url in added.items() if key not in candidates],
+        approver=approver,
+        comment=decision.comment,
+        decided_by="person",
+        decided_at=now,
+        round_number=gate.round,
+    )
+
+
+def _review(
+    approved: list[str],
+    *,
+    decided_by: DecidedBy,
+    decided_at: float,
+    round_number: int,
+    gate: Gate | None = None,
+    status: ReviewStatus | None = None,
+    added: Iterable[str] = (),
+    approver: str | None = None,
+    comment: str | None = None,
+) -> Review:
+    total = len(gate.candidates) if gate else len(approved)
+    by_count: ReviewStatus = "rejected"
+    if approved:
+        by_count = "approved" if len(approved) == total else "partial"
+    return {
+        "gate_id": gate.gate_id if gate else None,
+        "status": status or by_count,
+        "approved_urls": approved,
+        "added_urls": list(added),
+        "approver": approver,
+        "decided_by": decided_by,
+        "comment": comment,
+        "decided_at": iso_time(decided_at),
+        "deadline": iso_time(gate.deadline) if gate else None,
+        "round": round_number,
+    }
+
+
+def _at_or_above(candidates: Iterable[ReviewCandidate], threshold: float) -> list[str]:
+    return [one["url"] for one in candidates if one["embedding_rank_score"] >= threshold]

@@ -1,0 +1,56 @@
+"""Adds up what the calls within a context cost."""
+
+from __future__ import annotations
+
+import logging
+from typing import TYPE_CHECKING, Any
+
+from ...contracts.prices import total_cost
+from ...errors import ConfigError
+from ...runtime.metering import NULL_METRICS
+
+if TYPE_CHECKING:
+    from ...context import SearchContext
+    from ...ports import SearchMetrics
+    from ...ports.search_metrics import BreakerState
+    from ...ports.usage import SpendKind
+
+logger = logging.getLogger(__name__)
+
+
+class CostMeter:
+    """Metrics that pass every figure on, and add up the costs of models."""
+
+    def __init__(self, metrics: SearchMetrics) -> None:
+        self._metrics = metrics
+        self._costs: list[float | None] = []
+
+    @property
+    def cost_usd(self) -> float | None:
+        """Return the sum, None when a part of it is not known."""
+        known = [cost for cost in self._costs if cost is not None]
+        return total_cost(known) if len(known) == len(self._costs) else None
+
+    def record_search(self, backend: str, **figures: Any) -> None:
+        """Pass the query on."""
+        self._metrics.record_search(backend, **figures)
+
+    def record_spending(self, kind: SpendKind, name: str, **figures: Any) -> None:
+        """Add the cost and pass it on."""
+        self._costs.append(figures["cost_usd"])
+        self._metrics.record_spending(kind, name, **figures)
+
+    def watch_breaker(self, backend: str, breaker: BreakerState) -> None:
+        """Pass the breaker on."""
+        self._metrics.watch_breaker(backend, breaker)
+
+
+async def with_meter(context: SearchContext) -> tuple[SearchContext, CostMeter]:
+    """Return the context with a meter of what its calls cost; a replay costs nothing."""
+    try:
+        metrics = await context.metrics()
+    except ConfigError as error:
+        logger.warning("what the models cost is not counted: %s", error)
+        metrics = NULL_METRICS
+    meter = CostMeter(metrics)
+    return context.model_copy(update={"search_metrics": meter}), meter

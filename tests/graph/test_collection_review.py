@@ -1,0 +1,648 @@
+"""The review graph: a person or a deadline decides, and only then is anything ingested."""
+
+from __future__ import annotations
+
+import asyncio
+import warnings
+from typing import TYPE_CHECKING, Any, get_args
+
+import pytest
+from langgraph.checkpoint.memory import InMemorySaver
+from langgraph.graph import END, START, StateGraph
+from pydantic import ValidationError
+from support.review_world import ADDED, DAY_S, ReviewWorld, Thread
+from support.scripted_world import INPUT, fair_pages, good_pages, poor_pages
+from typing_extensions import TypedDict
+
+from collection_search import SearchContext, build_graph
+from collection_search.adapters.checkpoints.sqlite import SQLiteCheckpoints
+from collection_search.contracts.review import DeadlinePolicy, ReviewStatus
+from collection_search.errors import ConfigError, IngestError, InputError, SearchProviderUnavailable
+from collection_search.graphs.collection_search import DORMANT
+from collection_search.graphs.research_agent import graph as research_agent
+from collection_search.graphs.universal_ingestion import graph as universal_ingestion
+from collection_search.testing import RecordingTrigger, ScriptedAdapter
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator
+    from pathlib import Path
+
+ACTIVE = ["k_generate_strategy", "k_parallel_web_search", "k_embedding_rank", "k_auto_ingest"]
+
+
+@pytest.fixture
+def world(tmp_path: Path) -> ReviewWorld:
+    return ReviewWorld(tmp_path)
+
+
+def thread_of(world: ReviewWorld, **options: Any) -> Thread:
+    graph = build_graph(review=True, checkpointer=InMemorySaver())
+    return Thread(graph, world.context, **options)
+
+
+def nodes_of(graph: Any) -> list[str]:
+    return [name for name in graph.get_graph().nodes if name.startswith("k_")]
+
+
+# What the graphs are made of.
+
+
+def test_the_default_graph_has_no_dormant_node() -> None:
+    """Nothing of the review is in the active flow."""
+    assert nodes_of(build_graph()) == ACTIVE
+    assert not DORMANT & set(nodes_of(build_graph()))
+
+
+def test_the_review_graph_has_all_of_them() -> None:
+    """The gate, the trigger and the coverage check follow the ranking, in this order."""
+    graph = build_graph(review=True)
+    assert nodes_of(graph) == [
+        *ACTIVE[:3],
+        "k_hitl_gate",
+        "k_trigger_ingestion",
+        "k_verify_coverage",
+    ]
+    assert graph.name == "collection_review"
+
+
+@pytest.mark.parametrize(
+    ("inserted", "expected"),
+    [
+        (["k_hitl_gate"], [*ACTIVE[:3], "k_hitl_gate"]),
+        (["k_trigger_ingestion"], [*ACTIVE[:3], "k_trigger_ingestion"]),
+        (["k_verify_coverage"], [*ACTIVE, "k_verify_coverage"]),
+        (["k_verify_coverage", "k_hitl_gate"], [*ACTIVE[:3], "k_hitl_gate", "k_verify_coverage"]),
+    ],
+)
+def test_each_dormant_node_can_be_inserted_alone(inserted: Any, expected: list[str]) -> None:
+    """Any of them, in their places."""
+    assert nodes_of(build_graph(review=inserted)) == expected
+
+
+def test_an_unknown_node_is_refused() -> None:
+    """A misspelt name is no empty choice."""
+    with pytest.raises(InputError, match="no dormant node 'k_gate'"):
+        build_graph(review=["k_gate"])  # type: ignore[list-item]
+
+
+def test_conditional_edges_carry_words() -> None:
+    """The drawing says when which way is taken, in every graph."""
+    for graph in (build_graph(), build_graph(review=True), universal_ingestion, research_agent):
+        for edge in graph.get_graph().edges:
+            assert bool(edge.data) == edge.conditional
+    drawn = build_graph(review=True).get_graph().draw_mermaid()
+    for words in ("nothing found", "pages approved", "nothing approved", "gaps to search for"):
+        assert words in drawn
+
+
+# What a person is asked.
+
+
+async def test_the_request_tells_all_of_each_candidate(world: ReviewWorld) -> None:
+    """Title, URL, scores and why, snippet, PDF and whether the collection has the page."""
+    pages = good_pages(2)
+    pages[1].url = "https://docs.example.com/manual.pdf"
+    world.adapter = ScriptedAdapter(pages)
+    world.context = world.context.model_copy(update={"provider": world.adapter})
+    paused = await thread_of(world).start()
+    assert paused.value["outcome"] == "review_pending"
+    (interrupt,) = paused.interrupts
+    request = interrupt.value
+    assert (request["type"], request["question"]) == ("collection_review", INPUT["question"])
+    assert (request["threshold"], request["deadline_policy"]) == (60.0, "approve")
+    assert request["deadline"] == "2023-11-15T22:13:20Z"  # a day after the clock's begin
+    by_url = {one["url"]: one for one in request["candidates"]}
+    assert by_url[pages[1].url]["is_pdf"] is True
+    first = request["candidates"][0]
+    assert first["title"] == pages[0].title
+    assert first["snippet"].startswith("How to cancel an asyncio task")
+    assert first["in_collection"] is False
+    assert first["embedding_rank_score"] >= first["heuristic_score"] * 0.4
+    assert first["explanation"]
+    assert interrupt.response_schema == request["response_schema"]
+    choices = request["response_schema"]["properties"]["approved_urls"]["items"]["enum"]
+    assert choices == [one["url"] for one in request["candidates"]]
+
+
+async def test_a_page_that_is_stored_is_marked(world: ReviewWorld) -> None:
+    """A second review of the same question shows what the collection has."""
+    context = world.context.model_copy(update={"trigger": None})
+    thread = Thread(build_graph(review=True, checkpointer=InMemorySaver()), context)
+    await thread.start()
+    url = good_pages()[0].url
+    scope_pages = [(url, "A text about tasks and timeouts that is long enough to be stored.")]
+    store_pages(world, scope_pages)
+    thread.config = {"configurable": {"thread_id": "another"}}
+    paused = await thread.start()
+    known = {one["url"]: one["in_collection"] for one in paused.interrupts[0].value["candidates"]}
+    assert [url for url, is_known in known.items() if is_known] == [url]
+
+
+def store_pages(world: ReviewWorld, pages: list[tuple[str, str]]) -> None:
+    from collection_search.contracts.collection import Chunk, Document, TenantScope
+    from collection_search.text.urls import url_key
+
+    scope = TenantScope("local", INPUT["collection_scope"])
+    for url, text in pages:
+        document = Document(url, url_key(url), "Title", "0" * 64)
+        world.store.collections.replace_document(scope, document, [Chunk(0, text, 0, len(text))])
+
+
+async def test_nothing_is_ingested_before_the_answer(world: ReviewWorld) -> None:
+    """At the gate the ledger is empty; only the gate itself is stored."""
+    await thread_of(world).start()
+    assert world.trigger.requests == []
+    assert world.store.collections.collections("local") == []
+    (gate,) = world.store.gates.gates("local")
+    assert (gate.state, gate.thread_id, gate.host) == ("open", "thread", "process")
+
+
+# The decisions: the status row of the gate.
+
+
+DECISIONS: dict[ReviewStatus, tuple[dict[str, Any], str, int]] = {
+    "pending": ({}, "review_pending", 0),
+    "approved": ({}, "coverage_incomplete", 6),
+    "rejected": ({}, "review_rejected", 0),
+    "partial": ({"approved_urls": [good_pages()[2].url]}, "coverage_incomplete", 1),
+}
+
+
+@pytest.mark.parametrize("status", get_args(ReviewStatus))
+async def test_every_status_of_a_decision(world: ReviewWorld, status: ReviewStatus) -> None:
+    """`pending` leaves the gate open, the others end the review with what was approved."""
+    more, outcome, count = DECISIONS[status]
+    thread = thread_of(world)
+    await thread.start()
+    ended = await thread.answer(status=status, **more)
+    assert ended.value["outcome"] == outcome
+    assert len(world.ingested()) == count
+    assert bool(ended.interrupts) == (status == "pending")
+    review = ended.value["review"]
+    assert review is None if status == "pending" else review["status"] == status
+
+
+async def test_exactly_what_was_approved_and_added_is_ingested(world: ReviewWorld) -> None:
+    """Approved pages by rank, then the added one in its normal form; approver and comment stay."""
+    thread = thread_of(world)
+    paused = await thread.start()
+    urls = [one["url"] for one in paused.interrupts[0].value["candidates"]]
+    ended = await thread.answer(
+        status="partial",
+        approved_urls=[urls[3], urls[1]],
+        added_urls=[f"{ADDED}?utm_source=mail"],
+        approver="ann",
+        comment="the manual is missing",
+    )
+    assert world.ingested() == [urls[1], urls[3], ADDED]
+    for item in world.trigger.requests[0].items:
+        assert item.provenance["approved_by"] == "ann"
+        assert item.provenance["review"]["comment"] == "the manual is missing"
+    assert world.trigger.requests[0].items[2].provenance["added_by_hand"] is True
+    assert ended.value["review"]["added_urls"] == [ADDED]
+    assert ended.value["ingestion"]["count"] == 3
+
+
+async def test_an_added_page_that_is_a_candidate_counts_once(world: ReviewWorld) -> None:
+    """Adding what the search found approves it."""
+    thread = thread_of(world)
+    await thread.start()
+    url = good_pages()[0].url
+    ended = await thread.answer(status="partial", added_urls=[url, url])
+    assert world.ingested() == [url]
+    assert ended.value["review"]["added_urls"] == []
+
+
+WRONG: list[tuple[dict[str, Any], str]] = [
+    ({"status": "maybe"}, "status"),
+    ({"status": "partial"}, "needs approved_urls or added_urls"),
+    ({"status": "rejected", "approved_urls": [good_pages()[0].url]}, "takes no URLs"),
+    ({"status": "approved", "approved_urls": ["https://other.example/"]}, "is no candidate"),
+    ({"status": "approved", "approved_urls": ["not a url"]}, "is no candidate"),
+    ({"status": "partial", "added_urls": ["ftp://files.example/a"]}, "added_urls"),
+    ({"status": "partial", "added_urls": ["javascript:alert(1)"]}, "added_urls"),
+    ({"status": "partial", "added_urls": ["https://a.example/"] * 51}, "added_urls"),
+    ({"status": "approved", "aproved_urls": []}, "aproved_urls"),
+    ({"status": "approved", "comment": "x" * 2001}, "comment"),
+]
+
+
+@pytest.mark.parametrize(("decision", "said"), WRONG)
+async def test_a_wrong_decision_is_refused_and_the_gate_stays_open(
+    world: ReviewWorld, decision: dict[str, Any], said: str
+) -> None:
+    """Nothing is ingested, and a right answer still counts."""
+    thread = thread_of(world)
+    await thread.start()
+    with pytest.raises(ValidationError, match=said):
+        await thread.answer(**decision)
+    assert world.trigger.requests == []
+    assert world.store.gates.gates("local")[0].state == "open"
+    ended = await thread.answer(status="approved")
+    assert len(world.ingested()) == 6
+    assert ended.value["review"]["status"] == "approved"
+
+
+def test_the_review_refuses_auto_ingest(world: ReviewWorld) -> None:
+    """Who asks for a person does not also ask to go without one."""
+    with pytest.raises(InputError, match="here a person decides"):
+        world.facade().run({**INPUT, "auto_ingest": True})
+
+
+async def test_without_a_checkpointer_nothing_is_searched(world: ReviewWorld) -> None:
+    """A run that could not be resumed is refused before it costs anything."""
+    with pytest.raises(ConfigError, match="needs a checkpointer"):
+        await build_graph(review=True).ainvoke(INPUT, context=world.context)
+    assert world.adapter.requests == []
+
+
+# The deadline.
+
+
+@pytest.mark.parametrize("by", ["resume", "sweep"])
+@pytest.mark.parametrize("policy", get_args(DeadlinePolicy))
+async def test_every_policy_of_the_deadline(
+    tmp_path: Path, policy: DeadlinePolicy, by: str
+) -> None:
+    """`approve` takes what reaches the threshold, never all; `reject` nothing; one waits on."""
+    world = ReviewWorld(tmp_path, policy, adapter=ScriptedAdapter([*good_pages(), *poor_pages()]))
+    facade = world.facade()
+    paused = await facade.arun({**INPUT, "max_candidates": 12})
+    assert paused["request"] is not None
+    candidates, gate_id = paused["request"]["candidates"], paused["request"]["gate_id"]
+    strong = [one["url"] for one in candidates if one["embedding_rank_score"] >= 60]
+    assert 0 < len(strong) < len(candidates)
+    world.clock.advance(DAY_S - 1)
+    assert await facade.asweep() == []
+    assert world.trigger.requests == []
+    world.clock.advance(1)
+    if by == "sweep":
+        swept = await facade.asweep()
+        assert [gate.gate_id for gate in swept] == ([] if policy == "keep_pending" else [gate_id])
+    else:
+        await facade.adecide(gate_id, {"status": "pending"})
+    assert world.ingested() == (strong if policy == "approve" else [])
+    gate = world.store.gates.get("local", gate_id)
+    assert gate is not None
+    assert gate.state == ("open" if policy == "keep_pending" else "closed")
+    if policy == "approve":
+        approved_by = {item.provenance["approved_by"] for item in world.trigger.requests[0].items}
+        assert approved_by == {"deadline"}
+        assert gate.decision["decided_at"] == paused["request"]["deadline"]
+    if policy == "keep_pending":
+        await facade.adecide(gate_id, {"status": "approved"})
+        assert len(world.ingested()) == len(candidates)
+
+
+async def test_an_answer_after_the_deadline_changes_nothing(world: ReviewWorld) -> None:
+    """The policy has decided at that moment, whenever somebody looks; the answer is told so."""
+    thread = thread_of(world)
+    await thread.start()
+    world.clock.advance(DAY_S)
+    ended = await thread.answer(status="rejected", approver="late")
+    assert len(world.ingested()) == 6
+    assert ended.value["review"]["decided_by"] == "deadline"
+    assert "answer_not_used" in ended.value["flags"]
+
+
+async def test_the_facade_refuses_a_late_answer(world: ReviewWorld) -> None:
+    """It changes nothing: who is too late is told so, and the sweep carries the policy out."""
+    facade = world.facade()
+    paused = await facade.arun(INPUT)
+    assert paused["request"] is not None
+    world.clock.advance(DAY_S)
+    for status in ("approved", "rejected"):
+        with pytest.raises(InputError, match="its policy 'approve' decides now"):
+            await facade.adecide(paused["request"]["gate_id"], {"status": status})
+    assert world.trigger.requests == []
+    assert len(await facade.asweep()) == 1
+
+
+async def test_a_sweep_leaves_other_hosts_alone(world: ReviewWorld) -> None:
+    """A run in another program's checkpointer is that program's to resume."""
+    await thread_of(world).start()
+    world.clock.advance(DAY_S)
+    assert await world.facade().asweep() == []
+    with pytest.raises(InputError, match="not in the checkpoints of this data folder"):
+        await world.facade().adecide(
+            world.store.gates.gates("local")[0].gate_id, {"status": "approved"}
+        )
+
+
+async def test_a_sweep_resumes_for_every_tenant(world: ReviewWorld) -> None:
+    """One sweeper serves all tenants, each in its own name."""
+    for tenant in ("one", "two"):
+        await world.facade(tenant_id=tenant).arun(INPUT)
+    world.clock.advance(DAY_S)
+    swept = await world.facade().asweep()
+    assert sorted(gate.tenant_id for gate in swept) == ["one", "two"]
+    assert sorted(request.scope.tenant_id for request in world.trigger.requests) == ["one", "two"]
+
+
+# Two at once, and one that died.
+
+
+def test_of_two_answers_at_once_one_wins_and_the_other_is_told(world: ReviewWorld) -> None:
+    """Each of the two is either in force or refused with the name of the winner."""
+    paused = world.facade().run(INPUT)
+    assert paused["request"] is not None
+    gate_id, ends = paused["request"]["gate_id"], []
+
+    async def decide(approver: str, status: str) -> None:
+        try:
+            result = await world.facade().adecide(gate_id, {"status": status}, approver=approver)
+            ends.append((approver, result["review"]["approver"]))  # type: ignore[index]
+        except InputError as error:
+            ends.append((approver, str(error)))
+
+    async def both() -> None:
+        await asyncio.gather(decide("ann", "approved"), decide("bob", "rejected"))
+
+    asyncio.run(both())
+    winner = next(said for name, said in ends if said == name)
+    told = next(said for name, said in ends if said != name)
+    assert f"by {winner}" in told
+    assert "decided already" in told
+    assert len(world.trigger.requests) == (1 if winner == "ann" else 0)
+
+
+async def test_a_second_answer_over_the_graph_is_told(world: ReviewWorld) -> None:
+    """Another process decided in the store while this one was asked: its decision counts."""
+    thread = thread_of(world)
+    paused = await thread.start()
+    gate = world.store.gates.gates("local")[0]
+    from collection_search.tools.reviews import settle_review, validate_decision
+
+    rejected = validate_decision(gate, {"status": "rejected"})
+    review = settle_review(gate, rejected, approver="bob", now=world.clock.time())
+    assert review is not None
+    world.store.gates.decide("local", gate.gate_id, review)
+    ended = await thread.answer(status="approved", approver="ann")
+    assert paused.interrupts
+    assert world.trigger.requests == []
+    assert ended.value["review"]["approver"] == "bob"
+
+
+async def test_a_decided_run_whose_process_died_is_resumed(world: ReviewWorld) -> None:
+    """Five minutes after the time limit a sweep goes on; before, its process may still work."""
+    facade = world.facade()
+    paused = await facade.arun(INPUT)
+    assert paused["request"] is not None
+    from collection_search.tools.reviews import settle_review, validate_decision
+
+    gate = world.store.gates.gates("local")[0]
+    answer = validate_decision(gate, {"status": "approved"})
+    review = settle_review(gate, answer, approver="ann", now=world.clock.time())
+    assert review is not None
+    world.store.gates.decide("local", gate.gate_id, review)  # and then the power failed
+    world.clock.advance(299)
+    assert await facade.asweep() == []
+    world.clock.advance(2)
+    assert [one.gate_id for one in await facade.asweep()] == [gate.gate_id]
+    assert len(world.ingested()) == 6
+    assert await facade.asweep() == []
+
+
+# Hosts: durability, checkpointers, parents.
+
+
+class HostState(TypedDict, total=False):
+    """The state of a host's graph, with the keys that it shares with ours."""
+
+    question: str
+    collection_scope: str
+    outcome: str
+    review: dict[str, Any] | None
+
+
+class HostContext(TypedDict):
+    """A context of a host that carries ours."""
+
+    collection_search: SearchContext
+
+
+def in_parent(inner: Any, checkpointer: Any) -> Any:
+    """A host's graph with the review graph as one of its nodes."""
+
+    async def before(state: HostState) -> HostState:
+        return {"question": state["question"].strip()}
+
+    parent = StateGraph(HostState, context_schema=HostContext)
+    parent.add_node("before", before)
+    parent.add_node("collect", inner)
+    parent.add_edge(START, "before")
+    parent.add_edge("before", "collect")
+    parent.add_edge("collect", END)
+    return parent.compile(checkpointer=checkpointer)
+
+
+@pytest.fixture(params=["memory", "sqlite"])
+async def saver(request: pytest.FixtureRequest, world: ReviewWorld) -> AsyncIterator[Any]:
+    if request.param == "memory":
+        yield InMemorySaver()
+        return
+    async with SQLiteCheckpoints(world.folder / "checkpoints.db").open() as opened:
+        yield opened
+
+
+@pytest.mark.parametrize("durability", ["sync", "async", "exit"])
+@pytest.mark.parametrize("place", ["alone", "in a parent"])
+async def test_pause_and_resume_with_every_durability(
+    world: ReviewWorld, saver: Any, durability: str, place: str
+) -> None:
+    """Approve part, add one URL, and resume on a fresh graph: exactly those are ingested."""
+
+    def build() -> Thread:
+        if place == "alone":
+            graph = build_graph(review=True, checkpointer=saver)
+            return Thread(graph, world.context, durability)
+        context = {"collection_search": world.context}
+        return Thread(in_parent(build_graph(review=True), saver), context, durability)
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        paused = await build().start(
+            {"question": f" {INPUT['question']}", "collection_scope": "software_docs"}
+        )
+        (interrupt,) = paused.interrupts
+        urls = [one["url"] for one in interrupt.value["candidates"]]
+        ended = await build().answer(
+            status="partial", approved_urls=urls[:2], added_urls=[ADDED], approver="ann"
+        )
+    assert world.ingested() == [*urls[:2], ADDED]
+    assert ended.value["review"]["approver"] == "ann"
+    assert not ended.interrupts
+
+
+@pytest.mark.parametrize("durability", ["sync", "async", "exit"])
+async def test_auto_ingest_with_every_durability(
+    world: ReviewWorld, saver: Any, durability: str
+) -> None:
+    """The graph that it delegates to has no checkpoints and asks for none, without a warning."""
+    context = world.context.model_copy(update={"trigger": None, "ingests": False})
+    graph = build_graph(checkpointer=saver)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        ended = await Thread(graph, context, durability).start({**INPUT, "auto_ingest": True})
+    assert ended.value["outcome"] == "auto_ingest_triggered", ended.value["ingestion"]
+
+
+# Outcomes of the review graph.
+
+
+async def test_outcome_review_pending(world: ReviewWorld) -> None:
+    """`review_pending`: the run waits at its gate, and `request` is what a person is asked."""
+    result = await world.facade().arun(INPUT)
+    assert result["outcome"] == "review_pending"
+    assert result["request"] is not None
+    assert [gate.gate_id for gate in await world.facade().agates()] == [
+        result["request"]["gate_id"]
+    ]
+
+
+async def test_outcome_review_rejected(world: ReviewWorld) -> None:
+    """`review_rejected`: nothing was approved, and nothing is ingested."""
+    result = await world.facade().arun(INPUT)
+    assert result["request"] is not None
+    ended = await world.facade().adecide(result["request"]["gate_id"], {"status": "rejected"})
+    assert (ended["outcome"], ended["ingestion"], ended["request"]) == (
+        "review_rejected",
+        None,
+        None,
+    )
+
+
+async def test_outcome_ingestion_triggered(world: ReviewWorld) -> None:
+    """`ingestion_triggered`: the flow ends with the trigger where coverage is not verified."""
+    graph = build_graph(review=["k_hitl_gate", "k_trigger_ingestion"], checkpointer=InMemorySaver())
+    thread = Thread(graph, world.context)
+    await thread.start()
+    ended = await thread.answer(status="approved")
+    assert ended.value["outcome"] == "ingestion_triggered"
+    assert ended.value["ingestion"]["ticket"] == "ticket-1"
+
+
+async def test_outcome_of_a_trigger_that_fails(world: ReviewWorld) -> None:
+    """`auto_ingest_trigger_failed`: the crawler refused; the decision is kept."""
+    world.trigger.error = IngestError("the crawler is down")
+    thread = thread_of(world)
+    await thread.start()
+    ended = await thread.answer(status="approved", approver="ann")
+    assert ended.value["outcome"] == "auto_ingest_trigger_failed"
+    assert ended.value["ingestion"]["error"]["message"] == "the crawler is down"
+    assert ended.value["review"]["approver"] == "ann"
+
+
+@pytest.mark.parametrize(
+    ("adapter", "outcome"),
+    [
+        (ScriptedAdapter([]), "no_candidates"),
+        (ScriptedAdapter(SearchProviderUnavailable("down", retryable=False)), "search_failed"),
+    ],
+)
+async def test_outcomes_before_the_gate(world: ReviewWorld, adapter: Any, outcome: str) -> None:
+    """`no_candidates` and `search_failed` end the run: nobody is asked."""
+    result = await world.facade(provider=adapter).arun(INPUT)
+    assert (result["outcome"], result["request"]) == (outcome, None)
+    assert await world.facade().agates() == []
+
+
+async def test_the_trigger_alone_takes_what_reaches_the_threshold(world: ReviewWorld) -> None:
+    """Without a gate the run's threshold decides."""
+    adapter = ScriptedAdapter([*good_pages(2), *fair_pages(), *poor_pages()])
+    graph = build_graph(review=["k_trigger_ingestion"])
+    context = world.context.model_copy(update={"provider": adapter})
+    ended = await graph.ainvoke(INPUT, context=context)
+    strong = {one["url"] for one in ended["results"] if one["embedding_rank_score"] >= 60}
+    assert set(world.ingested()) == strong
+    assert ended["review"]["decided_by"] == "threshold"
+
+
+async def test_a_second_run_on_a_thread_starts_anew(world: ReviewWorld) -> None:
+    """Neither decision nor coverage of the run before is left over."""
+    thread = thread_of(world)
+    await thread.start()
+    await thread.answer(status="approved")
+    paused = await thread.start()
+    assert (paused.value["review"], paused.value["coverage"]) == (None, None)
+    assert len(world.store.gates.gates("local")) == 2
+    assert len(paused.interrupts) == 1
+
+
+# What is told of it.
+
+
+async def test_a_pause_is_no_failure_and_the_trace_goes_on(world: ReviewWorld) -> None:
+    """The paused node's observation says so, and all belong to one trace over the pause."""
+    thread = thread_of(world)
+    await thread.start()
+    ended = await thread.answer(status="approved")
+    first, second = world.sink.named("k_hitl_gate")
+    assert (first.failure, first.fields["paused"]) == (None, True)
+    assert second.fields["status"] == "approved"
+    assert second.fields["approved_count"] == 6
+    traces = {span.trace.trace_id for span in world.sink.spans if span.trace is not None}
+    assert traces == {ended.value["telemetry"]["trace_id"]}
+    assert {"k_hitl_gate", "k_trigger_ingestion", "k_verify_coverage"} <= ended.value["telemetry"][
+        "nodes"
+    ].keys()
+
+
+async def test_events_of_a_pause(world: ReviewWorld) -> None:
+    """The custom stream tells of the open gate, and that the node waits."""
+    events: list[Any] = []
+    await world.facade().arun(INPUT, on_event=events.append)
+    told = [event["type"] for event in events if event["node"] == "k_hitl_gate"]
+    assert told == ["node_started", "review_requested", "node_paused"]
+    (requested,) = [event for event in events if event["type"] == "review_requested"]
+    assert (requested["candidate_count"], requested["deadline"]) == (6, "2023-11-15T22:13:20Z")
+
+
+async def test_a_trigger_of_another_program_gets_the_texts(world: ReviewWorld) -> None:
+    """The approved candidates keep the texts that their provider delivered."""
+    pages = good_pages(1)
+    pages[0].content = "The whole text of the page about cancelling tasks after a timeout."
+    trigger = RecordingTrigger()
+    facade = world.facade(provider=ScriptedAdapter(pages, provider_name="offline"), trigger=trigger)
+    paused = await facade.arun(INPUT)
+    assert paused["request"] is not None
+    world.clock.advance(DAY_S / 2)
+    world.store.staging.prune(0)
+    await facade.adecide(paused["request"]["gate_id"], {"status": "approved"})
+    (item,) = trigger.requests[0].items
+    assert item.content_ref is not None
+    assert world.store.staging.get("local", item.content_ref) == pages[0].content
+
+
+# What is kept of it.
+
+
+async def test_an_ended_run_leaves_no_checkpoint(world: ReviewWorld) -> None:
+    """While it waits its candidates are kept, afterwards they are not."""
+    paused = await world.facade().arun(INPUT)
+    assert paused["request"] is not None
+    assert await has_thread(world, paused["thread_id"])
+    await world.facade().adecide(paused["request"]["gate_id"], {"status": "rejected"})
+    assert not await has_thread(world, paused["thread_id"])
+
+
+@pytest.mark.parametrize("what", ["tenant", "collection", "purge"])
+async def test_deletion_includes_paused_runs(world: ReviewWorld, what: str) -> None:
+    """With its tenant or its collection a paused run goes; a purge leaves one that is open."""
+    from collection_search.tools.removal import adelete_collection, adelete_tenant, apurge
+
+    paused = await world.facade().arun(INPUT)
+    if what == "tenant":
+        await adelete_tenant(world.context)
+    elif what == "collection":
+        store_pages(world, [("https://a.example/", "A text.")])
+        await adelete_collection(world.context, INPUT["collection_scope"])
+    else:
+        await apurge(world.context, 0.0)
+    assert await has_thread(world, paused["thread_id"]) == (what == "purge")
+    assert bool(world.store.gates.gates("local")) == (what == "purge")
+
+
+async def has_thread(world: ReviewWorld, thread_id: str) -> bool:
+    async with SQLiteCheckpoints(world.folder / "checkpoints.db").open() as saver:
+        return await saver.aget_tuple({"configurable": {"thread_id": thread_id}}) is not None
