@@ -1,4 +1,4 @@
-"""No variable, file or data folder of this machine reaches a test."""
+"""No variable, file or data folder of this machine reaches a test; settings and store of its own."""
 
 from __future__ import annotations
 
@@ -12,6 +12,10 @@ import pytest
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from pathlib import Path
+
+    from collection_search import Settings
+    from collection_search.adapters.stores.sqlite import SQLiteStore
 
 pytest.register_assert_rewrite(
     "collection_search.testing.embedder_contract",
@@ -70,3 +74,21 @@ def clean_surroundings(
     clear_settings_cache()
     yield
     clear_settings_cache()
+
+
+@pytest.fixture
+def settings(tmp_path: Path) -> Settings:
+    """Return the defaults in a data folder of the test's own."""
+    from collection_search import Settings
+
+    return Settings(home=tmp_path)
+
+
+@pytest.fixture
+def store(settings: Settings) -> Iterator[SQLiteStore]:
+    """Open the database of the test's `settings`."""
+    from collection_search.adapters.stores.sqlite import SQLiteStore
+
+    store = SQLiteStore.from_settings(settings)
+    yield store
+    store.close()

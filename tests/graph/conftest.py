@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import pytest
 from support.scripted_world import good_pages
 
@@ -11,19 +9,11 @@ from collection_search import SearchContext, Settings
 from collection_search.testing import RecordingSink, RecordingTrigger, ScriptedAdapter
 from collection_search.tools.spending import spend_writer
 
-if TYPE_CHECKING:
-    from pathlib import Path
-
 
 @pytest.fixture(autouse=True)
 def patient_cache(monkeypatch: pytest.MonkeyPatch) -> None:
     """Known answers are found however busy the machine is."""
     monkeypatch.setattr(spend_writer, "PATIENCE_S", 60.0)
-
-
-@pytest.fixture
-def settings(tmp_path: Path) -> Settings:
-    return Settings(home=tmp_path)
 
 
 @pytest.fixture

@@ -44,23 +44,6 @@ PAID = "openai:text-embedding-3-small"
 
 
 @pytest.fixture
-def settings(tmp_path: Path) -> Settings:
-    return Settings(home=tmp_path)
-
-
-@pytest.fixture
-def store(settings: Settings) -> Iterator[SQLiteStore]:
-    store = SQLiteStore.from_settings(settings)
-    yield store
-    store.close()
-
-
-@pytest.fixture
-def sink() -> RecordingSink:
-    return RecordingSink()
-
-
-@pytest.fixture
 def context(settings: Settings, store: SQLiteStore, sink: RecordingSink) -> Iterator[SearchContext]:
     context = SearchContext(settings=settings, store=store, spans=sink, run_id="run-1")
     yield context

@@ -16,13 +16,14 @@ import pytest
 from pydantic import TypeAdapter
 
 from collection_search import CollectionSearchGraph, SearchContext, Settings, retrieve, wait
-from collection_search.adapters.stores.sqlite import SQLiteStore
 from collection_search.adapters.stores.sqlite.usage import SQLiteUsage
 from collection_search.cassette import Cassette
 from collection_search.testing import ScriptedEmbedder
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+
+    from collection_search.adapters.stores.sqlite import SQLiteStore
 
 WRITTEN = Path(__file__).with_name("written_before.zip")
 EVER_S = 1e12
@@ -48,14 +49,6 @@ def settings(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Settings:
     """The settings file, with answers that do not grow old."""
     monkeypatch.setenv("COLLECTION_SEARCH_CONFIG", str(folder / "collection-search.yaml"))
     return Settings.load(home=folder / "home", answer_cache_s=EVER_S)
-
-
-@pytest.fixture
-def store(settings: Settings) -> Iterator[SQLiteStore]:
-    """The collections and the ledger."""
-    store = SQLiteStore.from_settings(settings)
-    yield store
-    store.close()
 
 
 @pytest.fixture

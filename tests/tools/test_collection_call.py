@@ -16,7 +16,6 @@ from collection_search.text.untrusted import FENCE
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-    from pathlib import Path
 
     from collection_search.contracts.functions import FunctionResult
     from collection_search.contracts.search import ProviderSearchResult
@@ -34,11 +33,6 @@ class FailingReader:
         """Raise the page's error."""
         lost = FetchError(f"no address of {url}", reason="dns_failed", retryable=False)
         raise self.errors.get(url.rpartition("-")[2], lost)
-
-
-@pytest.fixture
-def settings(tmp_path: Path) -> Settings:
-    return Settings(home=tmp_path)
 
 
 def world(

@@ -26,7 +26,7 @@ from collection_search.tools.ingestion.ownership import is_gone
 from collection_search.tools.tickets import wait
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Sequence
     from pathlib import Path
 
     from collection_search.contracts.ingestion import TicketStatus
@@ -37,13 +37,6 @@ SCOPE = TenantScope("local", "docs")
 @pytest.fixture
 def settings(tmp_path: Path) -> Settings:
     return Settings(home=tmp_path, ingest_workers=2, ingest_lease_s=5, chunk_chars=200)
-
-
-@pytest.fixture
-def store(settings: Settings) -> Iterator[SQLiteStore]:
-    store = SQLiteStore.from_settings(settings)
-    yield store
-    store.close()
 
 
 @pytest.fixture

@@ -21,7 +21,6 @@ from collection_search import (
     WebSearchService,
     WebSearchWorker,
 )
-from collection_search.adapters.stores.sqlite import SQLiteStore
 from collection_search.contracts.collection import TenantScope
 from collection_search.contracts.ingestion import IngestionItem, IngestionRequest
 from collection_search.testing import ScriptedAdapter
@@ -30,8 +29,10 @@ from collection_search.tools import ingest as ingest_module
 from collection_search.tools import removal
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable
     from pathlib import Path
+
+    from collection_search.adapters.stores.sqlite import SQLiteStore
 
 PAIRS = {
     "answer": "aanswer",
@@ -163,13 +164,6 @@ def worker() -> WebSearchWorker:
 
 def docs() -> CollectionVectorStore:
     return CollectionVectorStore("docs")
-
-
-@pytest.fixture
-def store(tmp_path: Path) -> Iterator[SQLiteStore]:
-    store = SQLiteStore.from_settings(Settings(home=tmp_path))
-    yield store
-    store.close()
 
 
 def context_of(store: SQLiteStore, home: Path, **own: Any) -> SearchContext:

@@ -10,7 +10,6 @@ import numpy as np
 import pytest
 
 from collection_search import Settings
-from collection_search.adapters.stores.sqlite import SQLiteStore
 from collection_search.context import SearchContext
 from collection_search.contracts.collection import Embedded, TenantScope
 from collection_search.contracts.ingestion import IngestionItem, IngestionRequest
@@ -23,19 +22,14 @@ from collection_search.tools.reembed import Reembedded, areembed, reembed
 from collection_search.tools.retrieve import retrieve
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable
     from pathlib import Path
+
+    from collection_search.adapters.stores.sqlite import SQLiteStore
 
 SCOPE = TenantScope("local", "docs")
 THEIRS = TenantScope("other", "docs")
 COUNT = 2 * module.BATCH + 1
-
-
-@pytest.fixture
-def store(tmp_path: Path) -> Iterator[SQLiteStore]:
-    store = SQLiteStore.from_settings(Settings(home=tmp_path))
-    yield store
-    store.close()
 
 
 @pytest.fixture

@@ -11,7 +11,6 @@ import pytest
 
 from collection_search import Settings
 from collection_search.adapters.embeddings.openai import OpenAIEmbedder
-from collection_search.adapters.stores.sqlite import SQLiteStore
 from collection_search.context import SearchContext
 from collection_search.contracts.collection import Embedded, TenantScope
 from collection_search.errors import ConfigError, InputError, InvalidQueryError, ModelError
@@ -24,8 +23,9 @@ from collection_search.testing.stores.suite import chunks, document
 from collection_search.tools.retrieve import aretrieve, retrieve
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
     from pathlib import Path
+
+    from collection_search.adapters.stores.sqlite import SQLiteStore
 
 SCOPE = TenantScope("local", "docs")
 TASKS = (
@@ -33,18 +33,6 @@ TASKS = (
     "A task group waits for all of its tasks.",
     "Streams read and write without callbacks.",
 )
-
-
-@pytest.fixture
-def settings(tmp_path: Path) -> Settings:
-    return Settings(home=tmp_path)
-
-
-@pytest.fixture
-def store(settings: Settings) -> Iterator[SQLiteStore]:
-    store = SQLiteStore.from_settings(settings)
-    yield store
-    store.close()
 
 
 @pytest.fixture

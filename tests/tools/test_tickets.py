@@ -36,13 +36,6 @@ def settings(tmp_path: Path) -> Settings:
 
 
 @pytest.fixture
-def store(settings: Settings) -> Iterator[SQLiteStore]:
-    store = SQLiteStore.from_settings(settings)
-    yield store
-    store.close()
-
-
-@pytest.fixture
 def context(settings: Settings, store: SQLiteStore) -> Iterator[SearchContext]:
     context = SearchContext(settings=settings, store=store)
     yield context

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from collection_search import SearchContext, Settings, averify_coverage, verify_coverage
-from collection_search.adapters.stores.sqlite import SQLiteStore
 from collection_search.adapters.stores.sqlite.usage import SQLiteUsage
 from collection_search.contracts.collection import QuestionRecord, TenantScope
 from collection_search.contracts.ingestion import IngestionItem, IngestionRequest, Ticket
@@ -22,8 +21,8 @@ from collection_search.tools.spending.spend_writer import spend_writer
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
-    from pathlib import Path
 
+    from collection_search.adapters.stores.sqlite import SQLiteStore
     from collection_search.contracts.collection import Embedded
     from collection_search.contracts.coverage import Coverage
     from collection_search.contracts.ingestion import TicketStatus
@@ -32,18 +31,6 @@ SCOPE = TenantScope("local", "docs")
 QUESTION = "How do I cancel a task after a timeout?"
 ANSWER = "To cancel a task after a timeout, use asyncio.timeout as a context manager."
 SOUP = "How long does a potato soup simmer?"
-
-
-@pytest.fixture
-def settings(tmp_path: Path) -> Settings:
-    return Settings(home=tmp_path)
-
-
-@pytest.fixture
-def store(settings: Settings) -> Iterator[SQLiteStore]:
-    store = SQLiteStore.from_settings(settings)
-    yield store
-    store.close()
 
 
 @pytest.fixture

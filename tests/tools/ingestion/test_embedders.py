@@ -8,15 +8,15 @@ import numpy as np
 import pytest
 
 from collection_search import Settings
-from collection_search.adapters.stores.sqlite import SQLiteStore
 from collection_search.contracts.collection import Embedded, TenantScope
 from collection_search.errors import ModelError
 from collection_search.testing.embeddings import ScriptedEmbedder
 from collection_search.tools.ingestion.embedders import Embedders, vectors_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
     from pathlib import Path
+
+    from collection_search.adapters.stores.sqlite import SQLiteStore
 
 SCOPE = TenantScope("local", "docs")
 REMEMBERED = "openai:text-embedding-3-small"
@@ -25,13 +25,6 @@ REMEMBERED = "openai:text-embedding-3-small"
 @pytest.fixture
 def settings(tmp_path: Path) -> Settings:
     return Settings(home=tmp_path, openai_base_url="http://127.0.0.1:9/v1")
-
-
-@pytest.fixture
-def store(settings: Settings) -> Iterator[SQLiteStore]:
-    store = SQLiteStore.from_settings(settings)
-    yield store
-    store.close()
 
 
 def test_words_suffice_where_no_model_filled(store: SQLiteStore, settings: Settings) -> None:

@@ -45,11 +45,6 @@ REFUSED = SearchProviderAuthenticationFailed("The key was refused.")
 
 
 @pytest.fixture
-def settings(tmp_path: Path) -> Settings:
-    return Settings(home=tmp_path)
-
-
-@pytest.fixture
 def adapter() -> ScriptedAdapter:
     return ScriptedAdapter(rows(9))
 

@@ -37,11 +37,6 @@ PAGES = whole_pages()
 DOCS = {"question": "How do I cancel a task?", "collection": "docs"}
 
 
-@pytest.fixture
-def settings(tmp_path: Path) -> Settings:
-    return Settings(home=tmp_path)
-
-
 def host(*tools: Any, schema: Any = SearchContext) -> CompiledStateGraph[Any, Any, Any, Any]:
     """Return a graph of one ToolNode."""
     graph = StateGraph(MessagesState, context_schema=schema)
