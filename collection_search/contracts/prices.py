@@ -105,6 +105,20 @@ def total_cost(costs: Iterable[float]) -> float:
     return float(sum(map(to_decimal, costs), Decimal(0)))
 
 
+def total_if_known(costs: Iterable[float | None]) -> float | None:
+    """Return the exact sum, None when a part of it is not known.
+
+    >>> total_if_known([0.1, 0.2]), total_if_known([0.1, None]), total_if_known([])
+    (0.3, None, 0.0)
+    """
+    known: list[float] = []
+    for cost in costs:
+        if cost is None:
+            return None
+        known.append(cost)
+    return total_cost(known)
+
+
 def tokens_in(texts: Iterable[str]) -> int:
     """Return an upper estimate of the tokens in the texts, by their characters.
 

@@ -67,7 +67,7 @@ def build_graph(
         REVIEW_NAME if inserted == DORMANT else NAME,
         stages,
         _routes(list(stages)),
-        schemas=_schemas(inserted),
+        schemas=_schemas(stages),
         **compile_options,
     )
 
@@ -120,11 +120,12 @@ def _routes(names: Sequence[str]) -> dict[str, Route]:
     return routes
 
 
-def _schemas(inserted: Collection[str]) -> tuple[type[Any], type[BaseModel], type[Any]]:
-    if not inserted:
+def _schemas(stages: Collection[str]) -> tuple[type[Any], type[BaseModel], type[Any]]:
+    """Return state, input and output of a graph with these nodes."""
+    if DORMANT.isdisjoint(stages):
         return CollectionSearchState, SearchInput, CollectionSearchOutput
-    is_alone = "k_auto_ingest" in _stages(inserted)
-    return CollectionSearchState, RoundsInput if is_alone else ReviewInput, CollectionReviewOutput
+    given = RoundsInput if "k_auto_ingest" in stages else ReviewInput
+    return CollectionSearchState, given, CollectionReviewOutput
 
 
 def _auto_ingest_switch(state: CollectionSearchState) -> str:

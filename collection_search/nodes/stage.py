@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 from langgraph.errors import GraphBubbleUp, is_invalid_resume
 
 from ..context import SearchContext
-from ..contracts.prices import total_cost
+from ..contracts.prices import total_cost, total_if_known
 from ..runtime.unheard import NULL_LISTENER
 from ..text.redaction import redact
 from ..tools.spending.account import Account
@@ -184,11 +184,9 @@ def _added(before: Mapping[str, Any] | None, facts: Mapping[str, Any]) -> dict[s
 
 
 def _sum(one: float | None, other: float | None) -> float | None:
-    if one is None or other is None:
-        return None
     if isinstance(one, int) and isinstance(other, int):
         return one + other
-    return total_cost([one, other])
+    return total_if_known([one, other])
 
 
 def _spent(before: Mapping[str, Any]) -> float:

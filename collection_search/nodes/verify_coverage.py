@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from ..contracts.collection import TenantScope
-from ..contracts.prices import chat_cost, embedding_cost, tokens_in, total_cost
+from ..contracts.prices import chat_cost, embedding_cost, tokens_in, total_if_known
 from ..errors import CollectionSearchError, CostLimitReached
 from ..planning.gaps import gap_queries
 from ..text.redaction import error_message, redact_error
@@ -20,6 +20,7 @@ from ..tools.ingestion.questions import record_coverage
 from ..tools.spending.budget import cost_of_failure
 from ..tools.spending.cost_meter import with_meter
 from ..tools.spending.paid_plan import paid_plan
+from .review_candidates import review_round
 from .stage import StageRun, stage
 
 if TYPE_CHECKING:
@@ -55,7 +56,7 @@ async def verify_coverage(state: CollectionSearchState, run: StageRun) -> Covera
         searched=searched,
         purpose=check.purpose,
         ingestion=ingestion,
-        search_round=1 if before is None else before["round"] + 1,
+        search_round=review_round(state),
         error=check.error,
     )
     if coverage["gaps"] and coverage["round"] <= state["max_rounds"]:
@@ -93,8 +94,7 @@ class _Check:
     @property
     def cost_usd(self) -> float | None:
         """Return the cost of all calls, None where a part of it is not known."""
-        known = [cost for cost in self.costs if cost is not None]
-        return total_cost(known) if len(known) == len(self.costs) else None
+        return total_if_known(self.costs)
 
     async def follow_ticket(self) -> IngestionCoverage | None:
         """Return what became of the run's pages; None without a ticket that can be followed."""

@@ -104,6 +104,13 @@ async def follow_ticket(
     return watch.status
 
 
+def tenant_of(ticket: Ticket, tenant: str | None) -> str:
+    """Return the ticket's tenant. Raises InputError where another one is meant."""
+    if tenant not in (None, ticket.tenant_id):
+        raise InputError(f"The ticket is of tenant {ticket.tenant_id!r}, not of {tenant!r}.")
+    return ticket.tenant_id
+
+
 async def _is_woken(woken: asyncio.Event, sleeping: Awaitable[None]) -> bool:
     """Wait for the event or the end of the sleep; return whether the event came."""
     waiting = asyncio.ensure_future(woken.wait()), asyncio.ensure_future(sleeping)
@@ -129,9 +136,7 @@ async def _watch(
 ) -> _Watch:
     validate_arguments(timeout_s=timeout_s, tenant=tenant, work=work, on_progress=on_progress)
     if isinstance(ticket, Ticket):
-        if tenant not in (None, ticket.tenant_id):
-            raise InputError(f"The ticket is of tenant {ticket.tenant_id!r}, not of {tenant!r}.")
-        ticket, tenant = ticket.ticket_id, ticket.tenant_id
+        ticket, tenant = ticket.ticket_id, tenant_of(ticket, tenant)
     elif not isinstance(ticket, str):
         raise InputError(
             f"ticket must be a Ticket or its id, but {type(ticket).__name__!r} was given."

@@ -6,6 +6,7 @@ import json
 from typing import TYPE_CHECKING, Any, Final
 
 from ...ports import ChatToolCall
+from ...text.clean import to_unicode
 from .error_mapping import Declined
 from .plan_parsing import without_thoughts
 
@@ -41,7 +42,7 @@ def openai_messages(messages: Sequence[ChatMessage]) -> list[dict[str, Any]]:
 
 
 def _openai_message(message: ChatMessage) -> dict[str, Any]:
-    told: dict[str, Any] = {"role": message.role, "content": _encodable(message.text)}
+    told: dict[str, Any] = {"role": message.role, "content": to_unicode(message.text)}
     if message.role == "tool":
         return told | {"tool_call_id": message.call_id}
     if not message.tool_calls:
@@ -65,7 +66,7 @@ def langchain_messages(messages: Sequence[ChatMessage]) -> list[BaseMessage]:
 def _langchain_message(message: ChatMessage) -> BaseMessage:
     from langchain_core.messages import AIMessage, HumanMessage, SystemMessage, ToolMessage
 
-    text = _encodable(message.text)
+    text = to_unicode(message.text)
     if message.role == "system":
         return SystemMessage(text)
     if message.role == "user":
@@ -160,8 +161,3 @@ def _arguments(given: Any) -> dict[str, Any] | str:
 
 def _written(arguments: dict[str, Any] | str) -> str:
     return arguments if isinstance(arguments, str) else json.dumps(arguments, ensure_ascii=True)
-
-
-def _encodable(text: str) -> str:
-    """Return the text with a question mark for each lone surrogate."""
-    return text.encode(errors="replace").decode()

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Final, Self
 from ...errors import ConfigError
 from ...planning.prompts import SearchQueries, strategy_messages
 from ...ports import ChatReply, QueryPlan
+from ...text.clean import to_unicode
 from ...text.redaction import mask_text
 from .chat_messages import (
     checked_text,
@@ -99,7 +100,7 @@ class OpenAIQueryModel:
     async def plan(self, question: str, *, purpose: str, count: int) -> QueryPlan:
         """Return up to `count` queries. Raises `ModelError`; the caller falls back, not retries."""
         messages = [
-            {"role": _ROLES[role], "content": text.encode(errors="replace").decode()}
+            {"role": _ROLES[role], "content": to_unicode(text)}
             for role, text in strategy_messages(question, purpose=purpose, count=count)
         ]
         with self._errors(self._timeout_s, "unusable"):

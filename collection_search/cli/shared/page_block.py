@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import functools
-import re
 import textwrap
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from ...ranking.excerpts import Excerpt, best_excerpts, matched_spans
+from ...text.headings import without_heading_marks
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -21,7 +21,6 @@ if TYPE_CHECKING:
 _INDENT: Final = 4
 _ELLIPSIS: Final = 2
 """Columns that ` …` takes."""
-_MARKS: Final = re.compile(r"^#{1,6}[ \t]+", re.MULTILINE)
 _DEEPEST: Final = 16
 _NEIGHBOUR: Final = 1.4
 """Factor of the score of a part beside one that is shown: a paragraph reads better than pieces."""
@@ -75,7 +74,7 @@ class PageBlock:
         """Print the passages in full, each below its section."""
         for passage in self.page.passages:
             self.screen.rows(self._aside(section_of(passage)))
-            for line in _MARKS.sub("", passage.text).splitlines():
+            for line in without_heading_marks(passage.text).splitlines():
                 depth = min(len(line) - len(line.lstrip()), _DEEPEST)
                 self.screen.rows(self._wrap(line.strip(), depth=depth))
 

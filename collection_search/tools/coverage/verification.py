@@ -6,12 +6,12 @@ from typing import TYPE_CHECKING
 
 from ...contracts.collection import TenantScope
 from ...contracts.ingestion import Ticket
-from ...errors import InputError
 from ...planning.gaps import gap_queries
 from ...runtime.concurrency import blocking
 from ...text.clean import normalize_query
 from ..ingestion.questions import question_record, record_coverage
 from ..public_arguments import context_for, validate_arguments, validate_texts
+from ..tickets import tenant_of
 from .ingestion_coverage import await_ingestion
 from .query_coverage import AnsweredQuery, ask_queries, list_documents
 
@@ -47,7 +47,7 @@ async def averify_coverage(
     """
     validate_arguments(question=question, collection=collection, on_progress=on_progress)
     if isinstance(ticket, Ticket):
-        tenant = _tenant_of(ticket, tenant)
+        tenant = tenant_of(ticket, tenant)
     context = context_for(context, tenant)
     scope = TenantScope(context.tenant(), collection)
     asked = [normalize_query(text) for text in (question, *validate_texts("queries", queries))]
@@ -113,10 +113,3 @@ def unique_queries(queries: Iterable[str]) -> list[str]:
     for query in queries:
         first.setdefault(query.casefold(), query)
     return list(first.values())
-
-
-def _tenant_of(ticket: Ticket, tenant: str | None) -> str:
-    """Return the ticket's tenant. Raises InputError where another one is meant."""
-    if tenant not in (None, ticket.tenant_id):
-        raise InputError(f"The ticket is of tenant {ticket.tenant_id!r}, not of {tenant!r}.")
-    return ticket.tenant_id

@@ -12,7 +12,7 @@ from hashlib import blake2b
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from ...contracts.collection import model_of
-from ...contracts.prices import search_cost, total_cost
+from ...contracts.prices import search_cost, total_if_known
 from ...errors import CollectionSearchError, ConfigError
 from ...ports.usage import SpendEntry
 from .budget import RunBudget
@@ -94,7 +94,7 @@ class Account:
         for provider, count in cached.items():
             if search_cost(provider, 1) != 0:
                 self.record_saved("search", provider, requests=count)
-        return _sum([cost for _, _, cost in self._paid])
+        return total_if_known([cost for _, _, cost in self._paid])
 
     async def read_cached_answers(
         self, kind: str, keys: Sequence[str], read: Callable[[Any], T]
@@ -182,7 +182,7 @@ class Account:
             calls[provider, usd is not None].append((requests, usd))
         self._recorded = len(self._paid)
         for (provider, _), paid in calls.items():
-            cost = _sum([usd for _, usd in paid])
+            cost = total_if_known([usd for _, usd in paid])
             if cost != 0:
                 requests = sum(n for n, _ in paid)
                 self._record("search", provider, requests=requests, cost_usd=cost)
@@ -233,9 +233,3 @@ def _vectors_of(payloads: Mapping[str, bytes]) -> dict[str, Vectors]:
     keys = list(payloads)
     finite = np.flatnonzero(np.isfinite(rows).all(axis=1)).tolist()
     return {keys[n]: rows[n : n + 1] for n in finite}
-
-
-def _sum(costs: Sequence[float | None]) -> float | None:
-    """Return the exact sum, None when a part of it is not known."""
-    known = [cost for cost in costs if cost is not None]
-    return total_cost(known) if len(known) == len(costs) else None

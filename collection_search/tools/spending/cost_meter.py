@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 from typing import TYPE_CHECKING, Any
 
-from ...contracts.prices import total_cost
+from ...contracts.prices import total_if_known
 from ...errors import ConfigError
 from ...runtime.metering import NULL_METRICS
 
@@ -28,8 +28,7 @@ class CostMeter:
     @property
     def cost_usd(self) -> float | None:
         """Return the sum, None when a part of it is not known."""
-        known = [cost for cost in self._costs if cost is not None]
-        return total_cost(known) if len(known) == len(self._costs) else None
+        return total_if_known(self._costs)
 
     def record_search(self, backend: str, **figures: Any) -> None:
         """Pass the query on."""
