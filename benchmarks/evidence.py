@@ -24,9 +24,11 @@ from collection_search import Settings, aretrieve
 from collection_search.adapters.stores.sqlite import SQLiteStore
 from collection_search.context import SearchContext
 from collection_search.contracts.collection import Chunk, Document, StoredDocument, TenantScope
+from collection_search.contracts.embedded_text import chunk_texts
 from collection_search.ranking.evidence import answering
 from collection_search.text.clean import chunk_spans
 from collection_search.tools.evaluation.beir import load_dataset
+from collection_search.tools.ingestion.embedders import bind_to
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -70,7 +72,8 @@ async def fill(context: SearchContext, collection: str, entries: Sequence[Entry]
     scope = TenantScope(TENANT, collection)
     embedder = await context.embedder()
     if embedder is not None:
-        store.collections.bind_embedder(scope, embedder.fingerprint)
+        bind_to(store.collections, scope, embedder)
+    remembered = store.collections.embedder(scope) or ""
     for entry in entries:
         spans = chunk_spans(
             entry.text, size=settings.chunk_chars, overlap=settings.chunk_overlap_chars
@@ -79,7 +82,8 @@ async def fill(context: SearchContext, collection: str, entries: Sequence[Entry]
             Chunk(n, entry.text[start:end], start, end) for n, (start, end) in enumerate(spans)
         ]
         if embedder is not None:
-            vectors = (await embedder.embed([chunk.text for chunk in chunks])).vectors
+            texts = chunk_texts(remembered, ((entry.title, chunk.text) for chunk in chunks))
+            vectors = (await embedder.embed(texts)).vectors
             pairs = zip(chunks, vectors, strict=True)
             chunks = [replace(chunk, vector=vector) for chunk, vector in pairs]
         digest = hashlib.sha256(entry.text.encode()).hexdigest()

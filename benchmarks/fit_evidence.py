@@ -25,6 +25,7 @@ from collection_search import Settings
 from collection_search.adapters.stores.sqlite import SQLiteStore
 from collection_search.context import SearchContext
 from collection_search.contracts.collection import Chunk, Document, TenantScope
+from collection_search.contracts.embedded_text import chunk_texts, titled_fingerprint
 from collection_search.ranking.anchors import anchors
 from collection_search.ranking.calibration import calibration_of
 from collection_search.ranking.evidence import EvidenceParts, measure_parts
@@ -97,12 +98,14 @@ async def measure(
 ) -> Examples:
     """Return the parts of the pages that a search finds."""
     keys, found = list(material.pages), Examples([], [])
-    pages = await embed(embedder, [material.pages[key].snippet for key in keys])
+    name = "" if embedder is None else titled_fingerprint(embedder.fingerprint)
+    texts = chunk_texts(name, ((page.title, page.snippet) for page in material.pages.values()))
+    pages = await embed(embedder, texts)
     asked = await embed(embedder, [question for question, _ in material.questions])
     with tempfile.TemporaryDirectory() as home:
         store = SQLiteStore.from_settings(Settings(home=Path(home)))
         if embedder is not None:
-            store.collections.bind_embedder(SCOPE, embedder.fingerprint)
+            store.collections.bind_embedder(SCOPE, name)
         for n, key in enumerate(keys):
             page = material.pages[key]
             vector = None if pages is None else pages[n]

@@ -39,12 +39,14 @@ from .settings.adapter_factory import (
     provider_guard,
 )
 from .settings.identity import RunIdentity
+from .settings.page_rules import under_rules
 from .settings.process_defaults import process_settings
 from .settings.provider_choice import SearchProvider, choose_provider, is_configured
 from .settings.remote_caller import restrict_remote_caller
 from .settings.table import NotNegative, RankingProfile
 
 if TYPE_CHECKING:
+    from .contracts.page import PageRules
     from .resilience import ProviderGuard
 
 _LOGGER = logging.getLogger(__name__)
@@ -264,11 +266,11 @@ class SearchContext(RunIdentity):
         build = await offload(registry.load_adapter, "triggers", "ledger")
         return await build.of(self, wake=self.ingests)  # type: ignore[no-any-return]
 
-    async def page_reader(self) -> PageReader:
-        """Return the reader of web pages. Raises ConfigError."""
+    async def page_reader(self, rules: PageRules | None = None) -> PageReader:
+        """Return the reader of web pages, for a page with these rules. Raises ConfigError."""
         if self.reader is not None:
             return self.reader
-        return await adapter_of(self.using(), "readers", "web")  # type: ignore[no-any-return]
+        return await adapter_of(under_rules(self.using(), rules), "readers", "web")  # type: ignore[no-any-return]
 
     def fetches(self) -> bool:
         """Return whether the run may use the network; a replay may not."""

@@ -20,6 +20,7 @@ CollectionSearchError
 + CostLimitReached (RuntimeError)          the run's cost limit does not allow another paid call
 + ModelError (RuntimeError)                a chat or embedding model failed
 + StoreError (RuntimeError)                the database cannot be read or written
+  - ReadOnlyStoreError                     it can be read, not written
 + FetchError (RuntimeError)                a page of the web could not be fetched
 + ExtractionError (ValueError)             a file or page has no usable text
 + IngestError (RuntimeError)               ingestion could not be started
@@ -49,18 +50,22 @@ ErrorCode = Literal[
     "unknown",
 ]
 
-
 FetchReason = Literal[
     "bad_url", "bad_scheme", "credentials_in_url", "blocked_host", "blocked_address",
     "blocked_port", "dns_failed", "connect_failed", "connect_timeout", "tls_failed",
     "too_many_redirects", "bad_redirect", "robots_disallowed", "robots_unreachable",
     "rate_limited", "host_busy", "too_large", "ratio_exceeded", "too_slow", "deadline",
     "incomplete", "bad_response", "bad_encoding", "unsupported_type", "http_error", "gone",
-    "needs_login", "empty", "soft_404", "paywalled", "extraction_failed", "extraction_killed",
+    "needs_login", "needs_javascript", "challenge", "noindex", "empty", "soft_404", "paywalled",
+    "extraction_failed", "extraction_killed",
 ]  # fmt: skip
 """Why a page could not be fetched. `rate_limited`: the site answered 429 or 503. `host_busy`: too
 many of our own requests wait for the host. `incomplete`: the answer broke off or never began.
-`bad_response`: no valid HTTP. `gone`: 404 or 410. `needs_login`: 401, 403 or 407."""
+`bad_response`: no valid HTTP. `gone`: 404 or 410. `needs_login`: 401, 403 or 407. `challenge`: it
+is for a person or a browser to act first. `needs_javascript`: a script would load the text.
+`noindex`: the page asks not to be indexed, and a setting honours that."""
+NEVER_PERMITTED: Final = "which no setting permits"
+"""In the message of a refused address that the setting `fetch_allowed` cannot permit."""
 
 
 class CollectionSearchError(Exception):
@@ -181,13 +186,6 @@ class SearchProviderUnavailable(SearchProviderError):  # noqa: N818 - follows it
     default_http_status = 503
 
 
-BY_STATUS: Final[Mapping[int, ErrorCode]] = {
-    400: "invalidQuery", 401: "authenticationFailed", 402: "quotaExceeded",
-    403: "authenticationFailed", 408: "timeout", 414: "invalidQuery", 422: "invalidQuery",
-    429: "rateLimited", 504: "timeout",
-}  # fmt: skip
-"""Error codes of a search provider's HTTP statuses; others: see `code_of_status`."""
-
 BY_CODE: Final[Mapping[ErrorCode, Callable[..., SearchProviderError]]] = {
     "authenticationFailed": SearchProviderAuthenticationFailed,
     "rateLimited": SearchProviderQuotaExceeded,
@@ -197,18 +195,6 @@ BY_CODE: Final[Mapping[ErrorCode, Callable[..., SearchProviderError]]] = {
     "timeout": SearchProviderTimeout,
     "unknown": SearchProviderBadResponse,
 }
-
-
-def code_of_status(status: int) -> ErrorCode:
-    """Return the error code of an HTTP status that is no success.
-
-    >>> code_of_status(429), code_of_status(503), code_of_status(404)
-    ('rateLimited', 'serviceUnavailable', 'unknown')
-    """
-    return BY_STATUS.get(status, "serviceUnavailable" if status >= _SERVER_FAILURE else "unknown")
-
-
-_SERVER_FAILURE: Final = 500
 
 
 class WebSearchError(CollectionSearchError, RuntimeError):
@@ -244,22 +230,38 @@ class ModelError(CollectionSearchError, RuntimeError):
     """A chat or embedding model failed or answered with something unusable.
 
     `may_be_billed` is False when the model made no answer: the key was refused or it was down.
+    `unavailable` is True when the model answers nobody at present, whatever the input is.
     """
 
-    def __init__(self, message: str = "", *, may_be_billed: bool = True) -> None:
+    def __init__(
+        self, message: str = "", *, may_be_billed: bool = True, unavailable: bool = False
+    ) -> None:
         super().__init__(message)
         self.may_be_billed = may_be_billed
+        self.unavailable = unavailable
 
 
 class StoreError(CollectionSearchError, RuntimeError):
-    """The database cannot be read or written; the message says which file and what to do."""
+    """The database cannot be read or written; the message says which file and what to do.
+
+    `retryable` is True when the same call may succeed later: it was locked, or its disk was full.
+    """
+
+    def __init__(self, message: str = "", *, retryable: bool = False) -> None:
+        super().__init__(message)
+        self.retryable = retryable
+
+
+class ReadOnlyStoreError(StoreError):
+    """The database can be searched, not changed: its file or folder is read-only."""
 
 
 class FetchError(CollectionSearchError, RuntimeError):
     """A page of the web could not be fetched.
 
     `retryable` says whether a retry may help, `retry_in_s` how many seconds to wait before it if
-    that is known. `status` is the HTTP status if one was received.
+    that is known. `status` is the HTTP status if one was received. `host` is the host and port that
+    failed where that is known: after a redirect it may be another one than the URL's.
     """
 
     def __init__(
@@ -276,6 +278,7 @@ class FetchError(CollectionSearchError, RuntimeError):
         self.retryable: bool = reason in RETRYABLE_FETCHES if retryable is None else retryable
         self.retry_in_s = retry_in_s
         self.status = status
+        self.host: str | None = None
 
 
 RETRYABLE_FETCHES: Final[frozenset[FetchReason]] = frozenset({

@@ -2,7 +2,7 @@
 
 Exit codes: 0 done; 2 wrong usage, input, settings or database; 3 no candidates, no passages, a
 gap or threshold not met; 4 provider or model failed; 5 ingestion failed at least in part;
-130 interrupted.
+130 interrupted by Ctrl-C, 143 by SIGTERM, 129 by SIGHUP.
 """
 
 from __future__ import annotations
@@ -17,9 +17,16 @@ import typer.core
 
 from .. import __version__
 from ..errors import CollectionSearchError
-from .shared.exit_codes import ExitCode, Interrupted, UsageError, print_error
+from .shared.exit_codes import (
+    ExitCode,
+    Interrupted,
+    UsageError,
+    interrupt_code,
+    print_error,
+)
 from .shared.logging_setup import log_verbosely, terminal_logging
 from .shared.metrics_file import write_metrics_file
+from .shared.signals import stop_in_order, stop_signal
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -107,7 +114,12 @@ def main(argv: Sequence[str] | None = None) -> NoReturn:
             stream.reconfigure(errors="replace")
     with terminal_logging():
         try:
-            code = _exit_code(arguments)
+            with stop_in_order():
+                code = _exit_code(arguments)
+        except (KeyboardInterrupt, OSError):  # once more; or the terminal was closed
+            if stop_signal() is None:
+                raise
+            code = interrupt_code()
         finally:
             write_metrics_file()
         sys.exit(code)

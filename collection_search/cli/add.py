@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Annotated, Final
+from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import typer
 
@@ -12,19 +12,20 @@ from ..errors import InputError
 from .shared.context_options import AsJson, NoWait, Pdf, Tenant, search_context
 from .shared.exit_codes import ExitCode, Interrupted
 from .shared.preparation import flush_on_exit
-from .shared.signals import catch_sigterm
+from .shared.signals import leave_signals_to_watch, stop_grace_s
 from .shared.terminal import Screen
 from .shared.ticket_progress import wait_with_bar
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
     from ..context import SearchContext
     from ..contracts.ingestion import TicketStatus
+    from ..tools.ingestion.crawls import FoundPages
 
 WAIT_S: Final = 3600.0
 
-_PAGE_FIELDS: Final = {"url", "title", "state", "change", "error"}
+_PAGE_FIELDS: Final = {"url", "title", "state", "change", "error", "put_off_until"}
 
 
 def add(
@@ -41,6 +42,14 @@ def add(
     max_pages: Annotated[
         int, typer.Option(min=1, max=10_000, help="How many pages are ingested at most then.")
     ] = 100,
+    include: Annotated[
+        list[str] | None,
+        typer.Option(metavar="PATTERN", help="Follow only links to such paths, as '/docs/*'."),
+    ] = None,
+    exclude: Annotated[
+        list[str] | None,
+        typer.Option(metavar="PATTERN", help="Follow no links to such paths, as '*/archive/*'."),
+    ] = None,
     pdf: Pdf = None,
     session: Annotated[
         str | None, typer.Option(help="Ingest what was staged under this id instead.")
@@ -52,14 +61,28 @@ def add(
     """Fetch pages and ingest them."""
     from ..tools.ingest import ingest
 
-    if pdf is not None and not (urls and depth):
-        raise InputError("--pdf and --no-pdf choose among the pages that --depth finds: add it.")
+    follows = bool(urls and depth)
+    if (include or exclude or pdf is not None) and not follows:
+        raise InputError(
+            "--include, --exclude, --pdf and --no-pdf choose among the pages that --depth finds:"
+            " add it."
+        )
     context, screen = search_context(tenant_id=tenant), Screen(as_json=as_json)
+    found: Sequence[str] = urls or ()
     with release_on_interrupt(context):
-        if urls and depth and (collection or session):
-            urls = _of_kind(_found(urls, depth, max_pages, context, screen), pdf)
+        if follows and (collection or session):
+            found = _found(
+                found,
+                context,
+                screen,
+                depth=depth,
+                max_pages=max_pages,
+                include=include or (),
+                exclude=exclude or (),
+                is_pdf=pdf,
+            )
         ticket = ingest(
-            urls or (),
+            found,
             collection=collection,
             session=session,
             context=context,
@@ -74,11 +97,12 @@ def release_on_interrupt(context: SearchContext) -> Iterator[None]:
     """Release the claimed pages when the command is interrupted, and send the observations."""
     from ..tools.ingest import engine_for
 
-    with flush_on_exit(context), catch_sigterm() as stop:
+    with flush_on_exit(context):
         try:
             yield
         except KeyboardInterrupt:
-            asyncio.run(engine_for(context)).stop(timeout_s=stop.within_s)
+            leave_signals_to_watch()
+            asyncio.run(engine_for(context)).stop(timeout_s=stop_grace_s())
             raise Interrupted(
                 "Interrupted. Nothing is lost: what was accepted waits in the ledger, and"
                 " 'collection-search worker' goes on with it."
@@ -86,8 +110,8 @@ def release_on_interrupt(context: SearchContext) -> Iterator[None]:
 
 
 def _found(
-    urls: list[str], depth: int, max_pages: int, context: SearchContext, screen: Screen
-) -> list[str]:
+    urls: Sequence[str], context: SearchContext, screen: Screen, *, max_pages: int, **rules: Any
+) -> FoundPages:
     """Return the pages of the sites, with a progress bar; nothing is accepted meanwhile."""
     from ..tools.ingest import find_pages
 
@@ -95,8 +119,8 @@ def _found(
         with screen.bar("Looking for pages") as advance:
             return find_pages(
                 urls,
-                depth=depth,
                 max_pages=max_pages,
+                **rules,
                 context=context,
                 on_found=lambda count: advance(count, max_pages),
             )
@@ -107,18 +131,8 @@ def _found(
         ) from None
 
 
-def _of_kind(urls: list[str], wants_pdf: bool | None) -> list[str]:
-    """Return the pages of the wanted kind, by their addresses. Raises InputError without any."""
-    from ..text.urls import is_pdf
-
-    chosen = [url for url in urls if wants_pdf is None or is_pdf(url) == wants_pdf]
-    if not chosen:
-        kind = "PDFs" if wants_pdf else "pages that are no PDFs"
-        raise InputError(f"There are no {kind} among the {len(urls)} pages that were found.")
-    return chosen
-
-
 def _print_status(status: TicketStatus, screen: Screen, *, waited: bool) -> ExitCode:
+    from .shared.put_off import format_put_off, put_off_pages
     from .shared.run_summary import count_changes, format_changes, format_queued
 
     left = status.left(fetch=True)
@@ -133,6 +147,8 @@ def _print_status(status: TicketStatus, screen: Screen, *, waited: bool) -> Exit
         parts += [f"{status.retired} gone"] if status.retired else []
         text = format_queued(left) if left and left == status.count else ", ".join(parts)
         screen.line(f"Collection {status.collection}: {text}")
+    for sentence in format_put_off(put_off_pages(status.rows if waited else ())):
+        screen.warn(sentence)
     for row in status.rows:
         if row.state == "dead":
             screen.warn(f"{row.url} was not ingested: {row.error}")

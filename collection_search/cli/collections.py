@@ -9,14 +9,22 @@ from typing import TYPE_CHECKING, Annotated, cast
 import typer
 import typer.core
 
+from ..contracts.embedded_text import embedder_of_vectors, titled_fingerprint
 from ..errors import InputError
 from .collections_files import export, import_
-from .collections_removal import delete, delete_tenant, purge
+from .collections_removal import compact, delete, delete_tenant, purge
 from .refresh import refresh
 from .shared.context_options import AsJson, Tenant, UnaskedPaid, search_context
 from .shared.preparation import confirm_cost
-from .shared.stored_collections import NameArgument, find_collection, open_collections, print_empty
+from .shared.stored_collections import (
+    NameArgument,
+    find_collection,
+    open_collections,
+    print_empty,
+    print_untitled,
+)
 from .shared.terminal import Screen
+from .show import forget, show
 
 if TYPE_CHECKING:
     from ..context import SearchContext
@@ -27,7 +35,7 @@ app = typer.Typer(add_completion=False, rich_markup_mode=None, invoke_without_co
 
 @app.callback()
 def collections(context: typer.Context, *, tenant: Tenant = None, as_json: AsJson = False) -> None:
-    """List the collections; export, import, delete, reembed one."""
+    """List the collections; export, refresh or delete one."""
     sub_commands = cast("typer.core.TyperGroup", context.command).commands
     context.default_map = {name: {"tenant": tenant} for name in sub_commands}
     if (chosen := context.invoked_subcommand) is None:
@@ -49,14 +57,18 @@ def list_(*, tenant: Tenant = None, as_json: AsJson = False) -> None:
         for line in format_collections(infos):
             screen.line(line)
         print_empty(infos, screen)
+        print_untitled(infos, screen)
 
 
+app.command()(show)
 app.command()(refresh)
+app.command()(forget)
 app.command()(export)
 app.command("import")(import_)
 app.command()(delete)
 app.command()(purge)
 app.command("delete-tenant")(delete_tenant)
+app.command()(compact)
 
 
 @app.command()
@@ -94,9 +106,9 @@ def _confirm_price(name: str, context: SearchContext, *, yes: bool, screen: Scre
     if embedder is None:
         _confirm_loss(store.embedder(scope), name, yes=yes)
         return
-    first, left, _ = store.pending_vectors(scope, embedder.fingerprint)
+    first, left, _ = store.pending_vectors(scope, titled_fingerprint(embedder.fingerprint))
     if first:
-        chars = left * sum(len(chunk.text) for chunk in first) // len(first)
+        chars = left * sum(len(chunk.title) + len(chunk.text) for chunk in first) // len(first)
         confirm_cost(
             embedder.fingerprint, texts=f"{left} chunks", chars=chars, yes=yes, screen=screen
         )
@@ -106,7 +118,7 @@ def _confirm_loss(fingerprint: str | None, name: str, *, yes: bool) -> None:
     """Ask before vectors are dropped: they may have cost money."""
     if fingerprint is None:
         raise InputError(f"{name!r} is searched by its words already: name an embedder.")
-    task = f"This drops the vectors that {fingerprint} gave {name!r}"
+    task = f"This drops the vectors that {embedder_of_vectors(fingerprint)} gave {name!r}"
     if not yes and not sys.stdin.isatty():
         raise InputError(f"{task}: add --yes to do it, or name an embedder by --embeddings.")
     if not yes:
@@ -152,6 +164,6 @@ def format_collections(infos: list[CollectionInfo]) -> list[str]:
     header = f"{'collection':<{width}}  documents  chunks  waiting  failed  embedder"
     return [header] + [
         f"{info.collection:<{width}}  {info.documents:>9}  {info.chunks:>6}  {info.waiting:>7}"
-        f"  {info.failed:>6}  {info.embedder or 'none (lexical)'}"
+        f"  {info.failed:>6}  {embedder_of_vectors(info.embedder or 'none (lexical)')}"
         for info in infos
     ]

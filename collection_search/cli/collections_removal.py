@@ -1,15 +1,17 @@
-"""`collection-search collections delete`, `purge`, `delete-tenant`: removal of stored data."""
+"""`collection-search collections delete`, `purge`, `delete-tenant`, `compact`: removal of data."""
 
 from __future__ import annotations
 
 import re
 import sys
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
 
 from ..errors import InputError
 from .shared.context_options import Tenant, search_context
+from .shared.exit_codes import Interrupted
 from .shared.stored_collections import (
     NameArgument,
     Yes,
@@ -20,6 +22,8 @@ from .shared.stored_collections import (
 from .shared.terminal import Screen
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
     from ..contracts.collection import TenantScope
     from ..ports import CollectionStore
     from ..tools.removal import Erased
@@ -43,15 +47,19 @@ def delete(
         if _confirm(f"Deleting {name!r}", f"Delete {name!r}?", yes=yes):
             from ..tools import removal
 
-            documents = removal.delete_collection(context, name)
+            with _explained(f"{name!r}", lambda: not _is_listed(store, scope)):
+                documents = removal.delete_collection(context, name)
             Screen().line(f"Deleted {name!r} with {documents} documents.")
         return
+    from ..ports.collections import find_page
     from ..text.urls import normalize_url, url_key
 
-    url = normalize_url(document)
+    url, page = normalize_url(document), find_page(store, scope, document)
+    if page != url_key(url):
+        url = f"{url} (stored as {page})"
     if _confirm(f"Deleting {url}", f"Delete {url} from {name!r}?", yes=yes):
         waited = _unfinished(store, scope)
-        if store.delete_document(scope, url_key(url)):
+        if store.delete_document(scope, page):
             Screen().line(f"Deleted {url} from {name!r}.")
         elif _unfinished(store, scope) < waited:
             Screen().line(f"Deleted {url}, which was not stored yet, from the queue of {name!r}.")
@@ -95,7 +103,42 @@ def delete_tenant(*, yes: Yes = False, tenant: Tenant = None) -> None:
     context = search_context(tenant_id=tenant)
     owner = context.tenant()
     if _confirm(f"Deleting tenant {owner!r}", f"Delete all that {owner!r} has?", yes=yes):
-        Screen().line(format_deleted(removal.delete_tenant(context)))
+        store, _ = open_collections(context)
+        with _explained(f"What {owner!r} has", lambda: not store.collections(owner)):
+            deleted = removal.delete_tenant(context)
+        Screen().line(format_deleted(deleted))
+
+
+def compact() -> None:
+    """Give the space of what was deleted to the system, for the collections of all tenants.
+
+    A database that an earlier version made is copied once, for which the disk needs room; nobody
+    can write meanwhile. Later ones shrink by themselves when something is deleted.
+    """
+    from ..tools import removal
+
+    done = removal.compact_store(search_context())
+    before, after = done.bytes_before / 1e6, done.bytes_after / 1e6
+    Screen().line(f"The database had {before:,.1f} MB and has {after:,.1f} MB now.")
+
+
+@contextmanager
+def _explained(what: str, is_hidden: Callable[[], bool]) -> Iterator[None]:
+    """Say what an interrupted deletion leaves behind."""
+    try:
+        yield
+    except KeyboardInterrupt:
+        if not is_hidden():
+            raise
+        raise Interrupted(
+            f"{what} is gone for everybody, but not all of it is erased from the file yet."
+            " 'collection-search collections compact', the next deletion or a worker erases the"
+            " rest."
+        ) from None
+
+
+def _is_listed(store: CollectionStore, scope: TenantScope) -> bool:
+    return any(one.collection == scope.collection for one in store.collections(scope.tenant_id))
 
 
 def parse_age(age: str) -> float:
@@ -125,6 +168,7 @@ def format_deleted(deleted: Erased) -> str:
         "ledger rows": deleted.pages,
         "staged texts": deleted.texts,
         "questions": deleted.questions,
+        "crawls": deleted.crawls,
         "reviews": deleted.gates,
         "answers": deleted.answers,
         "entries of spending": deleted.spending,

@@ -96,6 +96,7 @@ def _measured(corpus: EvalCorpus, embedder: Embedder, home: Path, screen: Screen
 def _judge(corpus: EvalCorpus, model: Model | None, screen: Screen, report: Path | None) -> None:
     from dataclasses import asdict
 
+    from ..runtime.whole_file import write_whole
     from ..tools.evaluation.evaluation import evaluate_ranking
     from ..tools.evaluation.report import Environment, format_findings
 
@@ -105,7 +106,8 @@ def _judge(corpus: EvalCorpus, model: Model | None, screen: Screen, report: Path
     text = format_findings(found, environment)
     if report is not None:
         try:
-            report.write_text(text, encoding="utf-8")
+            with write_whole(report) as draft:
+                draft.write_text(text, encoding="utf-8")
         except OSError as error:
             raise InputError(f"--report {report} cannot be written ({error.strerror}).") from error
         screen.note(f"The report is in {report}.")

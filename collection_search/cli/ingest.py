@@ -53,10 +53,12 @@ def failed(
 def retry_failed(*, collection: OneCollection = None, tenant: Tenant = None) -> None:
     """Put the pages that were given up back into the queue."""
     from ..contracts.collection import TenantScope
+    from ..settings.page_rules import rules_of
 
-    ledger, owner = _ledger(search_context(tenant_id=tenant), collection)
+    context, screen = search_context(tenant_id=tenant), Screen()
+    ledger, owner = _ledger(context, collection)
     scope = owner if collection is None else TenantScope(owner, collection)
-    pages, screen = ledger.retry_failed(scope), Screen()
+    pages = ledger.retry_failed(scope, rules=rules_of(context.using()))
     screen.line(f"Pages put back into the queue: {pages}.")
     if pages:
         screen.note("'collection-search worker --once' ingests them.")

@@ -59,9 +59,9 @@ def mcp(
     server = mcp_server(context, functions, version=__version__)
     serving = _over_stdio(server, context) if http is None else _over_http(server, context, http)
     stop = _Stop()
-    with flush_on_exit(context), handle_signals(stop, signal.SIGINT, signal.SIGTERM):
+    with flush_on_exit(context), handle_signals(stop):
         asyncio.run(stop.run(serving))
-    if stop.by == signal.SIGINT:
+    if stop.by not in {None, signal.SIGTERM}:  # SIGTERM is a server's usual end
         raise Interrupted(STOPPED)
 
 

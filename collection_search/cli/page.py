@@ -45,15 +45,17 @@ def page(
     screen.note(f"Source: {read.final_url}")
     for line in read.text.splitlines():
         screen.line(line)
+    if read.truncated_at_page is not None:
+        screen.note(f"Only pages 1 to {read.truncated_at_page} were read: the document has more.")
 
 
 def _way_out(error: FetchError, url: str, allowed: Sequence[str]) -> str:
     """Return the setting that permits a refused private address, blank for any other failure."""
     from ..settings import PREFIX
     from ..text.urls import normalize_url
-    from ..tools.ingestion.failures import NOT_PUBLIC
+    from ..tools.ingestion.failures import may_be_allowed
 
-    if error.reason not in NOT_PUBLIC:
+    if not may_be_allowed(error):
         return ""
     parts = urlsplit(normalize_url(url))
     entry = parts.netloc if parts.port else f"{parts.netloc}:{_PORTS[parts.scheme]}"
@@ -76,4 +78,5 @@ def _as_json(read: ReadPage) -> dict[str, str | int | float | None]:
         "text": read.text,
         "content_hash": read.content_hash,
         "fetched_at": read.fetched_at,
+        "truncated_at_page": read.truncated_at_page,
     }

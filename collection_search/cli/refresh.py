@@ -10,6 +10,7 @@ from .add import release_on_interrupt
 from .shared.context_options import AsJson, MaxCost, Provider, Tenant, search_context
 from .shared.exit_codes import ExitCode
 from .shared.preparation import prepare_provider
+from .shared.put_off import format_put_off
 from .shared.run_summary import cost_line
 from .shared.stored_collections import NameArgument, find_collection
 from .shared.terminal import Screen
@@ -17,41 +18,52 @@ from .shared.terminal import Screen
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from ..contracts.refresh_report import RefreshReport
+    from ..contracts.refresh_report import CrawledAgain, RefreshReport
 
 
 def refresh(
     name: NameArgument,
     *,
     no_search: Annotated[
-        bool, typer.Option("--no-search", help="Look at the known pages only: it costs nothing.")
+        bool, typer.Option("--no-search", help="Ask no questions again: nothing is searched.")
+    ] = False,
+    no_crawl: Annotated[
+        bool, typer.Option("--no-crawl", help="Follow no links to new pages.")
     ] = False,
     provider: Provider = None,
     max_cost: MaxCost = None,
     tenant: Tenant = None,
     as_json: AsJson = False,
 ) -> None:
-    """Ask a collection's questions again and look at its pages again."""
+    """Ask a collection's questions again, repeat its crawls and look at its pages again."""
     screen = Screen(as_json=as_json)
     context = search_context(tenant_id=tenant, provider=provider, max_cost_usd=max_cost)
-    find_collection(name, context)
+    store, scope = find_collection(name, context)
+    asks = not no_search and bool(store.questions(scope))
     with release_on_interrupt(context):
-        if not no_search:
+        if asks:
             prepare_provider(context, screen)
         from ..graphs.refresh import refresh as refreshed
 
         with screen.bar(f"Looking at {name}") as advance:
-            report = refreshed(name, context=context, ask=not no_search, on_progress=advance)
+            report = refreshed(
+                name, context=context, ask=asks, crawl=not no_crawl, on_progress=advance
+            )
     if as_json:
         screen.json(report.model_dump())
     else:
-        for line in format_report(report, limit=None if no_search else context.cost_limit()):
+        for line in format_report(report, limit=context.cost_limit() if asks else None):
             screen.line(line)
     for page in [*report.failed, *report.unread]:
         screen.warn(f"{page.url}: {page.error}")
+    for sentence in format_put_off((one.url, one.until, one.reason) for one in report.put_off):
+        screen.warn(sentence)
     for asked in report.questions:
         if asked.error:
             screen.warn(f"{asked.question!r} ended with {asked.outcome}: {asked.error}")
+    for crawl in report.crawls:
+        if crawl.error:
+            screen.warn(f"The crawl of {', '.join(crawl.starts)} ended early: {crawl.error}")
     raise typer.Exit(_code(report))
 
 
@@ -81,9 +93,22 @@ def format_report(report: RefreshReport, *, limit: float | None = None) -> Itera
         yield f"{'returned' if url in report.returned else 'new':<8} {url}"
     for kind in ("changed", "gone"):
         yield from (f"{kind:<8} {url}" for url in getattr(report, kind))
+    yield from (_crawl_line(crawl) for crawl in report.crawls if not crawl.error)
     if providers := sorted({asked.provider for asked in report.questions if asked.provider}):
         yield f"Searched: {', '.join(providers)}"
     yield from cost_line(report.cost_usd, limit=limit, is_complete=report.cost_complete, spared=[])
+
+
+def _crawl_line(crawl: CrawledAgain) -> str:
+    """Return how many new pages a crawl found.
+
+    >>> from collection_search.contracts.refresh_report import CrawledAgain
+    >>> _crawl_line(CrawledAgain(starts=["https://a.org/"], found=["https://a.org/b"]))
+    'Crawled https://a.org/: 1 new page found'
+    """
+    count = f"{len(crawl.found)} new page{'' if len(crawl.found) == 1 else 's'} found"
+    full = "; its --max-pages is reached" if crawl.is_full else ""
+    return f"Crawled {', '.join(crawl.starts)}: {count}{full}"
 
 
 def _code(report: RefreshReport) -> ExitCode:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, TypeAlias
 
 from pydantic import BaseModel, ConfigDict, Field
 
@@ -61,6 +61,10 @@ class TenantScope:
                 raise InputError(f"{name} needs 1 to 200 printable characters, got {value!r}.")
 
 
+AddressKind = Literal["redirect", "canonical", "equal_text"]
+"""Why a further URL leads to a document."""
+
+
 @dataclass(frozen=True, slots=True)
 class Document:
     """One page of a collection, without its text."""
@@ -71,6 +75,8 @@ class Document:
     content_hash: str
     """SHA-256 of the text, hexadecimal."""
     provenance: Provenance = field(default_factory=dict)
+    also_at: tuple[str, ...] = ()
+    """Further URLs of the page, in alphabetical order: redirects, and others with equal text."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,6 +93,13 @@ class Chunk:
     """The headings above it, outermost first; empty for documents stored by earlier versions."""
     page: int | None = None
     """The page of a PDF on which it begins, from 1; None for documents without pages."""
+    table_header: str | None = None
+    """The header of the table that it continues, which is not in `text`."""
+
+    @property
+    def whole_text(self) -> str:
+        """Return the text below its table's header: what is searched, embedded and cited."""
+        return f"{self.table_header}\n{self.text}" if self.table_header else self.text
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,6 +120,7 @@ class Passage(BaseModel):
     url: str
     title: str
     text: str
+    """Below the header of the table that it continues, if it does."""
     score: float
     """Calibrated relevance, 0-100: see `collection_search.ranking.scoring`."""
     evidence: float | None = None
@@ -121,7 +135,8 @@ class CollectionInfo(BaseModel):
     documents: int
     chunks: int
     embedder: str | None = None
-    """Fingerprint of the embedder that filled it; None: searched by its words alone."""
+    """Fingerprint of the embedder that filled it, with the form of `contracts.embedded_text`; None:
+    searched by its words alone."""
     waiting: int = 0
     """Ledger rows not yet done, those to fetch included."""
     failed: int = 0
@@ -182,8 +197,16 @@ class Deleted(BaseModel):
     texts: int = 0
     """Staged texts and sessions."""
     questions: int = 0
+    crawls: int = 0
     gates: int = 0
     """Reviews that runs have asked for."""
+
+
+class Compaction(BaseModel):
+    """The size of the database before and after its free space went back to the system."""
+
+    bytes_before: int
+    bytes_after: int
 
 
 Filters: TypeAlias = Mapping[str, Any]
@@ -191,20 +214,31 @@ Filters: TypeAlias = Mapping[str, Any]
 
 - `is_pdf`: bool
 - `provider`, `source`, `host`, `url_key`: a text, or several of which one must fit; a host has its
-  port where the URL has one
+  port where the URL has one; a source is that of the provenance or the URL
 - `url_prefix`: a text that the URL starts with
-- `published_after`, `published_before`: ISO dates, both inclusive; pages without a date do not fit
+- `published_after`, `published_before`: ISO dates, both inclusive; `published_date`: one or
+  several; pages without a date do not fit
+- `metadata`: a mapping of names to plain values, or to several of which one must fit; they are
+  compared with the metadata that the document's caller gave, else with its provenance
+
+A text that a caller stored with metadata of its own fits by these names in there as well.
 """
 FILTER_KEYS: Final = (
     "host",
     "is_pdf",
+    "metadata",
     "provider",
     "published_after",
     "published_before",
+    "published_date",
     "source",
     "url_key",
     "url_prefix",
 )
+OWN_PROVIDER: Final = "langchain"
+"""Provider of a document that a caller stored with metadata of its own."""
+OWN_METADATA: Final = "metadata"
+"""Key of that metadata in its provenance."""
 
 
 class PendingChunk(NamedTuple):
@@ -213,6 +247,8 @@ class PendingChunk(NamedTuple):
     key: int
     """The store's own key; another chunk may get it when this one is replaced."""
     text: str
+    title: str
+    """Of its document."""
 
 
 class PendingVectors(NamedTuple):

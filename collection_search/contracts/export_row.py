@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 
 from ..errors import InputError, InvalidUrlError
+from ..text.loose_keys import current_key
 from ..text.urls import normalize_url
 from .collection import Chunk, Document
 
@@ -34,7 +35,13 @@ CHUNK_FIELDS: Final[dict[str, tuple[type, ...]]] = {
     "text": (str,),
     "vector": (list, type(None)),
 }
-PLACE_FIELDS: Final[dict[str, tuple[type, ...]]] = {"headings": (list,), "page": (int,)}
+ADDRESS_FIELDS: Final[dict[str, tuple[type, ...]]] = {"also_at": (list,)}
+"""Fields that a row has only if they are known: further URLs, in alphabetical order."""
+PLACE_FIELDS: Final[dict[str, tuple[type, ...]]] = {
+    "headings": (list,),
+    "page": (int,),
+    "table_header": (str,),
+}
 """Fields of a chunk that a row has only if they are known."""
 RUN_IDS: Final = frozenset(
     {"invocation_id", "ingestion_run_id", "run_id", "ticket_id", "trace_id", "worker_call_id"}
@@ -65,11 +72,14 @@ def export_row(document: Document, chunks: Iterable[Chunk], embedder: str | None
             for chunk in chunks
         ],
     }
+    if document.also_at:
+        canonical["also_at"] = list(document.also_at)
     return {**canonical, "digest": row_digest(canonical)}
 
 
 def _place(chunk: Chunk) -> dict[str, Any]:
-    place = {"headings": list(chunk.headings), "page": chunk.page}
+    place = {name: getattr(chunk, name) for name in PLACE_FIELDS}
+    place["headings"] = list(chunk.headings)
     return {name: value for name, value in place.items() if value}
 
 
@@ -93,8 +103,12 @@ class RowValidator:
         self._size: int | None = None
 
     def validate(self, row: Mapping[str, Any]) -> tuple[Document, list[Chunk]]:
-        """Return the row's document with its chunks. Raises InputError with the reason."""
-        _validate_fields(row, ROW_FIELDS, "the document")
+        """Return the row's document with its chunks. Raises InputError with the reason.
+
+        The document has the key that its URL has today: earlier versions made it otherwise.
+        """
+        known = {field: kinds for field, kinds in ADDRESS_FIELDS.items() if field in row}
+        _validate_fields(row, ROW_FIELDS | known, "the document")
         if row_digest(row) != row["digest"]:
             raise InputError("the digest does not fit, so the row was damaged or changed")
         _validate_texts(row)
@@ -106,7 +120,7 @@ class RowValidator:
             raise InputError(f"the page {row['url_key']} came before")
         self._keys.add(row["url_key"])
         chunks = [self._chunk(n, chunk) for n, chunk in enumerate(row["chunks"])]
-        return Document(*(row[name] for name in (*_TEXT_FIELDS, "provenance"))), chunks
+        return _document(row), chunks
 
     def _chunk(self, number: int, chunk: Any) -> Chunk:
         name = f"chunk {number}"
@@ -125,7 +139,10 @@ class RowValidator:
         if page is not None and page < 1:
             raise InputError(f"{name} begins on page {page}")
         vector = self._vector(name, chunk["vector"])
-        return Chunk(number, text, start, end, vector, tuple(headings), page)
+        header = chunk.get("table_header")
+        if header is not None and not header.strip():
+            raise InputError(f"the table header of {name} is empty")
+        return Chunk(number, text, start, end, vector, tuple(headings), page, header)
 
     def _vector(self, name: str, numbers: list[Any] | None) -> Any:
         if (numbers is None) != (self.embedder is None):
@@ -144,6 +161,17 @@ class RowValidator:
         if vector.tolist() != numbers:
             raise InputError(f"the vector of {name} holds numbers that are no float32")
         return vector
+
+
+def _document(row: Mapping[str, Any]) -> Document:
+    return Document(
+        url=row["url"],
+        url_key=current_key(row["url"], row["url_key"]),
+        title=row["title"],
+        content_hash=row["content_hash"],
+        provenance=row["provenance"],
+        also_at=tuple(row.get("also_at", ())),
+    )
 
 
 def _validate_fields(
@@ -167,9 +195,12 @@ def _validate_texts(row: Mapping[str, Any]) -> None:
         raise InputError(f"content_hash is no SHA-256: {row['content_hash']!r:.80}")
     if not row["url_key"]:
         raise InputError("url_key is empty")
-    if row["url"] == f"{NO_PAGE}{row['url_key']}":
-        return
+    also_at = row.get("also_at", [])
+    if not all(isinstance(url, str) for url in also_at):
+        raise InputError("a further address is no text")
+    own = [] if row["url"] == f"{NO_PAGE}{row['url_key']}" else [row["url"]]
     try:
-        normalize_url(row["url"])
+        for url in (*own, *also_at):
+            normalize_url(url)
     except InvalidUrlError as error:
         raise InputError(str(error).rstrip(".")) from error

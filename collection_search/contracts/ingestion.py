@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from enum import IntEnum
 from typing import TYPE_CHECKING, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
@@ -11,15 +12,16 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from .collection import Provenance, TenantScope
-    from .page import Validators
+    from .page import PageRules, Validators
 
 RowState = Literal["waiting", "to_fetch", "working", "stored", "dead", "retired"]
 """State of a ledger row. `waiting`: its text is staged, any worker may claim it. `to_fetch`: only a
 worker that fetches may claim it. `dead`: given up. `retired`: the page vanished, and its document
 was deleted."""
 
-PageChange = Literal["new", "changed", "unchanged", "gone"]
-"""Result of the last ingestion, compared with the text that was stored before."""
+PageChange = Literal["new", "changed", "unchanged", "duplicate", "gone"]
+"""Result of the last ingestion, compared with the text that was stored before. `duplicate`: the
+text is stored under another address of the page."""
 
 PageOutcome = Literal[PageChange, "failed"]
 """Result of a claim. `failed`: the page was given up."""
@@ -41,6 +43,14 @@ KnownPages = Literal["keep", "retry", "renew"]
 stored ones that were fetched, too."""
 
 
+class Priority(IntEnum):
+    """Order of waiting pages: all of one priority are taken before those of the next."""
+
+    INTERACTIVE = 0
+    """Somebody asked for the page."""
+    REFRESH = 1
+
+
 @dataclass(frozen=True, slots=True)
 class IngestionRequest:
     """Pages for one collection, with the ids of the run that chose them."""
@@ -51,6 +61,9 @@ class IngestionRequest:
     run_id: str | None = None
     trace_id: str | None = None
     known: KnownPages = "retry"
+    priority: Priority = Priority.INTERACTIVE
+    rules: PageRules | None = None
+    """What the fetch of these pages may do; None: what the settings of a worker permit."""
 
 
 class Ticket(BaseModel):
@@ -75,6 +88,8 @@ class RowStatus(BaseModel):
     attempts: int = 0
     error: str | None = None
     """Reason of the last failure, postponement or retirement."""
+    put_off_until: float | None = None
+    """Unix time before which the page is not tried again; None if that is within a minute."""
     change: PageChange | None = None
     """None before the page was stored or retired, and while it is refreshed."""
 
@@ -97,6 +112,12 @@ class TicketStatus(BaseModel):
     def left(self, *, fetch: bool = False) -> int:
         """Return the number of unfinished rows, with or without those to be fetched."""
         return self.pending + (self.to_fetch if fetch else 0)
+
+    def put_off(self, *, fetch: bool = False) -> list[RowStatus]:
+        """Return the unfinished rows if none of them is tried within a minute, else none."""
+        states = {"waiting", "working", *(("to_fetch",) if fetch else ())}
+        left = [row for row in self.rows if row.state in states]
+        return left if all(row.put_off_until is not None for row in left) else []
 
     @property
     def settled(self) -> bool:
@@ -138,6 +159,17 @@ class Claim:
     """`Document.content_hash` of what is stored for the page now; None when nothing is."""
     is_refresh: bool = False
     """The page is to be fetched again; what is stored stays readable until it is replaced."""
+    extracted: ExtractedPage | None = None
+    """The page as an earlier claim fetched it, when only the rest of the work failed."""
+    rules: PageRules | None = None
+    """What the fetch may do; None: what the settings of the process permit."""
+    probes: tuple[str, ...] = ()
+    """Causes of `Pause`s that this claim tries out."""
+
+    @property
+    def needs_fetch(self) -> bool:
+        """Return whether no text of the page is staged."""
+        return self.content_ref is None and self.extracted is None
 
 
 @dataclass(frozen=True, slots=True)
@@ -164,6 +196,34 @@ class Fetched:
     status: int
     kind: str
     """What the bytes are: `html`, `pdf`, `text` ..."""
+    truncated_at_page: int | None = None
+    """The last page of a PDF whose text was read, if there are more."""
+
+
+@dataclass(frozen=True, slots=True)
+class ExtractedPage:
+    """The text of a fetched page that waits to be stored, by its reference in the staging."""
+
+    content_ref: str
+    title: str
+    fetched: Fetched
+
+
+class Pause(BaseModel):
+    """Work that waits until a cause outside of the pages is gone."""
+
+    model_config = ConfigDict(frozen=True)
+
+    cause: str
+    """`network`, `host:` with a URL's netloc, `embedder:` with a fingerprint, or `proxy`."""
+    reason: str
+    """The error of the last try."""
+    since: float
+    """Unix time of the first failure."""
+    until: float
+    """Unix time of the next try, with one page."""
+    pages: int = 0
+    """Pages that wait."""
 
 
 class StagedSession(BaseModel):

@@ -27,7 +27,8 @@ class AcquiredPage(TypedDict):
     provenance: dict[str, Any]
 
 
-DropReason = Literal["snippet_too_short", "is_pdf", "is_no_pdf", "beyond_max_results"]
+DropReason = Literal["snippet_too_short", "is_pdf", "is_no_pdf", "duplicate", "beyond_max_results"]
+"""`duplicate`: a better page of the same host has the same title and snippet."""
 
 
 class DroppedPage(TypedDict):

@@ -145,7 +145,7 @@ class IngestionInput(BaseModel):
         default=None, description="A staged session that is to be ingested now."
     )
     max_results: int = Field(
-        default=10, ge=1, le=40, description="Results to search for, and pages of top_k."
+        default=10, ge=1, le=40, description="Pages of a search, and of top_k."
     )
     min_snippet_chars: int = Field(
         default=40,

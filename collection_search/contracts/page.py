@@ -6,6 +6,8 @@ import hashlib
 from dataclasses import dataclass, field
 from typing import Literal
 
+from pydantic import BaseModel, ConfigDict
+
 from ..errors import FetchReason
 
 __all__ = [
@@ -13,6 +15,7 @@ __all__ = [
     "FetchedPage",
     "NotModified",
     "PageKind",
+    "PageRules",
     "ReadPage",
     "RobotsVerdict",
     "Validators",
@@ -58,6 +61,8 @@ class FetchedPage:
     hops: int = 0
     """Redirects that were followed."""
     robots: RobotsVerdict = "allowed"
+    robots_tags: tuple[str, ...] = ()
+    """The values of its headers X-Robots-Tag."""
 
     @property
     def content_hash(self) -> str:
@@ -96,8 +101,32 @@ class ReadPage:
     fetched_at: float
     """Seconds since 1970."""
     status: int
+    truncated_at_page: int | None = None
+    """The last page of a PDF whose text was read, if there are more."""
 
     @property
     def is_pdf(self) -> bool:
         """Return whether the page is a PDF document."""
         return self.kind == "pdf"
+
+
+class PageRules(BaseModel):
+    """What the work on a page may do: the settings of the same names when it was accepted.
+
+    They travel with the page's row: another process follows them instead of its own settings.
+    """
+
+    model_config = ConfigDict(frozen=True, extra="ignore")
+
+    fetch_allowed: tuple[str, ...] = ()
+    fetch_robots: bool = True
+    fetch_ignore_robots: tuple[str, ...] = ()
+    fetch_retire_forbidden: bool = False
+    fetch_noindex: bool = False
+    fetch_delay_s: float = 1.0
+    fetch_timeout_s: float = 30.0
+    fetch_contact: str | None = None
+    chunk_chars: int = 1200
+    chunk_overlap_chars: int = 150
+    proxy: str = ""
+    """Hash of the address in the setting `fetch_proxy`; empty without a proxy."""

@@ -1,4 +1,4 @@
-"""The report of a refresh: results of the questions, and changes of the pages."""
+"""The report of a refresh: results of questions and crawls, and changes of the pages."""
 
 from __future__ import annotations
 
@@ -22,6 +22,19 @@ class AskedAgain(BaseModel):
     cost_complete: bool = True
 
 
+class CrawledAgain(BaseModel):
+    """The result of a crawl that a refresh repeated."""
+
+    model_config = ConfigDict(frozen=True)
+
+    starts: list[str]
+    found: list[str] = Field(default_factory=list)
+    """New pages; those that could be ingested in time are `new` in the report, too."""
+    is_full: bool = False
+    """The crawl's `max_pages` is reached: nothing more is looked for."""
+    error: str | None = None
+
+
 class FailedPage(BaseModel):
     """A page that could not be fetched, with the reason."""
 
@@ -31,6 +44,17 @@ class FailedPage(BaseModel):
     error: str
 
 
+class PutOffPage(BaseModel):
+    """A page that waits for a later time, with the reason."""
+
+    model_config = ConfigDict(frozen=True)
+
+    url: str
+    until: float
+    """Unix time of the next try."""
+    reason: str
+
+
 class RefreshReport(BaseModel):
     """The changes of a collection. Pages are URLs in alphabetical order."""
 
@@ -38,6 +62,7 @@ class RefreshReport(BaseModel):
 
     collection: str
     questions: list[AskedAgain] = Field(default_factory=list)
+    crawls: list[CrawledAgain] = Field(default_factory=list)
     new: list[str] = Field(default_factory=list)
     returned: list[str] = Field(default_factory=list)
     """Those of `new` that had vanished before."""
@@ -47,9 +72,11 @@ class RefreshReport(BaseModel):
     failed: list[FailedPage] = Field(default_factory=list)
     """Stored pages that could not be fetched; their documents stay."""
     unread: list[FailedPage] = Field(default_factory=list)
-    """New pages that could not be fetched; `ingest retry-failed` retries them."""
+    """New pages that could not be ingested; `ingest retry-failed` retries them."""
     left: list[str] = Field(default_factory=list)
     """Pages that were not finished in time; workers continue with them."""
+    put_off: list[PutOffPage] = Field(default_factory=list)
+    """Those of `left` that nobody may try before a later time."""
 
     @computed_field  # type: ignore[prop-decorator]
     @property

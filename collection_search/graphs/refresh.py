@@ -1,21 +1,28 @@
-"""Refresh of a collection: its questions are asked again, and its pages are fetched again."""
+"""Refresh of a collection: questions, crawls and pages are asked for again."""
 
 from __future__ import annotations
 
-import time
 from typing import TYPE_CHECKING, Any, Final
 
 from ..contracts.collection import TenantScope
 from ..contracts.prices import total_cost
-from ..contracts.refresh_report import AskedAgain, FailedPage, RefreshReport
+from ..contracts.refresh_report import (
+    AskedAgain,
+    CrawledAgain,
+    FailedPage,
+    PutOffPage,
+    RefreshReport,
+)
 from ..errors import CollectionSearchError
 from ..ports.collections import require_collection
 from ..runtime.concurrency import blocking, offload
 from ..settings.collection_embedder import restore_embedder
+from ..settings.page_rules import rules_of
 from ..text.redaction import redact
 from ..tools.ingest import engine_for
+from ..tools.ingestion.crawls import repeat_crawls
 from ..tools.public_arguments import context_for, validate_arguments
-from ..tools.tickets import wait
+from ..tools.tickets import wait_for_all
 from .collection_search import CollectionSearchGraph
 from .universal_ingestion import UniversalIngestionGraph
 
@@ -24,9 +31,10 @@ if TYPE_CHECKING:
 
     from ..context import SearchContext
     from ..contracts.collection import QuestionRecord
-    from ..contracts.ingestion import RowStatus, TicketStatus
+    from ..contracts.ingestion import RowStatus
     from ..ports import Storage
 
+_UNDER_WAY: Final = frozenset({"waiting", "to_fetch", "working"})
 _AT_ONCE: Final = 50
 """Documents that are read at once."""
 _ALL_LETTERS: Final = 1_000_000
@@ -38,26 +46,37 @@ async def arefresh(
     tenant: str | None = None,
     context: SearchContext | None = None,
     ask: bool = True,
+    crawl: bool = True,
     timeout_s: float = 600.0,
     on_progress: Callable[[int, int], None] | None = None,
 ) -> RefreshReport:
     """Return what is new, changed, unchanged, gone and failed since the collection was filled.
 
     Its questions are asked again, unless `ask` is False, and what they find is ingested again.
+    Without questions nothing is searched. Its crawls look for new pages, unless `crawl` is False,
+    within their bounds: `max_pages` is for all runs of a crawl together. A page that was deleted
+    by itself does not come back that way.
+
     Every stored page that was fetched is requested again, conditionally where its site allows it.
     A page that vanished leaves the collection. It is requested again after 7 days, then less and
     less often, at last every 180 days; if it comes back, it is listed as `returned`. A page whose
     ingestion failed for good before it was stored is not tried again.
 
+    It waits as long as pages finish: `timeout_s` is the longest time without one. It ends when no
+    page is due within a minute; those are in `left` and `put_off`.
+
     The context's cost limit is for all questions together. Results are ranked with the embedder
     that filled the collection, unless the context names another. `on_progress` is called in
-    another thread with the number of pages that are done and of all pages. `tenant` is by default
-    the context's, else the settings'. `refresh` blocks; `arefresh` is its coroutine.
+    another thread with the number of pages that are done and of all pages, before that with those
+    that a crawl has found and its limit. `tenant` is by default the context's, else the settings'.
+    `refresh` blocks; `arefresh` is its coroutine.
 
-    Raises InputError for an unknown collection, ConfigError, StoreError. A question or a page that
-    fails is in the report.
+    Raises InputError for an unknown collection, ConfigError, StoreError. A question, crawl or page
+    that fails is in the report.
     """
-    validate_arguments(collection=collection, ask=ask, timeout_s=timeout_s, on_progress=on_progress)
+    validate_arguments(
+        collection=collection, ask=ask, crawl=crawl, timeout_s=timeout_s, on_progress=on_progress
+    )
     context = context_for(context, tenant).model_copy(update={"asks_anew": True})
     store, scope = await context.storage(), TenantScope(context.tenant(), collection)
     engine = await engine_for(context)  # one engine throughout: it remembers hosts and models
@@ -68,20 +87,30 @@ async def arefresh(
     )
     given_up = {letter.url_key for letter in dead}
     retired = await offload(store.ledger.retired, scope)
+    crawled, tickets = list[CrawledAgain](), list[str]()
+    if crawl:  # before the pages are fetched: those that are read for their links are kept
+        known = before.keys() | given_up
+        crawled, tickets = await repeat_crawls(
+            context, scope, known=known, retired=retired, on_progress=on_progress
+        )
     keys = await offload(_fetched, store, scope, list(before))
     keys += await offload(store.ledger.retired, scope, due=True)
-    tickets = [(await offload(store.ledger.refetch, scope, url_keys=keys)).ticket_id]
+    rules = rules_of(context.using())
+    looked = await offload(store.ledger.refetch, scope, url_keys=keys, rules=rules)
+    tickets.append(looked.ticket_id)
     engine.start()
     asked: list[AskedAgain] = []
-    ranking = await _with_stored_embedder(store, scope, context) if ask else context
-    for record in await offload(store.collections.questions, scope) if ask else ():
+    questions = await offload(store.collections.questions, scope) if ask else []
+    ranking = await _with_stored_embedder(store, scope, context) if questions else context
+    for record in questions:
         again, ticket = await _ask_again(record, _with_remaining_limit(ranking, asked), collection)
         asked.append(again)
         tickets += [ticket] if ticket else []
     rows = await offload(_wait_for_all, tickets, context, timeout_s, on_progress)
     after = await offload(store.collections.hashes, scope)
     rows = {key: row for key, row in rows.items() if key in before or key not in given_up}
-    return _report(collection, asked, rows, before, after, retired=retired)
+    report = _report(collection, asked, rows, before, after, retired=retired)
+    return report.model_copy(update={"crawls": crawled})
 
 
 refresh = blocking(arefresh, "refresh")
@@ -179,20 +208,9 @@ def _wait_for_all(
     timeout_s: float,
     on_progress: Callable[[int, int], None] | None,
 ) -> dict[str, RowStatus]:
-    """Wait for every ticket and return its pages by key."""
-    rows: dict[str, RowStatus] = {}
-    deadline = time.monotonic() + timeout_s
-    for ticket in tickets:
-
-        def show(status: TicketStatus) -> None:
-            if on_progress is not None:
-                on_progress(status.count - status.left(fetch=True), status.count)
-
-        left_s = max(0.0, deadline - time.monotonic())
-        tenant = context.tenant()
-        status = wait(ticket, left_s, tenant=tenant, context=context, on_progress=show)
-        rows |= {row.url_key: row for row in status.rows}
-    return rows
+    """Wait for all tickets as long as pages finish, and return their pages by key."""
+    statuses = wait_for_all(tickets, timeout_s, context=context, on_progress=on_progress)
+    return {row.url_key: row for status in statuses for row in status.rows}
 
 
 def _report(
@@ -210,7 +228,7 @@ def _report(
         return sorted(rows[key].url if key in rows else key for key in keys)
 
     failed = {key: row for key, row in rows.items() if row.state == "dead"}
-    left = {key for key, row in rows.items() if row.state in {"waiting", "to_fetch", "working"}}
+    left = {key: row for key, row in rows.items() if row.state in _UNDER_WAY}
     same = {key for key in before.keys() & after.keys() if before[key] == after[key]}
     new = after.keys() - before.keys()
     return RefreshReport(
@@ -219,11 +237,16 @@ def _report(
         new=urls(*new),
         returned=urls(*new.intersection(retired)),
         changed=urls(*(before.keys() & after.keys() - same)),
-        unchanged=urls(*(same - failed.keys() - left)),
+        unchanged=urls(*(same - failed.keys() - left.keys())),
         gone=urls(*(before.keys() - after.keys())),
         failed=_failed_pages(row for key, row in failed.items() if key in before),
         unread=_failed_pages(row for key, row in failed.items() if key not in before),
         left=urls(*left),
+        put_off=[
+            PutOffPage(url=row.url, until=row.put_off_until, reason=row.error or "")
+            for row in sorted(left.values(), key=lambda row: row.url)
+            if row.put_off_until is not None
+        ],
     )
 
 

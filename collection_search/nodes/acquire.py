@@ -6,7 +6,7 @@ import json
 from typing import TYPE_CHECKING, Any, Final
 
 from ..errors import InputError
-from ..ports.ledger import require_session
+from ..ports.staging import require_session
 from ..runtime.concurrency import offload
 from ..text.redaction import redact_query
 from ..text.urls import is_pdf, url_key
@@ -65,7 +65,11 @@ async def _from_session(state: IngestionInput, run: StageRun) -> AcquireUpdate:
 async def _from_search(state: IngestionInput, run: StageRun) -> AcquireUpdate:
     query = state.query or ""
     route = await build_route(
-        run.context, max_results=state.max_results, sink=run.sink, account=run.account
+        run.context,
+        max_results=state.max_results,
+        returns_spare=True,  # some of them may be dropped
+        sink=run.sink,
+        account=run.account,
     )
     response = await search_heard(route, query, run, max_results=state.max_results)
     answers = [(query, response)]

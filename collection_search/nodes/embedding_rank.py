@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 from ..contracts.collection import Embedded, model_of
+from ..contracts.embedded_text import titled_text
 from ..contracts.prices import embedding_cost, tokens_in
 from ..errors import CostLimitReached, ModelError
 from ..ranking.calibration import await_calibration, start_calibration
@@ -83,7 +84,7 @@ async def embedding_rank(state: CollectionSearchState, run: StageRun) -> RankUpd
     question, candidates = state["question"], state["candidates"]
     embedder, profile = await run.context.embedder(), run.context.profile()
     texts = await _known(
-        [question, *(f"{c['title']}\n{c['snippet']}" for c in candidates)], embedder, run
+        [question, *(titled_text(c["title"], c["snippet"]) for c in candidates)], embedder, run
     )
     head_start_s = HEAD_START_S if embedder and texts.new else 0.0
     judging = asyncio.ensure_future(_judged(question, candidates, profile, after_s=head_start_s))

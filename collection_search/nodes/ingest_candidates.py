@@ -6,7 +6,7 @@ import logging
 from typing import TYPE_CHECKING
 
 from ..contracts.collection import QuestionRecord, TenantScope
-from ..contracts.ingestion import IngestionRequest
+from ..contracts.ingestion import IngestionRequest, Priority
 from ..errors import CollectionSearchError
 from ..runtime.concurrency import offload
 from ..text.redaction import error_message, redact_error
@@ -37,7 +37,7 @@ async def ingest_candidates(state: IngestionState, run: StageRun) -> StartUpdate
             purpose="universal_ingestion",
             auto_ingest_top_k=state["max_results"],
             is_pdf=state.get("is_pdf"),
-            url_keys=[page["url_key"] for page in state["candidates"]],
+            url_keys=[item.url_key for item in request.items],
         )
         await record_question(run.context, request.scope, record)
     return {
@@ -66,6 +66,7 @@ def _request(state: IngestionState, run: StageRun) -> IngestionRequest:
         run_id=run.ids["run_id"],
         trace_id=run.ids["trace_id"],
         known="keep" if run.context.asks_anew else "renew",  # a refresh fetches them itself
+        priority=Priority.REFRESH if run.context.asks_anew else Priority.INTERACTIVE,
     )
 
 

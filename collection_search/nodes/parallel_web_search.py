@@ -14,7 +14,7 @@ from ..text.urls import url_key
 from ..tools.search.route import SearchRoute, build_route
 from .searches import query_report, search_heard, search_report
 from .stage import StageRun, stage
-from .staging import distinct, is_unwanted, stage_texts
+from .staging import distinct, is_unwanted, stage_texts, without_twins
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -35,6 +35,7 @@ if TYPE_CHECKING:
 async def parallel_web_search(state: CollectionSearchState, run: StageRun) -> SearchUpdate:
     """Return the distinct pages of all queries, best places first, and how each query ended.
 
+    Of a host's pages with the same title and snippet the best is one candidate for all of them.
     A failed query does not end the run while another one succeeded: `partial_search`. The run's
     cost limit does not either, unless nothing was found without the queries that it stopped.
     """
@@ -46,9 +47,10 @@ async def parallel_web_search(state: CollectionSearchState, run: StageRun) -> Se
     responses = await asyncio.gather(*searches)
     answers = list(zip(queries, responses, strict=True))
     found = _new_ones(merge_candidates(answers), state)
-    candidates = [one for one in found if not is_unwanted(one, state.get("is_pdf"))]
+    wanted = [one for one in found if not is_unwanted(one, state.get("is_pdf"))]
+    candidates, twins = without_twins(wanted)
     search = search_report(answers, reason=route.reason, result_count=len(candidates))
-    search["notices"] += _left_out(len(found) - len(candidates), state.get("is_pdf"))
+    search["notices"] += _left_out(len(found) - len(wanted), state.get("is_pdf"))
     search["notices"] += await _language_notices(state["question"], candidates, run)
     errors = search["errors"]
     is_further = state.get("coverage") is not None
@@ -65,7 +67,7 @@ async def parallel_web_search(state: CollectionSearchState, run: StageRun) -> Se
     return {
         "search": search,
         "candidates": candidates,
-        **_after_search(state, candidates),
+        **_after_search(state, [*candidates, *twins]),
         "outcome": _outcome(candidates, errors, state),
         "flags": flags,
         "telemetry": {
@@ -78,6 +80,7 @@ async def parallel_web_search(state: CollectionSearchState, run: StageRun) -> Se
             "cost_usd": run.account.total_search_cost(responses),
             "cached": cached == len(queries),
             "cached_count": cached,
+            **({"duplicate_count": len(twins)} if twins else {}),
         },
     }
 

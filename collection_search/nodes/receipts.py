@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..contracts.collection import QuestionRecord, TenantScope
 from ..contracts.ingestion import IngestionItem, IngestionRequest
+from ..text.loose_keys import current_key
 from ..text.redaction import error_message, redact_error
 
 if TYPE_CHECKING:
@@ -49,7 +50,7 @@ def _ranked_item(
     kind = {"is_pdf": True} if candidate["is_pdf"] else {}
     return IngestionItem(
         url=candidate["url"],
-        url_key=candidate["url_key"],
+        url_key=current_key(candidate["url"], candidate["url_key"]),
         title=candidate["title"],
         content_ref=candidate["content_ref"],
         provenance={

@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING
 
 from ..contracts.collection import TenantScope
 from ..runtime.concurrency import offload
+from ..text.loose_keys import current_key
+from ..text.urls import url_key
 
 if TYPE_CHECKING:
     from ..contracts.review import ReviewCandidate
@@ -21,12 +23,15 @@ def review_round(state: CollectionSearchState) -> int:
 
 async def review_candidates(state: CollectionSearchState, run: StageRun) -> list[ReviewCandidate]:
     """Return the ranked results as a person reviews them, best first. Raises StoreError."""
-    keys = {candidate["url"]: candidate["url_key"] for candidate in state["candidates"]}
+    found = state["candidates"]
+    keys = {one["url"]: current_key(one["url"], one["url_key"]) for one in found}
     store = await run.context.storage()
     scope = TenantScope(run.context.tenant(), state["collection_scope"])
     wanted = [keys[result["url"]] for result in state["results"]]
     stored = await offload(store.collections.get, scope, wanted)
-    known = {document.url_key for document, _ in stored}
+    known = {
+        key for document, _ in stored for key in (document.url_key, *map(url_key, document.also_at))
+    }
     return [
         {
             "url": result["url"],

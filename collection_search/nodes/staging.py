@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import logging
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Final, TypeVar
 
 from ..runtime.concurrency import offload
 from ..text.redaction import redact_error
-from ..text.urls import url_key
+from ..text.urls import host_of_key, url_key
 from ..tools.ingestion.storage_rights import storing_providers
 
 if TYPE_CHECKING:
@@ -20,6 +20,9 @@ if TYPE_CHECKING:
 
 PageT = TypeVar("PageT", "Candidate", "AcquiredPage")
 
+TELLING_CHARS: Final = 40
+"""A shorter snippet says too little to tell that two pages are the same."""
+
 logger = logging.getLogger(__name__)
 
 
@@ -29,6 +32,29 @@ def distinct(pages: Iterable[PageT]) -> list[PageT]:
     for page in pages:
         found.setdefault(page["url_key"], page)
     return list(found.values())
+
+
+def without_twins(pages: Iterable[PageT]) -> tuple[list[PageT], list[PageT]]:
+    """Return the first page of each host, kind, title and snippet, in order, and the others.
+
+    Such pages differ by a parameter alone as a rule, or by their layout. Pages with a short
+    snippet are all kept: a site may give many of its pages the same title and a few words.
+    """
+    found: dict[tuple[object, ...], PageT] = {}
+    twins = [page for page in pages if found.setdefault(_look(page), page) is not page]
+    return list(found.values()), twins
+
+
+def _look(page: Candidate | AcquiredPage) -> tuple[object, ...]:
+    """Return what twins have in common; a page with a short snippet has no twin."""
+    title, snippet = _plain(page["title"]), _plain(page["snippet"])
+    if len(snippet) < TELLING_CHARS:
+        return (page["url_key"],)
+    return host_of_key(page["url_key"]), page.get("is_pdf"), title, snippet
+
+
+def _plain(text: str) -> str:
+    return " ".join(text.casefold().split())
 
 
 def is_unwanted(page: Candidate | AcquiredPage, wants_pdf: bool | None) -> bool:  # noqa: FBT001

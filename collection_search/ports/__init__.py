@@ -7,7 +7,7 @@ from several threads: a coroutine reaches them through a worker thread.
 from .chat import ChatMessage, ChatModel, ChatReply, ChatTool, ChatToolCall
 from .collections import CollectionStore, Storage
 from .gates import GateStore
-from .ledger import IngestionTrigger, Ledger, StagingStore
+from .ledger import IngestionTrigger, Ledger
 from .listening import ChatCall, EmbeddingCall, Listener, ToolCall
 from .pages import PageReader, SiteReader
 from .provider_info import ProviderInfo
@@ -24,6 +24,7 @@ from .search import (
     SupportsPrice,
 )
 from .search_metrics import SearchMetrics
+from .staging import StagingStore
 from .tracing import EndedRun, FullQuery, Scalar, Span, SpanKind, SpanSink, SupportsRuns, TraceRef
 
 __all__ = [

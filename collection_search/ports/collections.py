@@ -5,6 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 from ..errors import UnknownCollectionError
+from ..text.loose_keys import similar_keys
+from ..text.urls import url_key
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -12,6 +14,7 @@ if TYPE_CHECKING:
     from ..contracts.collection import (
         Chunk,
         CollectionInfo,
+        Compaction,
         Deleted,
         Document,
         Filters,
@@ -23,8 +26,10 @@ if TYPE_CHECKING:
         TenantScope,
         Vectors,
     )
+    from ..contracts.crawl_record import CrawlRecord
     from .gates import GateStore
-    from .ledger import Ledger, StagingStore
+    from .ledger import Ledger
+    from .staging import StagingStore
 
 
 class CollectionStore(Protocol):
@@ -33,7 +38,10 @@ class CollectionStore(Protocol):
     def replace_document(
         self, scope: TenantScope, document: Document, chunks: Sequence[Chunk]
     ) -> None:
-        """Store a document in place of the one with the same `url_key`, in one transaction."""
+        """Store a document in place of the one with the same `url_key`, in one transaction.
+
+        It is stored even if another document has the same text.
+        """
         ...
 
     def search(
@@ -52,11 +60,25 @@ class CollectionStore(Protocol):
         ...
 
     def get(self, scope: TenantScope, url_keys: Sequence[str]) -> list[StoredDocument]:
-        """Return these documents with their chunks, in this order, without unknown ones."""
+        """Return the documents at these addresses with their chunks, in this order, each once.
+
+        An address is a document's `url_key`, or the key of one of its further URLs.
+        """
         ...
 
     def hashes(self, scope: TenantScope) -> dict[str, str]:
-        """Return the hash of each document's text by `url_key`."""
+        """Return the hash of each page's text by `url_key`.
+
+        Pages that were ingested at several addresses of one text come with each of them.
+        """
+        ...
+
+    def pages_at(self, scope: TenantScope, url_keys: Sequence[str]) -> dict[str, str]:
+        """Return the key of the page at each of these addresses, without unknown ones.
+
+        That is the address itself if it was ingested, else the key of the document that it leads
+        to.
+        """
         ...
 
     def embedder(self, scope: TenantScope) -> str | None:
@@ -100,23 +122,46 @@ class CollectionStore(Protocol):
         ...
 
     def delete_document(self, scope: TenantScope, url_key: str) -> bool:
-        """Delete a document with all data of its page; False when it does not exist."""
+        """Delete a document with all data of its page; False when it does not exist.
+
+        The collection's crawls remember the page among those that they may not bring back.
+        Where another address has the same text, the text stays as that of the other page.
+        """
+        ...
+
+    def delete_documents(self, scope: TenantScope, url_keys: Sequence[str]) -> list[str]:
+        """Delete these documents, each as `delete_document` does; return the keys of known ones.
+
+        This is faster than one by one, since the word index is written anew only once.
+        """
         ...
 
     def delete_collection(self, scope: TenantScope) -> int:
-        """Delete a collection with all that belongs to it; return how many documents it had."""
+        """Delete a collection with all that belongs to it; return how many documents it had.
+
+        It is gone for everybody at once, and its name is free. This returns when all of it is
+        erased; other writers wait for short steps only. What an interrupted deletion has left is
+        erased by the next one, by `compact` and by `Ledger.sweep`.
+        """
         ...
 
     def delete_tenant(self, tenant_id: str) -> Deleted:
-        """Delete everything that is stored for a tenant."""
+        """Delete everything that is stored for a tenant, as `delete_collection` does."""
         ...
 
     def purge(self, tenant_id: str, older_than_s: float) -> Deleted:
         """Delete what has not been used for that long.
 
-        A document is used when it is stored or found unchanged, a question when it is asked. Old
-        dead and retired rows, staged texts, sessions and closed gates go, too. Collections and
-        unfinished pages stay.
+        A document is used when it is stored or found unchanged, a question when it is asked, a
+        crawl when it is run. Old dead and retired rows, staged texts, sessions and closed gates go,
+        too. Collections and unfinished pages stay.
+        """
+        ...
+
+    def compact(self) -> Compaction:
+        """Finish interrupted deletions and give the free space to the system.
+
+        Raises StoreError when there is no room for a copy that this needs.
         """
         ...
 
@@ -130,6 +175,21 @@ class CollectionStore(Protocol):
 
     def forget_question(self, scope: TenantScope, question: str) -> bool:
         """Delete a question, not its pages; False when it is not known."""
+        ...
+
+    def remember_crawl(self, scope: TenantScope, record: CrawlRecord) -> None:
+        """Store a crawl of the collection, or the rules and pages of its last run.
+
+        The times of the runs and the pages that were deleted one by one are the store's own.
+        """
+        ...
+
+    def crawls(self, scope: TenantScope) -> list[CrawlRecord]:
+        """Return the collection's crawls, the first one first."""
+        ...
+
+    def forget_crawl(self, scope: TenantScope, starts: Sequence[str]) -> bool:
+        """Delete a crawl, not its pages; False when it is not known."""
         ...
 
     def export(self, scope: TenantScope) -> Iterator[dict[str, Any]]:
@@ -180,3 +240,16 @@ def require_collection(collections: CollectionStore, scope: TenantScope) -> Coll
         collection=scope.collection,
         known=list(known),
     )
+
+
+def find_page(collections: CollectionStore, scope: TenantScope, url: str) -> str:
+    """Return the key of the page that a person means by the URL. Blocks.
+
+    A URL of which nothing is known means the one known page whose URL differs in scheme, `www.`,
+    final slash or index page alone. Otherwise it means itself. Raises InvalidUrlError.
+    """
+    key = url_key(url)
+    if (page := collections.pages_at(scope, [key]).get(key)) is not None:
+        return page
+    pages = set(collections.pages_at(scope, similar_keys(url)).values())
+    return pages.pop() if len(pages) == 1 else key

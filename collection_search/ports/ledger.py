@@ -1,29 +1,45 @@
-"""Ports of staged texts, of the ledger of pages, and of the start of an ingestion."""
+"""Ports of the ledger of pages, and of the start of an ingestion."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Final, Protocol, runtime_checkable
 
-from ..errors import InputError
+from ..contracts.ingestion import Priority
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Mapping, Sequence
+    from collections.abc import Callable, Collection, Sequence
 
     from ..contracts.collection import Chunk, Document, TenantScope
     from ..contracts.ingestion import (
         Claim,
         DeadLetter,
+        ExtractedPage,
         Fetched,
         IngestionRequest,
-        StagedSession,
+        Pause,
         Ticket,
         TicketStatus,
     )
+    from ..contracts.page import PageRules
 
 PER_HOST: Final = 2
 """Most pages of one host that all processes together fetch at once."""
 FAILED_BEFORE: Final = "failed_before"
 """Key of a claim's provenance with the error of the last fetch: see `Ledger.claim`."""
+PAUSE_MIN_S: Final = 1.0
+"""First time without a try after a cause outside of the pages failed; it doubles."""
+PAUSE_MAX_S: Final = 300.0
+"""Longest such time."""
+UNREACHED_S: Final = 86_400.0
+"""After this time without an answer of a host, its pages are given up."""
+SOON_S: Final = 60.0
+"""Callers wait for pages that are due within this time, and are told of later ones."""
+CLAIMED_S: Final = 1.0
+"""Seconds after which it is worth looking whether a claimed row came back."""
+NETWORK: Final = "network"
+"""The cause of a `Pause` of all fetches."""
+PROXY: Final = "proxy"
+"""The cause of pages that wait for a worker with another proxy."""
 LOOK_AGAIN_S: Final = 7 * 86_400.0
 """Shortest time before a refresh asks for a retired page again."""
 LOOK_AGAIN_MAX_S: Final = 180 * 86_400.0
@@ -47,60 +63,32 @@ def revisit_delay_s(gone_for_s: float, *, is_final: bool = False) -> float:
     return min(max(gone_for_s, LOOK_AGAIN_S), LOOK_AGAIN_MAX_S)
 
 
+def host_cause(host: str) -> str:
+    """Return the cause of a pause of a host, which is a URL's netloc.
+
+    >>> host_cause("a.example:8080")
+    'host:a.example:8080'
+    """
+    return f"host:{host}"
+
+
+def embedder_cause(fingerprint: str) -> str:
+    """Return the cause of a pause of an embedder, as a collection remembers it."""
+    return f"embedder:{fingerprint}"
+
+
+def pause_delay_s(failing_for_s: float) -> float:
+    """Return the seconds until the next try of something that has failed for so long.
+
+    >>> [pause_delay_s(failing) for failing in (0, 1, 2, 64, 1000)]
+    [1.0, 1, 2, 64, 300.0]
+    """
+    return min(max(failing_for_s, PAUSE_MIN_S), PAUSE_MAX_S)
+
+
 def is_revisit(claim: Claim) -> bool:
     """Return whether the page was retired and a refresh checks whether it is back."""
     return claim.is_refresh and claim.text_hash is None and FAILED_BEFORE in claim.provenance
-
-
-def require_session(staging: StagingStore, tenant_id: str, session_id: str) -> StagedSession:
-    """Return the staged session. Blocks. Raises InputError when the tenant has none of that id."""
-    staged = staging.session(tenant_id, session_id)
-    if staged is None:
-        raise InputError(f"Tenant {tenant_id!r} has no staged session {session_id!r}.")
-    return staged
-
-
-class StagingStore(Protocol):
-    """Texts of a provider, so that the state of a run needs only their references.
-
-    References are content hashes, private to their tenant.
-    """
-
-    def put(self, tenant_id: str, texts: Sequence[str]) -> list[str]:
-        """Store the texts in one transaction and return their references, in order."""
-        ...
-
-    def get(self, tenant_id: str, content_ref: str) -> str | None:
-        """Return the text, or None when it is not (or no longer) staged for this tenant."""
-        ...
-
-    def prune(self, older_than_s: float) -> int:
-        """Delete texts of that age that no row, session or gate needs; return how many."""
-        ...
-
-    def open_session(
-        self,
-        scope: TenantScope,
-        candidates: Sequence[Mapping[str, Any]],
-        facts: Mapping[str, Any],
-    ) -> str:
-        """Store candidates and facts, both JSON-plain, and return the session's id.
-
-        Their texts stay staged as long as the session does.
-        """
-        ...
-
-    def session(self, tenant_id: str, session_id: str) -> StagedSession | None:
-        """Return a session of this tenant with its candidates, or None."""
-        ...
-
-    def sessions(self, tenant_id: str, collection: str | None = None) -> list[StagedSession]:
-        """Return the tenant's sessions without their candidates, the youngest first."""
-        ...
-
-    def close_session(self, tenant_id: str, session_id: str) -> bool:
-        """Delete a session; the next `prune` deletes its texts. False when it does not exist."""
-        ...
 
 
 class Ledger(Protocol):
@@ -112,7 +100,8 @@ class Ledger(Protocol):
         A page that is stored with the same text stays as it is, and so does a fetched page,
         whatever text comes; such pages are `unchanged`. Retired pages start again, dead ones and
         those that a refresh asks for do unless `known` is `keep`. With `renew` a fetched page
-        that comes without a text is fetched again, as by `refetch`.
+        that comes without a text is fetched again, as by `refetch`. Pages that wait already get
+        the request's priority where it is the better one.
 
         The time at which a page vanished is stored until the page is stored again.
         """
@@ -125,12 +114,22 @@ class Ledger(Protocol):
         lease_s: float,
         fetch: bool = False,
         busy_hosts: Collection[str] = (),
+        proxies: Collection[str] = ("",),
     ) -> Claim | None:
         """Take one waiting row (or one whose lease ran out) for `lease_s` seconds, or None.
 
-        With `fetch` the row may need a fetch, unless its host (the URL's netloc) is busy. A claim
-        without `content_ref` is to be fetched. All processes together have at most `PER_HOST` such
-        claims of one host; expired leases do not count.
+        With `fetch` the row may need a fetch, unless its host (the URL's netloc) is busy or its
+        rules ask for none of the `proxies`. Such claims have `needs_fetch`. All processes together
+        have at most `PER_HOST` of one host; expired leases do not count.
+
+        A row whose work is paused is not taken, except one to try out each pause that is due: its
+        claim names those causes as `probes`.
+
+        Rows of one priority are taken before those of the next. Within a priority tenants take
+        turns, then the collections of a tenant, then the hosts of a collection: the wait for a
+        tenant's next page does not depend on the number of pages of others. Whoever has no free
+        row is passed over. Of a host's rows those that waited for their time come first, then the
+        others in the order of their acceptance.
 
         `failed_before` in the claim's provenance is the error of the fetch before this one, if
         that gave up a stored page, or why a page was retired that `refetch` asks for again. Only
@@ -155,6 +154,11 @@ class Ledger(Protocol):
         The document has the claim's `url_key`. `fetched` is stored for the next conditional request
         and adds `fetched_at` (ISO, UTC), `final_url`, `canonical_url` and `page_kind` to the
         provenance. False, and nothing written, when another worker has taken the row over.
+
+        A page is a `duplicate` if another page of the collection has the same text, if it is a
+        redirect to another, or if the two differ in scheme, `www.`, slash or index page alone and
+        name the same canonical address. Then one document has both addresses. Which one it is does
+        not depend on the order in which they came.
         """
         ...
 
@@ -183,11 +187,41 @@ class Ledger(Protocol):
         """
         ...
 
-    def postpone(self, claim: Claim, in_s: float, reason: str) -> bool:
+    def postpone(self, claim: Claim, in_s: float, reason: str, *, cause: str | None = None) -> bool:
         """Return the row to the queue after `in_s` seconds; the attempt does not count.
 
-        False when it was postponed too often in a row and so given up as by `fail`, or when another
-        worker has taken it over.
+        All work that has the `cause` waits as long. False when the row was postponed too often in
+        a row and so given up as by `fail`, or when another worker has taken it over.
+        """
+        ...
+
+    def pause(self, claim: Claim, causes: Collection[str], reason: str) -> bool:
+        """Return the row to the queue, and let all work wait that has one of the causes.
+
+        The attempt does not count. `pause_delay_s` says when one row tries the cause again. True
+        when the row was given up as by `fail`, since its host gave no answer for `UNREACHED_S`.
+        """
+        ...
+
+    def resume(self, claim: Claim, causes: Collection[str]) -> None:
+        """End the pauses of these causes; what waited for them may be claimed at once.
+
+        Other pauses that the claim has tried out without a result are tried again by another row.
+        """
+        ...
+
+    def put_off(self, *, proxies: Collection[str] = ()) -> list[Pause]:
+        """Return what waits for a later time in all collections, the earliest first.
+
+        With `proxies`, those of a worker, also what waits for a worker with another one.
+        """
+        ...
+
+    def keep_text(self, claim: Claim, page: ExtractedPage) -> bool:
+        """Store the text of a fetched page, so that it is not fetched again for this work.
+
+        Later claims of the row have it as `extracted`. False when another worker has taken the row
+        over.
         """
         ...
 
@@ -206,19 +240,32 @@ class Ledger(Protocol):
     def sweep(self, *, is_gone: Callable[[str], bool] = ...) -> int:
         """Return rows whose lease ran out, or whose owner `is_gone`, to the queue; count them.
 
-        Those that used up their attempts are given up, as by `fail`.
+        Those that used up their attempts are given up, as by `fail`. A stretch of a deletion that
+        was left unfinished counts as one more.
         """
         ...
 
-    def refetch(self, scope: TenantScope, *, url_keys: Sequence[str] | None = None) -> Ticket:
-        """Queue stored and retired pages, all or these, for a fetch; their documents stay.
+    def refetch(
+        self,
+        scope: TenantScope,
+        *,
+        url_keys: Sequence[str] | None = None,
+        rules: PageRules | None = None,
+        priority: Priority = Priority.REFRESH,
+    ) -> Ticket:
+        """Queue stored and retired pages, all or these, for a fetch under these rules.
 
-        The ticket includes pages that are claimed or queued already. Retired pages need not be due.
+        Their documents stay. Further addresses of these pages are fetched, too, if they were
+        ingested. The ticket includes pages that are claimed or queued already; they get the
+        `priority` where it is the better one. Retired pages need not be due.
         """
         ...
 
-    def retry_failed(self, whose: TenantScope | str) -> int:
-        """Queue the dead rows of a collection or a tenant with all attempts; return how many."""
+    def retry_failed(self, whose: TenantScope | str, *, rules: PageRules | None = None) -> int:
+        """Queue the dead rows of a collection or a tenant with all attempts; return how many.
+
+        They are fetched under these rules.
+        """
         ...
 
     def dead_letters(
@@ -227,10 +274,13 @@ class Ledger(Protocol):
         """Return the tenant's pages that were given up, by collection, the latest first."""
         ...
 
-    def pending_in_s(self, *, fetch: bool = False) -> float | None:
+    def pending_in_s(
+        self, *, fetch: bool = False, proxies: Collection[str] = ("",)
+    ) -> float | None:
         """Return the seconds until some row may be taken (0: now), or None when all are done.
 
-        Rows to fetch count with `fetch` only; claimed rows always count.
+        Rows to fetch count with `fetch` only, and only those that `claim` may take. Claimed rows
+        always count: they may come back at any time, at most `CLAIMED_S` from now.
         """
         ...
 

@@ -35,11 +35,13 @@ class SiteReader(Protocol):
         *,
         depth: int,
         max_pages: int,
+        fits: Callable[[str], bool] | None = None,
         on_found: Callable[[int], None] | None = None,
     ) -> list[str]:
         """Return the URL and the pages of its site, in normal form, the nearest first.
 
         Follows links over at most `depth` steps; the site's sitemaps count as one. Skips pages
-        that fail. `on_found` gets the number of pages so far.
+        that fail, and those that `fits` refuses: they are neither read nor counted. `on_found`
+        gets the number of pages so far.
         """
         ...

@@ -12,8 +12,6 @@ import logging
 import math
 import statistics
 import time
-import uuid
-from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias
@@ -24,6 +22,7 @@ from ..contracts.collection import Embedded
 from ..contracts.prices import embedding_cost
 from ..errors import ModelError
 from ..runtime.concurrency import offload
+from ..runtime.whole_file import write_whole
 from ..text.redaction import redact, redact_error
 from .anchors import anchors, anchors_version
 from .scoring import DENSE, LEXICAL, Calibration
@@ -251,12 +250,9 @@ def _read(path: Path, fingerprint: str) -> Medians | None:
 def _write(path: Path, fingerprint: str, medians: Medians) -> None:
     """Store the medians for other processes, atomically."""
     stored = {"fingerprint": fingerprint, "anchors": anchors_version(), **medians._asdict()}
-    temporary = path.with_name(f"{path.stem}-{uuid.uuid4().hex}.tmp")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        temporary.write_text(json.dumps(stored), "utf-8")
-        temporary.replace(path)
+        with write_whole(path) as draft:
+            draft.write_text(json.dumps(stored), "utf-8")
     except OSError as error:
         logger.info("the medians of %s stay in memory only: %s", fingerprint, error)
-        with suppress(OSError):
-            temporary.unlink(missing_ok=True)

@@ -41,10 +41,8 @@ _HEAD: Final = 1_000
 """Characters that decide the language of a text."""
 _BEYOND_LATIN: Final = "\u0250"
 _LATIN_WORD: Final = re.compile("[a-z0-9\u00df-\u024f]+")
-_USUAL: Final = 500
-"""Characters of a question whose terms are cached."""
-_MAX_TERMS: Final = 64
-"""Terms of one full-text query: more of them add time, not results."""
+_USUAL: Final = 500  # characters of a question whose terms are cached
+_MAX_TERMS: Final = 64  # more of them in one full-text query add time, not results
 
 
 class Term(NamedTuple):
@@ -181,18 +179,29 @@ def index_changes(text: str) -> bool:
 
 
 def match_query(question: str) -> str:
-    """Return the FTS5 MATCH expression that finds any of the question's terms; '' without terms.
-
-    Pages may be in another language than the question: unless it is clearly English, its terms
-    are stemmed for both languages.
+    """Return the FTS5 MATCH expression of the question's terms; '' without terms.
 
     >>> match_query("How are tasks cancelled?")
     '"task" OR "cancel"'
     """
+    return match_any(question_stems(question))
+
+
+def match_any(wanted: Iterable[str]) -> str:
+    """Return the FTS5 MATCH expression that finds any of the stems; '' without stems."""
+    return " OR ".join(map(_quoted, wanted))
+
+
+def question_stems(question: str) -> list[str]:
+    """Return the stems of the question's first terms, each once.
+
+    Pages may be in another language than the question: unless it is clearly English, its terms
+    are stemmed for both languages.
+    """
     language, (english_votes, _) = language_of(question), _votes(question[:_HEAD])
     stemmers = LANGUAGES if language == "de" or not english_votes else (language,)
     found = {STEMS[each][word]: None for word in terms(question, language) for each in stemmers}
-    return " OR ".join(map(_quoted, list(found)[:_MAX_TERMS]))
+    return list(found)[:_MAX_TERMS]
 
 
 def _quoted(stem: str) -> str:

@@ -7,6 +7,8 @@ from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import TYPE_CHECKING, Final, NamedTuple
 
+from ..text.tables import header_at
+
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
@@ -39,7 +41,7 @@ class JoinedChunks:
     document: Document
     """Of the best chunk: a text may have several addresses."""
     chunk: Chunk
-    """The best chunk, with the text, start and end of all."""
+    """The best chunk, with the text, start and end of all, and the place of the first."""
     score: float
     evidence: float
 
@@ -135,7 +137,13 @@ def _span(run: Sequence[ScoredChunk]) -> JoinedChunks:
         gap = after.start - before.end
         parts.append("\n" * min(gap, 2) + after.text[max(-gap, 0) :])
     chunk = replace(
-        best.found.chunk, text="".join(parts), start=chunks[0].start, end=chunks[-1].end
+        best.found.chunk,
+        text="".join(parts),
+        start=chunks[0].start,
+        end=chunks[-1].end,
+        headings=chunks[0].headings,
+        page=chunks[0].page,
+        table_header=chunks[0].table_header,
     )
     return JoinedChunks(best.found.document, chunk, best.score, max(one.evidence for one in run))
 
@@ -156,9 +164,10 @@ def _apart(spans: Sequence[JoinedChunks]) -> list[JoinedChunks]:
 def _without(chunk: Chunk, other: Chunk) -> Chunk:
     """Return the chunk without the text that it shares with a neighbour."""
     if other.start <= chunk.start < other.end:
-        left = chunk.text[other.end - chunk.start :]
-        text = left.lstrip()
-        return replace(chunk, text=text, start=other.end + len(left) - len(text))
+        text = chunk.text[other.end - chunk.start :].lstrip()
+        before = chunk.text[: len(chunk.text) - len(text)]
+        header = header_at(chunk.text, len(before), chunk.table_header)
+        return replace(chunk, text=text, start=chunk.start + len(before), table_header=header)
     if chunk.start < other.start < chunk.end:
         text = chunk.text[: other.start - chunk.start].rstrip()
         return replace(chunk, text=text, end=chunk.start + len(text))

@@ -152,9 +152,12 @@ class Settings(SettingsTable):
         return self.home / "checkpoints.db"
 
     def prepared_home(self) -> Path:
-        """Return the data folder, created if need be. Raises ConfigError when not writable."""
+        """Return the data folder, created for its owner if need be.
+
+        Raises ConfigError when it is not writable.
+        """
         try:
-            self.home.mkdir(parents=True, exist_ok=True)
+            self.home.mkdir(mode=0o700, parents=True, exist_ok=True)
             probe = self.home / f".writable-{os.getpid()}"
             probe.touch()
             probe.unlink(missing_ok=True)  # another thread may have been faster
@@ -164,3 +167,12 @@ class Settings(SettingsTable):
                 f"Set {PREFIX}HOME to a folder that you may write."
             ) from error
         return self.home
+
+    def readable_home(self) -> Path:
+        """Return the data folder if it is writable or has collections to read; else ConfigError."""
+        try:
+            return self.prepared_home()
+        except ConfigError:
+            if not os.access(self.collections_path, os.R_OK):
+                raise
+            return self.home

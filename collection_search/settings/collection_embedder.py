@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from ..contracts.embedded_text import embedder_of_vectors
 from ..errors import ConfigError
 from . import registry
 from .adapter_factory import make_adapter
@@ -30,11 +31,12 @@ def collection_embedder(
     given: Mapping[str, Embedder],
     http_client: AsyncClient | None = None,
 ) -> Embedder:
-    """Return the embedder that filled the collection, by its fingerprint.
+    """Return the embedder that filled the collection, by the fingerprint that this remembers.
 
     It is one of the `given`, or made from the settings, if any. Blocks. Raises MissingEmbedderError
     with a remedy.
     """
+    fingerprint = embedder_of_vectors(fingerprint)
     if fingerprint in given:
         return given[fingerprint]
     try:
@@ -56,8 +58,10 @@ def restore_embedder(
 ) -> Embedder | None:
     """Return the embedder of a fingerprint; None where the settings make another one.
 
-    Raises ConfigError where something is missing, such as a key.
+    The fingerprint may be what a collection remembers. Raises ConfigError where something is
+    missing, such as a key.
     """
+    fingerprint = embedder_of_vectors(fingerprint)
     if fingerprint.partition(":")[0] not in registry.names("embeddings"):
         return None
     embedder: Embedder = make_adapter(settings, "embeddings", fingerprint, http_client)

@@ -215,6 +215,12 @@ class SettingsTable(BaseSettings):
     fetch_ignore_robots: Listed = Field(
         default_factory=list, description="Hosts whose robots.txt you may ignore."
     )
+    fetch_retire_forbidden: bool = Field(
+        default=False, description="Remove stored pages that robots.txt forbids later."
+    )
+    fetch_noindex: bool = Field(
+        default=False, description="Leave out pages that ask not to be indexed (noindex)."
+    )
     fetch_allowed: Listed = Field(
         default_factory=list,
         description="Addresses outside the public web, as host:port, such as an intranet wiki.",

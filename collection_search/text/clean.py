@@ -8,6 +8,7 @@ import unicodedata
 from typing import Final
 
 from ..errors import InvalidQueryError
+from .tables import is_in_row
 
 _UNSEEN = re.compile(
     "[\x00-\x08\x0e-\x1b\x7f-\x84\x86-\x9f\ud800-\udfff"  # control characters, broken surrogates
@@ -159,6 +160,9 @@ def chunk_spans(text: str, *, size: int = 1200, overlap: int = 150) -> list[tupl
     repeats up to `overlap` characters (at most half of `size`) of it: whole sentences or lines,
     or words where the cut fell inside them.
 
+    A row of a table, with a bar at its beginning, is cut and repeated in part only if it is longer
+    than half of `size`.
+
     >>> text = "One two. Three. Four five six seven eight."
     >>> [text[start:end] for start, end in chunk_spans(text, size=20, overlap=8)]
     ['One two. Three.', 'Three. Four five six', 'six seven eight.']
@@ -211,6 +215,8 @@ def _last_end(text: str, start: int, head: int, size: int) -> int:
     for border in _ENDS:
         found = border.finditer(text, low, high + 1)
         ends = [end for match in found if (end := match.start()) <= high]
+        if border is _SENTENCE_END:
+            ends = [end for end in ends if not is_in_row(text, end)]
         if ends:
             return start + len(text[start : ends[-1]].rstrip())
     return start + len(text[start:high].rstrip())
@@ -219,7 +225,7 @@ def _last_end(text: str, start: int, head: int, size: int) -> int:
 def _first_start(text: str, low: int, head: int) -> int:
     """Return the first start of a sentence, else of a word, from `low` to `head`."""
     for border in _STARTS:
-        match = border.search(text, low, head + 1)
-        if match and match.start() <= head:
-            return match.start()
+        for match in border.finditer(text, low, head + 1):
+            if match.start() <= head and not is_in_row(text, match.start()):
+                return match.start()
     return low

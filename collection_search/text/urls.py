@@ -1,8 +1,9 @@
 """URLs in normal form, and keys that find duplicates.
 
 `normalize_url` follows the syntax-based normalisation of RFC 3986 (section 6.2.2) and removes
-tracking parameters. `url_key` changes more and is never shown or fetched. Both work on the raw
-text, since parsing and rewriting a query would change `%20`, `?flag` and more.
+tracking parameters. `url_key` changes more and is never shown or fetched; it never merges two
+pages. Both work on the raw text, since parsing and rewriting a query would change `%20`, `?flag`
+and more.
 """
 
 from __future__ import annotations
@@ -67,13 +68,10 @@ _NORMAL = re.compile(
 """A fast path for most URLs: only the parameters and the fragment need work."""
 
 _KEY_HOST_NOISE = re.compile(
-    r"^www\.(?=[^.:]+\.[^.:])"
-    r"|\.(?=:[0-9]+$|$)"
+    r"\.(?=:[0-9]+$|$)"
     r"|(?<=[a-z])\.m(?=\.(?:wiki(?:books|news|pedia|quote|source|versity|voyage)|wiktionary)\.org)"
 )
 _KEY_SESSION = re.compile(r";jsessionid=[^/;]*", re.IGNORECASE)
-_KEY_PATH_END = re.compile(r"/(?:[Ii]ndex\.(?:html?|php)|[Dd]efault\.aspx?)?$")
-_KEY_ENDS: Final = ("/", ".html", ".htm", ".php", ".asp", ".aspx")
 
 
 def normalize_url(url: str) -> str:
@@ -109,36 +107,35 @@ def normalize_url(url: str) -> str:
 
 
 def url_key(url: str) -> str:
-    """Return a key that is equal for URLs of the same page; only for finding duplicates.
+    """Return a key that is equal only for URLs of the same page; for finding duplicates.
 
     Pass the URL as it was found, since routes in the fragment (`#!...`, `#/...`) count.
-    Ignored are: the scheme, a leading `www.`, the mobile host of Wikimedia's sites, a final dot
-    of the host, a final slash, the usual names of a folder's index page, click and session ids,
-    and whether a space in the query is written `+` or `%20`. Path and values keep their case.
+    Ignored are: a final dot of the host, the mobile host of Wikimedia's sites, click and session
+    ids, and whether a space in the query is written `+` or `%20`. Path and values keep their case.
+    The scheme is written only where it is `http`.
 
     Raises InvalidUrlError where `normalize_url` does.
 
-    >>> url_key("http://www.example.com/docs/index.html") == url_key("https://example.com/docs")
-    True
+    >>> url_key("https://example.com/docs/?gclid=1"), url_key("http://www.example.com/docs")
+    ('example.com/docs/', 'http://www.example.com/docs')
     """
     is_common = len(url) <= _MAX_REMEMBERED and url.isascii()
     return _remembered_key(url) if is_common else _key(url)
 
 
 def _key(url: str) -> str:
-    address, _, query = normalize_url(url).partition("://")[2].partition("?")
+    scheme, _, address = normalize_url(url).partition("://")
+    address, _, query = address.partition("?")
     host, _, path = address.partition("/")
-    path = f"/{path}"
-    if "www." in host or ".m." in host or ".:" in host or host.endswith("."):
+    if ".m." in host or ".:" in host or host.endswith("."):
         host = _KEY_HOST_NOISE.sub("", host)
     if ";" in path:
         path = _KEY_SESSION.sub("", path)
-    if path.endswith(_KEY_ENDS):
-        path = _KEY_PATH_END.sub("", path)
     if query:
         query = _query(query.replace("+", "%20"), _is_noise)
     route = _route(url) if "#" in url else ""
-    return f"{host}{path}{query and '?'}{query}{route}"
+    start = "" if scheme == "https" else f"{scheme}://"
+    return f"{start}{host}/{path}{query and '?'}{query}{route}"
 
 
 _remembered_key = lru_cache(maxsize=1 << 13)(_key)
@@ -154,6 +151,15 @@ def host_of(url: str) -> str:
     host = url.partition("://")[2].partition("/")[0]
     name, colon, port = host.rpartition(":")
     return (name if colon and port.isdigit() else host).rstrip(".")
+
+
+def host_of_key(key: str) -> str:
+    """Return the host of a `url_key`, with its port, without `www.`.
+
+    >>> host_of_key(url_key("http://www.example.com:8080/?a=1"))
+    'example.com:8080'
+    """
+    return key.removeprefix("http://").partition("/")[0].removeprefix("www.")
 
 
 def is_pdf(url: str, content_type: str | None = None) -> bool:
@@ -251,8 +257,8 @@ def _is_noise(name: str) -> bool:
 
 def _route(url: str) -> str:
     """Return the part of the fragment that chooses a page, with its `#`, or nothing."""
-    route = url.strip(" ").partition("#")[2].partition(":~:")[0].rstrip("/")
-    return f"#{_escaped(route)}" if route.startswith(("!", "/")) and route != "!" else ""
+    route = url.strip(" ").partition("#")[2].partition(":~:")[0]
+    return f"#{_escaped(route)}" if route.startswith(("!", "/")) and route.strip("!/") else ""
 
 
 def _escaped(text: str) -> str:

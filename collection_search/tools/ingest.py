@@ -9,10 +9,15 @@ from ..context import SearchContext
 from ..contracts.collection import TenantScope
 from ..contracts.ingestion import IngestionItem, IngestionRequest, Ticket
 from ..errors import CollectionSearchError, IngestError, InputError
-from ..ports.ledger import require_session
+from ..ports.staging import require_session
 from ..runtime.concurrency import blocking, compute, offload, run_blocking
-from .ingestion.engine import IngestionEngine, engine_of
-from .ingestion.sites import collect_pages, deduplicate_urls
+from ..settings.page_rules import rules_of
+from ..text.loose_keys import current_key
+from .ingestion.crawls import FoundPages, find_crawl_pages, record_crawl, without_removed
+from .ingestion.embedders import bind_to
+from .ingestion.engine import IngestionEngine
+from .ingestion.process_engines import engine_of
+from .ingestion.sites import deduplicate_urls
 from .ingestion.storage_rights import apply_storage_rights
 from .public_arguments import context_for, validate_arguments, validate_texts
 
@@ -79,10 +84,12 @@ class LedgerTrigger:
 
     async def trigger(self, request: IngestionRequest) -> Ticket:
         """Return the durable receipt. Raises `IngestError`; nothing was accepted then."""
-        request = replace(request, items=apply_storage_rights(request.items, self.settings))
+        items = apply_storage_rights(request.items, self.settings)
+        rules = request.rules or rules_of(self.settings)
+        request = replace(request, items=items, rules=rules)
         try:
             if self.reader is not None and any(not item.content_ref for item in request.items):
-                await self.reader()  # raises for a wrong setting before pages are accepted
+                await self.reader(rules)  # raises for a wrong setting before pages are accepted
             return await offload(self._accept, request)
         except CollectionSearchError as error:
             raise IngestError(f"The ingestion could not be started. {error}") from error
@@ -101,7 +108,7 @@ class LedgerTrigger:
     def _accept(self, request: IngestionRequest) -> Ticket:
         engine = self.engine()
         if self.embedder is not None:
-            self.store.collections.bind_embedder(request.scope, self.embedder.fingerprint)
+            bind_to(self.store.collections, request.scope, self.embedder)
         if not self.wake:
             return self.store.ledger.enqueue(request)
         engine.embedder_of(request.scope)
@@ -118,22 +125,35 @@ async def aingest(
     session: str | None = None,
     depth: int = 0,
     max_pages: int = MAX_PAGES,
+    include: Sequence[str] = (),
+    exclude: Sequence[str] = (),
+    is_pdf: bool | None = None,
     context: SearchContext | None = None,
     work: bool = True,
 ) -> Ticket:
     """Return the ticket of a started ingestion of these pages; `wait` waits for it.
 
     Stored pages are fetched again, by a conditional request where the site supports it: each row
-    of the ticket's status says what changed. With a `depth`, linked pages of the same sites follow,
-    up to `max_pages` in all. `session` ingests the pages that the graph `universal_ingestion`
+    of the ticket's status says what changed.
+
+    With a `depth`, linked pages of the same sites follow, up to `max_pages` in all, and the
+    collection remembers the crawl: `refresh` repeats it. `include` and `exclude` choose among the
+    linked pages by patterns of their paths, such as `/docs/*`: see
+    `collection_search.text.path_patterns`. `is_pdf` chooses PDFs or everything else. What
+    `find_pages` returned is ingested in the same way. Pages that were deleted one by one are left
+    out unless they are named.
+
+    `session` ingests the pages that the graph `universal_ingestion`
     staged, by default into the session's collection. With `work=False` workers of other processes
     do the work. `tenant` is by default the context's, else the settings'. `ingest` blocks, inside
     a running event loop too; `aingest` is its coroutine.
 
     Raises InputError for a wrong URL, name or session, IngestError, ConfigError.
     """
-    validate_arguments(session=session, depth=depth, max_pages=max_pages, work=work)
+    validate_arguments(session=session, depth=depth, max_pages=max_pages, is_pdf=is_pdf, work=work)
+    rules = _crawl_rules(depth, max_pages, include, exclude, is_pdf)
     context = context_for(context, tenant)
+    crawl = urls.crawl if isinstance(urls, FoundPages) else None
     addresses = await compute(deduplicate_urls, _listed(urls))
     staged = None if session is None else await _session(context, session)
     if collection is None and staged is not None:
@@ -147,7 +167,10 @@ async def aingest(
     if addresses and context.fetches():
         await context.page_reader()  # raises for a wrong setting before pages are accepted
     if depth:
-        addresses = await _site_pages(context, addresses, depth, max_pages, None)
+        found = await find_crawl_pages(context, addresses, **rules)
+        crawl, addresses = found.crawl, deduplicate_urls(found)
+    if crawl is not None:
+        addresses = await without_removed(context, scope, addresses, crawl)
     ids = context.ids()
     shared = {**ids, "workflow_id": context.workflow_id, "approved_by": "ingest"}
     items = staged_items(staged.candidates, shared) if staged else []
@@ -160,6 +183,8 @@ async def aingest(
     if staged is not None:
         store = await context.storage()
         await offload(store.staging.close_session, context.tenant(), staged.session_id)
+    if crawl is not None:
+        await record_crawl(context, scope, crawl, addresses)
     return ticket
 
 
@@ -172,18 +197,22 @@ async def afind_pages(
     *,
     depth: int,
     max_pages: int = MAX_PAGES,
+    include: Sequence[str] = (),
+    exclude: Sequence[str] = (),
+    is_pdf: bool | None = None,
     context: SearchContext | None = None,
     on_found: Callable[[int], None] | None = None,
-) -> list[str]:
-    """Return the pages that `ingest` would ingest with this `depth`, as normalized URLs.
+) -> FoundPages:
+    """Return the pages that `ingest` would ingest with these arguments, as normalized URLs.
 
     `on_found` gets how many are known so far. `find_pages` blocks, `afind_pages` is its coroutine.
     Raises InputError, ConfigError.
     """
-    validate_arguments(depth=depth, max_pages=max_pages, on_found=on_found)
+    validate_arguments(depth=depth, max_pages=max_pages, is_pdf=is_pdf, on_found=on_found)
+    rules = _crawl_rules(depth, max_pages, include, exclude, is_pdf)
     context = context_for(context, None)
     addresses = await compute(deduplicate_urls, _listed(urls))
-    return list((await _site_pages(context, addresses, depth, max_pages, on_found)).values())
+    return await find_crawl_pages(context, addresses, **rules, on_found=on_found)
 
 
 find_pages = blocking(afind_pages, "find_pages")
@@ -194,16 +223,23 @@ def _listed(urls: Sequence[str]) -> list[str]:
     return [urls] if isinstance(urls, str) else validate_texts("urls", urls)
 
 
-async def _site_pages(
-    context: SearchContext,
-    starts: Mapping[str, str],
+def _crawl_rules(
     depth: int,
     max_pages: int,
-    on_found: Callable[[int], None] | None,
-) -> dict[str, str]:
-    reader = await context.page_reader()
-    wanted = collect_pages(reader, starts, depth=depth, max_pages=max_pages, on_found=on_found)
-    return await offload(run_blocking, wanted)  # on the loop that throttles hosts
+    include: Sequence[str],
+    exclude: Sequence[str],
+    is_pdf: bool | None,  # noqa: FBT001
+) -> dict[str, Any]:
+    """Return the validated rules of a crawl. Raises InputError."""
+    patterns = {
+        "include": validate_texts("include", include),
+        "exclude": validate_texts("exclude", exclude),
+    }
+    if not depth and (is_pdf is not None or any(patterns.values())):
+        raise InputError(
+            "include, exclude and is_pdf choose among the pages that a crawl finds: give a depth."
+        )
+    return {"depth": depth, "max_pages": max_pages, "is_pdf": is_pdf, **patterns}
 
 
 def staged_items(
@@ -213,7 +249,7 @@ def staged_items(
     return [
         IngestionItem(
             url=one["url"],
-            url_key=one["url_key"],
+            url_key=current_key(one["url"], one["url_key"]),
             title=one["title"],
             content_ref=one["content_ref"],
             provenance={**shared, **one["provenance"]},

@@ -8,19 +8,20 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 from ..contracts.collection import TenantScope
+from ..contracts.embedded_text import chunk_texts, titled_fingerprint
 from ..contracts.prices import embedding_cost
 from ..errors import ModelError
 from ..ports.collections import require_collection
 from ..runtime.concurrency import blocking, offload
 from .ingestion.embedders import account_of, embed_texts
-from .ingestion.engine import engine_of
+from .ingestion.process_engines import engine_of
 from .public_arguments import context_for, validate_arguments
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from ..context import SearchContext
-    from ..contracts.collection import PendingChunk, Vectors
+    from ..contracts.collection import Vectors
     from ..ports import CollectionStore, Embedder
     from .spending.account import Account
 
@@ -51,6 +52,8 @@ async def areembed(
     on_progress: Callable[[int, int], None] | None = None,
 ) -> Reembedded:
     """Embed the whole collection again with the context's embedder, then bind it to that.
+
+    Chunks are embedded with their titles, also where an earlier version left these out.
 
     The old vectors are in use until the last chunk is embedded. After an interruption the next
     call continues. Pages that are ingested meanwhile are included. Without a model (`lexical`) the
@@ -92,41 +95,43 @@ class _Change:
 
     async def to(self, embedder: Embedder | None) -> Reembedded:
         name = None if embedder is None else embedder.fingerprint
+        remembered = None if name is None else titled_fingerprint(name)
         is_changed = False
         while not is_changed:  # pages may be ingested before the change is made
             if embedder is not None:
                 await self._prepare(embedder)
-            is_changed = await offload(self.collections.change_embedder, self.scope, name)
+            is_changed = await offload(self.collections.change_embedder, self.scope, remembered)
         tokens = None if None in self.tokens else sum(filter(None, self.tokens))
         cost = 0.0 if name is None else embedding_cost(name, tokens)
         return Reembedded(name, self.chunks, tokens, cost)
 
     async def _prepare(self, embedder: Embedder) -> None:
         """Embed until every chunk has a new vector."""
-        name, pending = embedder.fingerprint, self.collections.pending_vectors
+        name = titled_fingerprint(embedder.fingerprint)
+        pending = self.collections.pending_vectors
         while True:
             chunks, left, total = await offload(pending, self.scope, name, limit=BATCH)
             if self.on_progress is not None:
                 self.on_progress(total - left, total)
             if not chunks:
                 return
-            vectors = await self._embedded(embedder, chunks)
+            texts = chunk_texts(name, ((chunk.title, chunk.text) for chunk in chunks))
+            vectors = await self._embedded(embedder, texts)
             await offload(self.collections.prepare_vectors, self.scope, name, chunks, vectors)
             self.chunks += len(chunks)
 
-    async def _embedded(self, embedder: Embedder, chunks: Sequence[PendingChunk]) -> Vectors:
+    async def _embedded(self, embedder: Embedder, texts: Sequence[str]) -> Vectors:
         try:
-            texts = [chunk.text for chunk in chunks]
             answer = await embed_texts(embedder, texts, account=self.account)
         except ModelError as error:
             raise ModelError(f"{str(error).rstrip('.')}. {_KEPT}") from error
         self.tokens.append(answer.input_tokens)
         vectors = answer.vectors
-        expected = len(chunks), self.dimension or vectors.shape[-1]
+        expected = len(texts), self.dimension or vectors.shape[-1]
         if vectors.shape != expected or not np.isfinite(vectors).all():
             raise ModelError(
                 f"{embedder.fingerprint} gave vectors of the shape {vectors.shape} for"
-                f" {len(chunks)} texts, or some that hold no numbers. {_KEPT}"
+                f" {len(texts)} texts, or some that hold no numbers. {_KEPT}"
             )
         self.dimension = vectors.shape[1]
         return vectors

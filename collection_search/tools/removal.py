@@ -1,4 +1,4 @@
-"""Deletion of a tenant's data: collections, paused runs, answers, spending."""
+"""Deletion of a tenant's data (collections, paused runs, answers, spending), and its space."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from ..context import SearchContext
+    from ..contracts.collection import Compaction
     from ..ports import Storage
     from ..ports.usage import UsageStore
 
@@ -29,7 +30,7 @@ class Erased(Deleted):
 
 
 async def adelete_tenant(context: SearchContext, *, tenant: str | None = None) -> Erased:
-    """Delete everything that is stored for the tenant.
+    """Delete everything that is stored for the tenant; it returns when all of it is erased.
 
     `tenant` is by default the context's, else the settings'. `delete_tenant` blocks,
     `adelete_tenant` is its coroutine. Raises InputError for a tenant that is not the context's,
@@ -57,7 +58,9 @@ async def adelete_collection(
 ) -> int:
     """Delete a collection with all that belongs to it; return how many documents it had.
 
-    That includes reviews that wait for a person, with their runs. `tenant` is by default the
+    That includes reviews that wait for a person, with their runs. The collection is gone for
+    everybody at once; this returns when all of it is erased. If it is interrupted before, the next
+    deletion, compaction or worker erases the rest. `tenant` is by default the
     context's, else the settings'. `delete_collection` blocks, `adelete_collection` is its
     coroutine. Raises InputError for a tenant that is not the context's, ConfigError, StoreError.
     """
@@ -100,6 +103,21 @@ async def apurge(
 
 purge = blocking(apurge, "purge")
 """`apurge` for code without an event loop."""
+
+
+async def acompact_store(context: SearchContext) -> Compaction:
+    """Give the free space of the collections' database to the system; return its sizes.
+
+    Interrupted deletions are finished first. `compact_store` blocks, `acompact_store` is its
+    coroutine. Raises ConfigError, and StoreError when the disk has no room for the copy that a
+    database of an earlier version needs.
+    """
+    store = await context.storage()
+    return await offload(store.collections.compact)
+
+
+compact_store = blocking(acompact_store, "compact_store")
+"""`acompact_store` for code without an event loop."""
 
 
 async def _delete_runs(context: SearchContext, thread_ids: Iterable[str]) -> None:

@@ -10,7 +10,7 @@ from ..ports.collections import require_collection
 from ..ranking.calibration import await_calibration, start_calibration
 from ..ranking.evidence import measure_evidence
 from ..ranking.passages import ScoredChunk, choose_passages
-from ..ranking.scoring import PageText, rank
+from ..ranking.scoring import LEXICAL, PageText, rank
 from ..runtime.concurrency import blocking, offload
 from ..text.clean import normalize_query
 from .ingestion.embedders import embedder_for, observed_vectors
@@ -23,12 +23,14 @@ if TYPE_CHECKING:
     from ..contracts.collection import CollectionInfo, Filters, StoredChunk, Vectors
     from ..ports import CollectionStore, Storage
     from ..ranking.passages import JoinedChunks
-    from ..ranking.scoring import Calibration, Profile
+    from ..ranking.scoring import Calibration, Profile, Scored
 
 MAX_K: Final = 100
 MAX_QUESTION_CHARS: Final = 2000
 POOL: Final = 40
 """Minimum number of chunks that are read from the store and ranked."""
+STORE_WEIGHT: Final = 30.0
+"""Points of the heuristic score that a standard deviation of the store's order is worth."""
 _MORE: Final = (1, 4, 16)
 """Factors of the number of chunks, tried in turn while too many have the same text."""
 
@@ -44,13 +46,15 @@ async def aretrieve(
 ) -> list[Passage]:
     """Return at most `k` (1 to 100) passages of the collection, best first.
 
-    The score is 0-100, as of search results, in the context's ranking profile. A passage that
+    The score is 0-100, as of search results, in the context's ranking profile. With a model the
+    order also weighs how rare words are in the collection, so that scores may rise. A passage that
     shares words with the question need not answer it: `ranking.evidence.answering` picks those that
     do, by `evidence`. Neighbouring chunks are one passage, and a text with several addresses comes
     once. `provenance` has the passage's place in the document (`start`, `end`, in characters), the
-    hash of the document's text and how the document was found. `filters` choose among the
-    documents, as `{"is_pdf": True}` does. `tenant` is by default the context's, else the settings'.
-    `retrieve` blocks, inside a running event loop too; `aretrieve` is its coroutine.
+    hash of the document's text, how the document was found, and its further URLs if there are any
+    (`also_at`). `filters` choose among the documents, as `{"is_pdf": True}` does. `tenant` is by
+    default the context's, else the settings'. `retrieve` blocks, inside a running event loop too;
+    `aretrieve` is its coroutine.
 
     Raises InputError for a question without words or over 2000 characters, for a wrong filter and
     for an unknown collection, ConfigError when the collection needs another embedder, StoreError,
@@ -123,7 +127,7 @@ def _passages(
     k: int,
 ) -> list[Passage]:
     pages = [
-        PageText(title=one.document.title, snippet=one.chunk.text, url=one.document.url)
+        PageText(title=one.document.title, snippet=one.chunk.whole_text, url=one.document.url)
         for one in found
     ]
     cosines = None
@@ -144,11 +148,22 @@ def _passages(
         similarities=None if calibration is None else cosines,
         calibration=calibration,
     )
+    if cosines is not None and (calibration or LEXICAL).scale == "dense":
+        scored.sort(key=lambda one: -_standing(one, found[one.index]))
     candidates = [
         ScoredChunk(found[one.index], one.embedding_rank_score, round(evidence[one.index], 2))
         for one in scored
     ]
     return [_passage(n, span) for n, span in enumerate(choose_passages(candidates, k), start=1)]
+
+
+def _standing(one: Scored, found: StoredChunk) -> float:
+    """Return a chunk's place in the order where a model takes part.
+
+    The store compares the cosines with words whose rarity is that in the whole collection, which
+    the score does not know.
+    """
+    return one.heuristic_score + STORE_WEIGHT * found.score
 
 
 def _passage(n: int, span: JoinedChunks) -> Passage:
@@ -157,7 +172,7 @@ def _passage(n: int, span: JoinedChunks) -> Passage:
         n=n,
         url=document.url,
         title=document.title,
-        text=chunk.text,
+        text=chunk.whole_text,
         score=span.score,
         evidence=span.evidence,
         provenance={
@@ -167,5 +182,6 @@ def _passage(n: int, span: JoinedChunks) -> Passage:
             "end": chunk.end,
             "headings": list(chunk.headings),
             "page": chunk.page,
+            **({"also_at": list(document.also_at)} if document.also_at else {}),
         },
     )

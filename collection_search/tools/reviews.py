@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import TYPE_CHECKING, Annotated, Any
 
 from pydantic import AfterValidator, Field, ValidationError, WithJsonSchema, create_model
 
 from ..contracts.review import Review, ReviewDecision, ReviewRequest
-from ..errors import InputError
+from ..errors import InputError, InvalidUrlError
+from ..text.loose_keys import find_similar
 from ..text.problems import describe_problems
 from ..text.timestamps import iso_time
 from ..text.urls import url_key
@@ -43,12 +45,14 @@ def decision_model(candidates: Iterable[ReviewCandidate]) -> type[ReviewDecision
     by_key = {url_key(url): url for url in urls}
 
     def known(url: str) -> str:
-        try:
-            return by_key[url_key(url)]
-        except (KeyError, ValueError):
+        found = None
+        with suppress(InvalidUrlError):
+            found = find_similar(url, by_key)
+        if found is None:
             raise ValueError(
                 f"{url!r} is no candidate of this review; put further pages into added_urls"
-            ) from None
+            )
+        return found
 
     choice = {"type": "string", "enum": urls} if urls else {"type": "string"}
     field = ReviewDecision.model_fields["approved_urls"]

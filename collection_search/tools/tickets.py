@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import math
 import time
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -12,10 +13,11 @@ from ..contracts.ingestion import Ticket
 from ..errors import InputError
 from ..runtime.concurrency import offload, run_blocking
 from .ingest import engine_for
+from .ingestion.wait_limit import WaitLimit
 from .public_arguments import context_for, validate_arguments
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable
+    from collections.abc import Awaitable, Callable, Sequence
 
     from ..context import SearchContext
     from ..contracts.ingestion import TicketStatus
@@ -36,12 +38,16 @@ def wait(
     context: SearchContext | None = None,
     work: bool = True,
     on_progress: OnStatus | None = None,
+    while_pages_finish: bool = False,
 ) -> TicketStatus:
     """Return what `await_ticket` returns. Blocks, inside a running event loop too.
 
     `on_progress` is called in the caller's thread and may call other blocking functions.
     """
-    watch = run_blocking(_watch(ticket, timeout_s, tenant, context, on_progress, work=work))
+    asked = _watch(
+        ticket, timeout_s, tenant, context, on_progress, work=work, is_renewed=while_pages_finish
+    )
+    watch = run_blocking(asked)
     while (pause_s := watch.report(watch.look())) is not None:
         time.sleep(pause_s)
     return watch.status
@@ -55,8 +61,13 @@ async def await_ticket(
     context: SearchContext | None = None,
     work: bool = True,
     on_progress: OnStatus | None = None,
+    while_pages_finish: bool = False,
 ) -> TicketStatus:
     """Return the ticket's status when all of its pages are done, or after `timeout_s`.
+
+    With `while_pages_finish` the timeout is the longest time without a finished page.
+    It ends early when no page is left that is due within a minute: `TicketStatus.put_off` names
+    those that wait for later, `error` and `put_off_until` of each say for what and until when.
 
     A ticket id alone, as in the graph's output, belongs to the `tenant`: by default the context's,
     else the settings'. With `work=False` workers of other processes do the work. `on_progress`
@@ -64,11 +75,45 @@ async def await_ticket(
 
     Raises InputError for an unknown ticket or one of another tenant, ConfigError, StoreError.
     """
-    watch = await _watch(ticket, timeout_s, tenant, context, on_progress, work=work)
+    watch = await _watch(
+        ticket, timeout_s, tenant, context, on_progress, work=work, is_renewed=while_pages_finish
+    )
     # Another process may be the one that works, so there is no event to wait for.
     while (pause_s := watch.report(await offload(watch.look))) is not None:  # noqa: ASYNC110
         await asyncio.sleep(pause_s)
     return watch.status
+
+
+def wait_for_all(
+    tickets: Sequence[str],
+    timeout_s: float,
+    *,
+    context: SearchContext,
+    on_progress: Callable[[int, int], None] | None = None,
+) -> list[TicketStatus]:
+    """Return what `wait` returns for several tickets whose pages are ingested together. Blocks.
+
+    The timeout is the longest time without a finished page of any of them. `on_progress` gets the
+    numbers of the pages that are done and of all pages.
+    """
+    watches = [
+        run_blocking(_watch(ticket, timeout_s, None, context, None, work=True))
+        for ticket in tickets
+    ]
+    for watch in watches:
+        watch.limit = WaitLimit(math.inf)  # the limit is for all of them together
+    limit = WaitLimit(timeout_s, is_renewed=True)
+    while True:
+        pauses_s = [watch.report(watch.look()) for watch in watches]
+        left = sum(watch.status.left(fetch=watch.fetches) for watch in watches)
+        count = sum(watch.status.count for watch in watches)
+        if on_progress is not None:
+            on_progress(count - left, count)
+        limit.note(left)
+        waiting = [pause_s for pause_s in pauses_s if pause_s is not None]
+        if not waiting or limit.left_s <= 0:
+            return [watch.status for watch in watches]
+        time.sleep(max(waiting))
 
 
 async def follow_ticket(
@@ -97,7 +142,7 @@ async def follow_ticket(
 
     with watch.engine.watchers.waking(wake):
         while (pause_s := watch.report(await offload(watch.look))) is not None:
-            left_s = watch.ends_at - monotonic()
+            left_s = watch.limit.left_s
             if await _is_woken(woken, sleep(min(interval_s, left_s))):
                 await sleep(min(pause_s, left_s))  # several pages may be done at once
                 woken.clear()
@@ -132,6 +177,7 @@ async def _watch(
     on_progress: OnStatus | None,
     *,
     work: bool,
+    is_renewed: bool = False,
     monotonic: Callable[[], float] = time.monotonic,
 ) -> _Watch:
     validate_arguments(timeout_s=timeout_s, tenant=tenant, work=work, on_progress=on_progress)
@@ -150,8 +196,7 @@ async def _watch(
         engine=engine,
         tenant_id=context.tenant(),
         ticket_id=ticket,
-        ends_at=monotonic() + timeout_s,
-        monotonic=monotonic,
+        limit=WaitLimit(timeout_s, is_renewed=is_renewed, monotonic=monotonic),
         fetches=context.fetches(),
         works=work,
         on_progress=on_progress,
@@ -166,18 +211,19 @@ class _Watch:
     engine: IngestionEngine
     tenant_id: str
     ticket_id: str
-    ends_at: float
-    monotonic: Callable[[], float]
+    limit: WaitLimit
     fetches: bool
     works: bool
     on_progress: OnStatus | None
     status: TicketStatus = field(init=False)
     _known: TicketStatus | None = None
     _took_s: float = 0.0
+    _is_idle: bool = False
 
     def look(self) -> TicketStatus:
         """Return the ticket's status. Blocks. Raises InputError, StoreError."""
         began = time.monotonic()
+        self._is_idle = self.works and not self.engine.is_at_work  # before the status is read
         status = self.store.ledger.status(self.tenant_id, self.ticket_id)
         if status is None:
             raise InputError(
@@ -192,8 +238,12 @@ class _Watch:
         if status != self._known and self.on_progress is not None:
             self.on_progress(status)
         self.status = self._known = status
-        if status.left(fetch=self.fetches) == 0 or self.monotonic() >= self.ends_at:
+        left = status.left(fetch=self.fetches)
+        self.limit.note(left)
+        if left == 0 or self.limit.left_s <= 0:
             return None
         if self.works and self.engine.failure is not None:
             raise self.engine.failure
+        if self._is_idle or status.put_off(fetch=self.fetches):
+            return None
         return max(POLL_S, 10 * self._took_s)  # reading a large ticket is slow

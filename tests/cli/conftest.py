@@ -27,13 +27,14 @@ ENTRY_POINTS = {
         "partial",
         "refusing",
         "hanging",
+        "stuck",
         "interrupting",
         "keyless",
         "talkative",
         "with_pdf",
     ),
     "models": ("planner", "broken_model"),
-    "embeddings": ("words", "other_words", "broken_embedder", "slow"),
+    "embeddings": ("words", "other_words", "broken_embedder", "slow", "stuck_embedder"),
 }
 
 

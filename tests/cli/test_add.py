@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import os
 import signal
+import sqlite3
 import sys
+import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -174,6 +176,18 @@ def test_a_collection_is_refreshed(site: LoopbackSite, command: Invoke) -> None:
 
 
 @pytest.mark.slow
+def test_a_refresh_without_questions_needs_no_provider(
+    site: LoopbackSite, command: Invoke, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It searches nothing, so a provider that has no key is none of its business."""
+    command(*ADD, site.address("/green"))
+    monkeypatch.setenv("COLLECTION_SEARCH_DEFAULT_PROVIDER", "brave")
+    ended = command("collections", "refresh", "tea")
+    assert (ended.code, ended.complaints) == (0, [])
+    assert ended.out == "Collection tea: 0 new, 0 changed, 1 unchanged, 0 gone\n"
+
+
+@pytest.mark.slow
 def test_a_refresh_leaves_pages_that_were_never_stored(site: LoopbackSite, command: Invoke) -> None:
     """They are not asked again, and do not make it fail."""
     command(*ADD, site.address("/green"), site.address("/none"))
@@ -253,7 +267,7 @@ def test_a_wait_that_is_told_to_end_gives_its_pages_back(
         wait_until(lambda: site.asked("/slow") or process.poll() is not None)
         process.send_signal(signal.SIGTERM)
         _, err = process.communicate(timeout=90)
-    assert process.returncode == 130, err
+    assert process.returncode == 143, err
     assert "Interrupted. Nothing is lost" in err
     store = SQLiteStore.from_settings(process_settings())
     assert store.ledger.sweep(is_gone=lambda _: True) == 0
@@ -271,7 +285,7 @@ def test_a_search_for_pages_that_is_told_to_end_has_accepted_nothing(
         wait_until(lambda: site.asked("/slow") or process.poll() is not None)
         process.send_signal(signal.SIGTERM)
         _, err = process.communicate(timeout=90)
-    assert process.returncode == 130, err
+    assert process.returncode == 143, err
     assert "Looking for pages ..." in err
     assert "none was accepted yet" in err
     store = SQLiteStore.from_settings(process_settings())
@@ -285,3 +299,38 @@ def _is_alive(pid: int) -> bool:
     except ProcessLookupError:
         return False
     return True
+
+
+@pytest.mark.slow
+def test_nobody_waits_for_what_is_put_off(site: LoopbackSite, command: Invoke) -> None:
+    """`ingest add`, the worker and `refresh` end, and say what waits, for whom, until when."""
+    later = site.put("/later", b"later", status=429, headers={"Retry-After": "7200"})
+    ended = command(*ADD, site.address("/green"), later)
+    assert ended.code == 5
+    assert "1 of 2 pages stored, 1 waiting for 'collection-search worker'" in ended.out
+    assert f"warning: {later} is put off until 2" in ended.err
+    host = later.split("/")[2]
+    ended = command("worker", "--once")
+    assert ended.code == 0
+    assert f"1 page waits for the site {host} until 2" in ended.err
+    assert "rate_limited" in ended.err
+    assert "Nothing is left" not in ended.err
+    ended = command("collections", "refresh", "tea", "--no-search")
+    assert ended.code == 5
+    assert f"{site.address('/green')} is put off until 2" in ended.err
+
+
+@pytest.mark.slow
+def test_a_worker_names_a_site_that_is_down(site: LoopbackSite, command: Invoke) -> None:
+    """And goes on when it answers again."""
+    command(*ADD, site.address("/green"), "--no-wait")
+    with sqlite3.connect(process_settings().collections_path) as database:
+        database.execute(
+            "INSERT INTO pauses (cause, reason, since, until) VALUES (?, 'refused', 0, ?)",
+            (f"host:{site.allowed[0]}", time.time() + 900),
+        )
+    database.close()
+    ended = command("worker", "--once")
+    assert f"1 page waits for the site {site.allowed[0]} until 2" in ended.err
+    assert command(*ADD, site.address("/black")).out == "Collection tea: 1 of 1 pages stored\n"
+    assert command("worker", "--once").err.endswith("Nothing is left to ingest.\n")

@@ -4,12 +4,18 @@ from __future__ import annotations
 
 import io
 import json
+import re
 from typing import TYPE_CHECKING
 
+import numpy as np
 import pytest
 
+from collection_search.adapters.stores.sqlite import SQLiteStore
+from collection_search.adapters.stores.sqlite import removal as stored_removal
+from collection_search.contracts.collection import TenantScope
 from collection_search.settings.process_defaults import process_settings
 from collection_search.testing import OpenAIServer
+from collection_search.testing.stores.suite import chunks, document
 
 if TYPE_CHECKING:
     from support.command_line import Invoke
@@ -97,6 +103,38 @@ def test_deleting_needs_a_yes(command: Invoke, monkeypatch: pytest.MonkeyPatch) 
 
 @pytest.mark.slow
 @pytest.mark.usefixtures("filled")
+def test_space_goes_back_to_the_system(command: Invoke) -> None:
+    """The sizes before and after, for the collections of all tenants."""
+    assert command("collections", "delete", "py", "--yes").code == 0
+    ended = command("collections", "compact")
+    assert (ended.code, ended.err) == (0, "")
+    assert re.fullmatch(r"The database had \d\.\d MB and has \d\.\d MB now\.\n", ended.out)
+    assert command("collections", "--tenant", "acme", "compact").code == 0
+
+
+@pytest.mark.slow
+@pytest.mark.usefixtures("filled")
+@pytest.mark.parametrize("what", [("delete", "py"), ("delete-tenant",)])
+def test_an_interrupted_deletion_says_what_is_left(
+    command: Invoke, monkeypatch: pytest.MonkeyPatch, what: tuple[str, ...]
+) -> None:
+    """The collection is gone; a command that finishes the erasure is named."""
+
+    def interrupt(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr(stored_removal, "delete_group", interrupt)
+        ended = command("collections", *what, "--yes")
+    assert ended.code == 130
+    assert "is gone for everybody, but not all of it is erased" in ended.complaints[0]
+    assert "'collection-search collections compact'" in ended.complaints[0]
+    assert "no collections" in command("collections").out
+    assert command("collections", "compact").code == 0
+
+
+@pytest.mark.slow
+@pytest.mark.usefixtures("filled")
 def test_a_collection_is_embedded_anew(command: Invoke, monkeypatch: pytest.MonkeyPatch) -> None:
     """By words, by one model, by another, and by words again; the list and a question show it."""
     question = ("ask", "cancel an asyncio task", "--collection", "py")
@@ -121,6 +159,27 @@ def test_a_collection_is_embedded_anew(command: Invoke, monkeypatch: pytest.Monk
     assert ended.out == "'py' has no vectors any more: it is searched by its words.\n"
     assert "none (lexical)" in command("collections").out
     assert command(*question).code == 0
+
+
+def test_what_was_embedded_without_titles_is_told(command: Invoke) -> None:
+    """With the command that adds them; after it the list says nothing more."""
+    store, scope = SQLiteStore.from_settings(process_settings()), TenantScope("local", "tea")
+    store.collections.bind_embedder(scope, "scripted:64")
+    store.collections.replace_document(
+        scope, document("tea"), chunks("Pour it.", vectors=np.eye(1, 64, dtype=np.float32))
+    )
+    store.close()
+    listed = command("collections")
+    assert listed.out.splitlines()[1].split()[-1] == "scripted:64"
+    assert listed.err == (
+        "'tea' was embedded without the titles of its pages:"
+        " 'collection-search collections reembed tea' adds them.\n"
+    )
+    assert command("collections", "reembed", "tea", "--embeddings", "words", "--yes").code == 0
+    listed = command("collections")
+    assert listed.out.splitlines()[1].split()[-1] == "scripted:64"
+    assert listed.err == ""
+    assert command("collections", "--json").json["collections"][0]["embedder"].endswith("+titles")
 
 
 @pytest.mark.slow

@@ -105,6 +105,16 @@ def test_one_page_can_be_deleted(command: Invoke) -> None:
 
 
 @pytest.mark.usefixtures("filled")
+def test_a_page_is_found_by_a_similar_address(command: Invoke) -> None:
+    """By one without `https` and with another ending, if no other page has it."""
+    url = json.loads(command("collections", "export", "py").out.splitlines()[0])["url"]
+    typed = f"{url.replace('https://', 'http://')}/index.html"
+    ended = command("collections", "delete", "py", "--document", typed, "--yes")
+    assert ended.out == f"Deleted {typed} (stored as {url[8:]}) from 'py'.\n"
+    assert url not in command("collections", "export", "py").out
+
+
+@pytest.mark.usefixtures("filled")
 def test_what_is_old_is_purged(command: Invoke) -> None:
     """Not what is young; an age has a unit."""
     assert command("collections", "purge", "--older-than", "1h", "--yes").out == (

@@ -10,9 +10,11 @@ import pytest
 from support.loopback_site import LoopbackSite, article, essay
 
 from collection_search import Settings
+from collection_search.adapters.crawl.extract.pdf_document import PDF_PAGES
 from collection_search.runtime.concurrency import run_blocking
 from collection_search.settings.adapter_factory import make_adapter
 from collection_search.settings.process_defaults import process_settings
+from collection_search.testing.hostile_site.file_types import pdf
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -29,6 +31,7 @@ KEYS = {
     "text",
     "content_hash",
     "fetched_at",
+    "truncated_at_page",
 }
 
 
@@ -108,6 +111,15 @@ def test_a_pdf(site: LoopbackSite, command: Invoke) -> None:
 
 
 @pytest.mark.slow
+def test_a_long_pdf_says_where_its_reading_ended(site: LoopbackSite, command: Invoke) -> None:
+    """As a note and in the object."""
+    headers = {"Content-Type": "application/pdf"}
+    url = site.put("/book", pdf(kids=PDF_PAGES + 1), headers=headers)
+    assert "Only pages 1 to 2000 were read" in command("page", url).err
+    assert command("page", url, "--json").json["truncated_at_page"] == PDF_PAGES
+
+
+@pytest.mark.slow
 def test_a_page_that_is_not_there(site: LoopbackSite, command: Invoke) -> None:
     """Exit code 4 with one sentence; nothing on standard output."""
     ended = command("page", site.address("/none"))
@@ -161,6 +173,19 @@ def test_the_way_to_a_private_address_is_named(
     process_settings.cache_clear()
     ended = command("page", url)
     assert ended.complaints[0].endswith(f"FETCH_ALLOWED=other.intra:443,{entry}")
+
+
+@pytest.mark.parametrize("host", ["169.254.169.254", "[fe80::1]", "[::ffff:169.254.170.2]"])
+def test_no_way_leads_to_the_metadata_of_a_cloud(
+    command: Invoke, monkeypatch: pytest.MonkeyPatch, host: str
+) -> None:
+    """Permitted or not, the refusal is the same."""
+    refused = command("page", f"http://{host}/")
+    monkeypatch.setenv("COLLECTION_SEARCH_FETCH_ALLOWED", f"{host}:80")
+    process_settings.cache_clear()
+    assert command("page", f"http://{host}/") == refused
+    assert refused.code == 4
+    assert refused.complaints[0].endswith("metadata address, which no setting permits")
 
 
 @pytest.mark.slow

@@ -92,6 +92,7 @@ def test_json_is_the_graphs_output_and_nothing_else(run: Invoke) -> None:
         "new": count,
         "changed": 0,
         "unchanged": 0,
+        "duplicate": 0,
     }
     assert output["telemetry"]["nodes"].keys() >= {"k_generate_strategy", "k_auto_ingest"}
 
@@ -111,7 +112,7 @@ def test_without_waiting_the_pages_stay_for_a_worker(run: Invoke, command: Invok
     """--no-wait accepts and leaves; `worker --once` then stores what was accepted."""
     left = run("--auto-ingest", "--no-wait", "--json").json["ingestion"]
     nothing = dict.fromkeys(("stored", "failed", "to_fetch", "retired"), 0)
-    nothing |= dict.fromkeys(("new", "changed", "unchanged"), 0)
+    nothing |= dict.fromkeys(("new", "changed", "unchanged", "duplicate"), 0)
     assert left["status"] == nothing | {"pending": left["count"]}
     assert command("ask", QUESTION, "--collection", "py").code == 3
     assert command("worker", "--once").code == 0

@@ -79,13 +79,98 @@ def test_scores_are_cosines(context: SearchContext):
 
 
 def test_filters_are_those_of_the_store(context: SearchContext):
-    """A key that is not allowed is refused, a known one narrows."""
+    """A known one narrows; a value of another kind is refused; a name is never read as SQL."""
     faces = store(context)
     faces.add_texts(["a", "b"], [{"source": "https://a.org/1"}, {"source": "https://b.org/2"}])
     found = faces.similarity_search("a", k=5, filter={"host": "b.org"})
     assert [one.page_content for one in found] == ["b"]
-    with pytest.raises(InputError, match="filter"):
-        faces.similarity_search("a", filter={"tenant_id": "other"})
+    with pytest.raises(InputError, match="filter is_pdf takes true or false"):
+        faces.similarity_search("a", filter={"is_pdf": "maybe"})
+    with pytest.raises(InputError, match="mapping of names"):
+        faces.similarity_search("a", filter=lambda _: True)  # type: ignore[arg-type]
+    for name in ("tenant_id", "1 OR 1", "x') OR ('1", '"', "$"):
+        assert faces.similarity_search("a", filter={name: "other"}) == []
+
+
+@pytest.mark.parametrize(
+    ("wanted", "texts"),
+    [
+        ({"mood": "calm"}, {"a", "c"}),
+        ({"mood": ["calm", "merry"], "year": 2026}, {"a", "b"}),
+        ({"mood": "calm", "year": 2025}, {"c"}),
+        ({"source": "notes.txt"}, {"a"}),
+        ({"provider": "me"}, {"b"}),
+        ({"is_pdf": True}, {"b"}),
+        ({"published_date": "2026-01-31"}, {"a"}),
+        ({"published_after": "2026-02-01"}, {"b"}),
+        ({"published_before": "2026-01-31"}, {"a"}),
+        ({"title": "A title"}, {"c"}),
+        ({"page": 3}, {"c"}),
+    ],
+)
+def test_what_a_text_shows_is_a_filter(
+    context: SearchContext, wanted: dict[str, Any], texts: set[str]
+):
+    """The metadata that its caller gave, by the same names."""
+    faces = store(context)
+    metadatas: list[dict[str, Any]] = [
+        {"mood": "calm", "year": 2026, "published_date": "2026-01-31", "source": "notes.txt"},
+        {"mood": "merry", "year": 2026, "published_date": "2026-03-01T10:00:00Z", "is_pdf": True}
+        | {"provider": "me"},
+        {"mood": "calm", "year": 2025, "title": "A title", "page": 3, "is_pdf": False},
+    ]
+    faces.add_texts(["a", "b", "c"], metadatas)
+    found = faces.similarity_search("a", k=5, filter=wanted)
+    assert {one.page_content for one in found} == texts
+    near = DeterministicFakeEmbedding(size=6).embed_query("a")
+    found = faces.similarity_search_by_vector(near, k=5, filter=wanted)
+    assert {one.page_content for one in found} == texts
+    with_scores = faces.similarity_search_with_relevance_scores("a", k=5, filter=wanted)
+    assert {one.page_content for one, _ in with_scores} == texts
+
+
+def test_what_a_page_shows_is_a_filter(context: SearchContext):
+    """Every fact of a document that was ingested, the dates by their days as well."""
+    from collection_search.contracts.collection import Chunk
+    from collection_search.contracts.collection import Document as Page
+
+    assert context.store is not None
+    collections, scope = context.store.collections, TenantScope("acme", "notes")
+    facts = {"published_date": "2026-01-31T12:00:00Z", "is_pdf": True, "rank": 3, "source": "a.org"}
+    page = Page("https://a.org/x", "a.org/x", "Herons", "1" * 64, {**facts, "provider": "brave"})
+    other = Page("https://b.org/y", "b.org/y", "Storks", "0" * 64, {"rank": 4})
+    for one in (page, other):
+        collections.replace_document(scope, one, [Chunk(0, "Herons wade.", 0, 12)])
+    faces = store(context, embedding=None, fingerprint=None)
+    (shown,) = faces.similarity_search("herons", filter={"is_pdf": True})
+    parts = {"start", "end", "headings", "page"}  # of the chunk
+    for name in shown.metadata.keys() - parts:
+        wanted = {name: shown.metadata[name]}
+        assert faces.similarity_search("herons", filter=wanted) == [shown], name
+    for wanted in ({"published_after": "2026-01-31"}, {"published_before": "2026-02-01"}):
+        assert faces.similarity_search("herons", filter=wanted) == [shown]
+    assert faces.similarity_search("herons", filter={"published_date": "2026-02-01"}) == []
+
+
+def test_deleting_what_is_not_there_is_not_true(context: SearchContext):
+    """The known ones among the ids are deleted all the same."""
+    faces = store(context)
+    faces.add_texts(["a", "b", "c"], ids=["1", "2", "3"])
+    assert faces.delete(["1"]) is True
+    assert faces.delete(["1"]) is False
+    assert faces.delete(["nothing", "2"]) is False
+    assert [one.id for one in faces.get_by_ids(["1", "2", "3"])] == ["3"]
+    assert faces.delete([]) is True
+
+
+def test_an_id_that_looks_like_a_chunks_is_its_own(context: SearchContext):
+    """No other text and no page is deleted for it."""
+    faces = store(context)
+    faces.add_texts(["a", "b"], ids=["note", "note#1"])
+    assert [one.page_content for one in faces.get_by_ids(["note#1", "note"])] == ["b", "a"]
+    assert faces.delete(["note#7"]) is False
+    assert faces.delete(["note#1"]) is True
+    assert [one.id for one in faces.get_by_ids(["note", "note#1"])] == ["note"]
 
 
 def test_tenants_and_embedders_do_not_mix(context: SearchContext):

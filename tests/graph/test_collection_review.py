@@ -22,6 +22,7 @@ from collection_search.graphs.collection_search import DORMANT
 from collection_search.graphs.research_agent import graph as research_agent
 from collection_search.graphs.universal_ingestion import graph as universal_ingestion
 from collection_search.testing import RecordingTrigger, ScriptedAdapter
+from collection_search.text.loose_keys import loose_url_key
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
@@ -201,6 +202,26 @@ async def test_exactly_what_was_approved_and_added_is_ingested(world: ReviewWorl
     assert world.trigger.requests[0].items[2].provenance["added_by_hand"] is True
     assert ended.value["review"]["added_urls"] == [ADDED]
     assert ended.value["ingestion"]["count"] == 3
+
+
+async def test_a_review_that_an_earlier_version_began_has_the_keys_of_today(
+    world: ReviewWorld, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The checkpoint has its keys, which were the same for several pages."""
+    old, new = good_pages(2)
+    old.url, new.url = "http://www.example.com/tasks/", "https://example.com/tasks"
+    world.context = world.context.model_copy(update={"provider": ScriptedAdapter([old])})
+    thread = thread_of(world)
+    store_pages(world, [(new.url, "Another page, which is in the collection.")])
+    with monkeypatch.context() as earlier:
+        earlier.setattr("collection_search.nodes.parallel_web_search.url_key", loose_url_key)
+        paused = await thread.start()
+    (candidate,) = (await thread.graph.aget_state(thread.config)).values["candidates"]
+    assert candidate["url_key"] == "example.com/tasks"
+    assert not paused.interrupts[0].value["candidates"][0]["in_collection"]
+    await thread.answer(status="approved")
+    (item,) = world.trigger.requests[0].items
+    assert (item.url, item.url_key) == (old.url, "http://www.example.com/tasks/")
 
 
 async def test_an_added_page_that_is_a_candidate_counts_once(world: ReviewWorld) -> None:

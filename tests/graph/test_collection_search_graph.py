@@ -13,6 +13,7 @@ from support.scripted_world import INPUT, QUESTION, fair_pages, good_pages, poor
 
 from collection_search import CollectionSearchGraph, SearchContext, build_graph, graph
 from collection_search.contracts.collection import Embedded
+from collection_search.contracts.search import ProviderSearchResult
 from collection_search.errors import (
     ConfigError,
     IngestError,
@@ -311,6 +312,27 @@ def test_duplicates_of_several_queries_are_merged(context: SearchContext) -> Non
     result = run(context)
     assert result["search"]["result_count"] == 6
     assert len({row["url"] for row in result["results"]}) == 6
+
+
+def test_results_of_a_host_that_read_the_same_are_one_candidate(context: SearchContext) -> None:
+    """The best of them; other hosts and other words are others, and a few words tell nothing."""
+    text = "How to cancel an asyncio task after a timeout: use asyncio.timeout."
+    given = [
+        ("https://docs.org/cancel?a=1", "Cancel a task", text),
+        ("https://docs.org/cancel?a=2", "Cancel a  Task", text.upper()),
+        ("https://www.docs.org/?p=cancel", "Cancel a task", text),
+        ("https://other.org/cancel", "Cancel a task", text),
+        ("https://docs.org/end", "End a task", text),
+        ("https://docs.org/a", "Documentation", "asyncio"),
+        ("https://docs.org/b", "Documentation", "asyncio"),
+    ]
+    pages = [ProviderSearchResult(url, title, snippet, "docs") for url, title, snippet in given]
+    result = run(context.model_copy(update={"provider": ScriptedAdapter(pages)}))
+    urls = {row["url"] for row in result["results"]}
+    assert urls == {pages[n].url for n in (0, 3, 4, 5, 6)}
+    facts = result["telemetry"]["nodes"]["k_parallel_web_search"]
+    assert (facts["duplicate_count"], facts["result_count"]) == (2, 5)
+    assert result["search"]["result_count"] == 5
 
 
 def test_max_candidates_cuts_the_ranking(context: SearchContext) -> None:

@@ -128,6 +128,18 @@ async def test_a_round_that_finds_nothing_new_ends_the_run(world: ReviewWorld, w
     assert set(web.asked) <= {*coverage["searched"], TEA}
 
 
+async def test_the_twin_of_a_page_is_not_asked_about_later(world: ReviewWorld, web: Web) -> None:
+    """An address with the same title and snippet is decided on with the first one."""
+    twin = replace(web.pages[0], url=f"{web.pages[0].url}?a=1")
+    web.pages = [*web.pages, twin]
+    thread = thread_of(world)
+    await thread.start({**INPUT, "max_rounds": 3})
+    web.pages = [twin]
+    ended = await thread.answer(status="approved")
+    assert not ended.interrupts
+    assert ended.value["search"]["result_count"] == 0
+
+
 async def test_what_was_rejected_does_not_come_back(world: ReviewWorld, web: Web) -> None:
     """Not in the round after the next one either; what was ingested before stays the outcome."""
     web.pages = [TEA_PAGE, replace(KETTLE_PAGE, url="https://other.example.org/soup")]

@@ -35,7 +35,7 @@ def mixed(context: SearchContext) -> SearchContext:
         ProviderSearchResult(
             url=url,
             title="Cancel an asyncio task after a timeout",
-            snippet="How to cancel an asyncio task after a timeout, with asyncio.timeout.",
+            snippet=f"How to cancel an asyncio task after a timeout, by {url}.",
             source="a.org",
             content_type=kind,
             content="Use asyncio.timeout to cancel an asyncio task after a timeout. " * 9,

@@ -18,6 +18,7 @@ from collection_search.contracts.search import ProviderSearchResult
 from collection_search.errors import InputError, ModelError, SearchProviderUnavailable
 from collection_search.runtime.concurrency import run_blocking
 from collection_search.testing import ScriptedAdapter, ScriptedEmbedder
+from collection_search.testing.hostile_site.stand_in_pages import CHALLENGES, SCRIPTED
 from collection_search.text.urls import url_key
 from collection_search.tools.ingest import engine_for
 from collection_search.tools.portable.files import export_file, import_file
@@ -131,6 +132,33 @@ def test_what_happened_to_a_site_is_told(site: LoopbackSite, living: SearchConte
     assert [page.url for page in report.failed] == [urls[2], urls[3]]
     assert [page.error.partition(":")[0] for page in report.failed] == ["gone", "needs_login"]
     assert report.unchanged == [urls[0]]
+
+
+@pytest.mark.slow
+def test_what_is_stored_outlives_challenges_and_scripts(
+    site: LoopbackSite, living: SearchContext
+) -> None:
+    """However often they come; a new page that is one is given up at once, with the reason."""
+    urls = [site.address(f"/tea/{n}") for n in range(4)]
+    wait(ingest(urls, collection="tea", context=living), 120, context=living)
+    scope = TenantScope("local", "tea")
+    before = [row["digest"] for row in living.store.collections.export(scope)]
+    site.put("/tea/0", CHALLENGES["Cloudflare"])
+    site.put("/tea/1", SCRIPTED["React app"])
+    site.put("/tea/2", CHALLENGES["consent wall"])
+    site.put("/tea/3", CHALLENGES["Akamai"], status=403)
+    for _ in range(2):
+        report = refresh("tea", context=living)
+        reasons = [page.error.partition(":")[0] for page in report.failed]
+        assert reasons == ["challenge", "needs_javascript", "challenge", "challenge"]
+        assert (report.changed, report.gone) == ([], [])
+    assert [row["digest"] for row in living.store.collections.export(scope)] == before
+    new = site.address("/new")
+    site.put("/new", CHALLENGES["DataDome"])
+    status = wait(ingest([new], collection="tea", context=living), 120, context=living)
+    (row,) = status.rows
+    assert (row.state, row.attempts) == ("dead", 1)
+    assert "browser is not included" in str(row.error)
 
 
 @pytest.mark.slow

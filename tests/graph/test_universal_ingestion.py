@@ -78,6 +78,34 @@ def test_thin_results_are_dropped_with_the_reason(context: SearchContext) -> Non
     assert (nothing["outcome"], nothing["ingestion"]) == ("no_candidates", None)
 
 
+def test_unfit_results_take_no_place(context: SearchContext) -> None:
+    """As many pages as were asked for come back while the answer has as many."""
+    thin = [page(n, "Short.") for n in range(3)]
+    papers = [page(n, content_type="application/pdf") for n in range(3, 5)]
+    context = with_pages(context, [*thin, *papers, *(page(n) for n in range(5, 10))])
+    output = run(context, **SEARCH, mode="acquire_only", max_results=4, is_pdf=False)
+    expected = [f"https://a.org/{n}" for n in range(5, 8)]
+    assert [one["url"] for one in output["candidates"]] == expected
+    output = run(context, **SEARCH, mode="acquire_only", max_results=5, is_pdf=False)
+    assert len(output["candidates"]) == 5
+    reasons = [one["reason"] for one in output["dropped"]]
+    assert reasons == ["snippet_too_short"] * 3 + ["is_pdf"] * 2
+    everything = run(context, **SEARCH, mode="acquire_only", max_results=4, selection="all")
+    assert len(everything["candidates"]) == 4
+
+
+def test_results_that_read_the_same_are_one_page(context: SearchContext) -> None:
+    """The best stays; who named two addresses gets both."""
+    same = {"title": "Tea", "snippet": "How long green tea has to steep, and how hot it may be."}
+    urls = ["http://a.org/tea?a=2", "https://www.a.org/?a=1", "http://b.org/tea"]
+    pages = [ProviderSearchResult(url=url, source="a", **same) for url in urls]
+    output = run(with_pages(context, pages), **SEARCH, mode="acquire_only", max_results=2)
+    assert [one["url"] for one in output["candidates"]] == [urls[0], urls[2]]
+    assert output["dropped"] == [{"url": urls[1], "reason": "duplicate"}]
+    listed = {**LISTED, "preselected_results": [{"url": url, **same} for url in urls]}
+    assert len(run(context, **listed, mode="acquire_only")["candidates"]) == 3
+
+
 def test_selection_is_of_the_best_or_of_all(context: SearchContext) -> None:
     """What is left out is named."""
     output = run(context, **LISTED, max_results=1, selection="top_k", mode="acquire_only")

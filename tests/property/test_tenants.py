@@ -21,6 +21,7 @@ from collection_search.contracts.collection import (
     QuestionRecord,
     TenantScope,
 )
+from collection_search.contracts.crawl_record import CrawlRecord
 from collection_search.contracts.ingestion import (
     Claim,
     Fetched,
@@ -36,7 +37,7 @@ if TYPE_CHECKING:
 
 TENANTS = ("one", "one two", "One", "c1", 'x" OR part : c1')
 SCOPES = [TenantScope(t, c) for t in TENANTS for c in ("docs", "two docs")]
-PAGES = ("a", "b", "c")
+PAGES = ("e.com/a", "e.com/b", "e.com/c")
 SIZE = 8
 VECTOR = 4 * SIZE
 
@@ -53,6 +54,7 @@ class World:
         self.refs: list[tuple[str, str]] = []
         self.sessions: list[tuple[TenantScope, str]] = []
         self.questions: dict[TenantScope, set[str]] = {scope: set() for scope in SCOPES}
+        self.crawls: dict[TenantScope, set[str]] = {scope: set() for scope in SCOPES}
 
     def _opened(self) -> SQLiteStore:
         """Open the store with room for few vectors: one document's in memory, more in a file."""
@@ -64,18 +66,20 @@ class World:
         self.other.close()
 
     def write(self, scope: TenantScope, page: str, text: str) -> None:
+        text = f"{text} on {page}"  # equal texts would be one document
         self.store.collections.bind_embedder(scope, f"model:{SIZE}")
         self.store.collections.replace_document(scope, _document(page, text), _chunks(text))
         self.expected[scope][page] = text
 
     def ingest(self, scope: TenantScope, page: str, text: str) -> None:
+        text = f"{text} on {page}"
         (ref,) = self.store.staging.put(scope.tenant_id, [text])
-        item = IngestionItem(f"https://e.com/{page}", page, page, ref)
+        item = IngestionItem(f"https://{page}", page, page, ref)
         self.refs.append((scope.tenant_id, ref))
         self.tickets.append(self.store.ledger.enqueue(IngestionRequest(scope, [item])))
 
     def wish(self, scope: TenantScope, page: str, _text: str) -> None:
-        item = IngestionItem(f"https://e.com/{page}", page, page)
+        item = IngestionItem(f"https://{page}", page, page)
         self.tickets.append(self.store.ledger.enqueue(IngestionRequest(scope, [item])))
 
     def refetch(self, scope: TenantScope, page: str, _text: str) -> None:
@@ -126,6 +130,12 @@ class World:
         self.store.collections.remember_question(scope, record)
         self.questions[scope].add(record.question)
 
+    def crawl(self, scope: TenantScope, page: str, text: str) -> None:
+        start = f"https://e.com/{text}"
+        record = CrawlRecord(starts=[start], depth=1, max_pages=9, url_keys=[page])
+        self.store.collections.remember_crawl(scope, record)
+        self.crawls[scope].add(start)
+
     def stage(self, scope: TenantScope, page: str, text: str) -> None:
         (ref,) = self.store.staging.put(scope.tenant_id, [text])
         self.refs.append((scope.tenant_id, ref))
@@ -138,8 +148,9 @@ class World:
         deleted = self.store.collections.delete_tenant(scope.tenant_id)
         assert deleted.documents == sum(len(self.expected[one]) for one in own)
         assert deleted.questions == sum(len(self.questions[one]) for one in own)
+        assert deleted.crawls == sum(len(self.crawls[one]) for one in own)
         for one in own:
-            self.expected[one], self.questions[one] = {}, set()
+            self.expected[one], self.questions[one], self.crawls[one] = {}, set(), set()
         self.sessions = [one for one in self.sessions if one[0] not in own]
 
     def purge(self, scope: TenantScope, *_: object) -> None:
@@ -150,7 +161,7 @@ class World:
             left = self.store.collections.hashes(one)
             deleted.documents -= len(self.expected[one]) - len(left)
             self.expected[one] = {key: self.expected[one][key] for key in left}
-            self.questions[one] = set()
+            self.questions[one], self.crawls[one] = set(), set()
         assert deleted.documents == 0
         self.sessions = [one for one in self.sessions if one[0] not in own]
 
@@ -168,7 +179,7 @@ class World:
 
     def clear(self, scope: TenantScope, *_: object) -> None:
         assert self.store.collections.delete_collection(scope) == len(self.expected[scope])
-        self.expected[scope], self.questions[scope] = {}, set()
+        self.expected[scope], self.questions[scope], self.crawls[scope] = {}, set(), set()
         self.sessions = [one for one in self.sessions if one[0] != scope]
 
     def prune(self, *_: object) -> None:
@@ -187,6 +198,8 @@ class World:
             assert letter.error == _owner(TenantScope(scope.tenant_id, letter.collection))
         asked = {record.question for record in self.store.collections.questions(scope)}
         assert asked == self.questions[scope]
+        crawls = self.store.collections.crawls(scope)
+        assert {start for record in crawls for start in record.starts} == self.crawls[scope]
         listed = {one.session_id for one in self.store.staging.sessions(scope.tenant_id)}
         assert listed == {
             name for owner, name in self.sessions if owner.tenant_id == scope.tenant_id
@@ -204,7 +217,10 @@ class World:
     def look_near(self, scope: TenantScope, text: str) -> None:
         """Search by vectors, in this process and in another: each finds all, and nothing else."""
         here, vector = self.expected[scope], _vector(text)
-        for filters, wanted in ((None, PAGES), ({"url_key": ["a", "c"]}, ("a", "c"))):
+        for filters, wanted in (
+            (None, PAGES),
+            ({"url_key": [PAGES[0], PAGES[2]]}, (PAGES[0], PAGES[2])),
+        ):
             for store in (self.store, self.other):
                 found = store.collections.search(
                     scope, "", vector=vector, limit=len(PAGES), filters=filters
@@ -219,7 +235,7 @@ class World:
 
     def check(self) -> None:
         for scope, pages in self.expected.items():
-            self.look(scope, "a", "tea")
+            self.look(scope, PAGES[0], "tea")
             exported = {
                 page["url_key"]: page["chunks"][0]["text"]
                 for page in self.store.collections.export(scope)
@@ -247,11 +263,11 @@ def _hash(text: str) -> str:
 
 
 def _document(page: str, text: str) -> Document:
-    return Document(f"https://e.com/{page}", page, page, _hash(text))
+    return Document(f"https://{page}", page, page, _hash(text))
 
 
 def _fetched(page: str) -> Fetched:
-    return Fetched(f"https://e.com/{page}", None, Validators(etag=page), "b" * 64, 0, 200, "html")
+    return Fetched(f"https://{page}", None, Validators(etag=page), "b" * 64, 0, 200, "html")
 
 
 def _chunks(text: str) -> list[Chunk]:
@@ -278,6 +294,7 @@ STEPS = st.tuples(
             World.look,
             World.retry,
             World.ask,
+            World.crawl,
             World.stage,
             World.copy,
             World.purge,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import string
+from dataclasses import replace
 
 from hypothesis import given
 from hypothesis import strategies as st
@@ -74,6 +75,37 @@ def test_a_far_worse_neighbour_stays_apart_without_the_overlap() -> None:
     better, worse = choose({("a", 1): 77, ("a", 0): 43})
     assert worse.chunk.end <= better.chunk.start
     assert worse.chunk.text == TEXT[: worse.chunk.end]
+
+
+def test_a_passage_has_the_place_of_its_first_chunk() -> None:
+    """Headings, page and table header are those above its beginning, whichever chunk is best."""
+    first, second, *_ = cut()
+    above = replace(first.chunk, headings=("A",), page=1, table_header="| a |")
+    below = replace(second.chunk, headings=("B",), page=2, table_header="| b |")
+    scored = [(second, below, 77), (first, above, 70)]
+    [span] = choose_passages(
+        [ScoredChunk(replace(one, chunk=chunk), score, 0) for one, chunk, score in scored], 8
+    )
+    shown = span.chunk
+    assert (shown.headings, shown.page, shown.table_header) == (("A",), 1, "| a |")
+
+
+def test_a_rest_of_a_table_keeps_its_header() -> None:
+    """What it shares with the better passage goes, rows too; after the table there is none."""
+    rows = [f"| Ship {n} | It sank. |" for n in range(6)]
+    text = "\n".join([*rows, "", "After the table come other words."])
+    spans = [(0, text.index("| Ship 3")), (text.index("| Ship 2"), len(text))]
+    page = Document("https://a.example/a", "a", "a", "a")
+    first, second = (
+        Chunk(n, text[start:end].rstrip(), start, end, table_header="| Name | Fate |")
+        for n, (start, end) in enumerate(spans)
+    )
+    scored = [(first, 77), (second, 40)]
+    _, rest = choose_passages(
+        [ScoredChunk(StoredChunk(page, chunk, 0.0), score, 0) for chunk, score in scored], 8
+    )
+    assert rest.chunk.text.startswith("| Ship 3")
+    assert rest.chunk.table_header == "| Name | Fate |"
 
 
 def test_a_passage_has_three_chunks_at_most() -> None:

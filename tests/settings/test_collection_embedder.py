@@ -8,7 +8,12 @@ import pytest
 
 from collection_search import Settings
 from collection_search.contracts.collection import TenantScope
-from collection_search.settings.collection_embedder import MissingEmbedderError, collection_embedder
+from collection_search.contracts.embedded_text import titled_fingerprint
+from collection_search.settings.collection_embedder import (
+    MissingEmbedderError,
+    collection_embedder,
+    restore_embedder,
+)
 from collection_search.testing.embeddings import ScriptedEmbedder
 
 if TYPE_CHECKING:
@@ -53,3 +58,15 @@ def test_a_missing_key_may_be_there_elsewhere(tmp_path: Path) -> None:
     """It is not the end of a page: another worker may have the key."""
     with pytest.raises(MissingEmbedderError, match="OPENAI_API_KEY"):
         collection_embedder(SCOPE, REMEMBERED, Settings(home=tmp_path), given={})
+
+
+def test_the_form_of_the_texts_is_no_other_embedder(settings: Settings) -> None:
+    """A collection remembers it behind the fingerprint, a setting never names it."""
+    ours = ScriptedEmbedder(fingerprint="first:64")
+    remembered = titled_fingerprint("first:64")
+    assert collection_embedder(SCOPE, remembered, None, given={"first:64": ours}) is ours
+    restored = restore_embedder(settings, titled_fingerprint(REMEMBERED))
+    assert restored is not None
+    assert restored.fingerprint == REMEMBERED
+    with pytest.raises(MissingEmbedderError, match="with the embedder first:64, but"):
+        collection_embedder(SCOPE, remembered, settings, given={})

@@ -68,9 +68,13 @@ class Sites:
 
     def counts(self) -> dict[str, Any]:
         """Return what the sites have seen."""
+        return self.tell("counts")
+
+    def tell(self, command: str, *hosts: int) -> dict[str, Any]:
+        """Give a command of `loopback_site.py`, and return what the sites have seen."""
         assert self._process.stdin is not None
         assert self._process.stdout is not None
-        self._process.stdin.write("counts\n")
+        self._process.stdin.write(" ".join([command, *map(str, hosts)]) + "\n")
         self._process.stdin.flush()
         counts: dict[str, Any] = json.loads(self._process.stdout.readline())
         return counts
@@ -78,7 +82,7 @@ class Sites:
 
 def crawled(sites: Sites, folder: Path) -> Content:
     """Crawl without a kill and return what is stored."""
-    with _started(sites, folder) as child:
+    with started(sites, folder) as child:
         output, errors = child.communicate(timeout=END_S)
     assert output.endswith("done\n"), errors
     return content(folder)
@@ -93,7 +97,7 @@ def crawled_under_kills(
     """
     moments = random.Random(seed)
     for _ in range(kills):
-        with _started(sites, folder) as child:
+        with started(sites, folder) as child:
             assert child.stdout is not None
             if child.stdout.readline() != "started\n":
                 raise AssertionError(child.communicate()[1])
@@ -123,12 +127,13 @@ def content(folder: Path) -> Content:
         )
 
 
-def _started(sites: Sites, folder: Path) -> subprocess.Popen[str]:
+def started(sites: Sites, folder: Path, program: Path = PROGRAM) -> subprocess.Popen[str]:
+    """Start a crawl of the sites in a process of its own."""
     folder.mkdir(exist_ok=True)
     given = folder / "sites.json"
     given.write_text(json.dumps(sites.given))
     return subprocess.Popen(
-        [sys.executable, str(PROGRAM), str(folder), str(given)],
+        [sys.executable, str(program), str(folder), str(given)],
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,

@@ -1,8 +1,8 @@
 """Web sites on the loopback addresses, which count what they are asked and may misbehave.
 
 `python tests/support/loopback_site.py HOSTS PAGES FAULTS [PORT...]` serves them from a process of
-its own: it prints its addresses as JSON, and on each line of its standard input what it has
-counted.
+its own: it prints its addresses as JSON, and after each line of its standard input what it has
+counted. A line is `counts`, or `refuse`, `accept` or `slow` and numbers of hosts.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from hashlib import sha256
 from typing import TYPE_CHECKING, Any, Final
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Collection, Iterable, Mapping, Sequence
     from types import TracebackType
     from typing import Self
 
@@ -87,6 +87,9 @@ class LoopbackSite:
         self.open: Counter[int] = Counter()
         self.most_open: Counter[int] = Counter()
         self.faults: Counter[str] = Counter()
+        self.slow: set[int] = set()
+        """Hosts that leave the first request for each page without an answer."""
+        self._slow_paths: set[tuple[int, str]] = set()
         self._count = hosts
         self._rate = fault_rate
         self._random = random.Random(seed)
@@ -94,7 +97,8 @@ class LoopbackSite:
         self._wanted = [*ports, *[0] * hosts]
         self._loop = asyncio.new_event_loop()
         self._ready = threading.Event()
-        self._tasks: set[asyncio.Task[None]] = set()
+        self._tasks: dict[asyncio.Task[None], int] = {}
+        self._servers: dict[int, asyncio.Server] = {}
         self._thread = threading.Thread(target=self._serve, daemon=True)
 
     def __enter__(self) -> Self:
@@ -110,6 +114,11 @@ class LoopbackSite:
     ) -> None:
         self._loop.call_soon_threadsafe(self._loop.stop)
         self._thread.join(30)
+
+    @property
+    def is_served(self) -> bool:
+        """Return whether the sites answer."""
+        return self._ready.is_set()
 
     @property
     def allowed(self) -> list[str]:
@@ -133,36 +142,43 @@ class LoopbackSite:
             if (one == path if path else one not in {"/robots.txt", "/sitemap.xml"})
         ]
 
+    def refuse(self, *hosts: int) -> None:
+        """Refuse connections to these hosts, and end those that are open."""
+        asyncio.run_coroutine_threadsafe(self._refuse(hosts), self._loop).result(30)
+
+    def accept(self, *hosts: int) -> None:
+        """Accept connections to these hosts again, at the same ports."""
+        asyncio.run_coroutine_threadsafe(self._listen(hosts, self._ports), self._loop).result(30)
+
     def _serve(self) -> None:
         asyncio.set_event_loop(self._loop)
-        servers = self._loop.run_until_complete(self._start())
+        hosts = range(self._count)
+        self._loop.run_until_complete(self._listen(hosts, self._wanted))
+        self._ports += [self._servers[host].sockets[0].getsockname()[1] for host in hosts]
         self._ready.set()
         self._loop.run_forever()
-        self._loop.run_until_complete(self._stop(servers))
+        self._loop.run_until_complete(self._refuse(hosts))
         self._loop.close()
 
-    async def _start(self) -> list[asyncio.Server]:
-        servers = []
-        for host in range(self._count):
-            server = await asyncio.start_server(
-                self._handler(host), f"127.0.0.{host + 1}", self._wanted[host]
+    async def _listen(self, hosts: Iterable[int], ports: Sequence[int]) -> None:
+        for host in hosts:
+            self._servers[host] = await asyncio.start_server(
+                self._handler(host), f"127.0.0.{host + 1}", ports[host]
             )
-            self._ports.append(server.sockets[0].getsockname()[1])
-            servers.append(server)
-        return servers
 
-    async def _stop(self, servers: list[asyncio.Server]) -> None:
-        for server in servers:
-            server.close()
-        for task in self._tasks:
+    async def _refuse(self, hosts: Collection[int]) -> None:
+        for host in hosts:
+            self._servers[host].close()
+        tasks = [task for task, host in self._tasks.items() if host in hosts]
+        for task in tasks:
             task.cancel()
-        await asyncio.gather(*self._tasks, return_exceptions=True)
+        await asyncio.gather(*tasks, return_exceptions=True)
 
     def _handler(self, host: int) -> Any:
         async def handle(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
             task = asyncio.current_task()
             assert task is not None
-            self._tasks.add(task)
+            self._tasks[task] = host
             self.open[host] += 1
             for _ in range(TURNS):  # the end of another one may have come just before
                 await asyncio.sleep(0)
@@ -174,7 +190,7 @@ class LoopbackSite:
                 pass
             finally:
                 self.open[host] -= 1
-                self._tasks.discard(task)
+                del self._tasks[task]
                 writer.close()
                 with suppress(OSError, asyncio.CancelledError):
                     await writer.wait_closed()
@@ -192,6 +208,9 @@ class LoopbackSite:
         self.requests.append((host, path, headers))
         if path == "/robots.txt" and (host, path) not in self.pages:
             return await self._send(writer, 404, {"Content-Type": "text/plain"}, b"")
+        if host in self.slow and (host, path) not in self._slow_paths:
+            self._slow_paths.add((host, path))
+            return await self._hang(reader)
         if self._random.random() < self._rate:
             return await self._misbehave(reader, writer, self.pages.get((host, path)))
         answer = self.pages.get((host, path))
@@ -219,17 +238,22 @@ class LoopbackSite:
         kind = self._random.choice(FAULTS)
         self.faults[kind] += 1
         if kind == "timeout":
-            with suppress(TimeoutError):
-                await asyncio.wait_for(reader.read(), HANG_S)  # until the other side gives up
-        elif kind in {"429", "503"}:
+            return await self._hang(reader)
+        if kind in {"429", "503"}:
             return await self._send(writer, int(kind), {"Content-Type": "text/plain"}, b"later")
-        elif kind == "reset":
+        if kind == "reset":
             writer.transport.abort()
         elif answer is not None:
             length = len(answer.body) + 100
             writer.write(f"HTTP/1.1 200 OK\r\nContent-Length: {length}\r\n\r\n".encode())
             writer.write(answer.body[: length // 2])
             await writer.drain()
+        return False
+
+    async def _hang(self, reader: asyncio.StreamReader) -> bool:
+        """Wait until the other side gives up."""
+        with suppress(TimeoutError):
+            await asyncio.wait_for(reader.read(), HANG_S)
         return False
 
 
@@ -247,10 +271,17 @@ def serve(hosts: int, pages: int, rate: float, *ports: int) -> None:
             for n in range(pages)
         ]
         tell(json.dumps({"urls": urls, "allowed": site.allowed}))
-        for _ in sys.stdin:
+        for line in sys.stdin:
+            command, *numbers = line.split()
+            if command == "slow":
+                site.slow.update(map(int, numbers))
+            elif command != "counts":
+                {"refuse": site.refuse, "accept": site.accept}[command](*map(int, numbers))
+            asked = Counter(host for host, path, _ in site.requests if path != "/robots.txt")
             counts = {
                 "most_open": max(site.most_open.values(), default=0),
-                "requests": len(site.asked()),
+                "requests": asked.total(),
+                "by_host": [asked[host] for host in range(hosts)],
                 "faults": dict(site.faults),
             }
             tell(json.dumps(counts))

@@ -4,6 +4,7 @@ import time
 import pytest
 
 from collection_search.errors import InvalidUrlError
+from collection_search.text.loose_keys import loose_url_key
 from collection_search.text.urls import is_pdf, normalize_url, url_key
 
 SITE = "https://example.com"
@@ -156,20 +157,14 @@ def test_a_refused_password_is_not_repeated():
 
 
 SAME_PAGE = [
-    ("http://example.com/a", "https://example.com/a"),
-    ("https://www.example.com/a", "https://example.com/a"),
-    ("https://WWW.Example.com", "http://example.com/"),
-    ("https://www.example.com.:8080/", "https://example.com:8080/"),
-    ("https://example.com/docs/", "https://example.com/docs"),
-    ("https://example.com/docs/?a=1", "https://example.com/docs?a=1"),
-    ("https://example.com/docs/index.html", "https://example.com/docs/"),
-    ("https://example.com/Default.aspx", "https://example.com/"),
-    ("https://example.com/index.php?id=5", "https://example.com/?id=5"),
+    ("https://example.com", "https://example.com/"),
+    ("https://WWW.Example.com", "https://www.example.com/"),
+    ("https://www.example.com.:8080/", "https://www.example.com:8080/"),
     ("https://example.com/a#section", "https://example.com/a"),
     ("https://example.com/a#:~:text=found%20here", "https://example.com/a"),
     ("https://example.com/#/", "https://example.com/"),
     ("https://example.com/#!", "https://example.com/"),
-    ("https://example.com/#!/inbox/", "https://example.com/#!/inbox"),
+    ("https://example.com/#!/", "https://example.com/"),
     ("https://example.com/#/a:~:text=b", "https://example.com/#/a"),
     ("https://example.com/#/%c3%a4", "https://example.com/#/ä"),
     ("https://example.com/%c3%a4", "https://example.com/ä"),
@@ -181,9 +176,24 @@ SAME_PAGE = [
     ("https://example.com/a;jsessionid=1A2B?b=1", "https://example.com/a?b=1"),
     ("https://example.com/a?PHPSESSID=1A2B", "https://example.com/a"),
     ("https://en.m.wikipedia.org/wiki/Queue", "https://en.wikipedia.org/wiki/Queue"),
+    ("https://bücher.example/", "https://xn--bcher-kva.example"),
+    ("https://[2001:db8::1]:443/", "https://[2001:DB8::1]"),
+]
+
+LIKELY_THE_SAME = [
+    ("http://example.com/a", "https://example.com/a"),
+    ("https://www.example.com/a", "https://example.com/a"),
+    ("https://WWW.Example.com", "http://example.com/"),
+    ("https://www.example.com.:8080/", "https://example.com:8080/"),
+    ("https://example.com/docs/", "https://example.com/docs"),
+    ("https://example.com/docs/?a=1", "https://example.com/docs?a=1"),
+    ("https://example.com/docs/index.html", "https://example.com/docs/"),
+    ("https://example.com/Default.aspx", "https://example.com/"),
+    ("https://example.com/index.php?id=5", "https://example.com/?id=5"),
     ("https://bücher.example/", "http://xn--bcher-kva.example"),
     ("https://[2001:db8::1]:443/", "http://[2001:DB8::1]"),
 ]
+"""One page on most sites; on some they differ, so that only text or canonical link can tell."""
 
 DIFFERENT_PAGES = [
     ("https://example.com/a", "https://example.com/b"),
@@ -200,6 +210,7 @@ DIFFERENT_PAGES = [
     ("https://example.com/#/inbox", "https://example.com/"),
     ("https://example.com/#/inbox", "https://example.com/inbox"),
     ("https://example.com/#!a", "https://example.com/#/a"),
+    ("https://example.com/#!/inbox/", "https://example.com/#!/inbox"),
     ("https://example.com/a%2Fb", "https://example.com/a/b"),
     ("https://example.com/a%3Fb", "https://example.com/a?b"),
     ("https://example.com/?a=1%262", "https://example.com/?a=1&2"),
@@ -231,9 +242,9 @@ def test_same_page_has_one_key(one, other):
     assert url_key(one) == url_key(other)
 
 
-@pytest.mark.parametrize(("one", "other"), DIFFERENT_PAGES)
+@pytest.mark.parametrize(("one", "other"), DIFFERENT_PAGES + LIKELY_THE_SAME)
 def test_different_pages_have_different_keys(one, other):
-    """Two pages are never merged."""
+    """Pages are never merged by their address, not even two that are likely one."""
     assert url_key(one) != url_key(other)
 
 
@@ -291,7 +302,7 @@ def test_time_is_linear(part):
     begin = time.process_time()
     for url in (hostile, hostile.replace(".com/", ".com", 1)):
         try:
-            url_key(url)
+            loose_url_key(url)
         except InvalidUrlError:
             continue
     assert time.process_time() - begin < 3

@@ -57,7 +57,7 @@ def test_a_search_that_our_settings_made_fail_says_why() -> None:
     error = {"kind": "ConfigError", "message": "Set COLLECTION_SEARCH_HOME", "retryable": False}
     told = describe_failed_search("unexpected_error", error)
     assert "(unexpected_error): Set COLLECTION_SEARCH_HOME. The same call fails" in told
-    for kind in ("code_of_status", "BY_STATUS", "__doc__", "annotations"):
+    for kind in ("partial", "RETRYABLE_CODES", "__doc__", "annotations"):
         told = describe_failed_search("unexpected_error", {**error, "kind": kind})
         assert f": {kind}. The same call fails" in told
 

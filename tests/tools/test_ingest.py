@@ -17,12 +17,14 @@ from collection_search import Settings
 from collection_search.adapters.stores.sqlite import SQLiteStore
 from collection_search.context import SearchContext
 from collection_search.contracts.collection import Embedded, TenantScope
+from collection_search.contracts.embedded_text import titled_fingerprint
 from collection_search.contracts.ingestion import IngestionItem, IngestionRequest, PageDone, Ticket
 from collection_search.errors import IngestError, InputError, ModelError, StoreError
 from collection_search.testing.embeddings import ScriptedEmbedder
-from collection_search.tools.ingest import LedgerTrigger
-from collection_search.tools.ingestion.engine import IngestionEngine, engine_of
+from collection_search.tools.ingest import LedgerTrigger, staged_items
+from collection_search.tools.ingestion.engine import IngestionEngine
 from collection_search.tools.ingestion.ownership import is_gone
+from collection_search.tools.ingestion.process_engines import engine_of
 from collection_search.tools.tickets import wait
 
 if TYPE_CHECKING:
@@ -127,6 +129,14 @@ async def test_a_trigger_that_cannot_write_says_so(tmp_path: Path, settings: Set
         await LedgerTrigger(store, settings).trigger(pages)
     holder.close()
     store.close()
+
+
+def test_staged_pages_have_the_keys_of_today() -> None:
+    """Those of earlier versions were looser; a caller's own stays."""
+    url = "http://www.example.com/tea/"
+    page = {"url": url, "title": "Tea", "content_ref": None, "provenance": {}}
+    items = staged_items([{**page, "url_key": key} for key in ("example.com/tea", "mine")], {})
+    assert [item.url_key for item in items] == ["http://www.example.com/tea/", "mine"]
 
 
 def test_waiting_reports_progress(store: SQLiteStore, context: SearchContext) -> None:
@@ -246,9 +256,9 @@ async def test_a_new_collection_is_bound_to_the_embedder(
     trigger = LedgerTrigger(store, settings, embedder=embedder)
     ticket = await trigger.trigger(request(store, "green tea"))
     await asyncio.to_thread(wait, ticket, 60, context=context, work=False)
-    assert store.collections.embedder(SCOPE) == embedder.fingerprint
+    assert store.collections.embedder(SCOPE) == titled_fingerprint(embedder.fingerprint)
     (exported,) = store.collections.export(SCOPE)
-    expected = (await embedder.embed(["green tea"])).vectors
+    expected = (await embedder.embed([f"{exported['title']}\ngreen tea"])).vectors
     assert exported["chunks"][0]["vector"] == expected[0].tolist()
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import threading
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -12,12 +13,13 @@ import pytest
 from collection_search import Settings
 from collection_search.context import SearchContext
 from collection_search.contracts.collection import Embedded, TenantScope
+from collection_search.contracts.embedded_text import titled_fingerprint
 from collection_search.contracts.ingestion import IngestionItem, IngestionRequest
 from collection_search.errors import ConfigError, InputError, ModelError, StoreError
 from collection_search.testing import ScriptedEmbedder
 from collection_search.testing.stores.suite import chunks, document
 from collection_search.tools import reembed as module
-from collection_search.tools.ingestion.engine import engine_of
+from collection_search.tools.ingestion.process_engines import engine_of
 from collection_search.tools.reembed import Reembedded, areembed, reembed
 from collection_search.tools.retrieve import retrieve
 
@@ -77,14 +79,44 @@ def test_every_chunk_gets_its_vector(store: SQLiteStore, context: SearchContext)
         context=context.model_copy(update={"embeddings": embedder}),
         on_progress=lambda *step: steps.append(step),
     )
-    tokens = 4 * COUNT
+    texts = [f"Title of long\nPassage {n} about tasks." for n in range(COUNT)]
+    tokens = sum(len(text.split()) for text in texts)
     assert done == Reembedded(embedder.fingerprint, COUNT, tokens, tokens * 2 / 10**8)
     assert [len(call) for call in embedder.calls] == [module.BATCH, module.BATCH, 1]
     assert steps == [(0, COUNT), (64, COUNT), (128, COUNT), (COUNT, COUNT)]
-    texts = [f"Passage {n} about tasks." for n in range(COUNT)]
     expected = asyncio.run(ScriptedEmbedder().embed(texts)).vectors
     assert np.allclose(vectors(store), expected)
-    assert store.collections.embedder(SCOPE) == embedder.fingerprint
+    assert store.collections.embedder(SCOPE) == titled_fingerprint(embedder.fingerprint)
+
+
+def test_a_collection_without_titles_gets_them(store: SQLiteStore, context: SearchContext) -> None:
+    """What an earlier version embedded serves until then, and is embedded by the same model."""
+    embedder = ScriptedEmbedder(synonyms={"brewing": "tea"})
+    context.embeddings = embedder
+    store.collections.bind_embedder(SCOPE, embedder.fingerprint)
+    old = asyncio.run(embedder.embed(["Pour it."])).vectors
+    put(store, "tea", "Pour it.", vectors=old)
+    search = {"collection": "docs", "tenant": "local", "context": context}
+    assert [found.text for found in retrieve("pour", **search)] == ["Pour it."]
+    assert reembed("docs", tenant="local", context=context).chunks == 1
+    assert embedder.calls[-1] == ["Title of tea\nPour it."]
+    assert store.collections.embedder(SCOPE) == titled_fingerprint(embedder.fingerprint)
+    assert [found.text for found in retrieve("brewing", **search)] == ["Pour it."]
+
+
+def test_a_new_title_needs_a_new_vector(store: SQLiteStore, context: SearchContext) -> None:
+    """A page that is stored meanwhile with the same text and another title is embedded again."""
+    put(store, "tea", "Pour it.")
+
+    def rename(call: int) -> None:
+        if call == 1:
+            page = replace(document("tea"), title="Rice")
+            store.collections.replace_document(SCOPE, page, chunks("Pour it."))
+
+    embedder = Interrupting(rename)
+    context.embeddings = embedder
+    reembed("docs", tenant="local", context=context)
+    assert embedder.calls == [["Title of tea\nPour it."], ["Rice\nPour it."]]
 
 
 def test_a_passage_is_found_by_the_new_model_alone(
@@ -113,7 +145,7 @@ def test_a_failure_leaves_what_was_there(store: SQLiteStore, context: SearchCont
     with pytest.raises(ModelError, match=r"overloaded\. The collection keeps its vectors; do this"):
         reembed("docs", tenant="local", context=context)
     assert vectors(store) == before
-    assert store.collections.embedder(SCOPE) == "scripted:64"
+    assert store.collections.embedder(SCOPE) == titled_fingerprint("scripted:64")
     context.embeddings = ScriptedEmbedder(dimension=32)
     done = reembed("docs", tenant="local", context=context)
     assert (done.embedder, done.chunks) == ("scripted:32", COUNT - module.BATCH)
@@ -156,7 +188,7 @@ def test_what_is_ingested_meanwhile_is_included(store: SQLiteStore, context: Sea
 
     context.embeddings = Interrupting(ingest)
     reembed("docs", tenant="local", context=context)
-    texts = ["One passage is left.", "A new page."]
+    texts = ["Title of long\nOne passage is left.", "Title of new\nA new page."]
     expected = asyncio.run(ScriptedEmbedder().embed(texts)).vectors
     assert np.allclose(vectors(store), expected)
 

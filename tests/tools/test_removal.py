@@ -13,6 +13,7 @@ from collection_search import SearchContext, Settings
 from collection_search.adapters.stores.sqlite import SQLiteStore
 from collection_search.adapters.stores.sqlite.usage import SQLiteUsage
 from collection_search.contracts.collection import QuestionRecord, TenantScope
+from collection_search.contracts.crawl_record import CrawlRecord
 from collection_search.contracts.ingestion import IngestionItem, IngestionRequest
 from collection_search.contracts.review import Gate
 from collection_search.errors import StoreError
@@ -44,6 +45,8 @@ def context(tmp_path: Path) -> Iterator[SearchContext]:
         page = document("stored", SECRET)
         store.collections.replace_document(scope, page, chunks(SECRET))
         store.collections.remember_question(scope, QuestionRecord(question="Tea?"))
+        start = f"https://{SECRET}.example/"
+        store.collections.remember_crawl(scope, CrawlRecord(starts=[start], depth=1, max_pages=9))
         (ref,) = store.staging.put(tenant, ["A staged text."])
         item = IngestionItem("https://e.com/waits", "waits", "Waits", ref)
         store.ledger.enqueue(IngestionRequest(scope, [item]))
@@ -99,6 +102,7 @@ def test_no_table_keeps_a_deleted_tenant(context: SearchContext, tmp_path: Path)
         pages=1,
         texts=2,
         questions=1,
+        crawls=1,
         gates=1,
         answers=1,
         spending=1,
@@ -132,7 +136,7 @@ def test_old_answers_are_purged_with_the_rest(context: SearchContext, tmp_path: 
     """Those of this tenant; amounts stay in the books."""
     assert purge(context, 20) == Erased()
     erased = purge(context, 5)
-    assert (erased.documents, erased.questions, erased.answers) == (1, 1, 1)
+    assert (erased.documents, erased.questions, erased.crawls, erased.answers) == (1, 1, 1, 1)
     assert erased.spending == 0
     assert rows_of(tmp_path, "acme")["answers"] == 0
     assert rows_of(tmp_path, "acme")["spend"] == rows_of(tmp_path, "zenith")["answers"] == 1

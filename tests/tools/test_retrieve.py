@@ -20,7 +20,7 @@ from collection_search.ranking.scoring import PageText, rank
 from collection_search.testing.embeddings import ScriptedEmbedder
 from collection_search.testing.openai_server import OpenAIServer
 from collection_search.testing.stores.suite import chunks, document
-from collection_search.tools.retrieve import aretrieve, retrieve
+from collection_search.tools.retrieve import STORE_WEIGHT, aretrieve, retrieve
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -80,6 +80,26 @@ def test_a_passage_names_its_section_and_page(store: SQLiteStore, context: Searc
     found = retrieve("cancel a task group", collection="docs", tenant="local", context=context)
     places = {one.text: (one.provenance["headings"], one.provenance["page"]) for one in found}
     assert places == {TASKS[0]: (["Tasks", "Timeouts"], 7), TASKS[1]: ([], None)}
+
+
+def test_a_tables_header_stands_above_its_rows_once(
+    store: SQLiteStore, context: SearchContext
+) -> None:
+    """A later part of a table has it; parts that follow each other are one text below it."""
+    header = "| Task | Longest time |"
+    first, *later = chunks(
+        f"{header}\n|---|---|\n| fetch | 7 s |", "| parse | 9 s |", "| store | 3 s |"
+    )
+    parts = [first, *(replace(one, table_header=header) for one in later)]
+    store.collections.replace_document(SCOPE, document("limits"), parts)
+    ask = {"collection": "docs", "tenant": "local", "context": context}
+    (whole,) = retrieve("longest time of a task", **ask)
+    assert whole.text.count(header) == 1
+    assert whole.text.startswith(header)
+    store.collections.replace_document(SCOPE, document("limits"), parts[1:])
+    (rest,) = retrieve("longest time to parse", **ask)
+    assert rest.text == f"{header}\n| parse | 9 s || store | 3 s |"
+    assert rest.provenance["start"] == later[0].start
 
 
 async def test_it_can_be_awaited(store: SQLiteStore, context: SearchContext) -> None:
@@ -303,6 +323,29 @@ def test_words_are_compared_where_the_scale_is_lost(
     put(store, "asyncio", *TASKS)
     by_words = retrieve("cancel a task", collection="docs", tenant="local", context=context)
     assert score == pytest.approx(by_words[0].score, abs=5)
+
+
+def test_with_a_model_the_order_is_also_that_of_the_store(
+    store: SQLiteStore, context: SearchContext
+) -> None:
+    """It knows how rare a word is in the whole collection; scores stay what they are."""
+    embedder = ScriptedEmbedder(synonyms={"stop": "cancel", "job": "task"})
+    store.collections.bind_embedder(SCOPE, embedder.fingerprint)
+    texts = ["Stop a job.", "Cancel a task, or another task.", "A task runs.", "Cancel it at dawn."]
+    for n, text in enumerate(texts):
+        vectors = asyncio.run(embedder.embed([text])).vectors
+        put(store, f"page{n}", text, vectors=vectors)
+    ours = context.model_copy(update={"embeddings": embedder})
+    question = "cancel a task at dawn"
+    found = retrieve(question, collection="docs", tenant="local", context=ours)
+    vector = asyncio.run(embedder.embed([question])).vectors
+    stored = store.collections.search(SCOPE, question, vector=vector)
+    pages = [PageText(one.document.title, one.chunk.text, one.document.url) for one in stored]
+    by_words = {stored[one.index].chunk.text: one.heuristic_score for one in rank(question, pages)}
+    standing = {
+        one.chunk.text: by_words[one.chunk.text] + STORE_WEIGHT * one.score for one in stored
+    }
+    assert [one.text for one in found] == sorted(standing, key=lambda text: -standing[text])
 
 
 def test_the_literal_profile_is_kept(store: SQLiteStore, context: SearchContext) -> None:

@@ -12,6 +12,7 @@ from langgraph.checkpoint.sqlite.aio import AsyncSqliteSaver
 
 from ...errors import StoreError
 from ...runtime.concurrency import offload
+from ...runtime.private_files import create_private
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Iterable
@@ -39,6 +40,7 @@ class SQLiteCheckpoints:
         Only plain values are read from it: the graphs' state has no others. Raises StoreError for
         a file that cannot be used.
         """
+        await offload(create_private, self.path)
         try:
             async with aiosqlite.connect(self.path) as connection:
                 serializer = JsonPlusSerializer(allowed_msgpack_modules=None)

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from ...errors import StoreError
+from ...runtime.private_files import create_private
 from ...text.clean import to_unicode
 from .entry import CorpusPage
 from .index import open_read_only
@@ -91,6 +92,7 @@ class FolderStore:
     def locked(self) -> Iterator[sqlite3.Connection]:
         """Hold the write lock. Others can read; it is released when its process ends."""
         wait_s = self._lock_wait_s
+        create_private(self._path)
         with (
             self._store_errors(),
             closing(sqlite3.connect(self._path, timeout=wait_s, isolation_level=None)) as db,

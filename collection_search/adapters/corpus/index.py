@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from ...ranking.lexicon import index_text, match_query
+from ...runtime.private_files import create_private
 from ...text.clean import chunk_spans, to_unicode
 from ...text.headings import heading_paths
 from .snippet import best_excerpt
@@ -85,6 +86,7 @@ def write_index(path: Path, fingerprint: str, pages: Iterable[CorpusPage]) -> No
 
 
 def _fill(draft: Path, fingerprint: str, pages: Iterable[CorpusPage]) -> None:
+    create_private(draft)
     with closing(sqlite3.connect(draft, isolation_level=None)) as db:
         db.execute("PRAGMA journal_mode = OFF")  # the draft is deleted if anything fails
         db.execute("PRAGMA synchronous = OFF")

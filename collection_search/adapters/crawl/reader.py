@@ -10,13 +10,14 @@ from ...contracts.page import FetchedPage, NotModified, PageKind, ReadPage, Vali
 from ...errors import FetchError
 from ...runtime.concurrency import compute
 from ...text.headings import trimmed
+from .noindex import refuses_indexing
 from .site import link_target, site_of
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Mapping
 
     from ...errors import FetchReason
-    from .extract.formats import Extracted
+    from .extract.extracted import Extracted
 
 __all__ = ["Fetcher", "Parser", "ReadPage", "TextSource", "WebPageReader", "judge_page"]
 
@@ -100,7 +101,9 @@ class TextSource(Protocol):
 class WebPageReader:
     """A reader of web pages, for many calls at once. It does not close fetcher and extraction.
 
-    `parsers` replace the extraction for kinds of pages.
+    `parsers` replace the extraction for kinds of pages. With an `index_agent`, the name of this
+    crawler, pages that ask it not to index them are refused. They are requested in full then: the
+    answer that a page has not changed does not say whether it asks for that.
     """
 
     def __init__(
@@ -109,8 +112,10 @@ class WebPageReader:
         extraction: TextSource,
         *,
         parsers: Mapping[PageKind, Parser] | None = None,
+        index_agent: str | None = None,
     ) -> None:
         self._fetcher = fetcher
+        self._index_agent = index_agent
         self._extraction = extraction
         self._parsers = dict(parsers or {})
 
@@ -119,12 +124,16 @@ class WebPageReader:
     ) -> ReadPage | NotModified:
         """Return the page's text, or NotModified if validators or the hash of its bytes match.
 
-        Raises FetchError: the errors of fetching and extraction, and `empty`, `soft_404`,
-        `paywalled` or `needs_login` for a page without real content.
+        Raises FetchError: the errors of fetching and extraction, `noindex`, and `empty`,
+        `soft_404`, `paywalled`, `needs_login`, `needs_javascript` or `challenge` for a page without
+        real content.
         """
-        page = await self._fetcher.fetch(url, validators=validators)
+        agent = self._index_agent
+        page = await self._fetcher.fetch(url, validators=None if agent else validators)
         if isinstance(page, NotModified):
             return page
+        if agent and refuses_indexing(page, agent):
+            raise FetchError(_MESSAGES["noindex"], reason="noindex", status=page.status)
         is_small = len(page.body) <= _INLINE_BYTES
         new_hash = page.content_hash if is_small else await compute(lambda: page.content_hash)
         if new_hash == content_hash:
@@ -143,6 +152,7 @@ class WebPageReader:
             content_hash=new_hash,
             fetched_at=page.fetched_at,
             status=page.status,
+            truncated_at_page=found.truncated_at_page,
         )
 
     async def _extracted(self, page: FetchedPage) -> Extracted:
@@ -162,7 +172,7 @@ class WebPageReader:
 def judge_page(found: Extracted) -> FetchReason | None:
     """Return why an HTML page has no real content, or None if it has.
 
-    >>> from collection_search.adapters.crawl.extract.formats import Extracted
+    >>> from collection_search.adapters.crawl.extract.extracted import Extracted
     >>> judge_page(Extracted("Page not found", "Sorry! Try our search."))
     'soft_404'
     >>> judge_page(Extracted("Herons", "They wade. Subscribe to continue reading."))
@@ -197,4 +207,5 @@ _MESSAGES: Final[Mapping[FetchReason, str]] = {
     "soft_404": "The page says that it does not exist.",
     "paywalled": "The page shows the beginning of a text that must be paid for.",
     "needs_login": "The page asks for a password.",
+    "noindex": "The page asks not to be indexed.",
 }

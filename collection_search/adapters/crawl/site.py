@@ -21,7 +21,7 @@ from .extract.charset import decode_page
 from .fetch.decompression import Decoder
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator, Iterable, Iterator
+    from collections.abc import AsyncGenerator, Callable, Iterable, Iterator
 
     from ...contracts.page import NotModified, PageKind, Validators
 
@@ -84,12 +84,18 @@ class Visit:
 
 
 async def crawl_site(
-    source: PageSource, start: str, *, depth: int = 1, max_pages: int = 100
+    source: PageSource,
+    start: str,
+    *,
+    depth: int = 1,
+    max_pages: int = 100,
+    fits: Callable[[str], bool] | None = None,
 ) -> AsyncGenerator[Visit]:
     """Yield the pages of the start's site, nearest first, each once.
 
     At most `max_pages` addresses are fetched, including those that fail. Links are followed over
-    at most `depth` steps and never to another host. Raises InvalidUrlError for a wrong start.
+    at most `depth` steps, never to another host, and only to addresses that `fits` takes. Raises
+    InvalidUrlError for a wrong start.
     """
     waiting = deque([(start, 0)])
     seen = {url_key(start)}
@@ -106,16 +112,22 @@ async def crawl_site(
             elif site_of(page.final_url) != site or _is_known(page.final_url, url, seen):
                 continue
             if level < depth and page.kind == "html":
-                new = _unseen(await own_links(page), seen)
+                new = _unseen(filter(fits, await own_links(page)), seen)
                 waiting.extend((link, level + 1) for link in new)
         yield visit
 
 
-async def sitemap_urls(source: PageSource, start: str, *, max_urls: int = 1_000) -> list[str]:
+async def sitemap_urls(
+    source: PageSource,
+    start: str,
+    *,
+    max_urls: int = 1_000,
+    fits: Callable[[str], bool] | None = None,
+) -> list[str]:
     """Return the addresses of the start's site that its sitemaps list, in normal form.
 
-    Sitemaps are those that robots.txt names, else `/sitemap.xml`. Raises FetchError when none of
-    them can be read, InvalidUrlError for a start that is not a URL.
+    `fits` chooses among them. Sitemaps are those that robots.txt names, else `/sitemap.xml`.
+    Raises FetchError when none of them can be read, InvalidUrlError for a start that is not a URL.
     """
     start = normalize_url(start)
     site, found, seen = site_of(start), list[str](), set[str]()
@@ -138,7 +150,7 @@ async def sitemap_urls(source: PageSource, start: str, *, max_urls: int = 1_000)
             asked.update(listed)
             continue
         pages = (url for text in listed if (url := link_target("", text)) and site_of(url) == site)
-        found.extend(_unseen(pages, seen))
+        found.extend(_unseen(filter(fits, pages), seen))
         if count == 0:
             failed = None
     if failed is not None and not found:

@@ -16,6 +16,7 @@ from ..http import user_agent
 from .extract.pool import Extraction
 from .fetch.fetcher import SafeFetcher
 from .fetch.policy import FetchPolicy
+from .fetch.robots import product_token
 from .reader import WebPageReader
 from .site import crawl_site, own_links, sitemap_urls
 
@@ -74,17 +75,19 @@ class WebPages(WebPageReader):
         extraction: Extraction,
         *,
         parsers: Mapping[PageKind, Parser] | None = None,
+        index_agent: str | None = None,
     ) -> None:
         self._crawled = _CrawlCache(fetcher)
-        super().__init__(self._crawled, extraction, parsers=parsers)
+        super().__init__(self._crawled, extraction, parsers=parsers, index_agent=index_agent)
         self._web = fetcher
         self._processes = extraction
 
     @classmethod
     def from_settings(cls, settings: Settings) -> Self:
         """Return a reader with the settings' limits. Raises ConfigError naming the wrong one."""
-        extraction = Extraction(workers=settings.extract_processes)
-        return cls(SafeFetcher(build_policy(settings)), extraction)
+        extraction, policy = Extraction(workers=settings.extract_processes), build_policy(settings)
+        agent = product_token(policy.user_agent) if settings.fetch_noindex else None
+        return cls(SafeFetcher(policy), extraction, index_agent=agent)
 
     async def read(
         self, url: str, *, validators: Validators | None = None, content_hash: str | None = None
@@ -99,6 +102,7 @@ class WebPages(WebPageReader):
         *,
         depth: int,
         max_pages: int,
+        fits: Callable[[str], bool] | None = None,
         on_found: Callable[[int], None] | None = None,
     ) -> list[str]:
         """Return the pages of the URL's site; those fetched for their links wait for `read`.
@@ -115,7 +119,7 @@ class WebPages(WebPageReader):
             else:
                 caller.call_soon_threadsafe(on_found, count)
 
-        return await run_on_portal(self._site(url, depth, max_pages, report))
+        return await run_on_portal(self._site(url, depth, max_pages, fits, report))
 
     async def aclose(self) -> None:
         """Close the connections and end the worker processes."""
@@ -123,10 +127,15 @@ class WebPages(WebPageReader):
         await self._processes.aclose()
 
     async def _site(
-        self, url: str, depth: int, max_pages: int, report: Callable[[int], None]
+        self,
+        url: str,
+        depth: int,
+        max_pages: int,
+        fits: Callable[[str], bool] | None,
+        report: Callable[[int], None],
     ) -> list[str]:
         found: dict[str, str] = {url_key(url): normalize_url(url)}
-        async with aclosing(self._linked(url, depth, max_pages)) as links:
+        async with aclosing(self._linked(url, depth, max_pages, fits)) as links:
             async for link in links:
                 found.setdefault(url_key(link), link)
                 report(len(found))
@@ -134,15 +143,17 @@ class WebPages(WebPageReader):
                     break
         if depth >= 1 and len(found) < max_pages:
             with suppress(FetchError):  # most sites have no sitemap
-                for link in await sitemap_urls(self._web, url, max_urls=max_pages):
+                for link in await sitemap_urls(self._web, url, max_urls=max_pages, fits=fits):
                     found.setdefault(url_key(link), link)
         return list(found.values())[:max_pages]
 
-    async def _linked(self, url: str, depth: int, max_pages: int) -> AsyncGenerator[str]:
+    async def _linked(
+        self, url: str, depth: int, max_pages: int, fits: Callable[[str], bool] | None
+    ) -> AsyncGenerator[str]:
         """Yield visited pages and their links; pages of the last step are not fetched."""
         if depth < 1:
             return
-        crawl = crawl_site(self._web, url, depth=depth - 1, max_pages=max_pages)
+        crawl = crawl_site(self._web, url, depth=depth - 1, max_pages=max_pages, fits=fits)
         async with aclosing(crawl) as visits:
             async for visit in visits:
                 if visit.page is not None:
@@ -150,7 +161,7 @@ class WebPages(WebPageReader):
                 if visit.depth:
                     yield visit.url
                 if visit.page is not None and visit.page.kind == "html":
-                    for link in await own_links(visit.page):
+                    for link in filter(fits, await own_links(visit.page)):
                         yield link
 
 

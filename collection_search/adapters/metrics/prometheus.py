@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import os
 import threading
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final, TypeGuard
@@ -11,6 +10,7 @@ from weakref import WeakSet
 
 from ...errors import ConfigError, MissingExtraError
 from ...runtime.metering import guarded
+from ...runtime.whole_file import write_whole
 from ...text.clean import to_unicode
 
 try:
@@ -19,8 +19,8 @@ try:
         Counter,
         Gauge,
         Histogram,
+        generate_latest,
         make_asgi_app,
-        write_to_textfile,
     )
 except ImportError as error:
     raise MissingExtraError(
@@ -194,7 +194,8 @@ class PrometheusMetrics:
     def write(self, path: Path) -> None:
         """Write the figures to a file that readers see whole. Raises ConfigError."""
         try:
-            write_to_textfile(os.fspath(path), self._registry)
+            with write_whole(path) as draft:
+                draft.write_bytes(generate_latest(self._registry))
         except OSError as error:
             raise ConfigError(
                 f"The metrics file {path} cannot be written ({error.strerror}). Set"

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import errno
 import re
+import socket
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, Literal, Self
@@ -83,7 +85,11 @@ def _model_error(
         cause = cause.rpartition("cannot be reached: ")[2]
     what = _SENTENCES[kind].format(where=remedies, timeout_s=timeout_s, cause=cause)
     answer = f" (HTTP {status})" if status else ""
-    return ModelError(f"{subject}{answer} {what}", may_be_billed=kind not in _UNBILLED)
+    return ModelError(
+        f"{subject}{answer} {what}",
+        may_be_billed=kind not in _UNBILLED,
+        unavailable=kind in _UNAVAILABLE,
+    )
 
 
 _SENTENCES: Final[dict[ModelErrorKind, str]] = {
@@ -105,6 +111,8 @@ _UNBILLED: Final[frozenset[ModelErrorKind]] = frozenset(
     {"key", "model", "throttled", "quota", "address", "elsewhere", "down"}
 )
 """Kinds of failures before any work was done, which vendors do not bill."""
+_UNAVAILABLE: Final = _UNBILLED | {"timeout"}
+"""Kinds of failures that every other input would have, too."""
 _OF_FORM: Final = (ValueError, LookupError, TypeError)
 _NO_MONEY: Final = re.compile(
     r"insufficient[_ ](?:quota|balance|funds|credits?)|credit balance|out of credits", re.IGNORECASE
@@ -124,6 +132,17 @@ _BY_STATUS: Final[dict[int, ModelErrorKind]] = {
     504: "timeout",
     529: "down",
 }
+
+_UNREACHED: Final = frozenset(
+    {
+        errno.EHOSTUNREACH,
+        errno.ENETUNREACH,
+        errno.ENETDOWN,
+        errno.ECONNREFUSED,
+        errno.ECONNRESET,
+        errno.ECONNABORTED,
+    }
+)
 
 # The kinds of `adapters.http.HttpError`, known here by name: most models need no HTTP of ours.
 _BY_FAILURE: Final[dict[str, ModelErrorKind]] = {
@@ -146,6 +165,25 @@ def _kind(error: Exception, status: int | None) -> ModelErrorKind | None:
         (known, known),
         (_BY_STATUS.get(status or 0, "other"), status),
         ("timeout", "Timeout" in ancestry),
-        ("address", "Connect" in ancestry),
+        ("address", any(map(_is_unreached, _with_causes(error)))),
     )
     return next((kind for kind, applies in signs if applies), None)
+
+
+def _with_causes(error: BaseException) -> Iterator[BaseException]:
+    """Yield the error and those that led to it: some vendors do not say what failed."""
+    seen = set[int]()
+    cause: BaseException | None = error
+    while cause is not None and id(cause) not in seen:
+        seen.add(id(cause))
+        yield cause
+        cause = cause.__cause__ or cause.__context__
+
+
+def _is_unreached(error: BaseException) -> bool:
+    """Return whether there is no name, no route or no connection."""
+    return (
+        any("Connect" in parent.__name__ for parent in type(error).__mro__)
+        or isinstance(error, socket.gaierror)
+        or (isinstance(error, OSError) and error.errno in _UNREACHED)
+    )

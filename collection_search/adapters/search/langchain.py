@@ -5,10 +5,10 @@ from __future__ import annotations
 import asyncio
 from typing import TYPE_CHECKING, Any, Final
 
+from ...contracts.error_codes import BY_STATUS
 from ...contracts.search import SearchAdapterResponse
 from ...errors import (
     BY_CODE,
-    BY_STATUS,
     ConfigError,
     InputError,
     SearchProviderBadResponse,

@@ -64,7 +64,7 @@ def search_context(**choices: Any) -> SearchContext:
     """Return the context with the settings of this machine and the given choices.
 
     Raises InputError for an invalid choice, ConfigError for wrong settings or a data folder that
-    cannot be written.
+    can neither be written nor has collections to read.
     """
     from pydantic import ValidationError
 
@@ -72,7 +72,7 @@ def search_context(**choices: Any) -> SearchContext:
     from ...settings import Settings
 
     settings = Settings.load()
-    settings.prepared_home()
+    settings.readable_home()
     prepare_metrics(settings)
     _warn_of_missing_tracing_key(settings)
     try:

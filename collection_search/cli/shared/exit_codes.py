@@ -17,6 +17,7 @@ from ...errors import (
     QualityThresholdError,
     SearchProviderError,
 )
+from .signals import stop_signal
 from .terminal import printable
 
 if TYPE_CHECKING:
@@ -36,7 +37,12 @@ class ExitCode(IntEnum):
     """Or a model, or the site of a page."""
     INGESTION_FAILED = 5
     """At least in part."""
+    HUNG_UP = 129
+    """By SIGHUP: the terminal was closed."""
     INTERRUPTED = 130
+    """By Ctrl-C."""
+    TERMINATED = 143
+    """By SIGTERM."""
 
 
 class UsageError(CollectionSearchError):
@@ -63,7 +69,7 @@ def refuse_option(error: ValidationError, flags: Mapping[str, str]) -> InputErro
 
 
 class Interrupted(CollectionSearchError):  # noqa: N818 - an end, not a mistake
-    """Ctrl-C or SIGTERM; `outcome` is the run's where it had one already."""
+    """Ctrl-C, SIGTERM or SIGHUP; `outcome` is the run's where it had one already."""
 
     def __init__(self, message: str = "Interrupted.", outcome: str | None = None) -> None:
         super().__init__(message)
@@ -76,7 +82,6 @@ _CODES: Final[dict[type[CollectionSearchError], ExitCode]] = {
     FetchError: ExitCode.PROVIDER_FAILED,
     IngestError: ExitCode.INGESTION_FAILED,
     QualityThresholdError: ExitCode.NOTHING_FOUND,
-    Interrupted: ExitCode.INTERRUPTED,
 }
 
 
@@ -86,8 +91,16 @@ def exit_code(error: CollectionSearchError) -> ExitCode:
     >>> exit_code(ModelError("no answer")), exit_code(CollectionSearchError("no such folder"))
     (<ExitCode.PROVIDER_FAILED: 4>, <ExitCode.WRONG_INPUT: 2>)
     """
+    if isinstance(error, Interrupted):
+        return interrupt_code()
     codes = (code for kind, code in _CODES.items() if isinstance(error, kind))
     return next(codes, ExitCode.WRONG_INPUT)
+
+
+def interrupt_code() -> ExitCode:
+    """Return the code of the signal that stopped the command."""
+    number = stop_signal()
+    return ExitCode.INTERRUPTED if number is None else ExitCode(128 + number)
 
 
 def print_error(error: CollectionSearchError, *, as_json: bool) -> ExitCode:

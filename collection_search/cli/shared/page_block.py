@@ -69,6 +69,8 @@ class PageBlock:
         title = f"{numbers} {best.title}  (score {best.score:.0f})"
         self.screen.rows(self.screen.wrap(title, bold=lambda row: [(0, len(row))]))
         self.screen.link(self.page.url, indent=_INDENT)
+        if (last := best.provenance.get("truncated_at_page")) is not None:
+            self.screen.rows(self._aside(f"Only pages 1 to {last} were read."))
 
     def print_whole(self) -> None:
         """Print the passages in full, each below its section."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final
 
 from ...errors import CollectionSearchError
+from .put_off import format_put_off, put_off_pages
 from .run_summary import count_changes
 from .ticket_progress import wait_with_bar
 
@@ -37,6 +38,8 @@ def follow_ingestion(
     except CollectionSearchError as error:
         cause = {"kind": type(error).__name__, "message": str(error)}
         return {**receipt, "status": None, "error": cause}
+    for sentence in format_put_off(put_off_pages(status.rows if timeout_s else ())):
+        screen.warn(sentence)
     for row in status.rows:
         if row.state == "dead":
             screen.warn(f"{row.url} was not ingested: {row.error}")

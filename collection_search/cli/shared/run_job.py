@@ -22,7 +22,7 @@ from .run_summary import (
     format_warnings,
     score_rows,
 )
-from .signals import catch_sigterm
+from .signals import stop_grace_s
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -51,8 +51,8 @@ class Job:
     """Set once it is open."""
 
     def run(self) -> None:
-        """Run the graph and wait for its ingestion. Raises Interrupted after Ctrl-C or SIGTERM."""
-        with flush_on_exit(self.context), catch_sigterm() as stop:
+        """Run the graph and wait for its ingestion. Raises Interrupted after a signal."""
+        with flush_on_exit(self.context):
             try:
                 self._prepare()
                 self.output = asyncio.run(self._searched())
@@ -63,7 +63,7 @@ class Job:
                     timeout_s=WAIT_S if self.waits else 0.0,
                 )
             except KeyboardInterrupt:
-                raise self._interrupted(stop.within_s) from None
+                raise self._interrupted() from None
 
     def print_summary(self) -> ExitCode:
         """Print the results and return the exit code."""
@@ -117,12 +117,12 @@ class Job:
         graph = CollectionReviewGraph(self.context)
         return dict(await graph.arun(self.given, on_event=pipeline.show))
 
-    def _interrupted(self, within_s: float) -> Interrupted:
+    def _interrupted(self) -> Interrupted:
         """Release the claimed pages and return the error to raise."""
         from ...tools.ingest import engine_of
 
         if self.store is not None:
-            engine_of(self.store, self.context.using()).stop(timeout_s=within_s)
+            engine_of(self.store, self.context.using()).stop(timeout_s=stop_grace_s())
         return Interrupted(
             "Interrupted. Nothing is lost: what was accepted for ingestion waits in the ledger and "
             "'collection-search worker' goes on with it; to start over, run the command again.",

@@ -23,7 +23,7 @@ _ANSWERS: Final = {
     "k_embedding_rank": ("text", "texts"),
 }
 """What each node may find in the cache."""
-_CHANGES: Final = ("new", "changed", "unchanged")
+_CHANGES: Final = ("new", "changed", "unchanged", "duplicate")
 
 
 def format_search(output: Mapping[str, Any]) -> Iterator[str]:
@@ -171,7 +171,7 @@ def _degraded(output: Mapping[str, Any]) -> str:
 
 
 def count_changes(rows: Iterable[RowStatus]) -> dict[str, int]:
-    """Return how many of the stored pages are new, changed and unchanged."""
+    """Return how many of the stored pages are new, changed, unchanged or the same as others."""
     counts = Counter(row.change for row in rows if row.state == "stored")
     return {change: counts[change] for change in _CHANGES}
 
@@ -183,7 +183,7 @@ def format_changes(status: Mapping[str, int]) -> str:
     ' (1 new, 1 unchanged)'
     """
     text = ", ".join(f"{status[change]} {change}" for change in _CHANGES if status.get(change))
-    return f" ({text})" if status.get("changed") or status.get("unchanged") else ""
+    return f" ({text})" if any(status.get(change) for change in _CHANGES[1:]) else ""
 
 
 def _part(count: int, what: str) -> str:

@@ -43,3 +43,15 @@ def print_empty(infos: Iterable[CollectionInfo], screen: Screen) -> None:
             f"Empty: {', '.join(one.collection for one in empty)}. A collection stays until"
             " 'collection-search collections delete NAME' drops it."
         )
+
+
+def print_untitled(infos: Iterable[CollectionInfo], screen: Screen) -> None:
+    """Name the collections whose vectors were made by an earlier version, without titles."""
+    from ...contracts.embedded_text import has_titles
+
+    for one in infos:
+        if one.chunks and one.embedder is not None and not has_titles(one.embedder):
+            screen.note(
+                f"{one.collection!r} was embedded without the titles of its pages:"
+                f" 'collection-search collections reembed {one.collection}' adds them."
+            )

@@ -6,6 +6,8 @@ import threading
 from collections import Counter
 from typing import TYPE_CHECKING, Final
 
+from .put_off import name_cause
+
 if TYPE_CHECKING:
     from ...contracts.ingestion import PageDone
     from .terminal import Screen
@@ -20,6 +22,7 @@ class Progress:
         self._screen = screen
         self._lock = threading.Lock()
         self._counts: Counter[str] = Counter()
+        self._problem = ""
         self.failed = 0
         """Pages that failed since the beginning."""
         self.first_failure = ""
@@ -36,6 +39,16 @@ class Progress:
                 self.first_failure = self.first_failure or f"{url}: {page.error}"
         if is_failed:
             self._screen.warn(f"{collection}: {url} was not ingested: {page.error}")
+
+    def on_pause(self, cause: str, error: str) -> None:
+        """Print that work waits; the engine calls this from its threads."""
+        self._screen.note(f"Waiting for {name_cause(cause)}, which is tried again: {error}")
+
+    def warn_once(self, problem: str) -> None:
+        """Print a problem of the work, unless it is the one that was printed last."""
+        if problem != self._problem:
+            self._problem = problem
+            self._screen.warn(problem)
 
     def print_sum(self) -> None:
         """Print the counts since the last sum, if there are any."""

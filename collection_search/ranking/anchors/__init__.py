@@ -12,6 +12,8 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, NamedTuple
 
+from ...contracts.embedded_text import titled_text
+
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
@@ -28,7 +30,7 @@ class Anchor(NamedTuple):
     @property
     def page(self) -> str:
         """Title and snippet as one text, as a candidate of a run is embedded."""
-        return f"{self.title}\n{self.snippet}"
+        return titled_text(self.title, self.snippet)
 
 
 @cache

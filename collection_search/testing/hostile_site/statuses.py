@@ -83,13 +83,11 @@ def _known() -> Iterator[Case]:
 
 def _empty() -> Iterator[Case]:
     refresh = '<meta http-equiv="refresh" content="0;url=http://127.0.0.1:1/">'
-    script = _html("<div id='root'></div><script>build()</script>")
     frame = _html("<iframe src='http://127.0.0.1:1/'></iframe>")
     pages = {
         "nothing": ("an empty body", SiteReply()),
         "blanks": ("blanks alone", SiteReply(b" \n\t " * 99)),
         "pictures alone": ("no words", _html("<img src='a'>")),
-        "scripts alone": ("a page that a browser would build", script),
         "meta refresh": ("sends browsers inward; not followed", _html("", refresh)),
         "frames": ("the text is in a frame that is not followed", frame),
     }

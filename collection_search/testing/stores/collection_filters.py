@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import pytest
 
-from ...contracts.collection import Document
+from ...contracts.collection import OWN_METADATA, OWN_PROVIDER, Document
 from ...errors import InputError
 from .suite import MINE, StoreContract, axes, chunks
 
@@ -62,6 +62,16 @@ class NarrowingContract(StoreContract):
             ({"published_after": "2026-01-31"}, {TEA, BLOG}),
             ({"published_after": "2026-02-01"}, {BLOG}),
             ({"published_before": "2026-01-31"}, {TEA}),
+            ({"published_date": "2026-01-31"}, {TEA}),
+            ({"published_date": ["2026-01-31T12:00:00Z", "2026-02-01"]}, {TEA, BLOG}),
+            ({"source": "https://docs.example/tea"}, {TEA}),
+            ({"metadata": {"provider": "exa", "page_kind": "pdf"}}, {BLOG}),
+            ({"metadata": {"is_pdf": False}}, {ORG}),
+            ({"metadata": {"is_pdf": 0}}, set()),
+            ({"metadata": {"title": "Tea", "is_pdf": [False, None]}}, {ORG}),
+            ({"metadata": {"x') OR 1 --": "y"}}, set()),
+            ({"metadata": {"provider": "x' OR 1 --"}}, set()),
+            ({"metadata": {}, "provider": "brave"}, {TEA}),
             ({"provider": []}, set()),
             ({"provider": "x' OR 1 --"}, set()),
         ],
@@ -74,6 +84,43 @@ class NarrowingContract(StoreContract):
         vector = axes(0) if with_vectors else None
         found = self._found("tea", vector=vector, filters=filters)
         assert {one.document.url_key for one in found} == {f"key {place}" for place in fits}
+
+    @pytest.mark.parametrize(
+        ("filters", "fits"),
+        [
+            ({"metadata": {"mood": "calm"}}, {0}),
+            ({"metadata": {"mood": ["calm", "merry"]}}, {0, 1}),
+            ({"metadata": {"mood": "calm", "year": 2026.0}}, {0}),
+            ({"metadata": {"year": True}}, set()),
+            ({"metadata": {"checked": True}}, {1}),
+            ({"metadata": {'a"b.c[0]': "odd"}}, {1}),
+            ({"metadata": {"provider": "langchain"}}, set()),
+            ({"source": "notes.txt"}, {0}),
+            ({"provider": "me"}, {1}),
+            ({"is_pdf": True}, {0}),
+            ({"is_pdf": False}, {1, 2}),
+            ({"published_date": "2026-01-31"}, {0}),
+            ({"published_after": "2026-01-01"}, {0}),
+            ({"published_before": "2026-01-31"}, {0, 1}),
+        ],
+    )
+    def test_a_callers_own_metadata_is_compared(
+        self, filters: dict[str, Any], fits: set[int]
+    ) -> None:
+        """By its own names, and by those that pages have."""
+        own: list[dict[str, Any]] = [
+            {"mood": "calm", "year": 2026, "source": "notes.txt", "is_pdf": True}
+            | {"published_date": "2026-01-31T08:00:00Z"},
+            {"mood": "merry", "checked": True, 'a"b.c[0]': "odd", "provider": "me"}
+            | {"published_date": "2025-12-24", "is_pdf": False},
+            {"published_date": "some day"},
+        ]
+        for n, metadata in enumerate(own):
+            facts = {OWN_METADATA: metadata, "provider": OWN_PROVIDER}
+            page = Document(f"urn:{n}", f"{n}", "Tea", "0" * 64, facts)
+            self.store.collections.replace_document(MINE, page, chunks("tea"))
+        found = self._found("tea", filters=filters)
+        assert {int(one.document.url_key) for one in found} == fits
 
     def test_the_limit_counts_what_fits(self) -> None:
         """Better chunks of other documents do not count for the limit."""
@@ -93,6 +140,9 @@ class NarrowingContract(StoreContract):
             ({"host": ["a", None]}, "host takes a text or several"),
             ({"url_prefix": ["a"]}, "url_prefix takes a text"),
             ({"published_after": "soon"}, "published_after takes a date"),
+            ({"published_date": ["2026-01-31", "soon"]}, "published_date takes a date"),
+            ({"metadata": "x"}, "metadata takes names with their values"),
+            ({"metadata": {"x": {"$gt": 1}}}, "'x'.* takes a plain value or several"),
         ],
     )
     def test_other_filters_are_refused(self, filters: dict[str, Any], says: str) -> None:

@@ -17,12 +17,15 @@ if TYPE_CHECKING:
 
 
 from .collection_filters import NarrowingContract
+from .crawls import CrawlsContract
 from .reembedding import ReembeddingContract
 from .removal import RemovalContract
 from .suite import LEASE_S, MINE, THEIRS, axes, chunks, document
 
 
-class CollectionStoreContract(ReembeddingContract, RemovalContract, NarrowingContract):
+class CollectionStoreContract(
+    ReembeddingContract, RemovalContract, NarrowingContract, CrawlsContract
+):
     """Tests of what retrieval needs: subclass it and define `storage`."""
 
     def test_words_find_chunks(self) -> None:
@@ -199,9 +202,11 @@ class CollectionStoreContract(ReembeddingContract, RemovalContract, NarrowingCon
         ]
 
     def test_chunks_keep_their_place(self) -> None:
-        """Headings and page come back by every way; an export names what is known."""
+        """Headings, page and table header come back; an export names what is known."""
         plain, placed = chunks("tea", "black tea")
-        placed = replace(placed, headings=("Tea", "Größe \ud83c"), page=3)
+        placed = replace(
+            placed, headings=("Tea", "Größe \ud83c"), page=3, table_header="| Sort | Colour |"
+        )
         self.store.collections.replace_document(MINE, document("a"), [plain, placed])
         (stored,) = self.store.collections.get(MINE, ["example.com/a"])
         expected = replace(placed, headings=("Tea", "Größe ?"))
@@ -211,7 +216,17 @@ class CollectionStoreContract(ReembeddingContract, RemovalContract, NarrowingCon
         (row,) = self.store.collections.export(MINE)
         assert row["chunks"][1]["headings"] == ["Tea", "Größe ?"]
         assert row["chunks"][1]["page"] == 3  # noqa: PLR2004
-        assert not {"headings", "page"} & set(row["chunks"][0])
+        assert row["chunks"][1]["table_header"] == "| Sort | Colour |"
+        assert not {"headings", "page", "table_header"} & set(row["chunks"][0])
+
+    def test_the_words_of_a_tables_header_find_its_rows(self) -> None:
+        """Each chunk of a table is found by the names of its columns."""
+        first, later = chunks(
+            "| Sort | Colour |\n|---|---|\n| Assam | dark |", "| Sencha | green |"
+        )
+        later = replace(later, table_header="| Sort | Colour |")
+        self.store.collections.replace_document(MINE, document("a"), [first, later])
+        assert sorted(self._texts("colour")) == sorted([first.text, later.text])
 
     def test_words_of_all_scripts_are_found(self) -> None:
         """Without spaces between them, with marks in them, inflected, and single characters."""

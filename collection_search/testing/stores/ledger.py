@@ -13,12 +13,17 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 
+from .ledger_addresses import AddressesContract
 from .ledger_refreshing import RefreshingContract
+from .ledger_resuming import ResumingContract
 from .ledger_retiring import RetiringContract
+from .ledger_turns import TurnsContract
 from .suite import LEASE_S, MAX_ATTEMPTS, MINE, THEIRS
 
 
-class LedgerContract(RefreshingContract, RetiringContract):
+class LedgerContract(
+    AddressesContract, ResumingContract, RefreshingContract, RetiringContract, TurnsContract
+):
     """Tests of what workers need when processes die: subclass it and define `storage`."""
 
     def test_a_ticket_counts_each_page_once(self) -> None:

@@ -10,6 +10,7 @@ import pytest
 from ...contracts.collection import Document, TenantScope
 from ...contracts.ingestion import Fetched, IngestionItem, IngestionRequest
 from ...contracts.page import Validators
+from ...ports.ledger import CLAIMED_S
 from .suite import LEASE_S, MAX_ATTEMPTS, MINE, THEIRS, StoreContract, chunks, document
 
 if TYPE_CHECKING:
@@ -83,7 +84,7 @@ class FetchingContract(StoreContract):
         """Every worker can return it to the queue; a worker that cannot fetch then ends."""
         ticket = self._enqueue_page("a")
         lost = self._take()
-        assert self.store.ledger.pending_in_s() == pytest.approx(LEASE_S)
+        assert self.store.ledger.pending_in_s() == pytest.approx(CLAIMED_S)
         self.clock.advance(LEASE_S)
         assert self.store.ledger.claim("worker", lease_s=LEASE_S) is None
         assert self.store.ledger.sweep() == 1
@@ -199,13 +200,13 @@ class FetchingContract(StoreContract):
         self._enqueue("a")
         self._enqueue_page("b")
         self._enqueue("c", scope=THEIRS)
-        for _ in range(3):
+        for _ in range(3):  # MINE, THEIRS, MINE: tenants take turns
             claim = self._take()
             self.clock.advance(1)
             self.store.ledger.fail(claim, f"bad {claim.url_key}", retry_in_s=None)
         letters = self.store.ledger.dead_letters(MINE.tenant_id)
         assert [letter.error for letter in letters] == ["bad example.com/b", "bad example.com/a"]
-        assert letters[0].failed_at - letters[1].failed_at == pytest.approx(1)
+        assert letters[0].failed_at - letters[1].failed_at == pytest.approx(2)
         assert self.store.ledger.dead_letters(MINE.tenant_id, collection="other") == []
         assert len(self.store.ledger.dead_letters(MINE.tenant_id, limit=1)) == 1
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -42,6 +43,18 @@ class ReembeddingContract(StoreContract):
     def _vectors(self, scope: TenantScope = MINE) -> list[Any]:
         rows = self.store.collections.export(scope)
         return [chunk["vector"] for row in rows for chunk in row["chunks"]]
+
+    def test_a_tables_header_is_embedded_with_its_rows(self) -> None:
+        """As when the page was stored."""
+        self.store.collections.bind_embedder(MINE, OLD)
+        (rows,) = chunks("| Assam | dark |", vectors=axes(0))
+        rows = replace(rows, table_header="| Sort | Colour |")
+        self.store.collections.replace_document(MINE, document("tea"), [rows])
+        (pending,) = self.store.collections.pending_vectors(MINE, NEW).chunks
+        assert pending.text == rows.whole_text == "| Sort | Colour |\n| Assam | dark |"
+        self._prepare()
+        assert self.store.collections.change_embedder(MINE, NEW)
+        assert self._vectors() == [[0, 0, 0, 1]]
 
     def test_old_vectors_serve_until_all_are_prepared(self, tmp_path: Path) -> None:
         """All chunks and the fingerprint change at once, and not before."""

@@ -56,6 +56,52 @@ class RemovalContract(StoreContract):
         left = self.store.collections.delete_tenant(MINE.tenant_id)
         assert left == Deleted(collections=1, documents=1, pages=1, texts=3, questions=1)
 
+    def test_several_documents_are_deleted(self) -> None:
+        """Each once; those that were known are told, the others stay."""
+        for name in "abc":
+            self._put(name, f"tea {name}")
+        keys = ["example.com/c", "example.com/a", "example.com/nothing", "example.com/c"]
+        deleted = self.store.collections.delete_documents(MINE, keys)
+        assert deleted == ["example.com/c", "example.com/a"]
+        assert self._texts("tea") == ["tea b"]
+        assert self.store.collections.delete_documents(OTHER, ["example.com/b"]) == []
+        assert self.store.collections.delete_documents(MINE, []) == []
+
+    def test_a_deleted_name_is_free(self) -> None:
+        """Who has a page of the deleted collection in hand writes nothing into its successor."""
+        ticket = self._fill(MINE)
+        claim = self._claim()
+        assert self.store.collections.delete_collection(MINE) == 1
+        assert not self._finish(claim)
+        assert not self.store.ledger.renew(claim, lease_s=LEASE_S)
+        assert self.store.collections.collections(MINE.tenant_id) == []
+        assert self.store.ledger.pending_in_s(fetch=True) is None
+        assert self.store.ledger.status(ticket.tenant_id, ticket.ticket_id) is None
+        self._fill(MINE)
+        assert self._finish(self._claim(), "later tea")
+        assert sorted(self._texts("tea")) == ["later tea", "tea"]
+
+    def test_a_shared_text_stays(self) -> None:
+        """What another collection of the tenant still needs is not deleted."""
+        self._enqueue("page")
+        self._enqueue("page", scope=OTHER)
+        self.store.collections.delete_collection(MINE)
+        claim = self._claim()
+        assert claim.scope == OTHER
+        assert self.store.staging.get(MINE.tenant_id, claim.content_ref or "") == "text of page"
+
+    def test_space_goes_back(self) -> None:
+        """The content stays as it is, and the store can be written afterwards."""
+        self._put("tea", *(f"Green tea {n}. " * 100 for n in range(50)))
+        self._put("other", "Other tea.", scope=OTHER)
+        self.store.collections.delete_document(MINE, "example.com/tea")
+        done = self.store.collections.compact()
+        assert 0 < done.bytes_after <= done.bytes_before
+        assert self.store.collections.compact().bytes_after <= done.bytes_after
+        assert self._texts("tea", OTHER) == ["Other tea."]
+        self._put("tea", "New tea.")
+        assert self._texts("tea") == ["New tea."]
+
     def test_a_page_takes_its_candidates_with_it(self) -> None:
         """Their staged texts are deleted too."""
         (ref,) = self.store.staging.put(MINE.tenant_id, ["text"])

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 from ...contracts.collection import Chunk, Document, TenantScope
+from ...contracts.embedded_text import titled_text
 from ...errors import InputError, ModelError
 from ...ranking.heuristics import PageText
 from ...ranking.metrics import PAIRINGS, Pool, derangement
@@ -71,7 +72,7 @@ class EvalCorpus:
         pages = (self.pages[each] for each in self.to_embed)
         return [
             *(question.text for question in self.dataset.questions),
-            *(f"{page.title}\n{page.snippet}" for page in pages),
+            *(titled_text(page.title, page.snippet) for page in pages),
         ]
 
 

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from ...context import SearchContext
 from ...contracts.collection import model_of
+from ...contracts.embedded_text import embedder_of_vectors, titled_fingerprint
 from ...contracts.prices import embedding_cost
 from ...errors import ModelError
 from ...runtime.concurrency import compute, offload
@@ -50,11 +51,23 @@ class Embedders:
         run_id = claim.provenance.get("run_id")
         return account_of(payer, claim.scope, str(run_id) if run_id else None)
 
+    def fingerprint(self, scope: TenantScope) -> str | None:
+        """Return what the collection remembers of its embedder, None for a lexical one."""
+        return self._collections.embedder(scope)
+
     def of(self, scope: TenantScope) -> Embedder | None:
         """Return the collection's embedder, None for a lexical one. Raises ConfigError."""
-        fingerprint = self._collections.embedder(scope)
-        if fingerprint is None:
+        found = self.remembered(scope)
+        return None if found is None else found[0]
+
+    def remembered(self, scope: TenantScope) -> tuple[Embedder, str] | None:
+        """Return the collection's embedder with what it remembers of it; None for a lexical one.
+
+        Raises ConfigError.
+        """
+        if (remembered := self.fingerprint(scope)) is None:
             return None
+        fingerprint = embedder_of_vectors(remembered)
         payer = self._payers.get(fingerprint)  # another caller's client is not for this one
         embedder = collection_embedder(
             scope,
@@ -64,7 +77,17 @@ class Embedders:
             http_client=None if payer is None else payer.http_client,
         )
         self.add(embedder)
-        return embedder
+        return embedder, remembered
+
+
+def bind_to(collections: CollectionStore, scope: TenantScope, embedder: Embedder) -> None:
+    """Bind an empty collection to the embedder, with titles. Blocks.
+
+    A collection that it filled without titles goes on so. Raises ConfigError when another embedder
+    filled it.
+    """
+    if collections.embedder(scope) != embedder.fingerprint:
+        collections.bind_embedder(scope, titled_fingerprint(embedder.fingerprint))
 
 
 async def embedder_for(

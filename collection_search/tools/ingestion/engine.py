@@ -6,27 +6,21 @@ import asyncio
 import logging
 import threading
 import time
-import weakref
 from concurrent.futures import CancelledError
 from contextlib import suppress
 from typing import TYPE_CHECKING, Final
 
-from ...contracts.ingestion import PageDone
-from ...errors import FetchError
+from ...ports.ledger import SOON_S
 from ...runtime.concurrency import offload, run_blocking
 from ...runtime.spans import NULL_SINK
+from ...settings.page_rules import proxy_id
 from .embedders import Embedders
-from .failures import (
-    BACKOFF_S,
-    cause_of,
-    has_vanished,
-    is_gone_for_good,
-    postponed_s,
-    retry_delay_s,
-)
-from .leases import Leases, netloc
+from .failures import BACKOFF_S, cause_of
+from .leases import Leases
 from .ownership import is_gone
-from .pipeline import PageWork, trace_of
+from .page_attempts import NetworkWatch, PageAttempts
+from .pipeline import PageWork
+from .store_retry import StoreRetry
 from .task_group import PageTaskGroup
 from .watchers import Watchers
 
@@ -35,12 +29,12 @@ if TYPE_CHECKING:
 
     from ...context import SearchContext
     from ...contracts.collection import TenantScope
-    from ...contracts.ingestion import Claim
-    from ...ports import Embedder, PageReader, Span, SpanSink, Storage
+    from ...contracts.page import PageRules
+    from ...ports import Embedder, PageReader, SpanSink, Storage
     from ...settings import Settings
-    from .watchers import PageListener
+    from .watchers import PageListener, PauseListener
 
-    ReaderSource = Callable[[], Awaitable[PageReader]]
+    ReaderSource = Callable[[PageRules | None], Awaitable[PageReader]]
 
 logger = logging.getLogger(__name__)
 
@@ -75,7 +69,8 @@ class IngestionEngine:
         self._store = store
         self._settings = settings
         self._embedders = Embedders(store.collections, settings)
-        self._source = reader
+        self._sources: dict[str, ReaderSource] = {}
+        """By the proxy of their settings."""
         self._sink = sink
         self._backoff_s = backoff_s
         self._lock = threading.Lock()
@@ -83,10 +78,12 @@ class IngestionEngine:
         self._tasks: PageTaskGroup | None = None
         self._leases = self._new_leases()
         self.watchers = Watchers()
+        self._retry: StoreRetry | None = None
         self._wakes = 0
-        self.failure: Exception | None = None
-        """The error that stopped the work since the last start; its pages stay in the ledger."""
+        self._network = NetworkWatch()
+        self._failure: Exception | None = None
         self.add_embedder(embedder)
+        self.equip(reader=reader)
 
     def add_embedder(self, embedder: Embedder | None, payer: SearchContext | None = None) -> None:
         """Add an embedder for the collections that it filled; `payer` records its cost."""
@@ -96,22 +93,49 @@ class IngestionEngine:
         self,
         *,
         reader: ReaderSource | None = None,
+        settings: Settings | None = None,
         sink: SpanSink | None = None,
         on_page_done: PageListener | None = None,
+        on_pause: PauseListener | None = None,
     ) -> None:
-        """Replace the reader of pages, the sink or the listener, where one is given.
+        """Replace the reader of pages, the sink or a listener, where one is given.
 
-        The engine's threads call the listener for each page that was stored, retired or failed: it
-        must be quick and may not raise.
+        The `settings` of the reader name its proxy: there is one reader for each.
+
+        The engine's threads call the listeners for each page that was stored, retired or failed,
+        and for each pause: they must be quick and may not raise.
         """
-        self._source = reader or self._source
+        if reader is not None:
+            proxy = proxy_id(settings or self._settings)
+            others = {name: one for name, one in self._sources.items() if name != proxy}
+            self._sources = {**others, proxy: reader}
         self._sink = sink or self._sink
         self.watchers.on_page_done = on_page_done or self.watchers.on_page_done
+        self.watchers.on_pause = on_pause or self.watchers.on_pause
+
+    @property
+    def failure(self) -> Exception | None:
+        """The error that stopped the work since the last start, or of a store that fails for long.
+
+        Pages stay in the ledger.
+        """
+        return self._failure or (self._retry.failure if self._retry else None)
+
+    @property
+    def is_at_work(self) -> bool:
+        """Return whether pages are left that this engine may work on, now or later."""
+        thread = self._thread
+        return thread is not None and thread.is_alive()
 
     @property
     def fetches(self) -> bool:
         """Return whether this engine fetches pages."""
-        return self._source is not None
+        return bool(self._sources)
+
+    @property
+    def proxies(self) -> list[str]:
+        """The proxies behind which this engine fetches pages, as `proxy_id` names them."""
+        return [*self._sources]
 
     def embedder_of(self, scope: TenantScope) -> Embedder | None:
         """Return the collection's embedder, None for a lexical one. Raises ConfigError."""
@@ -123,7 +147,7 @@ class IngestionEngine:
         New work begins after work that is being stopped.
         """
         with self._lock:
-            self.failure = None
+            self._failure = None
             self._wakes += 1
             before = self._thread
             if before is None or not before.is_alive() or not self._leases.is_open:
@@ -136,33 +160,46 @@ class IngestionEngine:
                 self._tasks.wake()
 
     def drain(self, *, timeout_s: float | None = None) -> bool:
-        """Work until no page is left, and return False when the time was too short.
+        """Work until no page is left; return False when the time was too short.
 
-        This includes pages that other processes work on. Raises StoreError.
+        This includes pages that other processes work on. False also when no page is due within
+        `SOON_S`: see `Ledger.put_off`. Raises StoreError.
         """
         self.start()
         deadline = None if timeout_s is None else time.monotonic() + timeout_s
         while (thread := self._thread) is not None and thread.is_alive():
             left = IDLE_S if deadline is None else min(IDLE_S, deadline - time.monotonic())
-            if left <= 0:
+            if left <= 0 or self.is_put_off():
                 return False
             thread.join(left)
+            if self.failure is not None:
+                raise self.failure
         if self.failure is not None:
             raise self.failure
         return True
 
-    def stop(self, *, timeout_s: float = 25.0) -> None:
-        """Claim no further rows, finish the current ones, and release those not done in time."""
+    def is_put_off(self) -> bool:
+        """Return whether pages are left, but none is due within `SOON_S`. Raises StoreError."""
+        pending_in_s = self._pending_in_s()
+        return pending_in_s is not None and pending_in_s > SOON_S
+
+    def stop(self, *, timeout_s: float = 25.0) -> bool:
+        """Claim no further rows, finish the current ones, and release those not done in time.
+
+        Return whether all were done in time.
+        """
         with self._lock:
             thread, tasks, leases = self._thread, self._tasks, self._leases
         leases.close()
         if thread is not None and tasks is not None:
             tasks.wake()
             thread.join(timeout_s)
-        leases.release(leases.all())
+        unfinished = leases.all()
+        leases.release(unfinished)
         if thread is not None and tasks is not None and thread.is_alive():
             tasks.cancel()
             thread.join(SHUTDOWN_GRACE_S)
+        return not unfinished
 
     def _new_leases(self) -> Leases:
         return Leases(self._store.ledger, lease_s=self._settings.ingest_lease_s)
@@ -176,13 +213,14 @@ class IngestionEngine:
 
     async def _serve(self, leases: Leases) -> None:
         tasks = self._tasks = PageTaskGroup(self._settings.ingest_workers, leases)
+        retry = self._retry = StoreRetry(lambda: leases.is_open, self.watchers.tell)
         heartbeat = asyncio.create_task(self._heartbeat(leases))
         try:
-            await offload(self._store.staging.prune, STAGED_FOR_S)
-            await self._dispatch(tasks)
+            await retry.call(self._store.staging.prune, STAGED_FOR_S)
+            await self._dispatch(tasks, retry)
         except Exception as error:  # noqa: BLE001 - `drain` and `wait` raise it
             logger.warning("the ingestion stopped: %s", cause_of(error))
-            self.failure = error
+            self._failure = error
         finally:
             heartbeat.cancel()
             await offload(leases.close)  # a later start begins new work
@@ -191,11 +229,11 @@ class IngestionEngine:
             await offload(leases.release, unfinished)
             self.watchers.tell()
 
-    async def _dispatch(self, tasks: PageTaskGroup) -> None:
+    async def _dispatch(self, tasks: PageTaskGroup, retry: StoreRetry) -> None:
         """Start the work on rows as long as there are any, or `start` is called meanwhile."""
-        work = PageWork(
-            self._store, self._settings, self._embedders, tasks.slots, self.watchers.tell
-        )
+        tell, slots = self.watchers.tell, tasks.slots
+        work = PageWork(self._store, self._settings, self._embedders, slots, retry, tell)
+        attempts = PageAttempts(work, self._sink, self.watchers, self._backoff_s, self._network)
         most = self._settings.ingest_workers
         most = max(most, self._settings.fetch_at_once) if self.fetches else most
         while tasks.leases.is_open:
@@ -203,14 +241,16 @@ class IngestionEngine:
             tasks.discard_done()
             claim = None
             if tasks.has_room(most):
-                claim = await offload(tasks.leases.claim, fetch=self.fetches)
+                claim = await retry.call(
+                    tasks.leases.claim, fetch=self.fetches, proxies=self.proxies
+                )
             if claim is not None:
                 reader = None
-                if claim.content_ref is None and self._source is not None:
-                    reader = await self._source()
-                tasks.start(self._attempt(claim, work, reader, tasks.leases))
+                if claim.needs_fetch and self.fetches:
+                    reader = await self._source_of(claim.rules)(claim.rules)
+                tasks.start(attempts.run(claim, reader, tasks.leases))
                 continue
-            rest_s = await offload(self._rest)
+            rest_s = await retry.call(self._rest)
             if rest_s is None and not tasks.running and self._leaves(tasks.leases, wakes):
                 return
             await tasks.rest(IDLE_S if rest_s is None or tasks.running else rest_s)
@@ -218,11 +258,21 @@ class IngestionEngine:
 
     def _rest(self) -> float | None:
         """Return how long to wait for rows that are not ready; None when there are none."""
-        ledger = self._store.ledger
-        if ledger.sweep(is_gone=is_gone):
+        if self._store.ledger.sweep(is_gone=is_gone):
             return 0.0
-        pending_in_s = ledger.pending_in_s(fetch=True) if self.fetches else ledger.pending_in_s()
+        pending_in_s = self._pending_in_s()
         return None if pending_in_s is None else min(max(pending_in_s, BUSY_S), IDLE_S)
+
+    def _pending_in_s(self) -> float | None:
+        ledger = self._store.ledger
+        if not self.fetches:
+            return ledger.pending_in_s()
+        return ledger.pending_in_s(fetch=True, proxies=self.proxies)
+
+    def _source_of(self, rules: PageRules | None) -> ReaderSource:
+        """Return the reader of the page's proxy, by default the last one."""
+        last = [*self._sources.values()][-1]
+        return last if rules is None else self._sources.get(rules.proxy, last)
 
     def _leaves(self, leases: Leases, wakes: int) -> bool:
         """Return whether the work ends; not after `start` or `stop` was called meanwhile."""
@@ -232,68 +282,8 @@ class IngestionEngine:
             self._thread = None
             return True
 
-    async def _attempt(
-        self, claim: Claim, work: PageWork, reader: PageReader | None, leases: Leases
-    ) -> None:
-        """Ingest one page; an error becomes the row's cause."""
-        started = time.monotonic()
-        try:
-            with self._sink.span("ingest_document", trace=trace_of(claim)) as span:
-                span.set({"host": netloc(claim.url), "attempt": claim.attempts})
-                span.set({"is_refresh": claim.is_refresh, "is_fetched": reader is not None})
-                try:
-                    span.set(await work.ingest(claim, reader))
-                except Exception as error:  # noqa: BLE001 - the ledger keeps the cause
-                    await self._failed(claim, error, span)
-                span.set({"latency_ms": round((time.monotonic() - started) * 1000, 3)})
-        finally:
-            leases.forget(claim)
-
-    async def _failed(self, claim: Claim, error: Exception, span: Span) -> None:
-        cause, ledger = cause_of(error), self._store.ledger
-        span.set({"reason": error.reason if isinstance(error, FetchError) else None})
-        if has_vanished(claim, error):
-            span.set({"changed": True})
-            if await offload(ledger.retire, claim, cause, is_final=is_gone_for_good(error)):
-                self.watchers.tell(PageDone(claim, "gone", cause))
-        elif (in_s := postponed_s(error)) is not None:
-            await offload(ledger.postpone, claim, in_s, cause)
-        else:
-            span.fail(type(error).__name__, cause)
-            retry_in_s = retry_delay_s(
-                claim,
-                error,
-                max_attempts=self._settings.ingest_max_attempts,
-                backoff_s=self._backoff_s,
-            )
-            if await offload(ledger.fail, claim, cause, retry_in_s=retry_in_s):
-                self.watchers.tell(PageDone(claim, "failed", cause))
-
     async def _heartbeat(self, leases: Leases) -> None:
         """Renew the leases of all pages that are worked on."""
         while True:
             await asyncio.sleep(self._settings.ingest_lease_s / 3)
             await offload(leases.renew)
-
-
-def engine_of(
-    store: Storage,
-    settings: Settings,
-    embedder: Embedder | None = None,
-    *,
-    reader: ReaderSource | None = None,
-    sink: SpanSink | None = None,
-    payer: SearchContext | None = None,
-) -> IngestionEngine:
-    """Return the process's one engine for this store, so that its work stays bounded."""
-    with _engines_lock:
-        engine = _engines.get(id(store)) or IngestionEngine(store, settings)
-        _engines[id(store)] = engine
-    engine.add_embedder(embedder, payer)
-    engine.equip(reader=reader, sink=sink)
-    return engine
-
-
-# A working engine is referenced by its thread.
-_engines: weakref.WeakValueDictionary[int, IngestionEngine] = weakref.WeakValueDictionary()
-_engines_lock = threading.Lock()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+import weakref
 from collections import Counter
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
@@ -12,7 +13,7 @@ from ...ports.ledger import PER_HOST
 from .ownership import this_process
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Collection, Iterable
 
     from ...contracts.ingestion import Claim
     from ...ports import Ledger
@@ -32,6 +33,7 @@ class Leases:
         self._lease_s = lease_s
         self._claiming = threading.Lock()
         self._claims: dict[tuple[int, int], Claim] = {}
+        _leases.add(self)
 
     def close(self) -> None:
         """Stop claiming; wait for a claim in progress, so that `all` includes it."""
@@ -39,14 +41,19 @@ class Leases:
         with self._claiming:
             return
 
-    def claim(self, *, fetch: bool) -> Claim | None:
-        """Claim a row, with `fetch` also of a page to fetch. Raises StoreError."""
+    def claim(self, *, fetch: bool, proxies: Collection[str] = ("",)) -> Claim | None:
+        """Claim a row, with `fetch` also of a page to fetch by one of the proxies.
+
+        Raises StoreError.
+        """
         with self._claiming:
             if not self.is_open:
                 return None
             # A ledger without pages to fetch need not know these arguments.
             more: dict[str, Any] = (
-                {"fetch": True, "busy_hosts": self._busy_hosts()} if fetch else {}
+                {"fetch": True, "busy_hosts": self._busy_hosts(), "proxies": proxies}
+                if fetch
+                else {}
             )
             claim = self._ledger.claim(this_process(), lease_s=self._lease_s, **more)
             if claim is not None:  # the fence differs from that of an earlier claim of this row
@@ -76,8 +83,22 @@ class Leases:
 
     def _busy_hosts(self) -> list[str]:
         """Return the hosts with as many claimed pages as are fetched at a time."""
-        counts = Counter(netloc(claim.url) for claim in self.all() if not claim.content_ref)
+        counts = Counter(netloc(claim.url) for claim in self.all() if claim.needs_fetch)
         return [host for host, count in counts.items() if count >= PER_HOST]
+
+
+_leases: weakref.WeakSet[Leases] = weakref.WeakSet()
+
+
+def stop_claiming(*, release: bool) -> None:
+    """Claim no further rows in this process; release those in hand if wanted.
+
+    This does not wait for the work on them, whose results the ledger refuses after a release.
+    """
+    for leases in tuple(_leases):
+        leases.close()
+        if release:
+            leases.release(leases.all())
 
 
 def netloc(url: str) -> str:

@@ -8,14 +8,16 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from ...contracts.collection import Chunk, Document
-from ...contracts.ingestion import Fetched, PageDone
+from ...contracts.embedded_text import chunk_texts
+from ...contracts.ingestion import ExtractedPage, Fetched, PageDone
 from ...contracts.page import NotModified, ReadPage
-from ...errors import ExtractionError, IngestError
+from ...errors import ConfigError, ExtractionError, IngestError, ModelError
 from ...ports import TraceRef
 from ...ports.ledger import FAILED_BEFORE
-from ...runtime.concurrency import compute, offload
+from ...runtime.concurrency import compute
 from ...text.clean import chunk_spans, to_unicode
 from ...text.headings import heading_paths, page_numbers
+from ...text.tables import table_headers
 from .embedders import vectors_of
 
 if TYPE_CHECKING:
@@ -27,6 +29,7 @@ if TYPE_CHECKING:
     from ...ports import PageReader, Scalar, Storage
     from ...settings import Settings
     from .embedders import Embedders
+    from .store_retry import StoreRetry
 
 logger = logging.getLogger(__name__)
 
@@ -41,6 +44,7 @@ class PageWork:
     settings: Settings
     embedders: Embedders
     slots: asyncio.Semaphore
+    retry: StoreRetry
     on_page_done: Callable[[PageDone], None] = lambda _: None
 
     async def ingest(self, claim: Claim, reader: PageReader | None) -> dict[str, Scalar]:
@@ -48,11 +52,14 @@ class PageWork:
 
         A page without a staged text needs the `reader`.
         """
-        if claim.content_ref is None and reader is not None:
+        if claim.needs_fetch and reader is not None:
             return await self._fetched(claim, reader)
         async with self.slots:
-            said = await offload(self._staged, claim)
-            return await self._finished(claim, said, claim.title, None)
+            said = await self.retry.call(self._staged, claim)
+            page = claim.extracted
+            if page is None:
+                return await self._finished(claim, said, claim.title, None)
+            return await self._finished(claim, said, page.title, page.fetched)
 
     async def _fetched(self, claim: Claim, reader: PageReader) -> dict[str, Scalar]:
         page = await reader.read(
@@ -66,15 +73,25 @@ class PageWork:
             return await self._unchanged(claim, _fetched(page)) | facts
         async with self.slots:
             title = to_unicode(page.title) or claim.title or claim.url
-            return await self._finished(claim, said, title, page) | facts
+            try:
+                return await self._finished(claim, said, title, _fetched(page)) | facts
+            except (ModelError, ConfigError):
+                await self._keep_text(claim, said, title, page)
+                raise
+
+    async def _keep_text(self, claim: Claim, said: _Hashed, title: str, page: ReadPage) -> None:
+        """Store the text for the next attempt, so that its site is not asked again."""
+        refs = await self.retry.call(self.store.staging.put, claim.scope.tenant_id, [said.text])
+        extracted = ExtractedPage(refs[0], title, _fetched(page))
+        await self.retry.call(self.store.ledger.keep_text, claim, extracted)
 
     async def _unchanged(self, claim: Claim, fetched: Fetched) -> dict[str, Scalar]:
-        is_ours = await offload(self.store.ledger.unchanged, claim, fetched)
+        is_ours = await self.retry.call(self.store.ledger.unchanged, claim, fetched)
         self._report(claim, "unchanged", is_ours=is_ours)
         return {"changed": False, "chunks": 0}
 
     async def _finished(
-        self, claim: Claim, said: _Hashed, title: str, page: ReadPage | None
+        self, claim: Claim, said: _Hashed, title: str, fetched: Fetched | None
     ) -> dict[str, Scalar]:
         document = Document(
             url=claim.url,
@@ -83,10 +100,9 @@ class PageWork:
             content_hash=said.sha256,
             provenance={k: v for k, v in claim.provenance.items() if k != FAILED_BEFORE},
         )
-        chunks = await self._chunks(claim, said.text)
-        fetched = None if page is None else _fetched(page)
+        chunks = await self._chunks(claim, title, said.text)
         finish = self.store.ledger.finish
-        is_ours = await offload(finish, claim, document, chunks, fetched=fetched)
+        is_ours = await self.retry.call(finish, claim, document, chunks, fetched=fetched)
         self._report(claim, "new" if claim.text_hash is None else "changed", is_ours=is_ours)
         return {"changed": True, "chunks": len(chunks), "chars": len(said.text)}
 
@@ -97,22 +113,24 @@ class PageWork:
             logger.info("another worker took over %s", claim.url)
 
     def _staged(self, claim: Claim) -> _Hashed:
-        ref = claim.content_ref
+        ref = claim.extracted.content_ref if claim.extracted else claim.content_ref
         text = self.store.staging.get(claim.scope.tenant_id, ref) if ref else None
         if text is None:
             raise IngestError("The page's text is no longer staged. Search for it again.")
         return _hashed(text)
 
-    async def _chunks(self, claim: Claim, text: str) -> list[Chunk]:
-        size, overlap = self.settings.chunk_chars, self.settings.chunk_overlap_chars
-        chunks = await compute(_cut, text, size, overlap)
+    async def _chunks(self, claim: Claim, title: str, text: str) -> list[Chunk]:
+        rules = claim.rules or self.settings
+        chunks = await compute(_cut, text, rules.chunk_chars, rules.chunk_overlap_chars)
         if not chunks:
             raise ExtractionError("The page holds no text.")
-        embedder = await offload(self.embedders.of, claim.scope)
-        if embedder is None:
+        found = await self.retry.call(self.embedders.remembered, claim.scope)
+        if found is None:
             return chunks
+        embedder, remembered = found
         account = self.embedders.account(embedder, claim)
-        vectors = await vectors_of(embedder, [chunk.text for chunk in chunks], account=account)
+        texts = chunk_texts(remembered, ((title, chunk.whole_text) for chunk in chunks))
+        vectors = await vectors_of(embedder, texts, account=account)
         return await compute(_with_vectors, chunks, vectors)
 
 
@@ -135,11 +153,12 @@ def _hashed(text: str) -> _Hashed:
 
 def _cut(text: str, size: int, overlap: int) -> list[Chunk]:
     spans = chunk_spans(text, size=size, overlap=overlap)
-    places = zip(spans, heading_paths(text, spans), page_numbers(text, spans), strict=True)
     plain = text.replace("\f", "\n")
+    paths, pages = heading_paths(text, spans), page_numbers(text, spans)
+    known = zip(paths, pages, table_headers(plain, spans), strict=True)
     return [
-        Chunk(n, plain[start:end], start, end, headings=headings, page=page)
-        for n, ((start, end), headings, page) in enumerate(places)
+        Chunk(n, plain[start:end], start, end, None, *places)
+        for n, ((start, end), places) in enumerate(zip(spans, known, strict=True))
     ]
 
 
@@ -170,6 +189,7 @@ def _fetched(page: ReadPage) -> Fetched:
         fetched_at=page.fetched_at,
         status=page.status,
         kind=page.kind,
+        truncated_at_page=page.truncated_at_page,
     )
 
 

@@ -41,9 +41,10 @@ async def collect_pages(
     *,
     depth: int,
     max_pages: int,
+    fits: Callable[[str], bool] | None = None,
     on_found: Callable[[int], None] | None = None,
 ) -> dict[str, str]:
-    """Return the pages and those of their sites, each once, `max_pages` in all.
+    """Return the pages and those of their sites that `fits` takes, each once, `max_pages` in all.
 
     `on_found` gets how many are known so far. Raises InputError, ConfigError for a reader that
     cannot look for pages.
@@ -65,6 +66,8 @@ async def collect_pages(
                 on_found(min(known + count, max_pages))
 
         tell(0)
-        for url in await reader.site(start, depth=depth, max_pages=max_pages, on_found=tell):
+        for url in await reader.site(
+            start, depth=depth, max_pages=max_pages, fits=fits, on_found=tell
+        ):
             found.setdefault(url_key(url), url)
     return dict(list(found.items())[: max(max_pages, len(starts))])

@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from ...contracts.ingestion import PageDone
 
     PageListener = Callable[[PageDone], None]
+    PauseListener = Callable[[str, str], None]
 
 
 class Watchers:
@@ -22,6 +23,8 @@ class Watchers:
     def __init__(self) -> None:
         self.on_page_done: PageListener | None = None
         """Gets each page that was stored, found unchanged, retired or given up."""
+        self.on_pause: PauseListener | None = None
+        """Gets the cause of each new pause, as in `Pause.cause`, and its error."""
         self._wakes: list[Callable[[], None]] = []
 
     @contextmanager
@@ -32,6 +35,11 @@ class Watchers:
             yield
         finally:
             self._wakes.remove(wake)
+
+    def tell_pause(self, cause: str, error: str) -> None:
+        """Tell that work waits for a cause outside of its pages."""
+        if self.on_pause is not None:
+            self.on_pause(cause, error)
 
     def tell(self, page: PageDone | None = None) -> None:
         """Tell that a page is done; without one, that the work has ended."""

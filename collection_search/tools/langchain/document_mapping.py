@@ -4,26 +4,22 @@ from __future__ import annotations
 
 import hashlib
 import json
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Final
 
 from langchain_core.documents import Document as LangChainDocument
 
-from ...contracts.collection import Document
+from ...contracts.collection import FILTER_KEYS, OWN_METADATA, OWN_PROVIDER, Document
 from ...contracts.export_row import NO_PAGE
 from ...errors import InputError, InvalidUrlError
 from ...text.clean import excerpt
 from ...text.urls import normalize_url
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from ...contracts.collection import Chunk, Filters
 
-    from ...contracts.collection import Chunk
-
-METADATA: Final = "metadata"
-"""Key of the caller's metadata in a document's provenance."""
-PROVIDER: Final = "langchain"
-"""Provider of such a document in its provenance."""
 TITLE_CHARS: Final = 120
+_STORE_FILTERS: Final = frozenset(FILTER_KEYS)
 
 
 def build_document(key: str, text: str, metadata: Mapping[str, Any]) -> Document:
@@ -37,18 +33,18 @@ def build_document(key: str, text: str, metadata: Mapping[str, Any]) -> Document
         url_key=key,
         title=str(plain.get("title") or excerpt(text, TITLE_CHARS)),
         content_hash=hashlib.sha256(text.encode()).hexdigest(),
-        provenance={METADATA: plain, "provider": PROVIDER},
+        provenance={OWN_METADATA: plain, "provider": OWN_PROVIDER},
     )
 
 
 def to_langchain(document: Document, chunk: Chunk) -> LangChainDocument:
     """Return the chunk as LangChain's document: a text as it was added, or a page's."""
-    if METADATA in document.provenance and document.provenance.get("provider") == PROVIDER:
-        metadata = dict(document.provenance[METADATA])
+    if OWN_METADATA in document.provenance and document.provenance.get("provider") == OWN_PROVIDER:
+        metadata = dict(document.provenance[OWN_METADATA])
         return LangChainDocument(id=document.url_key, page_content=chunk.text, metadata=metadata)
     return LangChainDocument(
         id=f"{document.url_key}#{chunk.ordinal}",
-        page_content=chunk.text,
+        page_content=chunk.whole_text,
         metadata={
             **document.provenance,
             "source": document.url,
@@ -58,8 +54,29 @@ def to_langchain(document: Document, chunk: Chunk) -> LangChainDocument:
             "end": chunk.end,
             "headings": list(chunk.headings),
             "page": chunk.page,
+            **({"also_at": list(document.also_at)} if document.also_at else {}),
         },
     )
+
+
+def to_store_filters(filters: Filters | None) -> Filters | None:
+    """Return filters by the names of `to_langchain` as those of a store.
+
+    A name that no store's filter has is one of the document's metadata.
+
+    >>> to_store_filters({"mood": "calm", "is_pdf": False})
+    {'is_pdf': False, 'metadata': {'mood': 'calm'}}
+    """
+    if not filters:
+        return filters
+    if not isinstance(filters, Mapping):
+        raise InputError(f"A filter is a mapping of names to values, not {filters!r}.")
+    known = {key: value for key, value in filters.items() if key in _STORE_FILTERS}
+    shown = {key: value for key, value in filters.items() if key not in _STORE_FILTERS}
+    if shown:
+        given = known.get(OWN_METADATA, {})
+        known[OWN_METADATA] = {**given, **shown} if isinstance(given, Mapping) else given
+    return known
 
 
 def url_key_of(document_id: str) -> str:

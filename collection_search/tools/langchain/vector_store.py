@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 import uuid
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import numpy as np
 from langchain_core.vectorstores import VectorStore
 
 from ...contracts.collection import Chunk, TenantScope
+from ...contracts.embedded_text import chunk_texts
 from ...errors import InputError
 from ...runtime.concurrency import offload, run_blocking
 from ...text.clean import to_unicode
-from ..ingestion.embedders import embedder_for, observed_vectors
+from ..ingestion.embedders import bind_to, embedder_for, observed_vectors
 from ..public_arguments import context_for, validate_arguments, validate_texts
-from .document_mapping import build_document, to_langchain, url_key_of
+from .document_mapping import build_document, to_langchain, to_store_filters, url_key_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -31,12 +32,22 @@ BATCH: Final = 64
 """Texts that are embedded in one request."""
 
 
+class _Known(NamedTuple):
+    """A document as LangChain's, with its key in the store."""
+
+    url_key: str
+    shown: LangChainDocument
+
+
 class CollectionVectorStore(VectorStore):
     """A tenant's collection; texts that are added become documents of one chunk each.
 
     An empty collection is bound to `embedding`, any LangChain `Embeddings`; the default is the
     settings' embedder, or words alone. Pages that were ingested are found as well: their ids are
-    `url_key#chunk`. Filters: see `FILTER_KEYS` of `collection_search.contracts.collection`.
+    `url_key#chunk`. A filter compares what a document's metadata show by the same name with a plain
+    value, or with several of which one must fit; those of `retrieve`, such as `published_after`,
+    work as well. What a document's chunks show (`start`, `end`, `headings`, `page`) is no filter
+    for pages.
     `tenant` is by default the context's, else the settings'. Each asynchronous method has a
     blocking form. Raises ConfigError for another embedder than the one that filled the collection,
     InputError for metadata that is not JSON, StoreError, ModelError.
@@ -82,7 +93,10 @@ class CollectionVectorStore(VectorStore):
             raise InputError("Give as many metadatas and ids as texts.")
         documents = [build_document(*one) for one in zip(keys, said, facts, strict=True)]
         store, embedder = await self._ports(binds=True)
-        vectors = await _vectors(said, embedder, self._context)
+        remembered = await offload(store.collections.embedder, self._scope) or ""
+        titles = (document.title for document in documents)
+        embedded = chunk_texts(remembered, zip(titles, said, strict=True))
+        vectors = await _vectors(embedded, embedder, self._context)
 
         def put() -> None:
             for document, text, vector in zip(documents, said, vectors, strict=True):
@@ -104,18 +118,18 @@ class CollectionVectorStore(VectorStore):
         return run_blocking(self.aadd_texts(texts, metadatas, ids=ids, **kwargs))
 
     async def adelete(self, ids: list[str] | None = None, **kwargs: Any) -> bool:  # noqa: ARG002
-        """Delete these documents and return True; unknown ids are ignored."""
+        """Delete these documents; return False when some of them did not exist.
+
+        The id of a page's chunk deletes the page.
+        """
         if ids is None:
             raise InputError("Give the ids of what is to be deleted.")
-        keys = [url_key_of(key) for key in validate_texts("ids", ids)]
+        wanted = validate_texts("ids", ids)
         store = await self._context.storage()
-
-        def delete() -> None:
-            for key in keys:
-                store.collections.delete_document(self._scope, key)
-
-        await offload(delete)
-        return True
+        known = await self._known(store, wanted)
+        keys = [known[key].url_key for key in wanted if key in known]
+        await offload(store.collections.delete_documents, self._scope, keys)
+        return all(key in known for key in wanted)
 
     def delete(self, ids: list[str] | None = None, **kwargs: Any) -> bool:
         """Return the same as `adelete`. Blocks."""
@@ -125,15 +139,8 @@ class CollectionVectorStore(VectorStore):
 
     async def aget_by_ids(self, ids: Sequence[str], /) -> list[LangChainDocument]:
         """Return the documents with these ids; unknown ids are left out."""
-        keys = list(dict.fromkeys(map(url_key_of, validate_texts("ids", ids))))
-        store = await self._context.storage()
-        stored = await offload(store.collections.get, self._scope, keys)
-        known = {
-            one.id: one
-            for document, chunks in stored
-            for one in (to_langchain(document, chunk) for chunk in chunks)
-        }
-        return [known[key] for key in ids if key in known]
+        known = await self._known(await self._context.storage(), validate_texts("ids", ids))
+        return [known[key].shown for key in ids if key in known]
 
     def get_by_ids(self, ids: Sequence[str], /) -> list[LangChainDocument]:
         """Return the same as `aget_by_ids`. Blocks."""
@@ -221,6 +228,17 @@ class CollectionVectorStore(VectorStore):
 
     # --- inside
 
+    async def _known(self, store: Storage, ids: Sequence[str]) -> dict[str, _Known]:
+        """Return by id what is stored; a text's own id may look like that of a page's chunk."""
+        keys = dict.fromkeys(key for one in ids for key in (one, url_key_of(one)))
+        stored = await offload(store.collections.get, self._scope, list(keys))
+        shown = (
+            _Known(document.url_key, to_langchain(document, chunk))
+            for document, chunks in stored
+            for chunk in chunks
+        )
+        return {str(one.shown.id): one for one in shown}
+
     async def _ports(self, *, binds: bool = False) -> tuple[Storage, Embedder | None]:
         """Return the store and the collection's embedder; bind an empty collection if `binds`."""
         store = await self._context.storage()
@@ -228,7 +246,7 @@ class CollectionVectorStore(VectorStore):
         if self._embedding is not None:
             context = context.model_copy(update={"embeddings": self._named(self._embedding)})
         if binds and (embedder := await context.embedder()) is not None:
-            await offload(store.collections.bind_embedder, self._scope, embedder.fingerprint)
+            await offload(bind_to, store.collections, self._scope, embedder)
         return store, await embedder_for(context, store, self._scope)
 
     def _named(self, embedding: Embeddings) -> Any:
@@ -243,8 +261,9 @@ class CollectionVectorStore(VectorStore):
     async def _found(
         self, store: Storage, query: str, vector: Vectors | None, k: int, filters: Filters | None
     ) -> list[tuple[LangChainDocument, float]]:
+        wanted = to_store_filters(filters)
         found = await offload(
-            store.collections.search, self._scope, query, vector=vector, limit=k, filters=filters
+            store.collections.search, self._scope, query, vector=vector, limit=k, filters=wanted
         )
         return [(to_langchain(one.document, one.chunk), _score(one, vector)) for one in found]
 

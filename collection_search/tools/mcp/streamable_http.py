@@ -6,9 +6,11 @@ other address needs a token.
 
 from __future__ import annotations
 
+import asyncio
 import hmac
 import ipaddress
 import socket
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, Self
 
 import uvicorn
@@ -19,6 +21,8 @@ from starlette.responses import PlainTextResponse
 from ...errors import ConfigError, InputError
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from mcp.server.lowlevel import Server
     from pydantic import SecretStr
     from starlette.types import ASGIApp, Receive, Scope, Send
@@ -77,11 +81,27 @@ class HttpAddress(NamedTuple):
 
 
 async def serve_http(app: ASGIApp, listener: socket.socket) -> None:
-    """Serve until SIGINT or SIGTERM, which is raised again at the end; closes the listener."""
+    """Serve until it is cancelled, then end what clients are sent; closes the listener."""
     config = uvicorn.Config(
         app, log_config=None, server_header=False, timeout_graceful_shutdown=SHUTDOWN_S
     )
-    await uvicorn.Server(config).serve(sockets=[listener])
+    server = _Server(config)
+    serving = asyncio.ensure_future(server.serve(sockets=[listener]))
+    try:
+        await asyncio.shield(serving)
+    except asyncio.CancelledError:
+        server.should_exit = True
+        await serving
+        raise
+
+
+class _Server(uvicorn.Server):
+    """A server that leaves the signals to its caller."""
+
+    @contextmanager
+    def capture_signals(self) -> Iterator[None]:
+        """Capture none."""
+        yield
 
 
 def http_app(server: Server[Any], address: HttpAddress, token: SecretStr | None) -> ASGIApp:

@@ -14,7 +14,10 @@ if TYPE_CHECKING:
 _FACTS: Final[Mapping[str, frozenset[str]]] = {
     "meta": frozenset({"provider", "result_count", "latency_ms", "cached", "notices", "error"}),
     "provenance": frozenset(
-        {"provider", "source", "published_date", "content_hash", "start", "end", "headings", "page"}
+        {
+            *("provider", "source", "published_date", "content_hash"),
+            *("start", "end", "headings", "page", "truncated_at_page"),
+        }
     ),
 }
 """What is shown of a mapping whose other facts are the operator's: ids, money, questions."""

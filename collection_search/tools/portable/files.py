@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import json
-import os
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple
 
 from ...contracts.export_row import RowValidator
 from ...errors import InputError
+from ...runtime.whole_file import write_whole
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
     from pathlib import Path
 
     from ...contracts.collection import TenantScope
@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 Format = Literal["jsonl", "parquet"]
 _PARQUET: Final = b"PAR1"
 """How a Parquet file begins."""
+
+_NO_DOCUMENTS: Final = b"\n"
 
 
 class Imported(NamedTuple):
@@ -32,9 +34,16 @@ class Imported(NamedTuple):
 
 
 def export_lines(collections: CollectionStore, scope: TenantScope) -> Iterator[str]:
-    """Yield the collection in canonical form, one JSON object for each document, sorted."""
+    """Yield the collection in canonical form, one JSON object for each document, sorted.
+
+    A collection without documents is one blank line: an empty file is what a failed copy leaves.
+    """
+    line = None
     for row in collections.export(scope):
-        yield json.dumps(row, sort_keys=True)
+        line = json.dumps(row, sort_keys=True)
+        yield line
+    if line is None:
+        yield ""
 
 
 def export_file(
@@ -42,17 +51,28 @@ def export_file(
 ) -> int:
     """Write the collection to a file and return how many documents it holds.
 
-    The file appears when it is complete. Raises InputError when it cannot be written,
-    MissingExtraError for Parquet without pyarrow, StoreError.
+    The file appears when it is complete, with the mode of the one that it replaces. A device or a
+    pipe is written into. Raises InputError when it cannot be written, MissingExtraError for Parquet
+    without pyarrow, StoreError.
     """
-    with _appearing(path) as part:
-        if form == "parquet":
-            from .parquet import write_parquet
+    try:
+        with write_whole(path) as draft:
+            if form == "parquet":
+                from .parquet import write_parquet
 
-            return write_parquet(part, collections.export(scope))
-        lines = export_lines(collections, scope)
-        with part.open("w", encoding="utf-8", newline="\n") as file:
-            return sum(bool(file.write(f"{line}\n")) for line in lines)
+                return write_parquet(draft, collections.export(scope))
+            return _write_lines(draft, export_lines(collections, scope))
+    except OSError as error:
+        raise InputError(f"{path} cannot be written: {error.strerror or error}.") from error
+
+
+def _write_lines(path: Path, lines: Iterable[str]) -> int:
+    count = 0
+    with path.open("w", encoding="utf-8", newline="\n") as file:
+        for line in lines:
+            file.write(f"{line}\n")
+            count += bool(line)
+    return count
 
 
 def import_file(
@@ -68,8 +88,8 @@ def import_file(
     so that an interrupted import can be repeated. Other documents stay. `on_progress` gets
     documents done and in all.
 
-    Raises InputError that names the line, ConfigError when the collection has another embedder,
-    MissingExtraError for Parquet without pyarrow, StoreError.
+    Raises InputError for an empty file and for a wrong row, whose line it names; ConfigError when
+    the collection has another embedder; MissingExtraError for Parquet without pyarrow, StoreError.
     """
     try:
         total, embedder = _validated(path)
@@ -116,7 +136,11 @@ def _rows(path: Path) -> Iterator[tuple[str, dict[str, Any]]]:
     """Yield the place of each row, and the row."""
     try:
         with path.open("rb") as file:
-            if file.read(len(_PARQUET)) == _PARQUET:
+            if not file.seekable():
+                raise InputError(f"{path} is a pipe: write the export to a file, and import that.")
+            if not (head := file.read(len(_PARQUET))):
+                raise InputError(f"{path} is empty, and no export is: export the collection again.")
+            if head == _PARQUET:
                 from .parquet import read_parquet
 
                 for number, row in enumerate(read_parquet(path), start=1):
@@ -124,6 +148,8 @@ def _rows(path: Path) -> Iterator[tuple[str, dict[str, Any]]]:
                 return
             file.seek(0)
             for number, line in enumerate(file, start=1):
+                if line == head == _NO_DOCUMENTS:
+                    return
                 place = f"line {number}"
                 with _at(path, place):
                     yield place, _parsed(line)
@@ -152,16 +178,3 @@ def _at(path: Path, place: str) -> Iterator[None]:
         yield
     except InputError as error:
         raise InputError(f"{path}, {place}: {error}.") from error
-
-
-@contextmanager
-def _appearing(path: Path) -> Iterator[Path]:
-    """Yield the path to write to; the file gets its name when it is complete."""
-    part = path.with_name(f"{path.name}.{os.getpid()}.part")
-    try:
-        yield part
-        part.replace(path)
-    except OSError as error:
-        raise InputError(f"{path} cannot be written: {error.strerror or error}.") from error
-    finally:
-        part.unlink(missing_ok=True)

@@ -7,13 +7,14 @@ import json
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, Final
 
-from ...contracts.export_row import CHUNK_FIELDS, PLACE_FIELDS, ROW_FIELDS
+from ...contracts.export_row import ADDRESS_FIELDS, CHUNK_FIELDS, PLACE_FIELDS, ROW_FIELDS
 from ...errors import InputError, MissingExtraError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Collection, Iterable, Iterator
     from pathlib import Path
 
+_PLACES: Final = len(PLACE_FIELDS)
 BATCH: Final = 256
 """Documents that are in memory at once."""
 
@@ -39,41 +40,46 @@ def read_parquet(path: Path) -> Iterator[dict[str, Any]]:
     arrow, parquet = _pyarrow()
     try:
         with parquet.ParquetFile(path) as file:
-            schemas = _schema(arrow), _schema(arrow, with_places=False)
-            if not any(map(file.schema_arrow.equals, schemas)):
+            if not any(map(file.schema_arrow.equals, _schemas(arrow))):
                 raise InputError(f"{path} has other columns than an exported collection.")
             for batch in file.iter_batches(batch_size=BATCH):
                 for row in batch.to_pylist():
-                    chunks = [_without_nulls(chunk) for chunk in row["chunks"]]
+                    chunks = [_without_nulls(chunk, PLACE_FIELDS) for chunk in row["chunks"]]
                     provenance = json.loads(row["provenance"])
-                    yield {**row, "provenance": provenance, "chunks": chunks}
+                    known = _without_nulls(row, ADDRESS_FIELDS)
+                    yield {**known, "provenance": provenance, "chunks": chunks}
     except (arrow.ArrowException, ValueError, TypeError, OSError) as error:
         if isinstance(error, InputError):
             raise
         raise InputError(f"{path} cannot be read as Parquet: {error}") from error
 
 
-def _without_nulls(chunk: dict[str, Any]) -> dict[str, Any]:
+def _without_nulls(values: dict[str, Any], optional: Collection[str]) -> dict[str, Any]:
     return {
-        name: value
-        for name, value in chunk.items()
-        if value is not None or name not in PLACE_FIELDS
+        name: value for name, value in values.items() if value is not None or name not in optional
     }
 
 
-def _schema(arrow: Any, *, with_places: bool = True) -> Any:
+def _schemas(arrow: Any) -> list[Any]:
+    """Return the columns of this version and of earlier ones, which had fewer."""
+    earlier = [_schema(arrow, places, with_addresses=False) for places in range(_PLACES + 1)]
+    return [_schema(arrow), *earlier]
+
+
+def _schema(arrow: Any, places: int = _PLACES, *, with_addresses: bool = True) -> Any:
     """Return the columns of an exported row; its provenance is JSON in a string.
 
-    Earlier versions wrote chunks without their places.
+    Earlier versions wrote chunks with fewer `places`, or with none.
     """
     kinds = {str: arrow.string(), int: arrow.int64(), list: arrow.list_(arrow.float32())}
     chunk = [(name, kinds[types[0]]) for name, types in CHUNK_FIELDS.items()]
-    if with_places:
-        chunk += [("headings", arrow.list_(arrow.string())), ("page", arrow.int64())]
+    kinds[list] = arrow.list_(arrow.string())
+    chunk += [(name, kinds[types[0]]) for name, types in [*PLACE_FIELDS.items()][:places]]
     chunks = arrow.list_(arrow.struct(chunk))
-    return arrow.schema(
-        [(name, chunks if name == "chunks" else arrow.string()) for name in ROW_FIELDS]
-    )
+    columns = [(name, chunks if name == "chunks" else arrow.string()) for name in ROW_FIELDS]
+    if with_addresses:
+        columns += [(name, arrow.list_(arrow.string())) for name in ADDRESS_FIELDS]
+    return arrow.schema(columns)
 
 
 def _pyarrow() -> tuple[Any, Any]:

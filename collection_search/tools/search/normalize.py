@@ -11,6 +11,7 @@ from pydantic import ValidationError
 from ...contracts.search import SearchResult
 from ...errors import InvalidUrlError
 from ...text.clean import clean_snippet, excerpt, to_unicode
+from ...text.loose_keys import loose_url_key
 from ...text.urls import is_pdf, normalize_url, url_key
 from ...text.validation import number_within
 
@@ -60,10 +61,17 @@ def has_valid_result(rows: Iterable[Any], *, provider: str) -> bool:
 
 
 def deduplicate(results: Iterable[SearchResult]) -> list[SearchResult]:
-    """Return the first result of every page, with the content of a later one if it has none."""
+    """Return the first result of every page, with the content of a later one if it has none.
+
+    Addresses that differ in scheme, `www.`, final slash or index page alone are one page if title
+    and snippet are the same.
+    """
     pages: dict[str, SearchResult] = {}
+    likely: dict[tuple[str, str, str], str] = {}
     for result in results:
         key = url_key(result.url)
+        if key not in pages:
+            key = likely.setdefault((loose_url_key(result.url), result.title, result.snippet), key)
         first = pages.setdefault(key, result)
         if first.content is None and result.content is not None:
             pages[key] = first.model_copy(update={"content": result.content})

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, Final
 
+from ...contracts.error_codes import code_of_status
 from ...contracts.search import SearchAdapterResponse
-from ...errors import BY_CODE, SearchProviderBadResponse, code_of_status
+from ...errors import BY_CODE, SearchProviderBadResponse
 from ...text.validation import whole_number
 
 _FORM: Final = (

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
+from ...planning.quality import rows_to_request
 from ...ports.description import describe
 from .cache import SearchCache
 from .search_worker import WebSearchWorker
@@ -71,23 +72,32 @@ async def build_route(
     max_results: int,
     sink: SpanSink,
     oversample_factor: int = 2,
+    returns_spare: bool = False,
     account: Account,
     reads_pages: bool = False,
 ) -> SearchRoute:
     """Return the route of a run's searches: its provider and, when switched on, the fallback.
 
-    With `reads_pages` texts that are wanted and not delivered are fetched. Raises ConfigError when
+    With `reads_pages` texts that are wanted and not delivered are fetched. With `returns_spare`
+    results beyond `max_results` that came with them are returned, too. Raises ConfigError when
     the provider cannot be used, or metrics that are switched on; an unusable fallback is left out
     with a notice.
     """
+
+    def rows(adapter: object) -> int:
+        page_size = describe(adapter).info.page_size
+        return rows_to_request(
+            max_results, oversample_factor=oversample_factor, page_size=page_size
+        )
+
     settings = context.using()
     providers, notices = await context.search_providers()
     metrics = await context.metrics()
     workers = [
         WebSearchWorker(
             provider.adapter,
-            max_results=max_results,
-            oversample_factor=oversample_factor,
+            max_results=rows(provider.adapter) if returns_spare else max_results,
+            oversample_factor=1 if returns_spare else oversample_factor,
             timeout_s=settings.search_timeout_s,
             retry_timeout_s=settings.search_retry_timeout_s,
             deadline_s=settings.run_deadline_s,

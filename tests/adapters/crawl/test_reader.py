@@ -8,7 +8,8 @@ from typing import Any
 
 import pytest
 
-from collection_search.adapters.crawl.extract.formats import Extracted, extract
+from collection_search.adapters.crawl.extract.extracted import Extracted
+from collection_search.adapters.crawl.extract.formats import extract
 from collection_search.adapters.crawl.reader import ReadPage, WebPageReader, judge_page
 from collection_search.contracts.page import FetchedPage, NotModified, PageKind, Validators
 from collection_search.errors import FetchError

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import errno
+import os
+import socket
 import threading
 
 import numpy as np
@@ -191,6 +194,48 @@ async def test_a_failure_is_a_model_error(answer, sentence):
     told = await failure(answer)
     assert sentence in told
     assert KEY not in told
+
+
+def wrapped(cause, *, by_hand=False):
+    """Return a vendor's error that has this cause, stated or not."""
+    try:
+        try:
+            raise cause
+        except OSError as error:
+            if by_hand:
+                raise RuntimeError("the vendor failed") from error
+            raise RuntimeError("the vendor failed")  # noqa: B904 - some vendors do not say it
+    except RuntimeError as error:
+        return error
+
+
+@pytest.mark.parametrize(
+    "cause",
+    [
+        socket.gaierror(socket.EAI_NONAME, "Name or service not known"),
+        *(
+            OSError(number, os.strerror(number))
+            for number in (
+                errno.EHOSTUNREACH,
+                errno.ENETUNREACH,
+                errno.ECONNREFUSED,
+                errno.ECONNRESET,
+            )
+        ),
+    ],
+    ids=lambda cause: type(cause).__name__ + str(cause.errno),
+)
+async def test_without_a_network_the_embedder_is_unavailable(cause):
+    """Whatever the vendor makes of it; its own failures say nothing about other texts."""
+    for answer in (cause, wrapped(cause), wrapped(cause, by_hand=True)):
+        with pytest.raises(ModelError, match="cannot be reached") as caught:
+            await LangChainEmbedder(Rows(answer)).embed(TEXTS)
+        assert caught.value.unavailable
+        assert not caught.value.may_be_billed
+    for answer in (FileNotFoundError(errno.ENOENT, "no file"), wrapped(OSError("no errno"))):
+        with pytest.raises(ModelError, match="failed") as caught:
+            await LangChainEmbedder(Rows(answer)).embed(TEXTS)
+        assert not caught.value.unavailable
 
 
 async def test_a_dimension_that_changes_is_a_model_error():

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import os
+import time
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
@@ -13,6 +16,7 @@ from collection_search.errors import (
     SearchProviderAuthenticationFailed,
 )
 from collection_search.ports import QueryPlan
+from collection_search.runtime.concurrency import offload
 from collection_search.testing import ScriptedAdapter, ScriptedEmbedder, rows
 
 ABOUT = "How to cancel an asyncio task after a timeout"
@@ -59,6 +63,27 @@ class SlowOnPages(ScriptedEmbedder):
         return await super().embed(texts)
 
 
+class Stuck(ScriptedAdapter):
+    """Blocks a thread of its own, which nothing can cancel."""
+
+    async def asearch(self, *arguments: Any, **options: Any) -> Any:
+        await offload(stick)
+
+
+class StuckOnPages(ScriptedEmbedder):
+    """Ranks at once, but blocks the event loop for the pages that are to be stored."""
+
+    async def embed(self, texts: Any) -> Any:
+        if any(TEXT in text for text in texts):
+            stick()
+        return await super().embed(texts)
+
+
+def stick() -> None:
+    Path(os.environ["STUCK"]).touch()
+    time.sleep(600)
+
+
 class Model:
     model_name = "scripted-model"
 
@@ -89,6 +114,7 @@ empty = made(ScriptedAdapter)
 partial = made(ScriptedAdapter, REFUSED, PAGES)
 refusing = made(ScriptedAdapter, REFUSED)
 hanging = made(Hanging)
+stuck = made(Stuck)
 with_pdf = made(ScriptedAdapter, [*PAGES, PAPER], provider_name="with_pdf")
 talkative = made(Talkative, PAGES)
 interrupting = made(interrupt)
@@ -101,3 +127,4 @@ words = made(ScriptedEmbedder)
 other_words = made(ScriptedEmbedder, dimension=32)
 broken_embedder = made(ScriptedEmbedder, errors=[ModelError("no answer")])
 slow = made(SlowOnPages)
+stuck_embedder = made(StuckOnPages)

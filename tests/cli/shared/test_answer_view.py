@@ -79,6 +79,12 @@ def test_a_section_is_named(capsys: pytest.CaptureFixture[str]) -> None:
     assert "odd" not in capsys.readouterr().out
 
 
+def test_pages_that_were_not_read_are_named(capsys: pytest.CaptureFixture[str]) -> None:
+    """Else nothing found in them would look like nothing said in them."""
+    show(passage(provenance={"page": 7, "truncated_at_page": 2_000}))
+    assert "    Only pages 1 to 2000 were read.\n    page 7\n" in capsys.readouterr().out
+
+
 def test_a_long_answer_has_few_lines(capsys: pytest.CaptureFixture[str]) -> None:
     """However many passages there are and however long a sentence is."""
     endless = "task " * 2000

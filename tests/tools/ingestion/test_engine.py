@@ -336,7 +336,7 @@ def test_a_site_that_fails_is_asked_again_a_few_times(context: SearchContext) ->
     assert context.settings is not None
     reader = Pages(FetchError("down", reason="rate_limited", retry_in_s=0.5, status=503))
 
-    async def source() -> Any:
+    async def source(*_: Any) -> Any:
         return reader
 
     item = IngestionItem("https://e.org/", "e.org/", "E")
@@ -415,7 +415,7 @@ def test_a_slow_fetch_keeps_its_lease(context: SearchContext, tmp_path: Path) ->
     ticket = ingest(["https://a.org/"], collection="docs", context=context)
     held(context, reader, 1)
 
-    async def source() -> Any:
+    async def source(*_: Any) -> Any:
         return Pages(PAGE)
 
     other = IngestionEngine(context.store, context.settings, reader=source)

@@ -49,9 +49,12 @@ def test_a_host_whose_pages_are_still_in_hand_is_passed_over(
 ) -> None:
     """Even when their leases ran out: who lost a row may still be busy with it."""
     leases = Leases(store.ledger, lease_s=LEASE_S)
-    first, second = leases.claim(fetch=True), leases.claim(fetch=True)
+    first, other, second = (leases.claim(fetch=True) for _ in range(3))
     assert first is not None
+    assert other is not None
     assert second is not None
+    assert [one.url for one in (first, second)] == ["https://a.org/0", "https://a.org/1"]
+    leases.forget(other)
     clock.advance(LEASE_S + 1)
     third = leases.claim(fetch=True)
     assert third is not None

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import threading
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Self
 
 import pytest
@@ -12,16 +13,21 @@ import pytest
 from collection_search import Settings
 from collection_search.adapters.stores.sqlite import SQLiteStore
 from collection_search.contracts.collection import TenantScope
+from collection_search.contracts.embedded_text import has_titles
 from collection_search.contracts.ingestion import Claim, IngestionItem, IngestionRequest
 from collection_search.contracts.page import ReadPage, Validators
 from collection_search.errors import ExtractionError, FetchError, StoreError
-from collection_search.tools.ingestion.embedders import Embedders
+from collection_search.testing.embeddings import ScriptedEmbedder
+from collection_search.tools.ingestion.embedders import Embedders, bind_to
 from collection_search.tools.ingestion.failures import has_vanished, is_gone_for_good
 from collection_search.tools.ingestion.pipeline import PageWork
+from collection_search.tools.ingestion.store_retry import StoreRetry
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
+
+    from collection_search.ports import Embedder
 
 SCOPE = TenantScope("local", "docs")
 URL = "https://e.com/a"
@@ -54,11 +60,13 @@ class Watched(str):  # noqa: SLOT000 - it notes something
 class OnePage:
     """A reader that knows one text."""
 
-    def __init__(self, text: str) -> None:
+    def __init__(self, text: str, **facts: Any) -> None:
         self.text = text
+        self.facts = facts
 
     async def read(self, url: str, **_: Any) -> ReadPage:
-        return ReadPage(url, url, None, "Tea", self.text, "html", Validators(), "b" * 64, 0.0, 200)
+        page = ReadPage(url, url, None, "Tea", self.text, "html", Validators(), "b" * 64, 0.0, 200)
+        return replace(page, **self.facts)
 
 
 @pytest.fixture
@@ -68,7 +76,14 @@ def store(tmp_path: Path) -> Iterator[SQLiteStore]:
     store.close()
 
 
-async def ingest(store: SQLiteStore, text: str, *, again: bool = False) -> dict[str, Any]:
+async def ingest(
+    store: SQLiteStore,
+    text: str,
+    *,
+    again: bool = False,
+    embedder: Embedder | None = None,
+    **facts: Any,
+) -> dict[str, Any]:
     """Bring a page with this text into the collection, as a worker does."""
     request = IngestionRequest(SCOPE, [IngestionItem(URL, "e.com/a", "A")])
     ticket = store.ledger.refetch(SCOPE) if again else store.ledger.enqueue(request)
@@ -76,8 +91,10 @@ async def ingest(store: SQLiteStore, text: str, *, again: bool = False) -> dict[
     claim = store.ledger.claim("worker", lease_s=60, fetch=True)
     assert claim is not None
     settings = Settings(chunk_chars=1000)
-    work = PageWork(store, settings, Embedders(store.collections, settings), asyncio.Semaphore(1))
-    return dict(await work.ingest(claim, OnePage(text)))
+    embedders, retry = Embedders(store.collections, settings), StoreRetry(lambda: True)
+    embedders.add(embedder)
+    work = PageWork(store, settings, embedders, asyncio.Semaphore(1), retry)
+    return dict(await work.ingest(claim, OnePage(text, **facts)))
 
 
 @pytest.mark.slow
@@ -121,6 +138,53 @@ async def test_chunks_know_their_section_and_page(store: SQLiteStore) -> None:
         assert chunk.text == text[chunk.start : chunk.end].replace("\f", "\n")
 
 
+async def test_later_chunks_of_a_table_know_its_header(store: SQLiteStore) -> None:
+    """No row is cut in two, and the chunk that begins with the table has the header itself."""
+    header = "| Ship | Launched | Fate |"
+    rows = [f"| Ship {n} | {1500 + n} | It sailed. Then it sank. |" for n in range(80)]
+    text = "\n".join(
+        ["# Ships", "All of them.", "", header, "|---|---|---|", *rows, "", "The end."]
+    )
+    await ingest(store, text)
+    (stored,) = store.collections.get(SCOPE, ["e.com/a"])
+    first, *later = stored.chunks
+    assert (first.table_header, header in first.text) == (None, True)
+    assert {chunk.table_header for chunk in later} == {header}
+    assert len(later) >= 3
+    for chunk in later:
+        assert chunk.text == text[chunk.start : chunk.end]
+        assert chunk.text.startswith("| Ship")
+        assert chunk.whole_text.startswith(f"{header}\n| Ship")
+    assert all(chunk.text.endswith("|") for chunk in stored.chunks[:-1])
+
+
+async def test_pages_that_were_not_read_are_told(store: SQLiteStore) -> None:
+    """By the document's provenance, until all of it was read."""
+    for last in (2_000, None):
+        await ingest(store, f"Tea {last}.", again=last is None, truncated_at_page=last)
+        (stored,) = store.collections.get(SCOPE, ["e.com/a"])
+        assert stored.document.provenance.get("truncated_at_page") == last
+
+
+@pytest.mark.parametrize("is_new", [True, False], ids=["new", "earlier version"])
+async def test_chunks_are_embedded_with_the_title_of_their_page(
+    store: SQLiteStore, *, is_new: bool
+) -> None:
+    """As candidates are; a collection that an earlier version filled goes on without titles."""
+    embedder = ScriptedEmbedder()
+    if is_new:
+        bind_to(store.collections, SCOPE, embedder)
+    else:
+        store.collections.bind_embedder(SCOPE, embedder.fingerprint)
+        bind_to(store.collections, SCOPE, embedder)
+    await ingest(store, "Pour it over the leaves.", embedder=embedder)
+    expected = "Tea\nPour it over the leaves." if is_new else "Pour it over the leaves."
+    assert embedder.calls == [[expected]]
+    (stored,) = store.collections.get(SCOPE, ["e.com/a"])
+    assert stored.chunks[0].text == "Pour it over the leaves."
+    assert has_titles(store.collections.embedder(SCOPE) or "") == is_new
+
+
 def claim(*, stored: bool, before: str | None) -> Claim:
     """Return a claim of a refresh: with what is stored, and how the last look failed."""
     known = {} if before is None else {"failed_before": before}
@@ -146,11 +210,15 @@ def claim(*, stored: bool, before: str | None) -> Claim:
 @pytest.mark.parametrize(
     ("stored", "before", "reasons"),
     [
-        (True, None, {410}),
-        (True, "rate_limited: later", {410}),
-        (True, "gone: 404", {404, 410, "soft_404"}),
-        (False, None, {404, 410, "soft_404"}),
-        (False, "gone: 404", {404, 410, "soft_404", 429, 500, "empty"}),
+        (True, None, {410, "noindex"}),
+        (True, "rate_limited: later", {410, "noindex"}),
+        (True, "gone: 404", {404, 410, "soft_404", "noindex"}),
+        (False, None, {404, 410, "soft_404", "noindex"}),
+        (
+            False,
+            "gone: 404",
+            {404, 410, "soft_404", "noindex", 429, 500, "empty", "robots_disallowed"},
+        ),
     ],
 )
 def test_what_says_that_a_page_is_no_more(
@@ -164,6 +232,8 @@ def test_what_says_that_a_page_is_no_more(
         500: FetchError("no", reason="http_error", status=500),
         "soft_404": FetchError("no", reason="soft_404", status=200),
         "empty": ExtractionError("The page holds no text."),
+        "noindex": FetchError("no", reason="noindex", status=200),
+        "robots_disallowed": FetchError("no", reason="robots_disallowed"),
         "host_busy": FetchError("our own turn", reason="host_busy", retry_in_s=1),
         "dns": FetchError("no network", reason="dns_failed"),
         "connect": FetchError("no network", reason="connect_failed"),
@@ -173,6 +243,8 @@ def test_what_says_that_a_page_is_no_more(
     looked_at = claim(stored=stored, before=before)
     assert {name for name, error in errors.items() if has_vanished(looked_at, error)} == reasons
     assert {name for name, error in errors.items() if is_gone_for_good(error)} == {410}
+    forbidden = errors["robots_disallowed"]
+    assert has_vanished(looked_at, forbidden, retire_forbidden=True)
 
 
 async def test_how_the_last_look_failed_is_not_in_the_document(store: SQLiteStore) -> None:

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import json
+import os
 import sys
+from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -12,14 +15,13 @@ from hypothesis import strategies as st
 
 from collection_search.adapters.stores.sqlite import SQLiteStore
 from collection_search.contracts.collection import Chunk, Document, TenantScope
-from collection_search.contracts.export_row import PLACE_FIELDS, row_digest
+from collection_search.contracts.export_row import ADDRESS_FIELDS, PLACE_FIELDS, row_digest
 from collection_search.errors import ConfigError, InputError, MissingExtraError
 from collection_search.testing.stores.suite import axes, chunks, document
 from collection_search.tools.portable.files import export_file, export_lines, import_file
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
-    from pathlib import Path
 
 FROM = TenantScope("one", "docs")
 TO = TenantScope("two", "copy")
@@ -76,11 +78,11 @@ def test_a_copy_is_the_same(store: SQLiteStore, path: Path, form: Any, *, vector
 
 @pytest.mark.parametrize("form", FORMS)
 def test_places_go_with_their_chunks(store: SQLiteStore, path: Path, form: Any) -> None:
-    """Headings and pages are in the copy; chunks without them stay so."""
+    """Headings, pages and table headers are in the copy; chunks without them stay so."""
     need(form)
     parts = [
         Chunk(0, "tea", 0, 3, headings=("Tea", "Green"), page=2),
-        Chunk(1, "pot", 3, 6, page=3),
+        Chunk(1, "pot", 3, 6, page=3, table_header="| Pot | Size |"),
         Chunk(2, "cup", 6, 9),
     ]
     store.collections.replace_document(FROM, document("a"), parts)
@@ -90,8 +92,9 @@ def test_places_go_with_their_chunks(store: SQLiteStore, path: Path, form: Any) 
     assert copied.chunks == parts
 
 
-def test_parquet_of_earlier_versions_is_read(store: SQLiteStore, path: Path) -> None:
-    """Its chunks have no columns for their places."""
+@pytest.mark.parametrize("known", range(len(PLACE_FIELDS)))
+def test_parquet_of_earlier_versions_is_read(store: SQLiteStore, path: Path, known: int) -> None:
+    """It has no column for further URLs, its chunks none for their places, or the first alone."""
     pytest.importorskip("pyarrow")
     import pyarrow as pa
     from pyarrow import parquet
@@ -99,9 +102,8 @@ def test_parquet_of_earlier_versions_is_read(store: SQLiteStore, path: Path) -> 
     fill(store)
     export_file(store.collections, FROM, path, form="parquet")
     table = parquet.read_table(path)
-    fields = [
-        one for one in table.schema.field("chunks").type.value_type if one.name not in PLACE_FIELDS
-    ]
+    later = [*PLACE_FIELDS][known:]
+    fields = [one for one in table.schema.field("chunks").type.value_type if one.name not in later]
     kind = pa.list_(pa.struct(fields))
     at = table.schema.get_field_index("chunks")
     chunks_before = [
@@ -109,10 +111,45 @@ def test_parquet_of_earlier_versions_is_read(store: SQLiteStore, path: Path) -> 
         for row in table.column("chunks").to_pylist()
     ]
     before = table.set_column(at, pa.field("chunks", kind), pa.array(chunks_before, kind))
-    assert before.schema != table.schema
-    parquet.write_table(before, path)
-    assert import_file(store.collections, TO, path) == (3, 0)
+    for earlier in (table, before):
+        parquet.write_table(earlier.drop_columns(list(ADDRESS_FIELDS)), path)
+        import_file(store.collections, TO, path)
+        assert lines(store, TO) == lines(store)
+        store.collections.delete_collection(TO)
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_further_addresses_come_along(store: SQLiteStore, path: Path, form: Any) -> None:
+    """They lead to the document in the new collection, too; a URL that is none is refused."""
+    if form == "parquet":
+        pytest.importorskip("pyarrow")
+    page = replace(document("a", "tea"), also_at=("http://example.com/a", "https://example.com/b"))
+    store.collections.replace_document(FROM, page, chunks("tea"))
+    export_file(store.collections, FROM, path, form=form)
+    assert import_file(store.collections, TO, path) == (1, 0)
+    assert import_file(store.collections, TO, path) == (0, 1)
     assert lines(store, TO) == lines(store)
+    (stored,) = store.collections.get(TO, ["example.com/b"])
+    assert stored.document == page
+
+
+@pytest.mark.parametrize(
+    ("url", "before", "today"),
+    [
+        ("https://www.example.com/a/", "example.com/a", "www.example.com/a/"),
+        ("http://example.com/a", "example.com/a", "http://example.com/a"),
+        ("https://example.com/a", "my own id", "my own id"),
+    ],
+)
+def test_keys_of_earlier_versions_become_those_of_today(
+    store: SQLiteStore, path: Path, url: str, before: str, today: str
+) -> None:
+    """They ignored scheme, `www.`, slash and index page; a caller's own keys stay."""
+    page = replace(document("a"), url=url, url_key=before)
+    store.collections.replace_document(FROM, page, chunks("tea"))
+    export_file(store.collections, FROM, path)
+    import_file(store.collections, TO, path)
+    assert [row["url_key"] for row in store.collections.export(TO)] == [today]
 
 
 @pytest.mark.parametrize(
@@ -122,6 +159,8 @@ def test_parquet_of_earlier_versions_is_read(store: SQLiteStore, path: Path) -> 
         ({"headings": "Tea"}, "headings of chunk 0 is of a wrong kind"),
         ({"page": 0}, "chunk 0 begins on page 0"),
         ({"page": True}, "page of chunk 0 is of a wrong kind"),
+        ({"table_header": ["a"]}, "table_header of chunk 0 is of a wrong kind"),
+        ({"table_header": " "}, "the table header of chunk 0 is empty"),
     ],
 )
 def test_impossible_places_are_refused(
@@ -312,12 +351,60 @@ def test_a_full_collection_keeps_its_embedder(store: SQLiteStore, path: Path, fo
         import_file(store.collections, FROM, path)
 
 
-def test_an_empty_collection_makes_an_empty_file(store: SQLiteStore, path: Path) -> None:
-    """And that makes nothing."""
-    assert export_file(store.collections, FROM, path) == 0
-    assert path.read_bytes() == b""
+@pytest.mark.parametrize("form", FORMS)
+def test_an_empty_collection_can_be_imported(store: SQLiteStore, path: Path, form: Any) -> None:
+    """Its file says that it has no documents, and makes nothing."""
+    need(form)
+    assert export_file(store.collections, FROM, path, form=form) == 0
+    assert path.read_bytes()
     assert import_file(store.collections, TO, path) == (0, 0)
     assert store.collections.collections(TO.tenant_id) == []
+
+
+def test_a_pipe_is_refused(store: SQLiteStore, tmp_path: Path) -> None:
+    """It cannot be read twice; the message says what to do."""
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    kept_open = os.open(pipe, os.O_RDWR)  # a reader would wait for a writer
+    with pytest.raises(InputError, match="is a pipe: write the export to a file"):
+        import_file(store.collections, TO, pipe)
+    os.close(kept_open)
+
+
+@pytest.mark.parametrize("name", ["empty.jsonl", "empty.parquet", os.devnull])
+def test_an_empty_file_is_refused(store: SQLiteStore, tmp_path: Path, name: str) -> None:
+    """It is what a failed copy leaves, and no collection."""
+    path = tmp_path / name
+    if name != os.devnull:
+        path.touch()
+    with pytest.raises(InputError, match=r"is empty, .* Nothing was imported"):
+        import_file(store.collections, TO, path)
+
+
+@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.skipif(os.name == "nt", reason="has no such files")
+def test_what_the_output_names_stays_what_it_is(
+    store: SQLiteStore, tmp_path: Path, form: Any
+) -> None:
+    """A mode, a link and a device; a link to nowhere is refused."""
+    need(form)
+    fill(store)
+    real, link = tmp_path / "real", tmp_path / "link"
+    real.touch()
+    real.chmod(0o640)
+    link.symlink_to(real)
+    assert export_file(store.collections, FROM, link, form=form) == 3
+    assert (link.is_symlink(), real.stat().st_mode & 0o777) == (True, 0o640)
+    assert import_file(store.collections, TO, real) == (3, 0)
+    link.unlink()
+    link.symlink_to(os.devnull)
+    assert export_file(store.collections, FROM, link, form=form) == 3
+    assert link.is_symlink()
+    assert Path(os.devnull).is_char_device()
+    link.unlink()
+    link.symlink_to(tmp_path / "gone")
+    with pytest.raises(InputError, match="cannot be written: it is a link"):
+        export_file(store.collections, FROM, link, form=form)
 
 
 def test_parquet_names_its_extra(

@@ -159,7 +159,7 @@ def test_the_first_duplicate_wins_and_takes_the_content():
         results_of(
             GOOD | {"title": "first"},
             {"url": "https://example.com/b", "title": "other", "snippet": "S"},
-            GOOD | {"title": "second", "url": "http://www.example.com/a/#part", "content": "text"},
+            GOOD | {"title": "second", "url": "https://EXAMPLE.com/a?gclid=1#b", "content": "text"},
             GOOD | {"title": "third", "content": "later text"},
         )
     )
@@ -167,3 +167,19 @@ def test_the_first_duplicate_wins_and_takes_the_content():
         ("first", "text"),
         ("other", None),
     ]
+
+
+def test_likely_addresses_of_one_page_are_one_if_their_words_are_the_same():
+    """Title and snippet decide where only scheme, `www.`, slash or index page differ."""
+    same = GOOD | {"url": "http://www.example.com/a/", "content": "text"}
+    urls = [GOOD["url"], "https://example.com/a/", "https://example.com/c"]
+    found = deduplicate(
+        results_of(
+            GOOD,
+            same,
+            GOOD | {"url": urls[1], "title": "Another page"},
+            GOOD | {"url": urls[2]},
+        )
+    )
+    assert [result.url for result in found] == urls
+    assert [result.content for result in found] == ["text", None, None]

@@ -39,6 +39,8 @@ if TYPE_CHECKING:
 SCOPE = TenantScope("acme", "docs")
 NAME = "openai:text-embedding-3-small"
 FREE = "local:a-model"
+WORDS = 5  # of "Title of page" and "Passage 1."
+"""Tokens of a passage with the title of its page."""
 
 
 class Books(SQLiteUsage):
@@ -156,7 +158,7 @@ def test_each_part_of_a_change_is_in_the_books(
     done = reembed("docs", tenant="acme", context=context)
     told = books.told()
     assert len({run_id for _, run_id, *_ in told}) == 1
-    assert told == [entry(2 * module.BATCH, told[0][1]), entry(2, told[0][1])]
+    assert told == [entry(WORDS * module.BATCH, told[0][1]), entry(WORDS, told[0][1])]
     assert done.cost_usd == total_cost(one[-1] for one in told)
 
 
@@ -175,7 +177,7 @@ def test_a_part_that_was_paid_for_before_a_failure_is_in_the_books(
     context.embeddings = Failing(fingerprint=NAME)
     with pytest.raises(ModelError, match="overloaded"):
         reembed("docs", tenant="acme", context=context)
-    assert [one[-1] for one in books.told()] == [embedding_cost(NAME, 2 * module.BATCH), None]
+    assert [one[-1] for one in books.told()] == [embedding_cost(NAME, WORDS * module.BATCH), None]
 
 
 def test_pages_are_in_the_books_of_the_run_that_chose_them(
@@ -183,11 +185,11 @@ def test_pages_are_in_the_books_of_the_run_that_chose_them(
 ) -> None:
     """Of the tenant of their collection; without a run they have an id of their own."""
     ingest(context, pages(store, {"run_id": "run-1"}, "Green tea.", "Black tea is strong."))
-    assert sorted(books.told()) == [entry(2), entry(4)]
+    assert sorted(books.told()) == [entry(3), entry(5)]
     books.clear()
     ingest(context, pages(store, {}, "White tea.", "Tea."))
     told = books.told()
-    assert sorted(one[-2] for one in told) == [1, 2]
+    assert sorted(one[-2] for one in told) == [2, 3]
     assert len({run_id for _, run_id, *_ in told} - {"", "run-1"}) == 2
 
 

@@ -13,8 +13,8 @@ from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, Final
 
 from ....errors import FetchError
+from .extracted import Extracted
 from .extraction_worker import PIPE_BYTES, read_frame, write_frame
-from .formats import Extracted
 
 if TYPE_CHECKING:
     from .deadline_watch import DeadlineWatch

@@ -1,7 +1,8 @@
 """The program of a worker process: it reads one document after the other.
 
 Documents come on the standard input and texts leave on the standard output, in frames. The process
-limits itself where the system allows it. It ends with its input, and so with its parent.
+limits itself where the system allows it. It ends with its input, and so with its parent. On Linux
+it ends with its parent in the middle of a document, too; elsewhere at the document's time limit.
 """
 
 from __future__ import annotations
@@ -27,6 +28,7 @@ _TIRED_MIB: Final = 256
 _BIG_BYTES: Final = 200_000
 _OFTEN: Final = 50
 """Memory is measured after each big document, and after every 50th document."""
+_PR_SET_PDEATHSIG: Final = 1
 _WARMING: Final = b"<!doctype html><html><body><p>Some words.</p></body></html>"
 
 
@@ -50,8 +52,7 @@ def read_frame(stream: IO[bytes]) -> tuple[dict[str, Any], bytes] | None:
 
 def serve_frames() -> None:
     """Answer frames until the input ends. The program's argument is the memory limit in MiB."""
-    with suppress(ValueError, OSError):
-        signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent decides when to stop
+    _leave_signals_to_parent()
     source = os.fdopen(os.dup(0), "rb", PIPE_BYTES)
     sink = os.fdopen(os.dup(1), "wb", PIPE_BYTES)
     os.dup2(2, 1)  # what a library prints must not get between the frames
@@ -68,14 +69,27 @@ def serve_frames() -> None:
         write_frame(sink, {**answer, "tired": tired}, text)
 
 
+def _leave_signals_to_parent() -> None:
+    """Ignore what stops a whole process group, and end when the parent ends."""
+    for name in ("SIGINT", "SIGTERM", "SIGHUP"):
+        with suppress(AttributeError, ValueError, OSError):  # not on this system
+            signal.signal(getattr(signal, name), signal.SIG_IGN)
+    if sys.platform == "linux":
+        import ctypes
+
+        with suppress(AttributeError, OSError):
+            ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
+
+
 def _answer(head: Mapping[str, Any], body: bytes) -> tuple[dict[str, Any], bytes]:
     from ....errors import ExtractionError
-    from .formats import EmptyDocumentError, extract
+    from .extracted import EmptyDocumentError
+    from .formats import extract
 
     try:
         found = asdict(extract(body, head["name"], head["charset"]))
     except EmptyDocumentError as error:
-        return {"reason": "empty", "message": str(error)}, b""
+        return {"reason": error.reason, "message": str(error)}, b""
     except ExtractionError as error:
         return {"reason": "extraction_failed", "message": str(error)}, b""
     except MemoryError:

@@ -12,7 +12,7 @@ import threading
 import time
 import weakref
 from collections import deque
-from concurrent.futures import CancelledError, Future
+from concurrent.futures import Future
 from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
@@ -21,10 +21,11 @@ from .deadline_watch import DeadlineWatch
 from .extraction_process import ExtractionProcess, ProcessLimits, stopped_error
 
 if TYPE_CHECKING:
-    from .formats import Extracted
+    from .extracted import Extracted
 
 MOST_WORKERS: Final = 4
-_JOIN_S: Final = 10.0
+_JOIN_S: Final = 3.0
+"""For all threads together; the process of each was killed before."""
 _BATCH: Final = 8
 """Outcomes that are delivered at once while documents wait."""
 _BATCH_S: Final = 0.1
@@ -56,7 +57,8 @@ class Extraction:
     async def extract(self, body: bytes, *, name: str, charset: str | None = None) -> Extracted:
         """Return title and text of a document; the suffix of `name` decides between kinds of text.
 
-        Raises FetchError with the reason `empty`, `extraction_failed` or `extraction_killed`.
+        Raises FetchError with the reason `empty`, `needs_javascript`, `challenge`,
+        `extraction_failed` or `extraction_killed`.
         """
         job = _Job(body, name, charset, Future())
         self._current_pool().submit(job)
@@ -118,15 +120,17 @@ class _WorkerPool:
             self._closed = True
         with suppress(queue.Empty):
             while True:
-                if job := self._jobs.get_nowait():
-                    _settle(job.future, stopped_error())
+                job = self._jobs.get_nowait()
+                if job and job.future.set_running_or_notify_cancel():  # else it was cancelled
+                    job.future.set_exception(stopped_error())
         for _ in self._threads:
             self._jobs.put(None)
         for worker in self._workers:
             worker.stop()
+        deadline = time.monotonic() + _JOIN_S
         for thread in self._threads:
             if thread is not threading.current_thread():
-                thread.join(_JOIN_S)
+                thread.join(max(deadline - time.monotonic(), 0.0))
         self._watch.stop()
 
     def _add_worker(self) -> None:
@@ -183,11 +187,10 @@ def _outcome(worker: ExtractionProcess, job: _Job) -> Extracted | BaseException:
 
 
 def _settle(future: Future[Extracted], outcome: Extracted | BaseException) -> None:
-    with suppress(CancelledError):
-        if isinstance(outcome, BaseException):
-            future.set_exception(outcome)
-        else:
-            future.set_result(outcome)
+    if isinstance(outcome, BaseException):
+        future.set_exception(outcome)
+    else:
+        future.set_result(outcome)
 
 
 def _cores() -> int:

@@ -19,7 +19,7 @@ import aiohttp
 from aiohttp.abc import AbstractResolver, ResolveResult
 
 from ....errors import FetchError
-from .public_hosts import show_host
+from .public_hosts import NEVER_WHY, NOT_PUBLIC_WHY, show_host
 
 if TYPE_CHECKING:
     from aiohttp import ClientRequest, ClientTimeout
@@ -32,6 +32,8 @@ if TYPE_CHECKING:
 KEEP_ALIVE_S: Final = 4.0
 """Less than on most servers, so that no connection is used while its server closes it."""
 _MAX_ANSWERS: Final = 6
+_LOOKUP_S: Final = 3.0
+"""For the name of a permitted address behind an egress proxy."""
 _LOOKUPS: Final = ThreadPoolExecutor(16, thread_name_prefix="name-lookup")
 
 
@@ -52,11 +54,14 @@ class JudgedConnector(aiohttp.TCPConnector):
     """A connector that connects only to addresses that the gate allows.
 
     For others the request raises FetchError (`blocked_address`). With an egress proxy it connects
-    to the proxy, and the proxy decides which addresses are allowed.
+    to the proxy, and the proxy decides which addresses are allowed. Only names that the operator
+    permitted are looked up before, where that is possible: no proxy need know that link-local
+    addresses and the metadata of clouds are never permitted.
     """
 
     def __init__(self, gate: UrlRules, resolver: AbstractResolver, sockets: Sockets) -> None:
         self._dial_gate = gate
+        self._dial_resolver = resolver
         self._dial_sockets = sockets
         super().__init__(
             limit=0,  # the throttles of the hosts limit connections
@@ -75,6 +80,8 @@ class JudgedConnector(aiohttp.TCPConnector):
         url = req.proxy or req.url
         host = (url.raw_host or "").removesuffix(".")
         dial = _Dial(host, url.port or 0, is_proxy=req.proxy is not None)
+        if dial.is_proxy:
+            await self._judge_behind_proxy(req.url.raw_host or "", req.url.port or 0)
         token = _dial.set(dial)
         try:
             made = await super()._create_connection(req, traces, timeout)
@@ -87,13 +94,25 @@ class JudgedConnector(aiohttp.TCPConnector):
         self._check_peer(made, dial)
         return made
 
+    async def _judge_behind_proxy(self, host: str, port: int) -> None:
+        host = host.removesuffix(".")
+        if not self._dial_gate.is_named(host, port):
+            return
+        try:
+            async with asyncio.timeout(_LOOKUP_S):
+                answers = await self._dial_resolver.resolve(host, port)
+        except OSError:  # a TimeoutError, too; only the proxy may know the name
+            return
+        if not all(self._dial_gate.may_dial(host, port, answer["host"]) for answer in answers):
+            raise _refused(host, NEVER_WHY)
+
     def _judged_socket(self, address: aiohttp.AddrInfoType) -> socket.socket:
         dial = _dial.get()
         if dial is None:
             raise OSError("a connection outside of a checked request")
         number, port = address[4][:2]
         if port != dial.port or not _may_dial(self._dial_gate, dial, str(number)):
-            dial.refusal = _refused(dial.host)
+            dial.refusal = _refusal_of(self._dial_gate, dial)
             raise dial.refusal
         made = socket.socket(*address[:3])
         self._dial_sockets.add(made)
@@ -106,7 +125,7 @@ class JudgedConnector(aiohttp.TCPConnector):
             return
         made.close()
         if peer:
-            raise _refused(dial.host)
+            raise _refusal_of(self._dial_gate, dial)
         raise FetchError(
             f"{show_host(dial.host)} closed the connection at once", reason="connect_failed"
         )
@@ -161,7 +180,7 @@ class _JudgedResolver(AbstractResolver):
         if not answers:
             raise FetchError(f"the name {show_host(host)} has no address", reason="dns_failed")
         if not all(_may_dial(self._gate, dial, answer["host"]) for answer in answers):
-            raise _refused(host)
+            raise _refusal_of(self._gate, dial)
         return [{**answer, "port": port} for answer in answers[:_MAX_ANSWERS]]
 
     async def close(self) -> None:
@@ -172,6 +191,10 @@ def _may_dial(gate: UrlRules, dial: _Dial, address: str) -> bool:
     return dial.is_proxy or gate.may_dial(dial.host, dial.port, address)
 
 
-def _refused(host: str) -> FetchError:
-    text = f"{show_host(host)} has an address that is not on the public web"
-    return FetchError(text, reason="blocked_address")
+def _refusal_of(gate: UrlRules, dial: _Dial) -> FetchError:
+    is_named = gate.is_named(dial.host, dial.port)
+    return _refused(dial.host, NEVER_WHY if is_named else NOT_PUBLIC_WHY)
+
+
+def _refused(host: str, why: str) -> FetchError:
+    return FetchError(f"{show_host(host)} leads to {why}", reason="blocked_address")

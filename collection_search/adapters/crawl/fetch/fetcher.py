@@ -109,12 +109,16 @@ class SafeFetcher:
         headers = conditions(validators)
         left_s = self.policy.deadline_s
         for hops in range(self.policy.max_redirects + 1):
-            verdict, took_s = await self._permission(home, target)
-            left_s -= took_s
             admit = partial(self._admitted, target, accept)
-            received, spent_s = await home.session.ask(
-                target, admit=admit, limits=self._limits, left_s=left_s, headers=headers
-            )
+            try:
+                verdict, took_s = await self._permission(home, target)
+                left_s -= took_s
+                received, spent_s = await home.session.ask(
+                    target, admit=admit, limits=self._limits, left_s=left_s, headers=headers
+                )
+            except FetchError as error:
+                error.host = target.netloc
+                raise
             left_s -= spent_s
             if received.status in MOVED and "Location" in received.headers:
                 target = self._gate.redirect(target, received.headers["Location"])

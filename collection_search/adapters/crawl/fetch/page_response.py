@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Final
 
 from ....contracts.page import FetchedPage, Validators
 from ....errors import FetchError
+from ..extract.blocking_pages import CHALLENGE, is_challenge_markup
+from ..extract.charset import decode_page
 from .public_hosts import show_host
 from .sniffing import charset_in
 
@@ -48,6 +50,8 @@ def build_page(
 ) -> FetchedPage:
     """Return the page of the answer. Raises FetchError when there is none."""
     status, headers = received.status, received.headers
+    if is_challenge(received):
+        raise FetchError(CHALLENGE, reason="challenge", status=status)
     if status != OK:
         raise status_error(target.host, status)
     if received.kind is None:
@@ -67,7 +71,15 @@ def build_page(
         validators=validators_in(headers),
         hops=hops,
         robots=robots,
+        robots_tags=tuple(headers.getall("X-Robots-Tag", ())),
     )
+
+
+def is_challenge(received: Received) -> bool:
+    """Return whether a guard of the site answers, as its header or the refusal's body says."""
+    if received.headers.get("cf-mitigated", "").lower() == "challenge":
+        return True
+    return received.status != OK and is_challenge_markup(decode_page(received.body))
 
 
 def media_type(content_type: str) -> str:

@@ -4,9 +4,19 @@ from __future__ import annotations
 
 import re
 from functools import lru_cache
-from ipaddress import AddressValueError, IPv4Address, IPv4Network, IPv6Address, IPv6Network
+from ipaddress import (
+    AddressValueError,
+    IPv4Address,
+    IPv4Network,
+    IPv6Address,
+    IPv6Network,
+    ip_address,
+    ip_network,
+)
 from typing import TYPE_CHECKING, Final, NamedTuple
 from urllib.parse import unquote
+
+from ....errors import NEVER_PERMITTED
 
 if TYPE_CHECKING:
     from ....errors import FetchReason
@@ -24,6 +34,8 @@ _V4_SPECIAL: Final = tuple(
     )
 )  # fmt: skip
 _V6_GLOBAL: Final = IPv6Network("2000::/3")
+_V6_SIX_TO_FOUR: Final = IPv6Network("2002::/16")
+_V6_TEREDO: Final = IPv6Network("2001::/32")
 _V6_SPECIAL: Final = tuple(
     IPv6Network(network)
     for network in (
@@ -35,6 +47,24 @@ _V6_SPECIAL: Final = tuple(
 """All forms that contain an IPv4 address are here or outside of 2000::/3: mapped, compatible, SIIT,
 NAT64, 6to4, Teredo. They are always refused."""
 
+_NEVER: Final = tuple(
+    ip_network(network)
+    for network in (
+        "169.254.0.0/16", "fe80::/10",  # link-local; most clouds have their metadata here
+        "100.100.100.200/32",  # Alibaba
+        "168.63.129.16/32",  # Azure
+        "192.0.0.192/32", "fd00:c1::a9fe:a9fe/128",  # Oracle
+        "fd00:ec2::/32",  # AWS
+        "fd20:ce::254/128",  # Google
+        "fd00:42::42/128",  # Scaleway
+    )
+)  # fmt: skip
+"""Link-local addresses and the metadata services of clouds, which hand out credentials."""
+_NEVER_NAMES: Final = frozenset({
+    "metadata.google.internal", "metadata.goog", "instance-data.ec2.internal",
+    "metadata.tencentyun.com",
+})  # fmt: skip
+
 _SPECIAL_USE: Final = frozenset({
     "alt", "arpa", "example", "internal", "invalid", "local", "localhost", "onion", "test",
     "corp", "domain", "home", "intra", "intranet", "lan", "localdomain", "mail", "private", "svc",
@@ -42,6 +72,9 @@ _SPECIAL_USE: Final = frozenset({
 })  # fmt: skip
 
 _NAME = re.compile(r"[a-z0-9_-]{1,63}(?:\.[a-z0-9_-]{1,63})*")
+
+NOT_PUBLIC_WHY: Final = "an address that is not on the public web"
+NEVER_WHY: Final = f"a link-local or cloud metadata address, {NEVER_PERMITTED}"
 
 
 class Host(NamedTuple):
@@ -78,6 +111,36 @@ def is_public(address: str) -> bool:
     except AddressValueError:
         return False
     return not any(v4 in network for network in _V4_SPECIAL)
+
+
+@lru_cache(maxsize=1 << 12)
+def is_never_permitted(host: str) -> bool:
+    """Return whether no setting permits this name or IP address: link-local, or cloud metadata.
+
+    >>> is_never_permitted("169.254.169.254"), is_never_permitted("64:ff9b::a9fe:a9fe")
+    (True, True)
+    >>> is_never_permitted("127.0.0.1"), is_never_permitted("metadata.google.internal")
+    (False, True)
+    """
+    try:
+        address = ip_address(host)
+    except ValueError:
+        return host.lower().removesuffix(".") in _NEVER_NAMES
+    forms = [address, *_embedded(address)] if isinstance(address, IPv6Address) else [address]
+    return any(form in network for form in forms for network in _NEVER)
+
+
+def _embedded(address: IPv6Address) -> list[IPv4Address]:
+    """Return the IPv4 addresses that the address may stand for.
+
+    The last four bytes are one in the mapped, compatible, SIIT, NAT64 and ISATAP forms. A network
+    may have any prefix for NAT64, so that they count in every address.
+    """
+    number = int(address)
+    places = [number, number >> 80] if address in _V6_SIX_TO_FOUR else [number]
+    if address in _V6_TEREDO:
+        places += [number >> 64, ~number]
+    return [IPv4Address(place & 0xFFFFFFFF) for place in places]
 
 
 @lru_cache(maxsize=1 << 12)
@@ -125,7 +188,8 @@ def _v4_host(name: str) -> Host:
 def _number(address: str) -> Host:
     if is_public(address):
         return Host(address)
-    return Host(address, "blocked_address", "the address is not on the public web")
+    why = NEVER_WHY if is_never_permitted(address) else NOT_PUBLIC_WHY
+    return Host(address, "blocked_address", why)
 
 
 def _a_labels(host: str) -> str:

@@ -22,6 +22,7 @@ ROBOTS_BYTES: Final = 500 * 1024
 """The rest of a longer file is not read."""
 _KEEP_S: Final = 24 * 3600.0
 _KEEP_BRIEFLY_S: Final = 60.0
+_KEEP_FAILURE_S: Final = 0.5
 _KEEP_SITES: Final = 5_000
 _KEEP_CHARS: Final = 1_000_000
 """Of the rules of all sites; parsed they take about 40 times as much memory."""
@@ -136,6 +137,7 @@ class _Load:
 class _Known(NamedTuple):
     outcome: RobotsRules | FetchError
     until: float
+    keep_s: float
 
 
 class RobotsCache:
@@ -156,7 +158,8 @@ class RobotsCache:
     async def rules(self, origin: str) -> tuple[RobotsRules, float]:
         """Return the site's rules, and the seconds of their transfer, 0 if they were cached.
 
-        Raises the FetchError of the load, which is cached for a minute.
+        Raises the FetchError of the load, which is cached for half a second; the time doubles with
+        each further failure, up to a minute.
         """
         known = self._known.get(origin)
         if known is not None and known.until > self._monotonic():
@@ -193,14 +196,22 @@ class RobotsCache:
             mine = self._loading.get(origin)
             if mine is not None and mine.task is asyncio.current_task():
                 del self._loading[origin]
-        is_brief = isinstance(outcome, FetchError) or outcome.is_brief
-        until = self._monotonic() + (_KEEP_BRIEFLY_S if is_brief else _KEEP_S)
+        keep_s = self._keep_s(origin, outcome)
         self._forget(origin)
-        self._known[origin] = _Known(outcome, until)
+        self._known[origin] = _Known(outcome, self._monotonic() + keep_s, keep_s)
         self._size += outcome.size if isinstance(outcome, RobotsRules) else 0
         while len(self._known) > _KEEP_SITES or (self._size > _KEEP_CHARS and len(self._known) > 1):
             self._forget(next(iter(self._known)))
         return outcome
+
+    def _keep_s(self, origin: str, outcome: RobotsRules | FetchError) -> float:
+        """Return how long the outcome is used: a failure no longer than a site may be down."""
+        if isinstance(outcome, RobotsRules):
+            return _KEEP_BRIEFLY_S if outcome.is_brief else _KEEP_S
+        before = self._known.get(origin)
+        if before is None or isinstance(before.outcome, RobotsRules):
+            return _KEEP_FAILURE_S
+        return min(2 * before.keep_s, _KEEP_BRIEFLY_S)
 
     def _forget(self, origin: str) -> None:
         known = self._known.pop(origin, None)

@@ -11,7 +11,7 @@ import aiohttp
 from ...retry_after import retry_after_s
 from .decompression import ACCEPTED
 from .host_throttle import HostThrottles
-from .page_response import MAX_RETRY_AFTER_S, THROTTLED, throttle_error
+from .page_response import MAX_RETRY_AFTER_S, THROTTLED, is_challenge, throttle_error
 from .transfer import exchange
 
 if TYPE_CHECKING:
@@ -84,7 +84,7 @@ class PoliteSession:
             finally:
                 throttle.release()
                 spent_s += time.monotonic() - started
-            if received.status not in THROTTLED:
+            if received.status not in THROTTLED or is_challenge(received):
                 throttle.speed_up()
                 return received, spent_s
             header, now = received.headers.get("Retry-After"), self._clock.time()

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 
 from ....errors import ExtractionError
 from ..extract.charset import known_charset, to_utf8
-from ..extract.formats import sniff
+from ..extract.formats import HTML_PART, begins_as_html, sniff
 
 if TYPE_CHECKING:
     from ....contracts.page import PageKind
@@ -28,11 +28,6 @@ _DECLARED: Final[dict[str, PageKind]] = {
     "application/xml": "xml",
     "text/xml": "xml",
 }
-_HTML_PART = re.compile(
-    rb"""(?:\xef\xbb\xbf)?\s*+<(?:!--|/?(?:head|body|title|script|style|meta|link|iframe|table|div
-    |span|font|center|article|section|main|header|nav|form|img|ul|ol|h[1-6]|br|p|a|b)[\s>/])""",
-    re.IGNORECASE | re.VERBOSE,
-)
 _XML = re.compile(rb"(?:\xef\xbb\xbf)?\s*+<(?:\?xml\b|(?:urlset|sitemapindex|rss|feed)\b)")
 _PLAIN_HTML = re.compile(rb"\s*+<(?:!doctype\s+)?html\b", re.IGNORECASE)
 """The beginning of most pages."""
@@ -58,7 +53,7 @@ def sniff_page(head: bytes, declared: str = "", path: str = "") -> PageKind | No
     try:
         kind = sniff(head)
     except ExtractionError:
-        return None
+        return "html" if _DECLARED.get(declared) == "html" and begins_as_html(head) else None
     if kind in {"html", "pdf"}:  # a page may contain the mark of PDF as text
         return "html" if kind == "html" or _begins_as_html(head, declared) else "pdf"
     head = to_utf8(head)
@@ -82,7 +77,7 @@ def _begins_as_html(head: bytes, declared: str) -> bool:
     if head.startswith(b"%PDF-"):
         return False
     before = head[: head.index(b"%PDF-")]
-    return declared == "text/html" or _HTML_PART.match(before) is not None or b"<html" in before
+    return declared == "text/html" or HTML_PART.match(before) is not None or b"<html" in before
 
 
 def _textual(head: bytes, declared: str, by_name: PageKind) -> PageKind:
@@ -91,6 +86,6 @@ def _textual(head: bytes, declared: str, by_name: PageKind) -> PageKind:
         return "html"
     if known == "xml" or _XML.match(head):
         return "xml"
-    if _HTML_PART.match(head) and declared in {"", "application/octet-stream"}:
+    if HTML_PART.match(head) and declared in {"", "application/octet-stream"}:
         return "html"
     return known or ("text" if by_name == "html" and declared else by_name)

@@ -7,6 +7,7 @@ import io
 import math
 import os
 import time
+from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import lru_cache
 from http import HTTPStatus
@@ -30,6 +31,11 @@ if TYPE_CHECKING:
     from .url_rules import Target
 
 _JOINED_BYTES: Final = 1_000_000
+_REFUSALS: Final = frozenset({403, 429, 503})
+"""Statuses of challenges, whose body tells them from other refusals."""
+_REFUSAL_BYTES: Final = 1 << 16
+_REFUSAL_S: Final = 5.0
+"""The part of such a body that is read, and how long it may take."""
 _PAUSE_AFTER_PIECES: Final = 8
 """Half a MB is unpacked before other tasks of the event loop run."""
 
@@ -57,7 +63,7 @@ class Admitted(NamedTuple):
 
 
 class Received(NamedTuple):
-    """An answer; the body is read only when the status is 200."""
+    """An answer; the body is read when the status is 200, and its beginning for a refusal."""
 
     status: int
     headers: CIMultiDictProxy[str]
@@ -94,6 +100,8 @@ async def exchange(
         async with session.get(
             url, headers=headers, allow_redirects=False, timeout=timeout, proxy=proxy
         ) as answer:
+            if answer.status in _REFUSALS:
+                return await _refusal(answer, target.host, limits, until)
             if answer.status != HTTPStatus.OK:
                 answer.release()
                 return Received(answer.status, answer.headers)
@@ -102,6 +110,18 @@ async def exchange(
         raise
     except (aiohttp.ClientError, OSError, ValueError) as error:
         raise _failure(error, target.host) from error
+
+
+async def _refusal(
+    answer: aiohttp.ClientResponse, host: str, limits: TransferLimits, until: float
+) -> Received:
+    """Return a refusal with the beginning of its body, without one if that cannot be read."""
+    beginning = Admitted(None, _REFUSAL_BYTES, is_cut=True)
+    body = _Body(answer, host, limits, until, lambda *_: beginning)
+    with suppress(FetchError, aiohttp.ClientError, OSError, ValueError):
+        async with asyncio.timeout(_REFUSAL_S):
+            return await body.read()
+    return Received(answer.status, answer.headers)
 
 
 @lru_cache(maxsize=64)

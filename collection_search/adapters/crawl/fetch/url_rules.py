@@ -13,7 +13,7 @@ from urllib.parse import quote, urljoin
 
 from ....errors import ConfigError, FetchError, InvalidUrlError
 from ....text.urls import normalize_url
-from .public_hosts import is_public, judge_host, show_host
+from .public_hosts import NEVER_WHY, is_never_permitted, is_public, judge_host, show_host
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -61,12 +61,20 @@ class Target:
         """The key of the throttle: the host, with a port other than 80 and 443."""
         return self.host if self.port in {80, 443} else f"{_bracketed(self.host)}:{self.port}"
 
+    @property
+    def netloc(self) -> str:
+        """The host as the URL has it: with a port other than the scheme's own."""
+        default = 443 if self.scheme == "https" else 80
+        host = _bracketed(self.host)
+        return host if self.port == default else f"{host}:{self.port}"
+
 
 class UrlRules:
     """The rules for URLs: the public web on its ports, and addresses that the operator named.
 
     `entries` are single addresses as `host:port`, such as `wiki.intra:443` or `127.0.0.1:8123`.
-    Pages of other hosts may not lead to them. Raises ConfigError for an invalid entry.
+    Pages of other hosts may not lead to them, and no entry permits link-local addresses and the
+    metadata services of clouds. Raises ConfigError for an invalid entry.
     """
 
     def __init__(self, *, ports: Iterable[int] = WEB_PORTS, entries: Iterable[str] = ()) -> None:
@@ -103,9 +111,13 @@ class UrlRules:
 
     def _check(self, host: Host, port: int, source: Target | None) -> None:
         """Raise FetchError for an address that is neither public nor named for this source."""
-        if not self.is_named(host.name, port):
-            if host.refused:
-                raise _refusal(host.refused, f"{show_host(host.name)}: {host.why}")
+        is_named = self.is_named(host.name, port)
+        if host.refused and not is_named:
+            raise _refusal(host.refused, f"{show_host(host.name)}: {host.why}")
+        if is_never_permitted(host.name):
+            reason: FetchReason = host.refused or "blocked_host"
+            raise _refusal(reason, f"{show_host(host.name)}: {NEVER_WHY}")
+        if not is_named:
             if port not in self._ports:
                 text = f"port {port} of {show_host(host.name)} is not a permitted port"
                 raise _refusal("blocked_port", text)
@@ -142,7 +154,7 @@ class UrlRules:
 
     def may_dial(self, host: str, port: int, address: str) -> bool:
         """Return whether the URL's host and port may be connected to at `address`."""
-        return is_public(address) or self.is_named(host, port)
+        return is_public(address) or (self.is_named(host, port) and not is_never_permitted(address))
 
 
 def _split(url: str) -> tuple[str, str, str, str | None]:

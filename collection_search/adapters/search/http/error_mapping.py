@@ -6,13 +6,13 @@ import re
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
+from ....contracts.error_codes import code_of_status
 from ....errors import (
     ErrorCode,
     SearchProviderBadResponse,
     SearchProviderError,
     SearchProviderTimeout,
     SearchProviderUnavailable,
-    code_of_status,
 )
 
 if TYPE_CHECKING:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 
 from .collections import SQLiteCollections
 from .database import BUSY_TIMEOUT_S, Database, Schema
-from .documents import stems_of
+from .documents import key_of_row, stems_of
 from .gates import SQLiteGates
 from .ledger import SQLiteLedger
 from .staging import SQLiteStaging
@@ -23,12 +23,12 @@ __all__ = ["COLLECTIONS", "SQLiteStore"]
 
 COLLECTIONS: Final = Schema(
     application_id=int.from_bytes(b"CSDB", "big"),
-    version=3,
+    version=4,
     script=Path(__file__).with_name("schema.sql"),
     migrations={
-        version - 1: Path(__file__).with_name(f"schema_{version}.sql") for version in (2, 3)
+        version - 1: Path(__file__).with_name(f"schema_{version}.sql") for version in (2, 3, 4)
     },
-    functions={"stems_of": stems_of},
+    functions={"stems_of": stems_of, "current_key": key_of_row},
 )
 
 
@@ -63,5 +63,5 @@ class SQLiteStore:
     @classmethod
     def from_settings(cls, settings: Settings) -> SQLiteStore:
         """Open the database of these settings. Raises ConfigError or StoreError."""
-        settings.prepared_home()
+        settings.readable_home()
         return cls(settings.collections_path, max_attempts=settings.ingest_max_attempts)

@@ -8,7 +8,9 @@ import math
 from typing import TYPE_CHECKING, Final
 
 from ....contracts.collection import StoredChunk
-from .documents import collection_token, read_chunk, read_document
+from ....ranking.compounds import split_compound
+from ....ranking.lexicon import language_of, match_any, question_stems
+from .documents import PAGE_COLUMNS, collection_token, read_chunk, read_document
 from .filters import build_filter
 
 if TYPE_CHECKING:
@@ -29,7 +31,7 @@ WORD_POOL: Final = 1000
 def find_chunks(
     connection: sqlite3.Connection,
     collection: int,
-    words: str,
+    question: str,
     vector: Vectors | None,
     *,
     cache: VectorCache,
@@ -43,6 +45,7 @@ def find_chunks(
     if vector is not None:
         near = cache.cosines(connection, collection, vector, documents)
     is_fit = None if documents is None else _is_fit(connection, documents, near)
+    words = match_any(_wanted(connection, collection, question))
     pool = limit if near is None else max(limit, WORD_POOL)
     scores = _by_words(connection, collection, words, pool, is_fit)
     if near is not None:
@@ -74,6 +77,24 @@ def _is_fit(
     return {row[0] for row in rows}.__contains__
 
 
+def _wanted(connection: sqlite3.Connection, collection: int, question: str) -> list[str]:
+    """Return the question's stems; after a German compound that the collection lacks, its parts."""
+    stems = question_stems(question)
+    if language_of(question) != "de":
+        return stems
+
+    def is_known(stem: str) -> bool:
+        query = "SELECT 1 FROM chunk_words WHERE chunk_words MATCH ? LIMIT 1"
+        wanted = _match(collection, match_any([stem]))
+        return connection.execute(query, (wanted,)).fetchone() is not None
+
+    return [part for stem in stems for part in (stem, *split_compound(stem, is_known))]
+
+
+def _match(collection: int, words: str) -> str:
+    return f"part : {collection_token(collection)} AND {{title body}} : ({words})"
+
+
 def _by_words(
     connection: sqlite3.Connection,
     collection: int,
@@ -97,7 +118,7 @@ def _by_words(
     rows = plain.execute(
         "SELECT rowid, -bm25(chunk_words, 0, 2, 1) AS score FROM chunk_words"
         f" WHERE chunk_words MATCH ?{only} ORDER BY score DESC LIMIT ?",
-        (f"part : {collection_token(collection)} AND {{title body}} : ({words})", limit),
+        (_match(collection, words), limit),
     )
     scores = dict(rows)
     if is_fit is not None:
@@ -137,7 +158,7 @@ def _chunks(
     connection: sqlite3.Connection, collection: int, scores: Mapping[int, float]
 ) -> list[StoredChunk]:
     rows = connection.execute(
-        "SELECT chunks.*, url, url_key, title, content_hash, provenance"
+        f"SELECT chunks.*, {PAGE_COLUMNS}"
         " FROM chunks CROSS JOIN documents ON documents.id = document_id"  # in this order
         f" WHERE collection_id = ? AND chunks.id IN ({', '.join('?' * len(scores))})",
         (collection, *scores),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from ....errors import StoreError
 
@@ -10,6 +10,9 @@ if TYPE_CHECKING:
     import sqlite3
 
     from ....contracts.collection import TenantScope
+
+LIVE: Final = "collection_id NOT IN (SELECT id FROM collections WHERE deleted_at IS NOT NULL)"
+"""True for rows whose collection is not being deleted."""
 
 
 def ensure_id(connection: sqlite3.Connection, scope: TenantScope) -> int:

@@ -3,20 +3,19 @@
 from __future__ import annotations
 
 import json
-from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
-from ....contracts.collection import CollectionInfo, StoredDocument
+from ....contracts.collection import CollectionInfo, Compaction, StoredDocument
+from ....contracts.embedded_text import told_apart
 from ....contracts.export_row import export_row
 from ....errors import ConfigError, StoreError
-from ....ranking.lexicon import match_query
-from . import documents, questions, reembedding, removal
+from . import addresses, crawls, documents, questions, reembedding, removal, space
 from .chunk_search import find_chunks
 from .collection_ids import ensure_id, find_id
 from .filters import build_filter
+from .purging import purge_rows
 
 if TYPE_CHECKING:
-    import sqlite3
     from collections.abc import Callable, Iterator, Sequence
 
     from ....contracts.collection import (
@@ -31,6 +30,7 @@ if TYPE_CHECKING:
         TenantScope,
         Vectors,
     )
+    from ....contracts.crawl_record import CrawlRecord
     from .database import Database
     from .vector_cache import VectorCache
 
@@ -44,6 +44,15 @@ _INFO = """
         (SELECT count(*) FROM ledger WHERE collection_id = collections.id
          AND state = 'dead') AS failed
     FROM collections WHERE tenant_id = ? ORDER BY name
+"""
+_HASHES = """
+    SELECT url_key, content_hash FROM documents WHERE collection_id = :collection
+    UNION ALL SELECT addresses.url_key, content_hash FROM addresses
+    JOIN ledger ON ledger.collection_id = addresses.collection_id
+        AND ledger.url_key = addresses.url_key
+    JOIN documents ON documents.collection_id = addresses.collection_id
+        AND documents.url_key = document_key
+    WHERE addresses.collection_id = :collection
 """
 
 
@@ -63,7 +72,7 @@ class SQLiteCollections:
         """Store a document in place of the one with the same `url_key`, in one transaction."""
         rows = documents.build_rows(document, chunks)
         with self._database.write() as connection:
-            documents.put_document(connection, ensure_id(connection, scope), rows, self._clock())
+            addresses.put_document(connection, ensure_id(connection, scope), rows, self._clock())
 
     def search(
         self,
@@ -75,37 +84,49 @@ class SQLiteCollections:
         filters: Filters | None = None,
     ) -> list[StoredChunk]:
         """Return the best chunks by BM25, with a vector by 0.7 z(cosine) + 0.3 z(BM25)."""
-        words, cache = match_query(question), self._vectors
+        cache = self._vectors
         with cache.reading(self._database) as connection:
             collection = find_id(connection, scope)
             if collection is None:
                 build_filter(0, filters)
                 return []
             return find_chunks(
-                connection, collection, words, vector, cache=cache, limit=limit, filters=filters
+                connection, collection, question, vector, cache=cache, limit=limit, filters=filters
             )
 
     def get(self, scope: TenantScope, url_keys: Sequence[str]) -> list[StoredDocument]:
-        """Return these documents with their chunks, in this order; unknown ones are left out."""
+        """Return the documents at these addresses with their chunks, in this order, each once."""
         found = {}
         with self._database.read() as connection:
+            collection = find_id(connection, scope)
+            led = documents.documents_at(connection, collection, url_keys)
             for row in connection.execute(
                 f"SELECT {documents.COLUMNS} FROM documents WHERE collection_id = ?"
                 " AND url_key IN (SELECT value FROM json_each(?))",
-                (find_id(connection, scope), json.dumps([*url_keys])),
+                (collection, json.dumps([*led.values()])),
             ):
                 chunks = documents.read_chunks(connection, row["id"])
                 found[row["url_key"]] = StoredDocument(documents.read_document(row), chunks)
-        return [found[key] for key in dict.fromkeys(url_keys) if key in found]
+        keys = dict.fromkeys(led[key] for key in url_keys if key in led)
+        return [found[key] for key in keys]
 
     def hashes(self, scope: TenantScope) -> dict[str, str]:
-        """Return the hash of each document's text by `url_key`."""
+        """Return the hash of each page's text by `url_key`."""
         with self._database.read() as connection:
-            rows = connection.execute(
-                "SELECT url_key, content_hash FROM documents WHERE collection_id = ?",
-                (find_id(connection, scope),),
-            )
+            rows = connection.execute(_HASHES, {"collection": find_id(connection, scope)})
             return {row["url_key"]: row["content_hash"] for row in rows}
+
+    def pages_at(self, scope: TenantScope, url_keys: Sequence[str]) -> dict[str, str]:
+        """Return the key of the page at each of these addresses, without unknown ones."""
+        with self._database.read() as connection:
+            collection = find_id(connection, scope)
+            led = documents.documents_at(connection, collection, url_keys)
+            rows = connection.execute(
+                "SELECT url_key FROM ledger WHERE collection_id = ?"
+                " AND url_key IN (SELECT value FROM json_each(?))",
+                (collection, json.dumps([*url_keys])),
+            )
+            return {**led, **{row["url_key"]: row["url_key"] for row in rows}}
 
     def embedder(self, scope: TenantScope) -> str | None:
         """Return the fingerprint of the embedder that filled the collection, or None."""
@@ -116,10 +137,11 @@ class SQLiteCollections:
     def bind_embedder(self, scope: TenantScope, fingerprint: str) -> None:
         """Store the embedder of an empty collection; ConfigError when another one filled it."""
         bound = self.embedder(scope) or self._bind(scope, fingerprint)
-        if bound not in {None, fingerprint}:
+        if bound is not None and bound != fingerprint:
+            filled, other = told_apart(bound, fingerprint)
             raise ConfigError(
-                f"Collection {scope.collection!r} was filled with the embedder {bound}, which"
-                f" {fingerprint} cannot continue. Choose {bound}, another collection, or embed"
+                f"Collection {scope.collection!r} was filled with the embedder {filled}, which"
+                f" {other} cannot continue. Choose {filled}, another collection, or embed"
                 f" this one anew: collection-search collections reembed {scope.collection!r}."
             )
 
@@ -170,31 +192,60 @@ class SQLiteCollections:
 
     def delete_document(self, scope: TenantScope, url_key: str) -> bool:
         """Delete one document with all that is known of its page; False when there was none."""
-        with self._deletion() as connection:
-            return removal.delete_document_rows(
-                connection, scope, find_id(connection, scope), url_key
-            )
+        return bool(self.delete_documents(scope, [url_key]))
+
+    def delete_documents(self, scope: TenantScope, url_keys: Sequence[str]) -> list[str]:
+        """Delete these documents, each as `delete_document` does; return the keys of known ones."""
+        begun: list[int] = []
+        deleted = []
+        for key in dict.fromkeys(url_keys):
+            with space.rested(), self._database.write() as connection:
+                collection = find_id(connection, scope)
+                if removal.delete_by_hand(connection, scope, collection, key):
+                    deleted.append(key)
+                    begun = begun or [
+                        removal.mark_trace(connection, scope.tenant_id, self._clock())
+                    ]
+        self._erase(begun)
+        return deleted
 
     def delete_collection(self, scope: TenantScope) -> int:
         """Delete a collection with all that belongs to it; return how many documents it had."""
-        with self._deletion() as connection:
-            return removal.delete_collection_rows(connection, scope, find_id(connection, scope))
+        with self._database.write() as connection:
+            begun, documents = removal.mark_collection(
+                connection, scope, find_id(connection, scope), self._clock()
+            )
+        self._erase(begun)
+        return documents
 
     def delete_tenant(self, tenant_id: str) -> Deleted:
         """Delete everything that is stored for a tenant."""
-        with self._deletion() as connection:
-            return removal.delete_tenant_rows(connection, tenant_id)
+        with self._database.write() as connection:
+            begun, counts = removal.mark_tenant(connection, tenant_id, self._clock())
+        self._erase(begun)
+        return counts
 
     def purge(self, tenant_id: str, older_than_s: float) -> Deleted:
         """Delete what has not been used for that long."""
-        with self._deletion() as connection:
-            return removal.purge_rows(connection, tenant_id, self._clock() - older_than_s)
+        begun, deleted = purge_rows(self._database, tenant_id, self._clock(), older_than_s)
+        self._erase(begun)
+        return deleted
 
-    @contextmanager
-    def _deletion(self) -> Iterator[sqlite3.Connection]:
-        with self._database.write() as connection:
-            yield connection
+    def compact(self) -> Compaction:
+        """Give the free space of the file to the system, after finishing deletions."""
+        with self._database.read() as connection:
+            begun = removal.unfinished(connection, self._clock())
+        self._erase(begun)
+        before, after = space.give_back(self._database)
+        return Compaction(bytes_before=before, bytes_after=after)
+
+    def _erase(self, begun: Sequence[int]) -> None:
+        """Erase what these deletions and interrupted ones have marked, until it is done."""
         self._vectors.forget_deleted(self._database)
+        with self._database.read() as connection:
+            abandoned = removal.unfinished(connection, self._clock() - removal.ABANDONED_S)
+        for _ in removal.erase(self._database, dict.fromkeys([*begun, *abandoned])):
+            pass
         self._database.truncate_log()
 
     def remember_question(self, scope: TenantScope, record: QuestionRecord) -> None:
@@ -213,6 +264,21 @@ class SQLiteCollections:
         """Delete a question, not its pages; False when it is not known."""
         with self._database.write() as connection:
             return questions.forget_question(connection, find_id(connection, scope), question)
+
+    def remember_crawl(self, scope: TenantScope, record: CrawlRecord) -> None:
+        """Store a crawl of the collection, or the rules of its last run."""
+        with self._database.write() as connection:
+            crawls.remember_crawl(connection, ensure_id(connection, scope), record, self._clock())
+
+    def crawls(self, scope: TenantScope) -> list[CrawlRecord]:
+        """Return the collection's crawls, the first one first."""
+        with self._database.read() as connection:
+            return crawls.list_crawls(connection, find_id(connection, scope))
+
+    def forget_crawl(self, scope: TenantScope, starts: Sequence[str]) -> bool:
+        """Delete a crawl, not its pages; False when it is not known."""
+        with self._database.write() as connection:
+            return crawls.forget_crawl(connection, find_id(connection, scope), starts)
 
     def export(self, scope: TenantScope) -> Iterator[dict[str, Any]]:
         """Yield the documents by `url_key`, without times, attempts and ids that differ by run."""

@@ -13,41 +13,19 @@ from typing import TYPE_CHECKING, Any, Final, Literal
 
 from ....errors import StoreError
 from .forks import CALLS
+from .opening import connect, has_log, is_unwritable, reading_way
+from .store_errors import ELSEWHERE, read_only_error, translate
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
     from pathlib import Path
 
+    from .opening import Way
+
 BUSY_TIMEOUT_S: Final = 30.0
 _LOG_WAIT_MS: Final = 200
 MAX_IDLE: Final = 8
 """Connections kept open between calls."""
-
-_ELSEWHERE: Final = "set COLLECTION_SEARCH_HOME to another folder"
-_REPLACE: Final = f"Restore a backup, move it away, or {_ELSEWHERE}"
-_ADVICE: Final = (
-    (
-        ("not a database", "malformed", "corrupt"),
-        f"is damaged or no SQLite database. {_REPLACE}",
-    ),
-    (
-        ("readonly", "unable to open", "authorization", "access permission"),
-        f"cannot be opened for writing. Give this user the right to write it, or {_ELSEWHERE}",
-    ),
-    (
-        ("locked", "busy"),
-        "was held by another process for too long. Try again, or end the process that holds it",
-    ),
-    (
-        ("full", "disk i/o"),
-        f"cannot grow: the disk or a quota is full, or the disk fails. Make room, or {_ELSEWHERE}",
-    ),
-    (
-        ("fts5",),
-        "needs SQLite's full-text search (FTS5). Use a build of Python that has it",
-    ),
-)
-"""Words of sqlite3's messages with advice; its error codes do not tell these cases apart."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,6 +55,8 @@ class Database:
 
     A failure of sqlite3 becomes a StoreError that names the file and what to do. With
     `synchronous="NORMAL"` a power cut may lose the last transactions; a killed process loses none.
+    A file that cannot be written, or on a volume that cannot, is read; writing to it raises
+    ReadOnlyStoreError.
     """
 
     def __init__(
@@ -94,9 +74,10 @@ class Database:
         self._idle: list[sqlite3.Connection] = []
         self._pid = os.getpid()
         self._lock = threading.Lock()
+        self._way: Way = "rw"
         weakref.finalize(self, _close_all, self._idle)
         with self._translated():
-            self._prepare()
+            self._open_file()
 
     @contextmanager
     def read(self) -> Iterator[sqlite3.Connection]:
@@ -110,17 +91,25 @@ class Database:
 
         One that began as a read could be refused at its first write without waiting.
         """
+        if self._way != "rw":
+            raise read_only_error(self.path)
         with self._transaction("BEGIN IMMEDIATE") as connection:
             if _pragma(connection, "user_version") != self._schema.version:
                 self._refuse("was migrated by a newer program meanwhile; start this one anew")
             yield connection
 
-    def truncate_log(self) -> None:
-        """Empty the write-ahead log, which still contains deleted rows, if nobody reads it now."""
+    @contextmanager
+    def connected(self) -> Iterator[sqlite3.Connection]:
+        """Yield a connection outside any transaction."""
         with self._translated(), self._connection() as connection:
+            yield connection
+
+    def truncate_log(self) -> bool:
+        """Empty the write-ahead log, which still contains deleted rows, if nobody reads it now."""
+        with self.connected() as connection:
             connection.execute(f"PRAGMA busy_timeout = {_LOG_WAIT_MS}")
             try:
-                connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+                return not _pragma(connection, "wal_checkpoint(TRUNCATE)")
             finally:
                 connection.execute(f"PRAGMA busy_timeout = {round(self._busy_timeout_s * 1000)}")
 
@@ -131,7 +120,7 @@ class Database:
 
     @contextmanager
     def _transaction(self, begin: str) -> Iterator[sqlite3.Connection]:
-        with self._translated(), self._connection() as connection, _committed(connection, begin):
+        with self.connected() as connection, _committed(connection, begin):
             yield connection
 
     @contextmanager
@@ -157,12 +146,7 @@ class Database:
         connection.close()
 
     def _open(self) -> sqlite3.Connection:
-        connection = sqlite3.connect(
-            self.path,
-            timeout=self._busy_timeout_s,
-            isolation_level=None,
-            check_same_thread=False,  # one thread at a time, see _take
-        )
+        connection = connect(self.path, self._way, self._busy_timeout_s)
         try:
             connection.row_factory = sqlite3.Row
             connection.execute("PRAGMA foreign_keys = ON")
@@ -173,6 +157,30 @@ class Database:
             raise
         return connection
 
+    def _open_file(self) -> None:
+        """Create, migrate or check the file; where it cannot be written, only check it."""
+        try:
+            self._prepare()
+        except sqlite3.OperationalError as error:
+            if not is_unwritable(self.path, error):
+                raise
+            way = reading_way(self.path)
+            if way is None and has_log(self.path):
+                self._refuse(
+                    "is read-only, and the log beside it cannot be read there. Open it once where"
+                    " it can be written"
+                )
+            if way is None:
+                raise
+            self.close()
+            self._way = way
+            with self._connection() as connection:
+                if self._version(connection) != self._schema.version:
+                    self._refuse(
+                        "was written by an earlier version of collection-search and cannot be"
+                        " migrated, since it is read-only. Open it once where it can be written"
+                    )
+
     def _prepare(self) -> None:
         with self._connection() as connection:
             with _committed(connection, "BEGIN"):
@@ -180,6 +188,9 @@ class Database:
             if version == self._schema.version:
                 return
             if version is None:
+                connection.execute(
+                    "PRAGMA auto_vacuum = INCREMENTAL"
+                )  # it stands in the first page
                 self._switch_to_wal(connection)
             connection.execute("PRAGMA foreign_keys = OFF")  # else a rebuilt table loses its rows
             self._build(connection)
@@ -190,12 +201,12 @@ class Database:
         if connection.execute("SELECT 1 FROM sqlite_master").fetchone() is None:
             return None
         if _pragma(connection, "application_id") != self._schema.application_id:
-            self._refuse(f"belongs to another program; {_ELSEWHERE}")
+            self._refuse(f"belongs to another program; {ELSEWHERE}")
         version, ours = _pragma(connection, "user_version"), self._schema.version
         if version != ours and not self._schema.steps(version):
             self._refuse(
                 f"was written by another version of collection-search (schema {version}, not"
-                f" {ours}); install that version, or {_ELSEWHERE}"
+                f" {ours}); install that version, or {ELSEWHERE}"
             )
         return version
 
@@ -235,7 +246,7 @@ class Database:
         try:
             yield
         except sqlite3.Error as error:
-            raise StoreError(_explained(self.path, error)) from error
+            raise translate(self.path, error) from error
 
 
 def _pragma(connection: sqlite3.Connection, name: str) -> int:
@@ -262,14 +273,6 @@ def _statements(script: str) -> Iterator[str]:
         if sqlite3.complete_statement(statement):
             yield statement
             statement = ""
-
-
-def _explained(path: Path, error: sqlite3.Error) -> str:
-    said = str(error)
-    for signs, advice in _ADVICE:
-        if any(sign in said.lower() for sign in signs):
-            return f"The database {path} {advice}. (SQLite says: {said}.)"
-    return f"The database {path} cannot be used. {_REPLACE}. (SQLite says: {said}.)"
 
 
 def _close_all(connections: list[sqlite3.Connection]) -> None:

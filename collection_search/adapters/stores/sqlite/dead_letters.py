@@ -5,9 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from ....contracts.collection import TenantScope
-from ....contracts.ingestion import DeadLetter
-from .ledger_statements import AFRESH, IDLE, given_up, remembering
+from ....contracts.ingestion import DeadLetter, Priority
+from .ledger_statements import RESTARTED, given_up, remembering
 from .ledger_writes import update_row
+from .staging import dropping_kept_texts
 
 if TYPE_CHECKING:
     import sqlite3
@@ -21,6 +22,10 @@ _DEAD: Final = """
     WHERE state = 'dead' AND tenant_id = :tenant AND (:name IS NULL OR name = :name)
     ORDER BY collections.name, changed_at DESC, ledger.id LIMIT :limit
 """
+
+
+_DEAD_ROWS: Final = """state = 'dead' AND collection_id IN (SELECT id FROM collections
+    WHERE tenant_id = :tenant AND (:name IS NULL OR name = :name))"""
 
 
 def give_up(connection: sqlite3.Connection, claim: Claim, error: str, now: float) -> bool:
@@ -41,14 +46,18 @@ def list_dead_letters(
     return [DeadLetter(**row) for row in connection.execute(_DEAD, of)]
 
 
-def retry_dead_letters(connection: sqlite3.Connection, whose: TenantScope | str) -> int:
+def retry_dead_letters(
+    connection: sqlite3.Connection, whose: TenantScope | str, policy: str | None
+) -> int:
     """Retry the dead letters of a collection or a tenant, with all attempts; return how many."""
-    tenant, name = whose, None
     if isinstance(whose, TenantScope):
         tenant, name = whose.tenant_id, whose.collection
-    return connection.execute(
-        f"UPDATE ledger SET provenance = {remembering('provenance')}, {IDLE}, {AFRESH}"
-        " WHERE state = 'dead' AND collection_id IN (SELECT id FROM collections"
-        " WHERE tenant_id = :tenant AND (:name IS NULL OR name = :name))",
-        {"tenant": tenant, "name": name},
-    ).rowcount
+    else:
+        tenant, name = whose, None
+    of = {"tenant": tenant, "name": name, "policy": policy}
+    with dropping_kept_texts(connection, tenant, f"ledger WHERE {_DEAD_ROWS}", of):
+        return connection.execute(
+            f"UPDATE ledger SET provenance = {remembering('provenance')}, {RESTARTED},"
+            f" policy = :policy, priority = {Priority.INTERACTIVE:d} WHERE {_DEAD_ROWS}",
+            of,
+        ).rowcount

@@ -7,38 +7,60 @@ import math
 from collections.abc import Mapping
 from datetime import UTC, datetime
 from operator import attrgetter
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
 
 from ....contracts.collection import Chunk, Document
+from ....contracts.ingestion import Fetched
 from ....errors import StoreError
 from ....ranking.lexicon import index_changes, index_text
 from ....text.clean import to_unicode
+from ....text.loose_keys import current_key
+from ....text.urls import url_key
 from .vector_blobs import from_blob, to_blob
 
 if TYPE_CHECKING:
     import sqlite3
     from collections.abc import Sequence
 
-    from ....contracts.ingestion import Fetched
+PAGE_COLUMNS: Final = """url, url_key, title, content_hash, provenance, (
+    SELECT json_group_array(url) FROM (
+        SELECT url FROM addresses INDEXED BY addresses_by_document
+        WHERE addresses.collection_id = documents.collection_id
+            AND document_key = documents.url_key ORDER BY url)) AS also_at"""
+COLUMNS: Final = f"documents.id, {PAGE_COLUMNS}"
+_WRITE: Final = """
+    INSERT INTO documents (collection_id, url_key, url, title, content_hash, provenance, stored_at)
+    VALUES (?, ?, ?, ?, ?, ?, ?)
+    ON CONFLICT (collection_id, url_key) DO UPDATE SET url = excluded.url, title = excluded.title,
+        content_hash = excluded.content_hash, provenance = excluded.provenance,
+        stored_at = excluded.stored_at
+"""
+"""Keeps the row that there is, since addresses lead to it."""
+_LED_TO: Final = """collection_id = :collection AND url_key IN (:key, (
+    SELECT document_key FROM addresses WHERE collection_id = :collection AND url_key = :key))"""
+"""Chooses the document of a page, which another address of it may have."""
 
-COLUMNS: Final = "documents.id, url, url_key, title, content_hash, provenance"
-_DELETE: Final = "DELETE FROM documents WHERE collection_id = ? AND url_key = ?"
+
+_ChunkRow: TypeAlias = tuple[int, int, int, bytes | None, str, str | None, int | None, str | None]
 
 
 class DocumentRows(NamedTuple):
     """The rows of a document, made before the database is locked."""
 
     document: tuple[str, ...]
-    chunks: list[tuple[int, int, int, bytes | None, str, str | None, int | None]]
+    chunks: list[_ChunkRow]
     words: list[tuple[str, str]]
     vector_bytes: int | None
     """Size of each chunk's vector; None without vectors."""
+    also_at: list[tuple[str, str]]
+    """Key and URL of each further address."""
 
 
 def build_rows(document: Document, chunks: Sequence[Chunk]) -> DocumentRows:
     """Return the rows of a document. Raises StoreError when its vectors do not match."""
     title = to_unicode(document.title)
-    parts = [_chunk_row(chunk) for chunk in sorted(chunks, key=attrgetter("ordinal"))]
+    chunks = sorted(chunks, key=attrgetter("ordinal"))
+    parts = [_chunk_row(chunk) for chunk in chunks]
     sizes = {None if (blob := part[3]) is None else len(blob) for part in parts}
     if len(sizes) > 1:
         raise StoreError(f"The vectors of {document.url} differ in size or are missing in part.")
@@ -47,20 +69,27 @@ def build_rows(document: Document, chunks: Sequence[Chunk]) -> DocumentRows:
     return DocumentRows(
         document=(document.url_key, document.url, title, document.content_hash, provenance),
         chunks=parts,
-        words=[(stems, index_text(part[4])) for part in parts],
+        words=[(stems, index_text(to_unicode(chunk.whole_text))) for chunk in chunks],
         vector_bytes=next(iter(sizes), None),
+        also_at=[(url_key(url), url) for url in document.also_at],
     )
 
 
-def _chunk_row(chunk: Chunk) -> tuple[int, int, int, bytes | None, str, str | None, int | None]:
+def _chunk_row(chunk: Chunk) -> _ChunkRow:
     headings = to_json(chunk.headings) if chunk.headings else None
     text, vector = to_unicode(chunk.text), to_blob(chunk.vector)
-    return chunk.ordinal, chunk.start, chunk.end, vector, text, headings, chunk.page
+    header = to_unicode(chunk.table_header) if chunk.table_header else None
+    return chunk.ordinal, chunk.start, chunk.end, vector, text, headings, chunk.page, header
 
 
 def stems_of(text: str, before: str) -> str:
     """Return the stems of a text for the word index; `before` are those of an earlier version."""
     return index_text(text) if index_changes(text) else before
+
+
+def key_of_row(url: Any, key: Any) -> Any:
+    """Return the key that a row with this URL and this key of an earlier version has today."""
+    return current_key(url, key) if isinstance(url, str) and isinstance(key, str) else key
 
 
 def to_json(value: Any) -> str:
@@ -91,8 +120,14 @@ def fetch_provenance(fetched: Fetched) -> dict[str, Any]:
         "final_url": fetched.final_url,
         "canonical_url": fetched.canonical_url,
         "page_kind": fetched.kind,
+        "truncated_at_page": fetched.truncated_at_page,
     }
     return {key: value for key, value in facts.items() if value is not None}
+
+
+def fetch_facts_of(fetched: str | None) -> dict[str, Any]:
+    """Return the same facts of a fetch that a ledger row has as JSON."""
+    return fetch_provenance(Fetched(**json.loads(fetched))) if fetched else {}
 
 
 def format_time(seconds: float) -> str:
@@ -104,22 +139,21 @@ def format_time(seconds: float) -> str:
     return datetime.fromtimestamp(seconds, UTC).isoformat(timespec="seconds")
 
 
-def put_document(
+def insert_document(
     connection: sqlite3.Connection, collection: int, rows: DocumentRows, stored_at: float
 ) -> None:
-    """Replace a document within the caller's transaction."""
+    """Write a document over the one with its key, within the caller's transaction."""
     _check_vectors(connection, collection, rows)
-    connection.execute(_DELETE, (collection, rows.document[0]))
+    connection.execute(_WRITE, (collection, *rows.document, stored_at))
     document = connection.execute(
-        "INSERT INTO documents"
-        " (collection_id, url_key, url, title, content_hash, provenance, stored_at)"
-        " VALUES (?, ?, ?, ?, ?, ?, ?)",
-        (collection, *rows.document, stored_at),
-    ).lastrowid
+        "SELECT id FROM documents WHERE collection_id = ? AND url_key = ?",
+        (collection, rows.document[0]),
+    ).fetchone()["id"]
+    connection.execute("DELETE FROM chunks WHERE document_id = ?", (document,))
     for chunk, words in zip(rows.chunks, rows.words, strict=True):
         row = connection.execute(
-            'INSERT INTO chunks (document_id, ordinal, start, "end", vector, text, headings, page)'
-            " VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+            'INSERT INTO chunks (document_id, ordinal, start, "end", vector, text, headings, page,'
+            " table_header) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
             (document, *chunk),
         ).lastrowid
         connection.execute(
@@ -148,34 +182,41 @@ def _check_vectors(connection: sqlite3.Connection, collection: int, rows: Docume
 
 
 def text_hash_of(
-    connection: sqlite3.Connection, collection: int | None, url_key: str
+    connection: sqlite3.Connection, collection: int | None, key: str, *, is_own: bool = False
 ) -> str | None:
-    """Return the hash of the text that is stored for a page, None without one."""
-    row = connection.execute(
-        "SELECT content_hash FROM documents WHERE collection_id = ? AND url_key = ?",
-        (collection, url_key),
-    ).fetchone()
+    """Return the hash of the text that is stored for a page, None without one.
+
+    With `is_own` a document that another page has does not count.
+    """
+    where = "collection_id = :collection AND url_key = :key" if is_own else _LED_TO
+    of = {"collection": collection, "key": key}
+    row = connection.execute(f"SELECT content_hash FROM documents WHERE {where}", of).fetchone()
     return None if row is None else str(row["content_hash"])
 
 
+def documents_at(
+    connection: sqlite3.Connection, collection: int | None, keys: Sequence[str]
+) -> dict[str, str]:
+    """Return the key of the document that each of these addresses leads to."""
+    rows = connection.execute(
+        "SELECT url_key, url_key AS document_key FROM documents"
+        " WHERE collection_id = :collection AND url_key IN (SELECT value FROM json_each(:keys))"
+        " UNION ALL SELECT url_key, document_key FROM addresses"
+        " WHERE collection_id = :collection AND url_key IN (SELECT value FROM json_each(:keys))",
+        {"collection": collection, "keys": json.dumps([*keys])},
+    )
+    return {row["url_key"]: row["document_key"] for row in rows}
+
+
 def mark_checked(
-    connection: sqlite3.Connection, collection: int | None, url_key: str, now: float
+    connection: sqlite3.Connection, collection: int | None, key: str, now: float
 ) -> None:
     """Write the time at which the page was found unchanged."""
     connection.execute(
-        "UPDATE documents SET stored_at = ?,"
-        " provenance = json_set(provenance, '$.checked_at', ?)"
-        " WHERE collection_id = ? AND url_key = ?",
-        (now, format_time(now), collection, url_key),
+        "UPDATE documents SET stored_at = :now,"
+        f" provenance = json_set(provenance, '$.checked_at', :time) WHERE {_LED_TO}",
+        {"collection": collection, "key": key, "now": now, "time": format_time(now)},
     )
-
-
-def delete_page(connection: sqlite3.Connection, collection: int | None, url_key: str) -> int:
-    """Delete a document with its chunks; return the number of documents, 0 or 1."""
-    deleted = connection.execute(_DELETE, (collection, url_key)).rowcount
-    if deleted:
-        mark_changed(connection, collection)
-    return deleted
 
 
 def embedder_of(connection: sqlite3.Connection, collection: int) -> str | None:
@@ -196,8 +237,9 @@ def collection_token(collection: int) -> str:
 
 def read_document(row: sqlite3.Row) -> Document:
     """Return the document of a row that has its columns."""
-    provenance = json.loads(row["provenance"])
-    return Document(row["url"], row["url_key"], row["title"], row["content_hash"], provenance)
+    provenance, also_at = json.loads(row["provenance"]), tuple(json.loads(row["also_at"]))
+    named = row["url"], row["url_key"], row["title"], row["content_hash"]
+    return Document(*named, provenance, also_at)
 
 
 def read_chunk(row: sqlite3.Row) -> Chunk:
@@ -205,7 +247,8 @@ def read_chunk(row: sqlite3.Row) -> Chunk:
     vector = from_blob(row["vector"])
     headings = tuple(json.loads(row["headings"])) if row["headings"] else ()
     place = row["start"], row["end"]
-    return Chunk(row["ordinal"], row["text"], *place, vector, headings, row["page"])
+    page, header = row["page"], row["table_header"]
+    return Chunk(row["ordinal"], row["text"], *place, vector, headings, page, header)
 
 
 def read_chunks(connection: sqlite3.Connection, document: int) -> list[Chunk]:

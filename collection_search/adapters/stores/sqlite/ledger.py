@@ -4,17 +4,21 @@ from __future__ import annotations
 
 import json
 from dataclasses import replace
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
+from ....contracts.ingestion import Priority
 from ....errors import StoreError
 from ....ports.ledger import revisit_delay_s
 from ....text.clean import to_unicode
-from . import documents
+from . import addresses, documents, pauses
 from . import ledger_statements as sql
+from .claims import RowFilter
 from .collection_ids import ensure_id, find_id
 from .dead_letters import give_up, list_dead_letters, retry_dead_letters
-from .ledger_records import build_claim, build_row, fetch_facts
-from .ledger_writes import finish_row, gone_since, postponements, sweep, update_row
+from .ledger_records import build_claim, build_row, extracted_json, fetch_facts, rules_json
+from .ledger_writes import finish_row, gone_since, postponements, return_rows, update_row
+from .removal import resume
+from .staging import dropping_kept_texts
 from .tickets import new_ticket_id, put_ticket, ticket_status
 
 if TYPE_CHECKING:
@@ -24,16 +28,22 @@ if TYPE_CHECKING:
     from ....contracts.ingestion import (
         Claim,
         DeadLetter,
+        ExtractedPage,
         Fetched,
         IngestionRequest,
         PageChange,
+        Pause,
         Ticket,
         TicketStatus,
     )
+    from ....contracts.page import PageRules
     from .database import Database
 
 MAX_POSTPONEMENTS: Final = 100
 """Most postponements in a row; then the page is given up."""
+_ITS: Final = "WHERE collection_id = :collection AND"
+_NAMED_ROWS: Final = f"ledger {_ITS} url_key IN (SELECT value FROM json_each(:keys))"
+_DEAD_ROWS: Final = f"ledger INDEXED BY ledger_by_extracted {_ITS} state = 'dead'"
 
 
 class SQLiteLedger:
@@ -58,13 +68,17 @@ class SQLiteLedger:
         keys = list(dict.fromkeys(item.url_key for item in request.items))
         with self._database.write() as connection:
             collection = ensure_id(connection, scope)
-            of = {"collection": collection, "keys": json.dumps(keys)}
+            of: dict[str, Any] = {"collection": collection, "keys": json.dumps(keys)}
             connection.execute(sql.adopt(only_these=True), of)
-            connection.executemany(
-                sql.ACCEPT,
-                [build_row(collection, item, shared, request.known) for item in request.items],
-            )
+            with dropping_kept_texts(connection, scope.tenant_id, _NAMED_ROWS, of):
+                connection.executemany(
+                    sql.ACCEPT,
+                    [build_row(collection, item, shared, request) for item in request.items],
+                )
+            connection.execute(sql.SOONER, of | {"priority": request.priority})
+            connection.execute(sql.RULES, of | {"policy": rules_json(request.rules)})
             connection.execute(sql.KEPT, of)
+            pauses.try_again(connection, self._clock(), of_pages=of)
             return put_ticket(connection, ticket_id, scope, collection, keys)
 
     def claim(
@@ -74,19 +88,17 @@ class SQLiteLedger:
         lease_s: float,
         fetch: bool = False,
         busy_hosts: Collection[str] = (),
+        proxies: Collection[str] = ("",),
     ) -> Claim | None:
         """Take one waiting row (or one whose lease ran out) for `lease_s` seconds, or None."""
-        now, query = self._clock(), sql.next_row(fetch=fetch)
-        of = {"now": now, "max_attempts": self._max_attempts, "busy": json.dumps([*busy_hosts])}
-        with self._database.read() as connection:  # an idle worker keeps nobody from writing
-            if connection.execute(query, of).fetchone() is None:
-                return None
+        now, wanted = self._clock(), RowFilter(self._max_attempts, fetch, busy_hosts, proxies)
+        with self._database.read() as connection:  # the search keeps nobody from writing
+            row_id = wanted.find(connection, now)
+        if row_id is None:
+            return None
         with self._database.write() as connection:
-            row = connection.execute(query, of).fetchone()
-            if row is None:
-                return None
-            connection.execute(sql.CLAIM, (owner, now + lease_s, row["id"]))
-        return build_claim(row)
+            taken = wanted.take(connection, row_id, owner, now, lease_s)
+        return None if taken is None else build_claim(*taken)
 
     def renew(self, claim: Claim, *, lease_s: float) -> bool:
         """Extend the lease; False when another worker has taken the row over."""
@@ -109,9 +121,12 @@ class SQLiteLedger:
             if not update_row(connection, claim, sql.DONE):
                 return False
             collection = ensure_id(connection, claim.scope)
-            before = documents.text_hash_of(connection, collection, document.url_key)
-            documents.put_document(connection, collection, rows, now)
+            before = documents.text_hash_of(
+                connection, collection, document.url_key, is_own=claim.text_hash is None
+            )
+            is_own = addresses.store_page(connection, collection, document, rows, now)
             change: PageChange = "new" if before is None else "changed"
+            change = change if is_own else "duplicate"
             change = "unchanged" if before == document.content_hash else change
             finish_row(connection, claim, change, now, fetch_facts(fetched))
         return True
@@ -144,7 +159,7 @@ class SQLiteLedger:
             due = now + revisit_delay_s(now - since, is_final=is_final)
             if not update_row(connection, claim, sql.RETIRED, due, to_unicode(reason)):
                 return False
-            documents.delete_page(connection, find_id(connection, claim.scope), claim.url_key)
+            addresses.delete_page(connection, find_id(connection, claim.scope), claim.url_key)
             finish_row(connection, claim, "gone", since, None)
         return True
 
@@ -155,15 +170,49 @@ class SQLiteLedger:
             of = {"collection": collection, "due": due, "now": self._clock()}
             return [row["url_key"] for row in connection.execute(sql.GONE, of)]
 
-    def postpone(self, claim: Claim, in_s: float, reason: str) -> bool:
+    def postpone(self, claim: Claim, in_s: float, reason: str, *, cause: str | None = None) -> bool:
         """Return the row to the queue, or give it up after `MAX_POSTPONEMENTS` in a row."""
         now, why = self._clock(), to_unicode(reason)
         with self._database.write() as connection:
+            if cause is not None:
+                pauses.pause_work(connection, claim, cause, reason=why, now=now, in_s=in_s)
             if postponements(connection, claim) < MAX_POSTPONEMENTS:
-                return update_row(connection, claim, sql.LATER, now + in_s, why)
+                return update_row(connection, claim, sql.LATER, now + in_s, why, cause)
             why = f"Postponed {MAX_POSTPONEMENTS} times in a row. {why}"
             give_up(connection, claim, why, now)
         return False
+
+    def pause(self, claim: Claim, causes: Collection[str], reason: str) -> bool:
+        """Return the row to the queue and pause its causes; True for a dead letter."""
+        now, why = self._clock(), to_unicode(reason)
+        with self._database.write() as connection:
+            is_over = pauses.is_unreached(connection, causes, now)
+            untils = {
+                cause: pauses.pause_work(connection, claim, cause, reason=why, now=now)
+                for cause in causes
+            }
+            if is_over:
+                return give_up(connection, claim, f"Not reached for a day. {why}", now)
+            cause = max(untils, key=lambda one: untils[one])
+            update_row(connection, claim, sql.PAUSED, untils[cause], why, cause)
+        return False
+
+    def resume(self, claim: Claim, causes: Collection[str]) -> None:
+        """End the pauses of these causes; other tries of the claim are left to other rows."""
+        now = self._clock()
+        with self._database.write() as connection:
+            pauses.end_pauses(connection, causes, now)
+            pauses.end_probes(connection, claim, now)
+
+    def put_off(self, *, proxies: Collection[str] = ()) -> list[Pause]:
+        """Return what waits for a later time or another proxy, the earliest first."""
+        with self._database.read() as connection:
+            return pauses.list_put_off(connection, self._clock(), proxies)
+
+    def keep_text(self, claim: Claim, page: ExtractedPage) -> bool:
+        """Store the text of a fetched page for later claims of the row."""
+        change = "extracted_ref = ?, extracted = ?"
+        return self._change(claim, change, page.content_ref, extracted_json(page))
 
     def fail(self, claim: Claim, error: str, *, retry_in_s: float | None) -> bool:
         """Return the row to the queue after `retry_in_s`, or give it up; True for a dead letter."""
@@ -178,22 +227,25 @@ class SQLiteLedger:
 
     def release(self, claim: Claim) -> None:
         """Return the row unchanged to the queue, so that no worker waits for the lease."""
-        self._change(claim, f"{sql.PUT_BACK}, due = 0, attempts = attempts - 1")
+        with self._database.write() as connection:
+            update_row(connection, claim, f"{sql.PUT_BACK}, due = 0, attempts = attempts - 1")
+            if claim.probes:
+                pauses.end_probes(connection, claim, self._clock())
 
     def sweep(self, *, is_gone: Callable[[str], bool] = lambda _: False) -> int:
-        """Return rows whose lease ran out, or whose owner `is_gone`, to the queue; count them."""
+        """Return overdue rows and those of gone owners to the queue; resume left deletions."""
         of = {"now": self._clock(), "max_attempts": self._max_attempts}
-        with self._database.read() as connection:
-            owners = connection.execute("SELECT DISTINCT owner FROM ledger WHERE state = 'working'")
-            gone = [row["owner"] for row in owners if is_gone(row["owner"])]
-            query = f"SELECT 1 FROM ledger WHERE {sql.OVERDUE} OR {sql.SPENT}"
-            overdue = connection.execute(query, of).fetchone()
-        if not gone and overdue is None:
-            return 0
-        with self._database.write() as connection:
-            return sweep(connection, of, gone)
+        returned = return_rows(self._database, of, is_gone)
+        return returned + resume(self._database, self._clock())
 
-    def refetch(self, scope: TenantScope, *, url_keys: Sequence[str] | None = None) -> Ticket:
+    def refetch(
+        self,
+        scope: TenantScope,
+        *,
+        url_keys: Sequence[str] | None = None,
+        rules: PageRules | None = None,
+        priority: Priority = Priority.REFRESH,
+    ) -> Ticket:
         """Queue stored and retired pages, all or these, for a fetch; their documents stay."""
         ticket_id = new_ticket_id()
         only_these, wanted = url_keys is not None, json.dumps([*(url_keys or ())])
@@ -202,16 +254,22 @@ class SQLiteLedger:
             collection = find_id(connection, scope)
             if collection is None:
                 raise StoreError(f"There is no collection {scope.collection!r}.")
-            of = {"collection": collection, "keys": wanted}
+            of = {"collection": collection, "keys": wanted, "policy": rules_json(rules)}
+            of |= {"priority": priority}
             connection.execute(sql.adopt(only_these=only_these), of)
-            connection.execute(put_back, of)
+            with dropping_kept_texts(connection, scope.tenant_id, _DEAD_ROWS, of):
+                connection.execute(put_back, of)
             keys = [row["url_key"] for row in connection.execute(chosen, of)]
+            these = {"collection": collection, "keys": json.dumps(keys), "policy": of["policy"]}
+            connection.execute(sql.RULES, these)
+            pauses.try_again(connection, self._clock(), of_pages=these)
             return put_ticket(connection, ticket_id, scope, collection, keys)
 
-    def retry_failed(self, whose: TenantScope | str) -> int:
+    def retry_failed(self, whose: TenantScope | str, *, rules: PageRules | None = None) -> int:
         """Queue the dead rows of a collection or a tenant with all attempts; return how many."""
         with self._database.write() as connection:
-            return retry_dead_letters(connection, whose)
+            pauses.try_again(connection, self._clock())
+            return retry_dead_letters(connection, whose, rules_json(rules))
 
     def dead_letters(
         self, tenant_id: str, *, collection: str | None = None, limit: int = 1000
@@ -220,21 +278,19 @@ class SQLiteLedger:
         with self._database.read() as connection:
             return list_dead_letters(connection, tenant_id, collection, limit)
 
-    def pending_in_s(self, *, fetch: bool = False) -> float | None:
+    def pending_in_s(
+        self, *, fetch: bool = False, proxies: Collection[str] = ("",)
+    ) -> float | None:
         """Return the seconds until some row may be taken (0: now), or None when all are done."""
-        states = ("waiting", "working", "to_fetch") if fetch else ("waiting", "working")
-        earliest = " UNION ALL ".join(
-            f"SELECT min(due) AS due FROM ledger WHERE state = '{state}'" for state in states
-        )
+        wanted = RowFilter(self._max_attempts, fetch, proxies=proxies)
         with self._database.read() as connection:
-            due = connection.execute(f"SELECT min(due) FROM ({earliest})").fetchone()[0]
-        return None if due is None else max(0.0, due - self._clock())
+            return wanted.pending_in_s(connection, self._clock())
 
     def status(self, tenant_id: str, ticket_id: str) -> TicketStatus | None:
         """Return where a ticket of this tenant stands, or None when there is none."""
         with self._database.read() as connection:
-            return ticket_status(connection, tenant_id, ticket_id)
+            return ticket_status(connection, tenant_id, ticket_id, self._clock())
 
-    def _change(self, claim: Claim, change: str, *values: float | str) -> bool:
+    def _change(self, claim: Claim, change: str, *values: float | str | None) -> bool:
         with self._database.write() as connection:
             return update_row(connection, claim, change, *values)

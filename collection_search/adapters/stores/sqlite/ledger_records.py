@@ -7,23 +7,28 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING, Any, Final
 
 from ....contracts.collection import TenantScope
-from ....contracts.ingestion import Claim
-from ....contracts.page import Validators
+from ....contracts.ingestion import Claim, ExtractedPage, Fetched
+from ....contracts.page import PageRules, Validators
 from ....ports.ledger import FAILED_BEFORE
 from ....text.clean import to_unicode
 
 if TYPE_CHECKING:
     import sqlite3
 
-    from ....contracts.ingestion import Fetched, IngestionItem, KnownPages
+    from ....contracts.ingestion import IngestionItem, IngestionRequest
 
-_FETCH_FACTS: Final = ("fetched_at", "checked_at", "final_url", "canonical_url", "page_kind")
+_FETCH_FACTS: Final = (
+    *("fetched_at", "checked_at", "final_url", "canonical_url", "page_kind", "truncated_at_page"),
+)
 _OWN_FACTS: Final = frozenset({"ticket_id", FAILED_BEFORE, *_FETCH_FACTS})
 """Provenance that only the store writes: the ticket of a page, and how it was fetched."""
 
 
 def build_row(
-    collection: int, item: IngestionItem, shared: dict[str, Any], known: KnownPages
+    collection: int,
+    item: IngestionItem,
+    shared: dict[str, Any],
+    request: IngestionRequest,
 ) -> dict[str, Any]:
     """Return the values of `ACCEPT` for one page."""
     said = {name: value for name, value in item.provenance.items() if name not in _OWN_FACTS}
@@ -35,12 +40,19 @@ def build_row(
         "title": to_unicode(item.title),
         "content_ref": item.content_ref,
         "provenance": json.dumps(provenance),
-        "retries": known != "keep",
-        "renews": known == "renew",
+        "retries": request.known != "keep",
+        "renews": request.known == "renew",
+        "policy": rules_json(request.rules),
+        "priority": request.priority,
     }
 
 
-def build_claim(row: sqlite3.Row) -> Claim:
+def rules_json(rules: PageRules | None) -> str | None:
+    """Return the rules as the ledger stores them."""
+    return None if rules is None else rules.model_dump_json(exclude_defaults=True)
+
+
+def build_claim(row: sqlite3.Row, probes: tuple[str, ...] = ()) -> Claim:
     """Return the claim on a row, with the attempt and the fence that it is about to get."""
     fetched = json.loads(row["fetched"]) if row["fetched"] and row["text_hash"] else {}
     return Claim(
@@ -57,7 +69,24 @@ def build_claim(row: sqlite3.Row) -> Claim:
         content_hash=fetched.get("body_hash"),
         text_hash=row["text_hash"],
         is_refresh=bool(row["refresh"]),
+        extracted=_extracted(row),
+        rules=PageRules.model_validate_json(row["policy"]) if row["policy"] else None,
+        probes=probes,
     )
+
+
+def extracted_json(page: ExtractedPage) -> str:
+    """Return title and fetch of a page whose text is staged, as the ledger stores them."""
+    return json.dumps({"title": to_unicode(page.title), "fetched": asdict(page.fetched)})
+
+
+def _extracted(row: sqlite3.Row) -> ExtractedPage | None:
+    if row["extracted_ref"] is None:
+        return None
+    page = json.loads(row["extracted"])
+    fetched = page["fetched"]
+    fetched["validators"] = Validators(**fetched["validators"])
+    return ExtractedPage(row["extracted_ref"], page["title"], Fetched(**fetched))
 
 
 def fetch_facts(fetched: Fetched | None) -> str | None:

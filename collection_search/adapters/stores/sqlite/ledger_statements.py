@@ -1,18 +1,26 @@
-"""The SQL of the ledger: accepting, claiming and finishing rows."""
+"""The SQL of the ledger: accepting, finishing and refreshing rows."""
 
 from __future__ import annotations
 
 from typing import Final
 
-from ....ports.ledger import FAILED_BEFORE, LOOK_AGAIN_S, PER_HOST
+from ....ports.ledger import FAILED_BEFORE, LOOK_AGAIN_S
+from .collection_ids import LIVE
 
-NEEDS_FETCH: Final = "(refresh OR content_ref IS NULL)"
+_NOTHING_GIVEN: Final = "(refresh OR content_ref IS NULL)"
+NEEDS_FETCH: Final = f"({_NOTHING_GIVEN} AND extracted_ref IS NULL)"
 IDLE: Final = f"state = CASE WHEN {NEEDS_FETCH} THEN 'to_fetch' ELSE 'waiting' END"
 """An idle row waits to be fetched, or for a worker where its text is staged."""
 PUT_BACK: Final = f"{IDLE}, owner = NULL"
 AFRESH: Final = (
-    "owner = NULL, due = 0, attempts = 0, postponed = 0, error = NULL, fence = fence + 1"
+    "owner = NULL, due = 0, attempts = 0, postponed = 0, error = NULL, fence = fence + 1,"
+    " cause = NULL, extracted_ref = NULL, extracted = NULL"
 )
+
+RESTARTED: Final = (
+    f"state = CASE WHEN {_NOTHING_GIVEN} THEN 'to_fetch' ELSE 'waiting' END, {AFRESH}"
+)
+"""A row that starts again, without the text of an earlier fetch."""
 
 # A text replaces nothing that was fetched: pages and texts of them would take turns.
 _TAKES_TEXT: Final = "(excluded.content_ref IS NOT NULL AND fetched IS NULL)"
@@ -27,8 +35,11 @@ _RENEWS: Final = (
 _RETURNS: Final = "(state = 'retired' AND excluded.content_ref IS NULL)"
 _REFRESH: Final = f"((refresh AND NOT {_TAKES_TEXT}) OR {_RENEWS} OR {_RETURNS})"
 
-HAS_DOCUMENT: Final = """EXISTS (SELECT 1 FROM documents
-    WHERE documents.collection_id = ledger.collection_id AND documents.url_key = ledger.url_key)"""
+HAS_DOCUMENT: Final = """(EXISTS (SELECT 1 FROM documents
+    WHERE documents.collection_id = ledger.collection_id AND documents.url_key = ledger.url_key
+) OR EXISTS (SELECT 1 FROM addresses
+    WHERE addresses.collection_id = ledger.collection_id AND addresses.url_key = ledger.url_key))"""
+"""True for a row whose page is stored, under its own address or another one."""
 _FAILED: Final = f"(state = 'dead' AND refresh AND {HAS_DOCUMENT})"
 
 # What became of a page is noted until it is stored again, whatever its state is meanwhile.
@@ -51,13 +62,15 @@ def remembering(provenance: str, *, failed: str = _FAILED) -> str:
 
 
 ACCEPT: Final = f"""
-    INSERT INTO ledger (collection_id, url_key, url, title, content_ref, provenance, state)
-    VALUES (:collection, :url_key, :url, :title, :content_ref, :provenance,
+    INSERT INTO ledger (
+        collection_id, url_key, url, title, content_ref, provenance, policy, priority, state)
+    VALUES (:collection, :url_key, :url, :title, :content_ref, :provenance, :policy, :priority,
             CASE WHEN :content_ref IS NULL THEN 'to_fetch' ELSE 'waiting' END)
     ON CONFLICT (collection_id, url_key) DO UPDATE SET
         url = excluded.url, title = coalesce(nullif(excluded.title, ''), title),
         provenance = {remembering("excluded.provenance")},
-        content_ref = {_REF}, refresh = {_REFRESH}, {AFRESH},
+        content_ref = {_REF}, refresh = {_REFRESH}, policy = excluded.policy,
+        priority = excluded.priority, {AFRESH},
         state = CASE WHEN {_REFRESH} OR ({_REF}) IS NULL THEN 'to_fetch' ELSE 'waiting' END
     WHERE state = 'retired' OR (state = 'dead' AND :retries) OR {_RENEWS}
        OR ({_TAKES_TEXT} AND excluded.content_ref IS NOT content_ref)
@@ -65,51 +78,38 @@ ACCEPT: Final = f"""
 """
 """A known page with the same text, or without a text, stays as it is unless it is renewed."""
 
-_FREE: Final = f"""
-    host NOT IN (SELECT value FROM json_each(:busy)) AND host NOT IN (
-        SELECT host FROM ledger WHERE state = 'working' AND due > :now AND {NEEDS_FETCH}
-        GROUP BY host HAVING count(*) >= {PER_HOST}
-    )"""
+BY_OUR_PROXY: Final = """(policy IS NULL OR coalesce(json_extract(policy, '$.proxy'), '') IN (
+    SELECT value FROM json_each(:proxies)))"""
+_AWAKE: Final = f"""{LIVE} AND collection_id NOT IN (SELECT id FROM collections
+        WHERE embedder IN (SELECT value FROM json_each(:embedders)))"""
 
 
-def next_row(*, fetch: bool) -> str:
-    """Return the query for the row to be taken next.
+def open_states(*, fetch: bool) -> str:
+    """Return the condition of rows that wait for a worker."""
+    to_fetch = f" OR (state = 'to_fetch' AND {BY_OUR_PROXY})" if fetch else ""
+    return f"(state = 'waiting'{to_fetch}) AND {LIVE}"
 
-    Rows that failed before come last, so that a bad page never delays the others. Each state is
-    read in the order of its index, so the number of rows does not matter.
-    """
-    kinds = {
-        "waiting": "",
-        "working": f" AND (NOT {NEEDS_FETCH}{f' OR {_FREE}' if fetch else ''})",
-        "to_fetch": f" AND {_FREE}" if fetch else None,
-    }
-    candidates = " UNION ALL ".join(
-        "SELECT * FROM (SELECT id, attempts FROM ledger"
-        f" WHERE state = '{state}' AND attempts < :max_attempts AND due <= :now{more}"
-        " ORDER BY attempts, id LIMIT 1)"
+
+def earliest(*, fetch: bool) -> str:
+    """Return the query for the first time at which a row that is not paused may be taken."""
+    kinds = {"waiting": ""}
+    if fetch:
+        busy = "host NOT IN (SELECT value FROM json_each(:busy))"
+        kinds["to_fetch"] = f" AND {BY_OUR_PROXY} AND {busy}"
+    first = " UNION ALL ".join(
+        f"SELECT min(due) AS due FROM ledger WHERE state = '{state}' AND {_AWAKE}{more}"
         for state, more in kinds.items()
-        if more is not None
     )
-    return f"""
-        SELECT ledger.*, collections.tenant_id, collections.name AS collection,
-            documents.content_hash AS text_hash
-        FROM ledger JOIN collections ON collections.id = ledger.collection_id
-        LEFT JOIN documents ON documents.collection_id = ledger.collection_id
-            AND documents.url_key = ledger.url_key
-        WHERE ledger.id = (SELECT id FROM ({candidates}) ORDER BY attempts, id LIMIT 1)
-    """
+    return f"SELECT min(due) FROM ({first})"
 
 
-CLAIM: Final = """
-    UPDATE ledger SET state = 'working', owner = ?, due = ?,
-        attempts = attempts + 1, fence = fence + 1
-    WHERE id = ?
-"""
-"""Gives the row of `next_row` to its new owner; the higher fence shuts the former one out."""
-
-DONE: Final = "state = 'stored', owner = NULL, error = NULL, refresh = 0, postponed = 0"
-RETIRED: Final = "state = 'retired', owner = NULL, due = ?, error = ?, refresh = 0, postponed = 0"
-LATER: Final = f"{PUT_BACK}, due = ?, error = ?, attempts = attempts - 1, postponed = postponed + 1"
+_AT_REST: Final = (
+    "owner = NULL, refresh = 0, postponed = 0, cause = NULL, extracted_ref = NULL, extracted = NULL"
+)
+DONE: Final = f"state = 'stored', error = NULL, {_AT_REST}"
+RETIRED: Final = f"state = 'retired', due = ?, error = ?, {_AT_REST}"
+PAUSED: Final = f"{PUT_BACK}, due = ?, error = ?, cause = ?, attempts = attempts - 1"
+LATER: Final = f"{PAUSED}, postponed = postponed + 1"
 NOTHING_STORED: Final = (
     f"{PUT_BACK}, due = 0, fetched = NULL,"
     " error = 'The site says that the page has not changed, but nothing of it is stored.'"
@@ -135,6 +135,22 @@ def given_up(error: str) -> str:
 
 _ALL: Final = "collection_id = :collection"
 _THESE: Final = f"{_ALL} AND url_key IN (SELECT value FROM json_each(:keys))"
+_THESE_TEXTS: Final = f"""{_ALL} AND url_key IN (
+    SELECT value FROM json_each(:keys) UNION ALL SELECT url_key FROM addresses
+    WHERE {_ALL} AND document_key IN (SELECT value FROM json_each(:keys)))"""
+"""Pages and the further addresses of their documents."""
+
+SOONER: Final = f"""
+    UPDATE ledger SET priority = :priority
+    WHERE {_THESE} AND priority > :priority AND state IN ('waiting', 'to_fetch', 'working')
+"""
+"""Pages that wait already do so with the best priority that was asked for."""
+
+RULES: Final = f"""
+    UPDATE ledger SET policy = :policy
+    WHERE {_THESE} AND :policy IS NOT NULL AND state IN ('waiting', 'to_fetch')
+"""
+"""Pages that wait already do so with the rules of the last request."""
 
 KEPT: Final = f"UPDATE ledger SET change = 'unchanged' WHERE {_THESE} AND state = 'stored'"
 """Marks the pages that a request leaves as they are."""
@@ -163,12 +179,13 @@ def adopt(*, only_these: bool) -> str:
 
 def refetch(*, only_these: bool) -> tuple[str, str]:
     """Return the statement that queues pages for a fetch, and the query for all queued keys."""
-    chosen = _THESE if only_these else _ALL
+    chosen = _THESE_TEXTS if only_these else _ALL
     return (
         f"""
-        UPDATE ledger SET state = 'to_fetch', refresh = 1, {AFRESH},
+        UPDATE ledger SET state = 'to_fetch', refresh = 1, policy = :policy,
+            priority = :priority, {AFRESH},
             provenance = {remembering("provenance", failed=_FAILED_OR_GONE)}
-        WHERE {chosen} AND (state IN ('stored', 'retired') OR (state = 'dead' AND {NEEDS_FETCH}))
+        WHERE {chosen} AND (state IN ('stored', 'retired') OR (state = 'dead' AND {_NOTHING_GIVEN}))
         """,
         f"SELECT url_key FROM ledger WHERE {chosen} AND state != 'dead' ORDER BY id",
     )

@@ -5,20 +5,25 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from .ledger_statements import IS_GONE, OVERDUE, PUT_BACK, SPENT, given_up
+from .staging import dropping_kept_texts
 
 if TYPE_CHECKING:
     import sqlite3
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from ....contracts.ingestion import Claim, PageChange
+    from .database import Database
 
 
 def update_row(
-    connection: sqlite3.Connection, claim: Claim, change: str, *values: float | str
+    connection: sqlite3.Connection, claim: Claim, change: str, *values: float | str | None
 ) -> bool:
     """Change the row if its fence is still the claim's; return whether it was."""
     statement = f"UPDATE ledger SET {change} WHERE id = ? AND fence = ? AND state = 'working'"
-    return connection.execute(statement, (*values, claim.row_id, claim.fence)).rowcount == 1
+    row = {"id": claim.row_id}
+    with dropping_kept_texts(connection, claim.scope.tenant_id, "ledger WHERE id = :id", row):
+        changed = connection.execute(statement, (*values, claim.row_id, claim.fence))
+    return changed.rowcount == 1
 
 
 def finish_row(
@@ -49,7 +54,19 @@ def gone_since(connection: sqlite3.Connection, claim: Claim, now: float) -> floa
     return now if found is None else float(found["changed_at"])
 
 
-def sweep(connection: sqlite3.Connection, of: Mapping[str, float], gone: Sequence[str]) -> int:
+def return_rows(database: Database, of: Mapping[str, float], is_gone: Callable[[str], bool]) -> int:
+    """Return overdue rows and those of gone owners to the queue; give up spent ones; count them."""
+    with database.read() as connection:
+        owners = connection.execute("SELECT DISTINCT owner FROM ledger WHERE state = 'working'")
+        gone = [row["owner"] for row in owners if is_gone(row["owner"])]
+        overdue = connection.execute(f"SELECT 1 FROM ledger WHERE {OVERDUE} OR {SPENT}", of)
+        if not gone and overdue.fetchone() is None:
+            return 0
+    with database.write() as connection:
+        return _sweep(connection, of, gone)
+
+
+def _sweep(connection: sqlite3.Connection, of: Mapping[str, float], gone: Sequence[str]) -> int:
     """Return overdue rows and those of gone owners, give up spent ones; return how many."""
     connection.executemany(
         "UPDATE ledger SET due = 0 WHERE state = 'working' AND owner = ?",

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 from ....contracts.collection import QuestionRecord
 from ....text.clean import to_unicode
 from .documents import to_json
-from .removal import enable_secure_delete
+from .space import enable_secure_delete
 
 if TYPE_CHECKING:
     import sqlite3

@@ -28,6 +28,8 @@ _TABLE: Final = """
 _CHUNKS: Final = (
     "chunks JOIN documents ON documents.id = document_id AND collection_id = :collection"
 )
+_TEXT: Final = "iif(table_header IS NULL, text, table_header || char(10) || text)"
+"""`Chunk.whole_text`."""
 _PREPARED: Final = (
     "EXISTS (SELECT 1 FROM prepared_vectors WHERE chunk_id = chunks.id AND embedder = :embedder)"
 )
@@ -43,7 +45,7 @@ def find_pending(
         f"SELECT count(*), total({_PREPARED}) FROM {_CHUNKS}", of
     ).fetchone()
     rows = connection.execute(
-        f"SELECT chunks.id, text FROM {_CHUNKS} WHERE NOT {_PREPARED} LIMIT :limit", of
+        f"SELECT chunks.id, {_TEXT}, title FROM {_CHUNKS} WHERE NOT {_PREPARED} LIMIT :limit", of
     )
     return PendingVectors([PendingChunk(*row) for row in rows], total - int(done), total)
 
@@ -57,8 +59,8 @@ def store_prepared(
 ) -> None:
     """Store the vectors until all are prepared.
 
-    Skips chunks that are gone or have another text now: SQLite reuses ids. Deletes vectors of
-    another size, which the embedder made before it changed.
+    Skips chunks that are gone or have another text or title now: SQLite reuses ids. Deletes vectors
+    of another size, which the embedder made before it changed.
     """
     connection.execute(_TABLE)
     of = {"collection": collection, "embedder": embedder}
@@ -66,9 +68,9 @@ def store_prepared(
     connection.executemany(
         "INSERT OR REPLACE INTO prepared_vectors (chunk_id, embedder, vector)"
         f" SELECT chunks.id, :embedder, :vector FROM {_CHUNKS}"
-        " WHERE chunks.id = :key AND text = :text",
+        f" WHERE chunks.id = :key AND {_TEXT} = :text AND title = :title",
         [
-            {**of, "key": chunk.key, "text": chunk.text, "vector": to_blob(vector)}
+            {**of, **chunk._asdict(), "vector": to_blob(vector)}
             for chunk, vector in zip(chunks, vectors, strict=True)
         ],
     )

@@ -1,70 +1,146 @@
-"""Deletions of documents, collections and tenants with everything that belongs to them."""
+"""Deletions of documents, collections and tenants with everything that belongs to them.
+
+A deletion has two steps. One short transaction renames the collection to something that no caller
+can name, so that it is gone for everybody and its name is free. Its rows are then deleted in many
+short transactions. If the process ends in between, `unfinished` names what is left to erase.
+"""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final
+import time
+import uuid
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from ....contracts.collection import Deleted
-from .documents import delete_page
-from .ledger_statements import HAS_DOCUMENT
-from .staging import NEEDED
+from .addresses import delete_page
+from .collection_ids import ensure_id
+from .crawls import exclude_page
+from .page_relations import find_ways
+from .space import RowGroup, delete_group, enable_secure_delete, free_pages, rewrite_word_index
+from .staging import delete_unused_texts, dropping_kept_texts
 
 if TYPE_CHECKING:
     import sqlite3
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from ....contracts.collection import TenantScope
+    from .database import Database
 
+FREEING_S: Final = 10.0
+"""The longest time that a deletion spends on shrinking the file; `compact` does the rest."""
+ABANDONED_S: Final = 60.0
+"""Time after which a deletion counts as left by its process, and another one helps."""
+STRETCH_S: Final = 1.0
+"""The longest time that a worker gives to that at once."""
+_MARK: Final = "\x1f"
+"""No name of a tenant or collection has it, so no scope reaches what is marked by it."""
 _MINE: Final = "collection_id IN (SELECT id FROM collections WHERE tenant_id = :tenant)"
 _ITS_SESSIONS: Final = "sessions WHERE tenant_id = :tenant AND collection = :name"
 _ITS_GATES: Final = "gates WHERE tenant_id = :tenant AND collection = :name"
-_CONTENTS: Final = f"gate_contents WHERE gate IN (SELECT id FROM {_ITS_GATES})"
 _CANDIDATES: Final = f"session_candidates WHERE session_id IN (SELECT id FROM {_ITS_SESSIONS})"
-_IS_BUSY: Final = """EXISTS (
-    SELECT 1 FROM ledger WHERE ledger.collection_id = documents.collection_id
-        AND ledger.url_key = documents.url_key AND state IN ('waiting', 'to_fetch', 'working')
-)"""
+_OWNED: Final = "collection_id = :id"
+_KEYS: Final = "(SELECT value FROM json_each(:keys))"
+_ROWS: Final = (
+    RowGroup(
+        "ledger",
+        "id",
+        _OWNED,
+        refs=f"SELECT content_ref FROM ledger WHERE id IN {_KEYS}"
+        f" UNION SELECT extracted_ref FROM ledger WHERE id IN {_KEYS}",
+    ),
+    RowGroup(
+        "sessions",
+        "id",
+        "tenant_id = :mark",
+        rows=8,
+        refs=f"SELECT content_ref FROM session_candidates WHERE session_id IN {_KEYS}",
+    ),
+    RowGroup(
+        "gates",
+        "id",
+        "tenant_id = :mark",
+        rows=16,
+        refs=f"SELECT content_ref FROM gate_contents WHERE gate IN {_KEYS}",
+    ),
+    RowGroup("chunks", "id", f"document_id IN (SELECT id FROM documents WHERE {_OWNED})"),
+    RowGroup("documents", "id", _OWNED),
+    RowGroup("tickets", "id", _OWNED),
+    RowGroup("questions", "id", _OWNED),
+    RowGroup("addresses", "url_key", _OWNED),
+    RowGroup("staged", "id", "tenant_id = :tenant AND staged_at <= :before", rows=64),
+)
+"""What goes before the collection, which takes the few other rows with it."""
 
 
-def delete_document_rows(
+class Marked(NamedTuple):
+    """A deletion that has begun: a row of `collections` that no scope reaches."""
+
+    id: int
+    mark: str
+    """Its tenant now: the mark, a token, the mark, the former tenant."""
+    before: float | None
+    """When all staged texts of the tenant are deleted, the time of the youngest; else None."""
+
+    @property
+    def tenant(self) -> str:
+        """Return the former tenant."""
+        return self.mark.split(_MARK, 2)[2]
+
+
+def delete_by_hand(
+    connection: sqlite3.Connection, scope: TenantScope, collection: int | None, url_key: str
+) -> bool:
+    """Delete a page with the addresses that lead to it, so that nothing brings it back.
+
+    A fetch of one of these would store the same text again. Addresses of equal text keep theirs.
+    """
+    pages = [*find_ways(connection, collection, url_key), url_key]
+    for page in pages:
+        exclude_page(connection, collection, page)
+    return [_delete_rows(connection, scope, collection, page) for page in pages][-1]
+
+
+def _delete_rows(
     connection: sqlite3.Connection, scope: TenantScope, collection: int | None, url_key: str
 ) -> bool:
     """Delete a document with its ledger row, staged text and candidates."""
     enable_secure_delete(connection)
-    of = _names(scope, collection) | {"key": url_key}
+    of = {
+        "collection": collection,
+        "tenant": scope.tenant_id,
+        "name": scope.collection,
+        "key": url_key,
+    }
     rows = "ledger WHERE collection_id = :collection AND url_key = :key"
     candidates = f"{_CANDIDATES} AND url_key = :key"
     refs = _refs(connection, (rows, candidates), of)
-    _delete(connection, rows, of)
-    _delete(connection, candidates, of)
-    _delete_unused_texts(connection, scope.tenant_id, refs)
-    deleted = delete_page(connection, collection, url_key) > 0
-    if deleted:
-        _rewrite_word_index(connection)
-    return deleted
+    with dropping_kept_texts(connection, scope.tenant_id, rows, of):
+        connection.execute(f"DELETE FROM {rows}", of)
+    connection.execute(f"DELETE FROM {candidates}", of)
+    delete_unused_texts(connection, scope.tenant_id, refs)
+    return delete_page(connection, collection, url_key)
 
 
-def delete_collection_rows(
-    connection: sqlite3.Connection, scope: TenantScope, collection: int | None
-) -> int:
-    """Delete a collection with all that belongs to it; return how many documents it had."""
-    enable_secure_delete(connection)
-    of = _names(scope, collection)
-    documents = _count(connection, "documents WHERE collection_id = :collection", of)
-    rows = "ledger WHERE collection_id = :collection"
-    refs = _refs(connection, (rows, _CANDIDATES, _CONTENTS), of)
-    _delete(connection, "collections WHERE id = :collection", of)
-    _delete(connection, _ITS_SESSIONS, of)
-    _delete(connection, _ITS_GATES, of)
-    _delete_unused_texts(connection, scope.tenant_id, refs)
-    if documents:
-        _rewrite_word_index(connection)
-    return documents
+def mark_collection(
+    connection: sqlite3.Connection, scope: TenantScope, collection: int | None, now: float
+) -> tuple[list[int], int]:
+    """Hide a collection with its sessions and gates; return what is marked, and its documents."""
+    of = {"tenant": scope.tenant_id, "name": scope.collection}
+    if collection is None:
+        belongings = f"SELECT 1 FROM {_ITS_SESSIONS} UNION ALL SELECT 1 FROM {_ITS_GATES}"
+        if connection.execute(belongings, of).fetchone() is None:
+            return [], 0
+        collection = ensure_id(connection, scope)
+    documents = _count(connection, f"documents WHERE {_OWNED}", {"id": collection})
+    mark = _hide_collection(connection, collection, scope.tenant_id, now)
+    _hide_reviews(connection, mark, "tenant_id = :tenant AND collection = :name", of)
+    return [collection], documents
 
 
-def delete_tenant_rows(connection: sqlite3.Connection, tenant_id: str) -> Deleted:
-    """Delete everything that is stored for a tenant."""
-    enable_secure_delete(connection)
+def mark_tenant(
+    connection: sqlite3.Connection, tenant_id: str, now: float
+) -> tuple[list[int], Deleted]:
+    """Hide everything that is stored for a tenant; return what is marked, and the counts."""
     of = {"tenant": tenant_id}
     counts = Deleted(
         collections=_count(connection, "collections WHERE tenant_id = :tenant", of),
@@ -73,55 +149,123 @@ def delete_tenant_rows(connection: sqlite3.Connection, tenant_id: str) -> Delete
         texts=_count(connection, "staged WHERE tenant_id = :tenant", of)
         + _count(connection, "sessions WHERE tenant_id = :tenant", of),
         questions=_count(connection, f"questions WHERE {_MINE}", of),
+        crawls=_count(connection, f"crawls WHERE {_MINE}", of),
         gates=_count(connection, "gates WHERE tenant_id = :tenant", of),
     )
-    for table in ("collections", "sessions", "gates", "staged"):
-        _delete(connection, f"{table} WHERE tenant_id = :tenant", of)
-    if counts.documents:
-        _rewrite_word_index(connection)
-    return counts
+    if counts == Deleted():
+        return [], counts
+    owned = connection.execute("SELECT id FROM collections WHERE tenant_id = :tenant", of)
+    ids = [row["id"] for row in owned]
+    for collection in ids:
+        _hide_collection(connection, collection, tenant_id, now)
+    rest = mark_trace(connection, tenant_id, now, name=f"{_MARK}{now!r}")
+    mark = connection.execute("SELECT tenant_id FROM collections WHERE id = ?", (rest,)).fetchone()
+    _hide_reviews(connection, mark["tenant_id"], "tenant_id = :tenant", of)
+    return [*ids, rest], counts
 
 
-def purge_rows(connection: sqlite3.Connection, tenant_id: str, before: float) -> Deleted:
-    """Delete what has not been used since `before`."""
-    enable_secure_delete(connection)
-    of = {"tenant": tenant_id, "before": before}
-    connection.execute("UPDATE collections SET changes = changes + 1 WHERE tenant_id = :tenant", of)
-    old = "sessions WHERE tenant_id = :tenant AND created_at <= :before"
-    sessions = _delete(connection, old, of)
-    old = "gates WHERE tenant_id = :tenant AND state = 'closed' AND changed_at <= :before"
-    gates = _delete(connection, old, of)
-    old = f"ledger WHERE {_MINE} AND state IN ('dead', 'retired') AND changed_at <= :before"
-    pages = _delete(connection, old, of)
-    documents = _delete(
-        connection, f"documents WHERE {_MINE} AND stored_at <= :before AND NOT {_IS_BUSY}", of
+def mark_trace(
+    connection: sqlite3.Connection, tenant_id: str, now: float, *, name: str = _MARK
+) -> int:
+    """Note that deleted words stand in the word index until they are erased from it."""
+    added = connection.execute(
+        "INSERT INTO collections (tenant_id, name, deleted_at) VALUES (?, ?, ?)",
+        (_new_mark(tenant_id), name, now),
     )
-    pages += _delete(
-        connection, f"ledger WHERE {_MINE} AND state = 'stored' AND NOT {HAS_DOCUMENT}", of
+    return int(added.lastrowid or 0)
+
+
+def _new_mark(tenant_id: str) -> str:
+    return f"{_MARK}{uuid.uuid4().hex}{_MARK}{tenant_id}"
+
+
+def unfinished(connection: sqlite3.Connection, before: float) -> list[int]:
+    """Return the deletions that had begun by then and are not finished."""
+    query = "SELECT id FROM collections WHERE deleted_at <= ? ORDER BY id"
+    return [row["id"] for row in connection.execute(query, (before,))]
+
+
+def erase(database: Database, ids: Iterable[int]) -> Iterator[None]:
+    """Erase what is marked, in short transactions; yield after each.
+
+    Another process may erase the same at the same time.
+    """
+    with database.read() as connection:
+        kept = [marked for one in ids if (marked := _find(connection, one)) is not None]
+    for marked in kept:
+        yield from _erase_rows(database, marked)
+    if kept:
+        yield from rewrite_word_index(database)
+        with database.write() as connection:
+            enable_secure_delete(connection)
+            connection.executemany(
+                "DELETE FROM collections WHERE id = ?", [(marked.id,) for marked in kept]
+            )
+        free_pages(database, within_s=FREEING_S)
+
+
+def resume(database: Database, now: float) -> bool:
+    """Go on for a moment with deletions that were left unfinished; False when there are none."""
+    with database.read() as connection:
+        begun = unfinished(connection, now - ABANDONED_S)
+    if not begun:
+        return False
+    ends_at = time.monotonic() + STRETCH_S
+    for _ in erase(database, begun):
+        if time.monotonic() > ends_at:
+            return True
+    database.truncate_log()
+    return True
+
+
+def _find(connection: sqlite3.Connection, marked: int) -> Marked | None:
+    row = connection.execute(
+        "SELECT tenant_id, name FROM collections WHERE id = ? AND deleted_at IS NOT NULL",
+        (marked,),
+    ).fetchone()
+    if row is None:
+        return None
+    before = row["name"][1:] if row["name"].startswith(_MARK) else ""
+    return Marked(marked, row["tenant_id"], float(before) if before else None)
+
+
+def _erase_rows(database: Database, marked: Marked) -> Iterator[None]:
+    of = marked._asdict() | {"tenant": marked.tenant}
+
+    def drop_texts(connection: sqlite3.Connection, refs: Sequence[Any]) -> None:
+        delete_unused_texts(connection, marked.tenant, refs)
+
+    for group in _ROWS:
+        for _ in delete_group(database, group, of, drop_texts):
+            yield
+
+
+def _hide_collection(
+    connection: sqlite3.Connection, collection: int, tenant_id: str, now: float
+) -> str:
+    """Rename a collection and shut out the workers that have its pages in hand."""
+    mark = _new_mark(tenant_id)
+    connection.execute(
+        "UPDATE collections SET tenant_id = ?, deleted_at = ?, changes = changes + 1 WHERE id = ?",
+        (mark, now, collection),
     )
-    empty = "NOT EXISTS (SELECT 1 FROM ticket_rows WHERE ticket_id = tickets.id)"
-    _delete(connection, f"tickets WHERE {_MINE} AND {empty}", of)
-    old = f"staged WHERE tenant_id = :tenant AND staged_at <= :before AND NOT {NEEDED}"
-    texts = _delete(connection, old, of)
-    questions = _delete(connection, f"questions WHERE {_MINE} AND last_asked_at <= :before", of)
-    if documents:
-        _rewrite_word_index(connection)
-    texts += sessions
-    return Deleted(documents=documents, pages=pages, texts=texts, questions=questions, gates=gates)
+    connection.execute(
+        "UPDATE ledger SET state = 'retired', fence = fence + 1, owner = NULL"
+        " WHERE state = 'working' AND collection_id = ?",
+        (collection,),
+    )
+    return mark
 
 
-def enable_secure_delete(connection: sqlite3.Connection) -> None:
-    """Make this connection overwrite with zeros what it deletes."""
-    connection.execute("PRAGMA secure_delete = ON")
-
-
-def _rewrite_word_index(connection: sqlite3.Connection) -> None:
-    """Write the word index anew: the old one contains the words of what was deleted."""
-    connection.execute("INSERT INTO chunk_words (chunk_words) VALUES ('optimize')")
-
-
-def _names(scope: TenantScope, collection: int | None) -> dict[str, Any]:
-    return {"collection": collection, "tenant": scope.tenant_id, "name": scope.collection}
+def _hide_reviews(
+    connection: sqlite3.Connection, mark: str, condition: str, of: Mapping[str, Any]
+) -> None:
+    """Hide sessions and gates; a gate that is not closed would be decided by the next sweep."""
+    hidden = {**of, "mark": mark}
+    connection.execute(f"UPDATE sessions SET tenant_id = :mark WHERE {condition}", hidden)
+    connection.execute(
+        f"UPDATE gates SET tenant_id = :mark, state = 'closed' WHERE {condition}", hidden
+    )
 
 
 def _refs(connection: sqlite3.Connection, tables: Sequence[str], of: Mapping[str, Any]) -> set[str]:
@@ -130,18 +274,5 @@ def _refs(connection: sqlite3.Connection, tables: Sequence[str], of: Mapping[str
     return {row["content_ref"] for row in connection.execute(query, of) if row["content_ref"]}
 
 
-def _delete_unused_texts(
-    connection: sqlite3.Connection, tenant_id: str, refs: Iterable[str]
-) -> None:
-    connection.executemany(
-        f"DELETE FROM staged WHERE tenant_id = ? AND content_ref = ? AND NOT {NEEDED}",
-        [(tenant_id, ref) for ref in refs],
-    )
-
-
 def _count(connection: sqlite3.Connection, what: str, of: Mapping[str, Any]) -> int:
     return int(connection.execute(f"SELECT count(*) FROM {what}", of).fetchone()[0])
-
-
-def _delete(connection: sqlite3.Connection, what: str, of: Mapping[str, Any]) -> int:
-    return connection.execute(f"DELETE FROM {what}", of).rowcount

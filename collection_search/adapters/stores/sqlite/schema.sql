@@ -115,8 +115,7 @@ CREATE INDEX IF NOT EXISTS ledger_by_extracted ON ledger (extracted_ref) WHERE e
 
 CREATE TABLE IF NOT EXISTS tickets (
     id TEXT PRIMARY KEY,
-    collection_id INTEGER NOT NULL REFERENCES collections ON DELETE CASCADE,
-    policy TEXT                         -- JSON: what fetches for it may do; NULL: the settings
+    collection_id INTEGER NOT NULL REFERENCES collections ON DELETE CASCADE
 ) WITHOUT ROWID;
 CREATE INDEX IF NOT EXISTS tickets_by_collection ON tickets (collection_id);
 
@@ -197,6 +196,11 @@ CREATE TABLE IF NOT EXISTS addresses (
     PRIMARY KEY (collection_id, url_key)
 ) WITHOUT ROWID;
 CREATE INDEX IF NOT EXISTS addresses_by_document ON addresses (collection_id, document_key);
+-- Nothing leads to a document that is deleted.
+CREATE TRIGGER IF NOT EXISTS addresses_follow_documents AFTER DELETE ON documents BEGIN
+    DELETE FROM addresses
+    WHERE collection_id = old.collection_id AND document_key = old.url_key;
+END;
 
 -- Crawls that a refresh repeats to find new pages.
 CREATE TABLE IF NOT EXISTS crawls (
@@ -213,7 +217,6 @@ CREATE TABLE IF NOT EXISTS crawls (
 CREATE TABLE IF NOT EXISTS host_turns (
     collection_id INTEGER NOT NULL REFERENCES collections ON DELETE CASCADE,
     host TEXT NOT NULL,
-    turn INTEGER NOT NULL,
     PRIMARY KEY (collection_id, host)
 ) WITHOUT ROWID;
 

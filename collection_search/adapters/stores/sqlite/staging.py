@@ -5,15 +5,17 @@ from __future__ import annotations
 import hashlib
 import json
 import uuid
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Final
 
 from ....contracts.ingestion import StagedSession
 from ....text.clean import to_unicode
 from .documents import to_json
+from .space import enable_secure_delete
 
 if TYPE_CHECKING:
     import sqlite3
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from ....contracts.collection import TenantScope
     from .database import Database
@@ -123,6 +125,10 @@ NEEDED: Final = """(EXISTS (
       AND ledger.state IN ('waiting', 'working', 'dead')
       AND collections.tenant_id = staged.tenant_id
 ) OR EXISTS (
+    SELECT 1 FROM ledger JOIN collections ON collections.id = ledger.collection_id
+    WHERE ledger.extracted_ref = staged.content_ref
+      AND collections.tenant_id = staged.tenant_id
+) OR EXISTS (
     SELECT 1 FROM session_candidates JOIN sessions ON sessions.id = session_id
     WHERE session_candidates.content_ref = staged.content_ref
       AND sessions.tenant_id = staged.tenant_id
@@ -132,3 +138,26 @@ NEEDED: Final = """(EXISTS (
       AND gates.tenant_id = staged.tenant_id AND gates.state != 'closed'
 ))"""
 """True for a staged text that a ledger row, a session or a gate may still ingest."""
+
+
+def delete_unused_texts(
+    connection: sqlite3.Connection, tenant_id: str, refs: Iterable[str | None]
+) -> None:
+    """Delete the staged texts among these that nothing needs any more."""
+    connection.executemany(
+        f"DELETE FROM staged WHERE tenant_id = ? AND content_ref = ? AND NOT {NEEDED}",
+        [(tenant_id, ref) for ref in refs if ref],
+    )
+
+
+@contextmanager
+def dropping_kept_texts(
+    connection: sqlite3.Connection, tenant_id: str, rows: str, of: Mapping[str, Any]
+) -> Iterator[None]:
+    """Delete the texts of fetched pages that these ledger rows keep no more after the block."""
+    query = f"SELECT extracted_ref FROM {rows} AND extracted_ref IS NOT NULL"
+    refs = [row["extracted_ref"] for row in connection.execute(query, of)]
+    yield
+    if refs:
+        enable_secure_delete(connection)
+        delete_unused_texts(connection, tenant_id, refs)

@@ -7,15 +7,20 @@ from collections import Counter
 from typing import TYPE_CHECKING, Final
 
 from ....contracts.ingestion import RowStatus, Ticket, TicketStatus
+from ....ports.ledger import SOON_S
+from .ledger_statements import NEEDS_FETCH
+from .pauses import causes_of, list_pauses
 
 if TYPE_CHECKING:
     import sqlite3
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from ....contracts.collection import TenantScope
+    from ....contracts.ingestion import Pause
 
-_STATUS: Final = """
-    SELECT collections.name AS collection, ledger.id, url, url_key, title, state, attempts, error,
+_STATUS: Final = f"""
+    SELECT collections.name AS collection, embedder, ledger.id, url, url_key, title, state,
+        attempts, error, due, host, {NEEDS_FETCH} AS needs_fetch,
         CASE WHEN state IN ('stored', 'retired') THEN change END AS change
     FROM tickets
     JOIN collections ON collections.id = tickets.collection_id
@@ -56,13 +61,14 @@ def put_ticket(
 
 
 def ticket_status(
-    connection: sqlite3.Connection, tenant_id: str, ticket_id: str
+    connection: sqlite3.Connection, tenant_id: str, ticket_id: str, now: float
 ) -> TicketStatus | None:
     """Return where a ticket of this tenant stands, or None when there is none."""
     found = connection.execute(_STATUS, (ticket_id, tenant_id)).fetchall()
     if not found:
         return None
-    rows = [RowStatus(**row) for row in found if row["id"] is not None]
+    pauses = {pause.cause: pause for pause in list_pauses(connection, now)}
+    rows = [_row_status(row, pauses, now) for row in found if row["id"] is not None]
     states = Counter(row.state for row in rows)
     return TicketStatus(
         ticket_id=ticket_id,
@@ -75,3 +81,18 @@ def ticket_status(
         retired=states["retired"],
         rows=rows,
     )
+
+
+def _row_status(row: sqlite3.Row, pauses: Mapping[str, Pause], now: float) -> RowStatus:
+    """Return a row's state, and until when its work waits."""
+    status = RowStatus(**row)
+    if status.state not in {"waiting", "to_fetch"}:
+        return status
+    causes = causes_of(row["host"], row["embedder"], needs_fetch=bool(row["needs_fetch"]))
+    holding = [pauses[cause] for cause in causes if cause in pauses]
+    longest = max(holding, key=lambda pause: pause.until, default=None)
+    until, error = row["due"], status.error
+    if longest is not None and longest.until > until:
+        until, error = longest.until, error or longest.reason
+    put_off_until = until if until > now + SOON_S else None
+    return status.model_copy(update={"put_off_until": put_off_until, "error": error})

@@ -13,7 +13,7 @@ from ....ports.usage import SpendTotal
 from ....text.clean import to_unicode
 from .answer_cache import AnswerQueue
 from .database import BUSY_TIMEOUT_S, Database, Schema
-from .removal import enable_secure_delete
+from .space import enable_secure_delete
 
 if TYPE_CHECKING:
     import sqlite3

@@ -7,16 +7,15 @@ import time
 import pytest
 
 from collection_search.adapters.crawl.extract.charset import decode_page
+from collection_search.adapters.crawl.extract.extracted import EmptyDocumentError, Extracted
 from collection_search.adapters.crawl.extract.formats import (
     PDF_BYTES,
-    PDF_PAGES,
     TEXT_BYTES,
-    EmptyDocumentError,
-    Extracted,
     extract,
     sniff,
 )
 from collection_search.adapters.crawl.extract.markup import markdown_text, rst_text
+from collection_search.adapters.crawl.extract.pdf_document import PDF_PAGES
 from collection_search.errors import ExtractionError
 from collection_search.testing.hostile_site.file_types import pdf as hostile_pdf
 from collection_search.testing.hostile_site.replies import MARKER

@@ -231,6 +231,36 @@ async def test_close_ends_what_is_being_read_and_what_waits(extraction: Extracti
 
 
 @pytest.mark.slow
+async def test_close_ends_the_processes_where_a_waiting_document_was_cancelled(
+    extraction: Extraction,
+) -> None:
+    await extraction.extract(PAGE, name="a.html")
+    [pid] = processes(extraction)
+    reading = [asyncio.ensure_future(extraction.extract(SLOW, name="a")) for _ in range(5)]
+    await asyncio.sleep(0)
+    reading[-1].cancel()
+    await asyncio.sleep(0)
+    await extraction.aclose()
+    assert not is_alive(pid)
+    errors = await asyncio.gather(*reading, return_exceptions=True)
+    assert [type(error) for error in errors] == [FetchError] * 4 + [asyncio.CancelledError]
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(os.name == "nt", reason="no such signals")
+@pytest.mark.parametrize("number", ["SIGINT", "SIGTERM", "SIGHUP"])
+async def test_a_signal_to_all_processes_is_left_to_the_program(
+    extraction: Extraction, number: str
+) -> None:
+    """Such as a terminal or a service manager sends: the program decides what is finished."""
+    await extraction.extract(PAGE, name="a.html")
+    [pid] = processes(extraction)
+    os.kill(pid, getattr(signal, number))
+    assert MARKER in (await extraction.extract(PAGE, name="a.html")).text
+    assert processes(extraction) == [pid]
+
+
+@pytest.mark.slow
 def test_several_loops_share_the_processes() -> None:
     extraction = Extraction(workers=2)
     found: list[str] = []

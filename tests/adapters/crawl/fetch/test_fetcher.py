@@ -235,6 +235,63 @@ async def test_with_an_egress_proxy_no_name_is_resolved(site):
     assert error.reason == "blocked_address"
 
 
+METADATA = [
+    "169.254.169.254",
+    "169.254.170.2",
+    "100.100.100.200",
+    "192.0.0.192",
+    "168.63.129.16",
+    "fe80::a9fe:a9fe",
+    "fd00:ec2::254",
+    "fd20:ce::254",
+    "::ffff:169.254.169.254",
+    "::ffff:0:100.100.100.200",
+    "64:ff9b::a9fe:a9fe",
+    "2001:db8:64::169.254.169.254",
+    "2002:a9fe:a9fe::1",
+    "2001:0:a9fe:a9fe::1",
+]
+
+
+@pytest.mark.parametrize("behind_proxy", [False, True])
+@pytest.mark.parametrize("address", METADATA)
+async def test_no_entry_leads_to_metadata(site, address, behind_proxy):
+    """A name that the operator permitted is refused where it leads to such an address."""
+    names = Names(wiki_intra=[["127.0.0.1", address]])
+    proxy = f"http://127.0.0.1:{site.port}" if behind_proxy else None
+    error = await error_of(
+        site, f"http://wiki.intra:{site.port}/page", resolver=names, egress_proxy=proxy,
+        allowed_addresses=frozenset({f"wiki.intra:{site.port}"}),
+    )  # fmt: skip
+    assert (error.reason, error.retryable) == ("blocked_address", False)
+    assert "no setting permits" in str(error)
+    assert site.connections == 0
+
+
+@pytest.mark.parametrize("proxy", [None, "http://127.0.0.1:9"])
+@pytest.mark.parametrize("address", [*METADATA, "metadata.google.internal", "metadata.goog"])
+async def test_no_entry_permits_metadata(site, address, proxy):
+    host = f"[{address}]" if ":" in address else address
+    error = await error_of(
+        site, f"http://{host}/latest/", resolver=Names(), egress_proxy=proxy,
+        allowed_addresses=frozenset({f"{host}:80"}),
+    )  # fmt: skip
+    assert error.reason == ("blocked_host" if "metadata" in address else "blocked_address")
+    assert "no setting permits" in str(error)
+
+
+@pytest.mark.parametrize("names", [Names(), Names(wiki_intra=[["127.0.0.1"]])])
+async def test_with_an_egress_proxy_a_permitted_name_is_the_proxys(site, names):
+    """Also where only the proxy can resolve it."""
+    site.routes["http://wiki.intra/page"] = answer()
+    page = await page_of(
+        site, "http://wiki.intra/page", resolver=names, robots=False,
+        egress_proxy=f"http://127.0.0.1:{site.port}",
+        allowed_addresses=frozenset({"wiki.intra:80"}),
+    )  # fmt: skip
+    assert (page.body, names.asked) == (PAGE, ["wiki.intra"])
+
+
 # --- redirects
 
 

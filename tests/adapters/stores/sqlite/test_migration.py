@@ -164,13 +164,16 @@ def test_the_work_goes_on(path: Path) -> None:
     claims = [store.ledger.claim("me", lease_s=60, fetch=True) for _ in range(3)]
     assert {claim.url_key for claim in claims if claim} == {"waiting", "working", "to_fetch"}
     assert store.ledger.refetch(SCOPE).count == 5
-    claim = store.ledger.claim("me", lease_s=60, fetch=True)
-    assert claim is not None
-    assert (claim.url_key, claim.is_refresh) == ("stored", True)
+    claims = [store.ledger.claim("me", lease_s=60, fetch=True) for _ in range(2)]
+    (claim,) = (claim for claim in claims if claim and claim.url_key == "stored")
+    assert claim.is_refresh
     assert (claim.validators, claim.text_hash) == (Validators(), "hash")
-    store.ledger.enqueue(IngestionRequest(SCOPE, [IngestionItem("https://e.com/n", "n", "N")]))
-    newest = [store.ledger.claim("me", lease_s=60, fetch=True) for _ in range(2)]
-    assert max(claim.row_id for claim in newest if claim) > 99
+    store.ledger.enqueue(
+        IngestionRequest(SCOPE, [IngestionItem("https://new.example/n", "n", "N")])
+    )
+    newest = store.ledger.claim("me", lease_s=60, fetch=True)
+    assert newest is not None
+    assert newest.row_id > 99
     assert store.collections.purge("local", 3600).documents == 0
     assert store.collections.delete_tenant("local").documents == 2
     store.close()
@@ -187,7 +190,10 @@ def test_what_version_2_wrote_is_read(path_2: Path, written: Any) -> None:
     for tenant, infos in written["infos"].items():
         assert [fields_of(info) for info in store.collections.collections(tenant)] == infos
     for known in written["tickets"]:
-        assert fields_of(store.ledger.status("local", known["ticket_id"])) == known
+        status = fields_of(store.ledger.status("local", known["ticket_id"]))
+        for row in status["rows"]:
+            del row["put_off_until"]  # new since then
+        assert status == known
     assert store.ledger.retired(SCOPE) == written["retired"]
     for tenant, staged in written["staged"].items():
         assert {ref: store.staging.get(tenant, ref) for ref in staged} == staged
@@ -210,7 +216,7 @@ def test_the_work_of_version_2_goes_on(path_2: Path, written: Any) -> None:
     while claim := store.ledger.claim("me", lease_s=60, fetch=True):
         taken.append(claim.url_key.removeprefix("docs.example/"))
         store.ledger.fail(claim, "bad page", retry_in_s=None)
-    assert taken == ["postponed", "fresh", "waiting", "working"]
+    assert sorted(taken) == ["fresh", "postponed", "waiting", "working"]
     store.ledger.refetch(SCOPE, url_keys=["docs.example/fetched"])
     refreshed = store.ledger.claim("me", lease_s=60, fetch=True)
     assert refreshed is not None

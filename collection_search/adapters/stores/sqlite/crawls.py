@@ -1,0 +1,81 @@
+"""The crawls of a collection, which a refresh repeats."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Final
+
+from ....contracts.crawl_record import CrawlRecord
+from .documents import to_json
+from .space import enable_secure_delete
+
+if TYPE_CHECKING:
+    import sqlite3
+    from collections.abc import Sequence
+
+_COLUMNS: Final = {"starts", "first_run_at", "last_run_at"}
+_REMEMBER: Final = """
+    INSERT INTO crawls (collection_id, starts, rules, first_run_at, last_run_at)
+    VALUES (:collection, :starts, :rules, :now, :now)
+    ON CONFLICT (collection_id, starts) DO UPDATE SET
+        rules = json_set(excluded.rules, '$.removed', json_extract(rules, '$.removed')),
+        last_run_at = excluded.last_run_at
+"""
+_IS_KNOWN: Final = """(
+    EXISTS (SELECT 1 FROM ledger WHERE ledger.collection_id = crawls.collection_id
+        AND ledger.url_key = {key} AND state != 'retired')
+    OR EXISTS (SELECT 1 FROM documents WHERE documents.collection_id = crawls.collection_id
+        AND documents.url_key = {key})
+)"""
+_LIST: Final = f"""
+    SELECT *, (SELECT json_group_array(value) FROM json_each(rules, '$.url_keys')
+        WHERE {_IS_KNOWN.format(key="json_each.value")}) AS url_keys
+    FROM crawls WHERE collection_id = ? ORDER BY first_run_at, id
+"""
+_EXCLUDE: Final = f"""
+    UPDATE crawls SET rules = json_insert(rules, '$.removed[#]', :key)
+    WHERE collection_id = :collection AND ({_IS_KNOWN.format(key=":key")}
+        OR EXISTS (SELECT 1 FROM addresses WHERE collection_id = :collection AND url_key = :key))
+        AND :key NOT IN (SELECT value FROM json_each(rules, '$.removed'))
+"""
+
+
+def remember_crawl(
+    connection: sqlite3.Connection, collection: int, record: CrawlRecord, now: float
+) -> None:
+    """Store a crawl, or the rules of its last run; the pages that were deleted stay so."""
+    connection.execute(
+        _REMEMBER,
+        {
+            "collection": collection,
+            "starts": to_json(record.starts),
+            "rules": to_json(record.model_dump(mode="json", exclude=_COLUMNS)),
+            "now": now,
+        },
+    )
+
+
+def list_crawls(connection: sqlite3.Connection, collection: int | None) -> list[CrawlRecord]:
+    """Return the crawls, the first one first, with the pages that the collection has of them."""
+    return [
+        CrawlRecord(
+            **json.loads(row["rules"])
+            | {name: json.loads(row[name]) for name in ("starts", "url_keys")}
+            | {name: row[name] for name in ("first_run_at", "last_run_at")}
+        )
+        for row in connection.execute(_LIST, (collection,))
+    ]
+
+
+def forget_crawl(
+    connection: sqlite3.Connection, collection: int | None, starts: Sequence[str]
+) -> bool:
+    """Delete a crawl; False when it is not known."""
+    enable_secure_delete(connection)
+    statement = "DELETE FROM crawls WHERE collection_id = ? AND starts = ?"
+    return connection.execute(statement, (collection, to_json([*starts]))).rowcount > 0
+
+
+def exclude_page(connection: sqlite3.Connection, collection: int | None, url_key: str) -> None:
+    """Note with each crawl that the page is to be deleted, if the collection has it."""
+    connection.execute(_EXCLUDE, {"collection": collection, "key": url_key})
