@@ -1,9 +1,9 @@
 """Check the built-in anchors against labelled pools: python benchmarks/anchors.py PATH_TO_POOLS.
 
-A model's scale is placed by its medians over the anchors. The weights were fitted with a model
-placed by its medians over the pools. Both agree as far as the anchors resemble the pools, which is
-judged here by measures that need no model, and whose values do not depend on the other pages; the
-second table shows what is left when they do not agree.
+A model's scale is placed by its medians over the anchors, in a run and for the fit of the weights.
+How far the anchors resemble the pools is judged here by measures that need no model, and whose
+values do not depend on the other pages; the second table shows what is left when the medians lie
+elsewhere.
 """
 
 from __future__ import annotations
@@ -18,14 +18,15 @@ from statistics import fmean, median
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
-from fit_scoring import DENSE_RIDGE, RELEVANT_SHARE, Samples, fit_dense, measured, medians
+from fit_scoring import RELEVANT_SHARE, RIDGE, Samples, fit_dense, measured
 from pools import load_off_topic, load_sets
 
 from collection_search.ranking.anchors import anchors
 from collection_search.ranking.heuristics import judge
 from collection_search.ranking.lexicon import words
-from collection_search.ranking.metrics import REFUSED_BELOW, SERVED_AT, format_table
-from collection_search.ranking.scoring import EMBEDDING_SHARE, HEURISTIC_SHARE, PageText
+from collection_search.ranking.metrics import format_table
+from collection_search.ranking.scoring import DENSE, EMBEDDING_SHARE, HEURISTIC_SHARE, PageText
+from collection_search.ranking.threshold import FALLBACK_SCORE, MIN_SCORE
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -117,16 +118,21 @@ def _pool_pairs(folder: Path) -> Iterator[tuple[str, list[list[tuple[str, PageTe
 
 def sensitivity(folder: Path) -> Iterator[Sequence[str]]:
     """Yield the gate, each set judged by a fit on the others, with medians that lie elsewhere."""
-    own = {name: [*map(_parts, pools)] for name, pools in load_sets(folder).items()}
+    own = {
+        name: [_parts(pool) for pool in pools if pool.is_answerable]
+        for name, pools in load_sets(folder).items()
+    }
     off_topic = {name: [*map(_parts, pools)] for name, pools in load_off_topic(folder).items()}
-    placed = medians(folder)
+    placed = DENSE.unrelated, DENSE.related
     fitted = _fitted(folder, placed)
     for unrelated, related in product((-STEP, 0.0, STEP), repeat=2):
         served, through = [], []
         for name, fit in fitted.items():
             moved = replace(fit, unrelated=placed[0] + unrelated, related=placed[1] + related)
-            served.append(fmean(_best(each, moved, graded=True) >= SERVED_AT for each in own[name]))
-            through.append(fmean(_best(each, moved) >= REFUSED_BELOW for each in off_topic[name]))
+            served.append(
+                fmean(_best(each, moved, graded=True) >= FALLBACK_SCORE for each in own[name])
+            )
+            through.append(fmean(_best(each, moved) >= MIN_SCORE for each in off_topic[name]))
         shares = f"{fmean(served):.3f}", f"{fmean(through):.3f}"
         yield f"{unrelated:+.2f}", f"{related:+.2f}", *shares
 
@@ -155,10 +161,10 @@ def main(folder: Path) -> None:
     """Print the report."""
     print("# Anchors\n\n## Median over related and over unrelated pairs\n")
     print(format_table(["measure", "pairs of", "related", "unrelated"], resemblance(folder)))
-    unrelated, related = medians(folder)
+    unrelated, related = DENSE.unrelated, DENSE.related
     share = RELEVANT_SHARE["dense"]
     print(f"\n## The gate when a model's medians lie elsewhere than {unrelated} and {related}\n")
-    print(f"Relevant pages carry {share:.0%} of the loss, ridge {DENSE_RIDGE:g}.\n")
+    print(f"Relevant pages carry {share:.0%} of the loss, ridge {RIDGE['dense']:g}.\n")
     head = ["unrelated", "related", "questions served at 50", "off-topic pools let through at 60"]
     print(format_table(head, sensitivity(folder)))
 

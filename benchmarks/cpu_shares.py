@@ -63,6 +63,7 @@ PARTS: Final = {
     "/collection_search/contracts/service.py": "rows",
     "/collection_search/contracts/ingestion.py": "rows",
     "/collection_search/text/clean.py": "rows",
+    "/collection_search/tools/similarity/": "rank: node",
     "/collection_search/tools/": "worker",
     "/collection_search/nodes/parallel_web_search.py": "merge",
     "/collection_search/ranking/similarity.py": "rank: similarity",

@@ -27,7 +27,7 @@ from collection_search.context import SearchContext
 from collection_search.contracts.collection import Chunk, Document, TenantScope
 from collection_search.contracts.embedded_text import chunk_texts, titled_fingerprint
 from collection_search.ranking.anchors import anchors
-from collection_search.ranking.calibration import calibration_of
+from collection_search.ranking.calibration import scale_of
 from collection_search.ranking.evidence import EvidenceParts, measure_parts
 from collection_search.ranking.scoring import PageText
 from collection_search.tools.evaluation.beir import load_dataset
@@ -182,7 +182,7 @@ async def main() -> None:
         context = SearchContext(settings=Settings(home=Path(home)), embeddings=given.embeddings)
         embedder = await context.embedder()
         assert embedder is not None, "name a model"
-        calibration = await calibration_of(embedder, folder=Path(home))
+        calibration = (await scale_of(embedder, folder=Path(home))).dense
     by_words = [await measure(each, None, None) for each in materials]
     by_model = [await measure(each, embedder, calibration) for each in materials]
     for name, sets, columns in (

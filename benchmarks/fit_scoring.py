@@ -2,8 +2,9 @@
 
 Prints the two lines that the module holds. The logistic is fitted inside the whole score, so that
 the score itself, not only its embedding side, speaks of the probability of relevance.
-`RELEVANT_SHARE` and the ridges were chosen by hand, on the held-out figures of `ranking.py` over
-the same three pools: expect somewhat less elsewhere.
+`RELEVANT_SHARE` and `RIDGE` were chosen by hand, on the held-out figures of `ranking.py` over the
+same four pools: expect somewhat less elsewhere. The medians that place the model's scale are those
+of the built-in anchors, measured with the model of the pools' vectors.
 """
 
 from __future__ import annotations
@@ -11,28 +12,25 @@ from __future__ import annotations
 import sys
 from dataclasses import astuple, dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Final, TypeAlias
+from typing import TYPE_CHECKING, Final, Literal, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
-from pools import Pool, load_off_topic, load_sets
+from pools import Pool, load_sets
 
 from collection_search.ranking.heuristics import judge
-from collection_search.ranking.scoring import EMBEDDING_SHARE, Calibration
+from collection_search.ranking.scoring import DENSE, EMBEDDING_SHARE, Calibration
 from collection_search.ranking.similarity import LexicalSimilarity
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-RELEVANT_SHARE: Final[dict[str, float]] = {"lexical": 0.62, "dense": 0.56}
-"""How much of the loss relevant pages carry. Above one half the score rises: words alone miss
-more relevant pages, and a missed page costs a search more than a doubtful one."""
-RIDGE: Final = 3e-4
+RELEVANT_SHARE: Final[dict[str, float]] = {"lexical": 0.40, "dense": 0.26}
+"""How much of the loss relevant pages carry. It places 60 on the scale: below one half the score
+falls, since a wrong page in a collection costs more than a missed one. A model needs the smaller
+share, because it brings near misses of every kind nearer."""
+RIDGE: Final[dict[str, float]] = {"lexical": 1e-4, "dense": 6e-5}
 """Keeps the logistic from saturating, where it would no longer order."""
-DENSE_RIDGE: Final = 3e-3
-"""Flatter where a model takes part, so that neither the words nor where the anchors place its
-scale carries a page over the gate alone: the same nDCG within .003, and room on both sides of the
-operating point, see `anchors.py`."""
 
 Array: TypeAlias = NDArray[np.float64]
 
@@ -74,7 +72,7 @@ def measured(pool: Pool) -> list[tuple[float, float, float, int]]:
 def fit_lexical(samples: Samples) -> Calibration:
     """Return the calibration of the lexical similarity."""
     features = np.column_stack([samples.wording, np.ones(len(samples.wording))])
-    slope, constant = minimised(features, samples, RELEVANT_SHARE["lexical"])
+    slope, constant = minimised(features, samples, "lexical")
     return Calibration("lexical", 0.0, _short(slope), _short(constant))
 
 
@@ -82,41 +80,28 @@ def fit_dense(samples: Samples, unrelated: float, related: float) -> Calibration
     """Return the calibration of a model whose median similarities are given."""
     placed = np.clip((samples.similarity - unrelated) / (related - unrelated), -0.5, 1.5)
     features = np.column_stack([placed, samples.wording, np.ones(len(placed))])
-    share = RELEVANT_SHARE["dense"]
-    slope, wording, constant = minimised(features, samples, share, ridge=DENSE_RIDGE)
+    slope, wording, constant = minimised(features, samples, "dense")
     return Calibration(
         "dense", _short(slope), _short(wording), _short(constant), unrelated, related
     )
 
 
-def medians(folder: Path) -> tuple[float, float]:
-    """Return the model's median cosine of off-topic and of relevant pairs, mean over the sets."""
-    off_topic = load_off_topic(folder, pairings=1).values()
-    unrelated = [np.median([c for pool in pools for c in pool.similarities]) for pools in off_topic]
-    related = [
-        np.median([c for p in pools for c, g in zip(p.similarities, p.grades, strict=True) if g])
-        for pools in load_sets(folder).values()
-    ]
-    return round(float(np.mean(unrelated)), 2), round(float(np.mean(related)), 2)
-
-
 def minimised(
     features: Array,
     samples: Samples,
-    relevant_share: float,
+    kind: Literal["lexical", "dense"],
     *,
     logistic_share: float = EMBEDDING_SHARE,
-    ridge: float = RIDGE,
 ) -> Array:
     """Return the coefficients with the least log loss of the whole score (Levenberg-Marquardt).
 
-    `relevant_share`: what relevant pages carry of the loss. `logistic_share`: what the logistic
-    gives of the score; the heuristic gives the rest. `ridge`: penalty of all but the constant.
+    `kind` selects what relevant pages carry of the loss, and the penalty of all but the constant.
+    `logistic_share`: what the logistic gives of the score; the heuristic gives the rest.
     """
-    relevant = samples.relevant
+    relevant, relevant_share = samples.relevant, RELEVANT_SHARE[kind]
     weight = samples.weight * np.where(relevant > 0, relevant_share, 1 - relevant_share)
     weight = weight / weight.sum()
-    penalty = ridge * np.append(np.ones(features.shape[1] - 1), 0)
+    penalty = RIDGE[kind] * np.append(np.ones(features.shape[1] - 1), 0)
 
     def judged(coefficients: Array) -> tuple[float, Array, Array]:
         side = 1 / (1 + np.exp(-features @ coefficients))
@@ -150,7 +135,7 @@ def main(folder: Path) -> None:
     """Print the calibrations fitted on all sets of the folder."""
     samples = Samples.joined([Samples.of(pools) for pools in load_sets(folder).values()])
     print("LEXICAL: Final =", fit_lexical(samples))
-    print("DENSE: Final =", fit_dense(samples, *medians(folder)))
+    print("DENSE: Final =", fit_dense(samples, DENSE.unrelated, DENSE.related))
 
 
 if __name__ == "__main__":

@@ -1,7 +1,8 @@
 """Labelled ranking pools: a question, up to 40 pages, and which of them are relevant.
 
-A folder holds, per set, `NAME.docs.jsonl` (`id, title, snippet`), `NAME.queries.jsonl`
-(`query_id, query, pool: [{doc, grade}]`, `doc` being a line of the former) and `NAME.vectors.npz`
+A folder holds, per set, `NAME.docs.jsonl` (`id, title, snippet`, perhaps `url`),
+`NAME.queries.jsonl` (`query_id, query, pool: [{doc, grade}]`, `doc` being a line of the former, and
+perhaps `topic`: questions of one topic are near misses of each other) and `NAME.vectors.npz`
 (`queries`, `docs`: unit vectors in file order).
 """
 
@@ -65,9 +66,19 @@ class _Set:
 
     def pools(self, seed: int | None = None) -> list[Pool]:
         """Return each question with its own pool or, drawn by a seed, with another's."""
-        n = len(self._queries)
-        pooled = range(n) if seed is None else derangement(n, seed)
+        pooled = range(len(self._queries)) if seed is None else self._others(seed)
         return [self._pool(asked, other) for asked, other in enumerate(pooled)]
+
+    def _others(self, seed: int) -> list[int]:
+        """Return another question for each, of another topic where topics are known."""
+        topics = [row.get("topic") for row in self._queries]
+        if topics[0] is None:
+            return derangement(len(topics), seed)
+        draw = np.random.default_rng(seed)
+        strangers = {
+            topic: np.flatnonzero([other != topic for other in topics]) for topic in topics
+        }
+        return [int(draw.choice(strangers[topic])) for topic in topics]
 
     def _pool(self, asked: int, pooled: int) -> Pool:
         relevant = {row["doc"] for row in self._queries[asked]["pool"] if row["grade"]}
@@ -83,7 +94,8 @@ class _Set:
 
     def _page(self, doc: int) -> PageText:
         row = self._docs[doc]
-        return PageText(row["title"], row["snippet"], f"https://pool.example/{row['id']}")
+        address = row.get("url") or f"https://pool.example/{row['id']}"
+        return PageText(row["title"], row["snippet"], address)
 
 
 def _lines(folder: Path, name: str) -> list[dict[str, Any]]:

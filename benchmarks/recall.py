@@ -4,8 +4,9 @@
 stages the pages of each data set in BEIR layout, ingests them with the engine, and asks the
 collection every question with default settings. Without a FOLDER these are the data sets of
 `parallel_set`, one per language. It prints the share of the relevant pages among the first 5 pages
-of `retrieve`, and of `retrieve` with `k=20` the share among the first 20 and nDCG@10; by `--wrong`
-also the questions whose pages are not among the first 5. The exit code is 1 when a language of
+of `retrieve`, and of `retrieve` with `k=20` the share among the first 20 and nDCG@10. Beside it
+stand nDCG@10 of full-text search (BM25) and of the model's cosines, each alone. `--wrong` prints
+the questions whose pages are not among the first 5. The exit code is 1 when a language of
 `parallel_set` is below the goal by words.
 """
 
@@ -106,6 +107,26 @@ async def measure(dataset: Dataset, context: SearchContext, *, many: int | None 
     return found
 
 
+async def measure_alone(dataset: Dataset, context: SearchContext) -> tuple[float, float | None]:
+    """Return nDCG@10 of full-text search and of the cosines; None for these without a model."""
+    store, scope = await context.storage(), TenantScope(TENANT, dataset.name)
+    embedder, by_words, by_cosine = await context.embedder(), Found(), Found()
+    pages = store.collections.get(scope, [one.id for one in dataset.entries()])
+    rows = [(page.document.url_key, chunk.vector) for page in pages for chunk in page.chunks]
+    keys = np.array([key for key, vector in rows if vector is not None])
+    vectors = np.array([vector for _, vector in rows if vector is not None])
+    for question in dataset.questions:
+        found = store.collections.search(scope, question.text, limit=5 * MANY)
+        ids = list(dict.fromkeys(one.document.url_key for one in found))
+        by_words.add_many(question, ids[:MANY])
+        if embedder is not None:
+            asked = (await embedder.embed([question.text])).vectors[0]
+            best = keys[np.argsort(-(vectors @ asked))][: 5 * MANY]
+            by_cosine.add_many(question, list(dict.fromkeys(best.tolist()))[:MANY])
+    cosine = fmean(by_cosine.ndcg_at_10) if by_cosine.ndcg_at_10 else None
+    return fmean(by_words.ndcg_at_10), cosine
+
+
 def _ids(passages: Sequence[Passage]) -> list[str]:
     return list(dict.fromkeys(one.url.rpartition("/")[2] for one in passages))
 
@@ -114,7 +135,8 @@ async def run(given: argparse.Namespace, embedder: Any = None) -> int:
     """Measure, print and return the exit code; `embedder` stands for the one that is named."""
     folders = given.folders or sorted(each for each in OWN.iterdir() if each.is_dir())
     met = True
-    print("| data set | questions | recall@5 | recall@20 | nDCG@10 |\n|---|---|---|---|---|")
+    head = "data set", "questions", "recall@5", "recall@20", "nDCG@10", "BM25", "cosine"
+    print(f"| {' | '.join(head)} |\n|{'---|' * len(head)}")
     for folder in folders:
         dataset = load_dataset(folder, limit=given.limit)
         with tempfile.TemporaryDirectory() as home:
@@ -128,9 +150,10 @@ async def run(given: argparse.Namespace, embedder: Any = None) -> int:
             )
             await ingest_pages(context, dataset)
             found = await measure(dataset, context)
+            alone = await measure_alone(dataset, context)
             store.close()
         figures = found.means()
-        told = " | ".join(f"{figure:.3f}" for figure in figures)
+        told = " | ".join("-" if one is None else f"{one:.3f}" for one in (*figures, *alone))
         print(f"| {dataset.name} | {len(dataset.questions)} | {told} |", flush=True)
         if given.wrong:
             print(*(f"  {each}" for each in found.wrong), sep="\n")

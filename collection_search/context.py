@@ -6,10 +6,9 @@ Every choice is a name in JSON and may be a live object in Python. The settings 
 from __future__ import annotations
 
 import logging
-from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from pydantic import Field, InstanceOf, field_validator
+from pydantic import InstanceOf
 from pydantic.json_schema import SkipJsonSchema
 
 from .cassette import Cassette
@@ -19,13 +18,12 @@ from .ports import (
     IngestionTrigger,
     PageReader,
     QueryModel,
+    Reranker,
     SearchMetrics,
     SpanSink,
     Storage,
 )
 from .ports.description import describe, is_runnable
-from .ports.http_client import HttpClient
-from .ports.usage import UsageStore
 from .runtime.concurrency import offload
 from .runtime.metering import NULL_METRICS, guarded
 from .runtime.spans import NULL_SINK, GuardedSink
@@ -38,70 +36,27 @@ from .settings.adapter_factory import (
     is_traced,
     provider_guard,
 )
-from .settings.identity import RunIdentity
+from .settings.ensemble import ensemble_of, refuse_ensemble_alone
 from .settings.page_rules import under_rules
 from .settings.process_defaults import process_settings
 from .settings.provider_choice import SearchProvider, choose_provider, is_configured
 from .settings.remote_caller import restrict_remote_caller
-from .settings.table import NotNegative, RankingProfile
+from .settings.run_choices import RunChoices
 
 if TYPE_CHECKING:
     from .contracts.page import PageRules
+    from .ports.usage import UsageStore
     from .resilience import ProviderGuard
+    from .settings.ranking_table import RankingProfile
 
 _LOGGER = logging.getLogger(__name__)
 
 
-class SearchContext(RunIdentity):
+class SearchContext(RunChoices):
     """Who asks, and with which provider, model, embedder, store and tracing."""
 
-    provider: str | SkipJsonSchema[Any] | None = Field(
-        default=None, description="Search provider; auto takes the first usable one."
-    )
-    model: str | SkipJsonSchema[Any] | None = Field(
-        default=None, description="Chat model of plans and answers, as provider:model."
-    )
-    embeddings: str | SkipJsonSchema[Any] | None = Field(
-        default=None, description="Embedder, as provider:model; lexical needs no model."
-    )
-    ranking_profile: RankingProfile | None = Field(
-        default=None, description="default: calibrated scores; literal: raw 0.6/0.4 arithmetic."
-    )
-    search_purpose: bool | None = Field(
-        default=None,
-        description="Whether the words of the purpose are searched for; by default the setting.",
-    )
-    max_cost_usd: NotNegative | None = Field(
-        default=None,
-        description="Ceiling of what the run may cost, in US dollars; a server has its own.",
-    )
-    http_client: HttpClient = None
-    """Your own `httpx.AsyncClient` for all calls to providers, models and embedders of this
-    package; only the safe fetch reads pages of the web."""
-    store: SkipJsonSchema[InstanceOf[Storage] | None] = None
-    """Staging, ledger and collections; by default the embedded SQLite database."""
-    trigger: SkipJsonSchema[InstanceOf[IngestionTrigger] | None] = None
-    """Starts ingestions in the host's own way; by default the graph `universal_ingestion`."""
-    reader: SkipJsonSchema[InstanceOf[PageReader] | None] = None
-    """Reads pages of the web; by default the safe fetch of the settings."""
-    ingests: SkipJsonSchema[bool] = True
-    """False: accepted pages are left to the workers of other processes."""
-    usage_store: SkipJsonSchema[InstanceOf[UsageStore] | None] = None
-    """Cached answers, quotas and spending; by default an SQLite file beside the collections."""
-    spans: SkipJsonSchema[InstanceOf[SpanSink] | None] = None
-    search_metrics: SkipJsonSchema[InstanceOf[SearchMetrics] | None] = None
-    """Counts searches and what they cost; by default as the settings say."""
-    asks_anew: SkipJsonSchema[bool] = False
-    """True: cached answers are not used again."""
     cassette: SkipJsonSchema[InstanceOf[Cassette] | None] = None
     """Records the answers of search, model and embedder, or replays them without a call."""
-
-    @field_validator("provider", "model", "embeddings")
-    @classmethod
-    def _name_or_object(cls, value: Any) -> Any:
-        if isinstance(value, Mapping | list | int | float):
-            raise ValueError("give a name, or a live object in Python")  # noqa: TRY004 - pydantic
-        return value
 
     @classmethod
     def of(cls, runtime: Any) -> SearchContext:
@@ -194,8 +149,33 @@ class SearchContext(RunIdentity):
         given = self.embeddings if cassette.replays else await self._embedder()
         return await offload(cassette.embedder, given)
 
+    async def embedders(self) -> list[Embedder]:
+        """Return the embedders that rank pages: that of collections, then those of the ensemble.
+
+        None for similarity by words alone. Raises ConfigError, also for more than three.
+        """
+        first, cassette = await self.embedder(), self._cassette()
+        if first is None:
+            refuse_ensemble_alone(self)
+            return []
+        if cassette is not None and cassette.replays:
+            further = await offload(cassette.ensemble, first, self.ensemble)
+            return [first, *further]
+        found = {first.fingerprint: first}
+        for name in ensemble_of(self):
+            if (each := await self._embedder_of(name)) is not None:
+                found.setdefault(each.fingerprint, each)
+        further = list(found.values())[1:]
+        if cassette is not None and further:
+            further = await offload(cassette.ensemble, first, further)
+        return [first, *further]
+
     async def _embedder(self) -> Embedder | None:
         given = self.using().embeddings if self.embeddings is None else self.embeddings
+        return await self._embedder_of(given)
+
+    async def _embedder_of(self, given: Any) -> Embedder | None:
+        """Return the embedder of a name or object; None for `lexical`."""
         if given == "lexical":
             return None
         if isinstance(given, Embedder):
@@ -206,6 +186,25 @@ class SearchContext(RunIdentity):
             wrap = await offload(registry.load_adapter, "embeddings", "langchain")
             return wrap(given, timeout_s=self.using().model_timeout_s)  # type: ignore[no-any-return]
         raise ConfigError("embeddings needs a name, LangChain embeddings, or an `Embedder`.")
+
+    def reranker_choice(self) -> Any:
+        """Return who judges pages: `model`, `none`, the name of a reranker, or a live one."""
+        recorded = self.cassette and self.cassette.recorded_judge
+        return (recorded or self.using().reranker) if self.reranker is None else self.reranker
+
+    async def named_reranker(self) -> Reranker | None:
+        """Return the chosen reranker; None where the chat model or nobody judges.
+
+        Raises ConfigError.
+        """
+        given, cassette = self.reranker_choice(), self._cassette()
+        if isinstance(given, str) and given not in ("model", "none") and self.fetches():
+            given = await adapter_of(self.using(), "rerankers", given)
+        if not isinstance(given, str | Reranker):
+            raise ConfigError("reranker needs a name, or a live `Reranker`.")
+        if cassette is not None:
+            given = await offload(cassette.reranker, given)
+        return None if isinstance(given, str) else given
 
     def _cassette(self) -> Cassette | None:
         """Return the cassette, after it was given the secrets to redact."""

@@ -297,4 +297,14 @@ class IngestError(CollectionSearchError, RuntimeError):
 
 
 class QualityThresholdError(CollectionSearchError, ValueError):
-    """No result reaches the score that an ingestion needs."""
+    """No result reaches the score that an ingestion needs.
+
+    `threshold` is the score that was asked for in the end, None where scores did not decide.
+    """
+
+    def __init__(
+        self, message: str = "", *, threshold: float | None = None, fallback_used: bool = False
+    ) -> None:
+        super().__init__(message)
+        self.threshold = threshold
+        self.fallback_used = fallback_used

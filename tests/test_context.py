@@ -72,13 +72,23 @@ def test_on_a_server_the_tenant_is_the_authenticated_user() -> None:
     assert SearchContext.of(runtime(asked, nobody)).tenant() == process_settings().tenant
 
 
-@pytest.mark.parametrize("field", ["provider", "model", "embeddings"])
+@pytest.mark.parametrize("field", ["provider", "model", "embeddings", "reranker"])
 def test_on_a_server_names_are_those_of_the_settings(field: str) -> None:
     """A remote caller cannot choose what the operator did not configure."""
     with pytest.raises(ConfigError, match=field):
         SearchContext.of(
             runtime(SearchContext(**{field: "expensive:one"}), SimpleNamespace(user=None))
         )
+
+
+@pytest.mark.parametrize("choice", ["model", "none"])
+def test_on_a_server_premium_may_be_judged_without_a_folder(choice: str) -> None:
+    """A remote caller may take the operator's model, or nobody; a folder is the operator's alone."""
+    asked = runtime(SearchContext(reranker=choice), SimpleNamespace(user=None))
+    assert SearchContext.of(asked).reranker_choice() == choice
+    folder = runtime(SearchContext(reranker="local:/etc"), SimpleNamespace(user=None))
+    with pytest.raises(ConfigError, match="reranker 'local:/etc' is not configured"):
+        SearchContext.of(folder)
 
 
 async def test_names_and_objects_are_both_accepted(tmp_path: Path) -> None:

@@ -20,6 +20,7 @@ TWINS = {
 MODULE_TWINS = {
     "answer": "the contract and the tool",
     "collections": "a port and its store",
+    "comparisons": "a port and its store",
     "crawls": "the tool and its part of the store",
     "error_mapping": "from a vendor's error to one of ours, for models and for searches",
     "functions": "the contract and the port",

@@ -262,6 +262,7 @@ def _gate(request: ReviewRequest, thread_id: str) -> Gate:
         trace_id="",
         candidates=request["candidates"],
         threshold=request["threshold"],
+        threshold_reason=request.get("threshold_reason"),
         deadline=datetime.fromisoformat(request["deadline"]).timestamp(),
         policy=request["deadline_policy"],
     )

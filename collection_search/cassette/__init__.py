@@ -1,8 +1,9 @@
 """Recordings of a live run, replayed without network, key or vendor's package.
 
-The cut is at the ports: search adapter, query model, embedder. A cassette is a file of JSON lines:
-a header, a line for each part (who answered), and a line for each exchange (request and answer or
-error). Secrets and personal data are masked before anything is written.
+The cut is at the ports: search adapter, query model, embedder, reranker. A cassette is a file of
+JSON lines: a header, a line for each part (who answered), a line for each exchange (request and
+answer or error), and a line for the pages that a run ranked. Secrets and personal data are masked
+before anything is written.
 """
 
 from __future__ import annotations
@@ -15,7 +16,9 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from .scrubbing import Scrubber
 
 if TYPE_CHECKING:
-    from ..ports import Embedder, QueryModel
+    from collections.abc import Mapping, Sequence
+
+    from ..ports import Embedder, QueryModel, Reranker
 
 __all__ = ["Cassette"]
 
@@ -61,6 +64,11 @@ class Cassette(ABC):
         return ""
 
     @property
+    def recorded_judge(self) -> str | None:
+        """Who judged in the recorded run: `model`, `none` or a reranker; None where nobody says."""
+        return None
+
+    @property
     def missing(self) -> list[str]:
         """Requests that the recording lacks, in order."""
         return []
@@ -69,6 +77,13 @@ class Cassette(ABC):
         """Mask the secrets of these objects, such as settings, in all that is written."""
         with self._lock:
             self._scrubber.hide(*owners)
+
+    def note_pool(self, question: str, pages: Sequence[Mapping[str, Any]]) -> None:  # noqa: B027
+        """Record the pages (url, title, snippet) that a run ranks; a replay does not.
+
+        `recorded_pools.read_pools` returns them. Raises InputError for a file that cannot be
+        written.
+        """
 
     @abstractmethod
     def search(self, adapter: Any) -> Any:
@@ -85,3 +100,19 @@ class Cassette(ABC):
     @abstractmethod
     def embedder(self, embedder: Any) -> Embedder | None:
         """Return the embedder of the run; a replay takes a name or None too."""
+
+    @abstractmethod
+    def ensemble(self, first: Embedder, given: Any) -> list[Embedder]:
+        """Return the embedders beside the run's first one, which has gone through `embedder`.
+
+        A replay takes names, live objects, or None for all that were recorded beside the first.
+        Raises InputError for one that was not recorded.
+        """
+
+    @abstractmethod
+    def reranker(self, judge: Reranker | str) -> Reranker | str:
+        """Return the reranker of the run; `model` and `none` stay what they are.
+
+        A replay takes the name of a reranker or a live one, and never loads or asks it. Raises
+        InputError for one that was not recorded.
+        """

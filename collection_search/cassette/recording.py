@@ -16,6 +16,8 @@ from ..runtime.concurrency import offload
 from . import Cassette, tape
 from .chats import chat_answer, chat_request
 from .codec import embedded_answer, failure, plan_answer, search_answer, to_plain
+from .judging import judgements_answer, judging_request
+from .recorded_pools import POOL_FIELDS
 from .requests import embed_request, plan_request, search_request
 
 if TYPE_CHECKING:
@@ -23,13 +25,24 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from ..contracts.collection import Embedded
-    from ..ports import ChatMessage, ChatReply, ChatTool, Embedder, QueryModel, QueryPlan
+    from ..ports import (
+        ChatMessage,
+        ChatReply,
+        ChatTool,
+        Embedder,
+        JudgedPage,
+        Judgements,
+        QueryModel,
+        QueryPlan,
+        Reranker,
+    )
 
 _ENCODERS: Final = {
     "search": search_answer,
     "plan": plan_answer,
     "chat": chat_answer,
     "embed": embedded_answer,
+    "judge": judgements_answer,
 }
 
 
@@ -58,6 +71,23 @@ class RecordingCassette(Cassette):
     def embedder(self, embedder: Any) -> Embedder | None:
         """Return the embedder, recorded; None for none."""
         return None if embedder is None else RecordedEmbedder(embedder, self)
+
+    def note_pool(self, question: str, pages: Sequence[Mapping[str, Any]]) -> None:
+        """Write the pages that a run ranks, in their order."""
+        rows = [{name: page[name] for name in POOL_FIELDS} for page in pages]
+        pool = {"question": question, "pages": rows}
+        tape.append_lines(self.path, {"pool": self._scrubber.scrubbed(to_plain(pool))})
+
+    def ensemble(self, first: Embedder, given: Sequence[Embedder]) -> list[Embedder]:
+        """Return the embedders beside the first one, recorded."""
+        return [RecordedEmbedder(each, self, beside=first.fingerprint) for each in given]
+
+    def reranker(self, judge: Reranker | str) -> Reranker | str:
+        """Return the reranker, recorded; without one it is written who judges."""
+        if not isinstance(judge, str):
+            return RecordedReranker(judge, self)
+        self.introduce("reranker", judge, None)
+        return judge
 
     def introduce(self, part: str, name: str, adapter: object, **facts: Any) -> None:
         """Write once who will answer, and mask the adapter's secrets from now on."""
@@ -204,11 +234,17 @@ class RecordedEmbedder:
     one more request, of a few hundred sentences.
     """
 
-    def __init__(self, embedder: Any, cassette: RecordingCassette) -> None:
+    def __init__(
+        self, embedder: Any, cassette: RecordingCassette, *, beside: str | None = None
+    ) -> None:
+        """Record the embedder; `beside` is the first one of its ensemble."""
         self._embedder = embedder
         self._cassette = cassette
         self.fingerprint: str = embedder.fingerprint
-        cassette.introduce("embedder", self.fingerprint, embedder)
+        if beside is None:
+            cassette.introduce("embedder", self.fingerprint, embedder)
+        else:
+            cassette.introduce("ensemble", self.fingerprint, embedder, beside=beside)
 
     async def embed(self, texts: Sequence[str]) -> Embedded:
         """Return or raise what the embedder does."""
@@ -221,14 +257,32 @@ class RecordedEmbedder:
         return embedded
 
     async def _record_scale(self, texts: Sequence[str]) -> None:
-        from ..ranking.calibration import anchor_texts, calibration_of
+        from ..ranking.anchors import anchor_texts
+        from ..ranking.calibration import scale_of
 
         anchors = await offload(anchor_texts)
         if list(texts[:1]) == anchors[:1]:  # the run asks for them itself
             return
         nowhere = self._cassette.path / uuid.uuid4().hex
         with suppress(CollectionSearchError):  # the failure is on the cassette
-            await calibration_of(self, folder=nowhere)
+            await scale_of(self, folder=nowhere)
+
+
+class RecordedReranker:
+    """A reranker, recorded."""
+
+    def __init__(self, judge: Reranker, cassette: RecordingCassette) -> None:
+        self._judge = judge
+        self._cassette = cassette
+        self.reranker_name = judge.reranker_name
+        cassette.introduce("reranker", self.reranker_name, judge)
+
+    async def judge(self, question: str, pages: Sequence[JudgedPage]) -> Judgements:
+        """Return or raise what the reranker does."""
+        request = judging_request(question, pages)
+        cassette, name = self._cassette, self.reranker_name
+        note = functools.partial(cassette.write_exchange, "judge", name, request)
+        return await _recorded(lambda: self._judge.judge(question, pages), note)  # type: ignore[no-any-return]
 
 
 async def _recorded(call: Callable[[], Awaitable[Any]], note: Callable[[Any, float], None]) -> Any:

@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import inspect
 from collections import deque
+from pathlib import PurePath
 from typing import TYPE_CHECKING, Any, Final
 
 from ..errors import InputError, SearchProviderError, SearchProviderInvalidQuery
 from ..ports.description import describe
 from ..ports.search_function import KEYWORDS
+from ..settings.ensemble import split_names
 from ..text.redaction import redact
 from . import Cassette, tape
 from .chats import chat_request, read_chat_answer
 from .codec import read_embedded_answer, read_failure, read_plan_answer, read_search_answer
+from .judging import ReplayedReranker, read_judgements_answer
 from .requests import embed_request, plan_request, search_request
 
 if TYPE_CHECKING:
@@ -21,13 +24,14 @@ if TYPE_CHECKING:
 
     from ..contracts.collection import Embedded
     from ..contracts.search import SearchAdapterResponse
-    from ..ports import ChatMessage, ChatReply, ChatTool, Embedder, QueryModel, QueryPlan
+    from ..ports import ChatMessage, ChatReply, ChatTool, Embedder, QueryModel, QueryPlan, Reranker
 
 _READERS: Final[Mapping[str, Callable[[Any], Any]]] = {
     "search": read_search_answer,
     "plan": read_plan_answer,
     "chat": read_chat_answer,
     "embed": read_embedded_answer,
+    "judge": read_judgements_answer,
 }
 _SHOWN_CHARS: Final = 120
 
@@ -59,6 +63,12 @@ class ReplayingCassette(Cassette):
         return f"replayed from {self.path.name}{recorded}"
 
     @property
+    def recorded_judge(self) -> str | None:
+        """Who judged in the recorded run."""
+        part = self._part("reranker", None)
+        return None if part is None else part["name"]
+
+    @property
     def missing(self) -> list[str]:
         """Requests that the recording lacks, in order."""
         with self._lock:
@@ -84,6 +94,28 @@ class ReplayingCassette(Cassette):
         """Return the recorded embedder; None when the recorded run had none."""
         part = self._part("embedder", _named(embedder, "fingerprint"))
         return None if part is None else ReplayedEmbedder(part["name"], self)
+
+    def ensemble(self, first: Embedder, given: Any) -> list[Embedder]:
+        """Return the embedders that were recorded beside the first one, or the given of them."""
+        names = split_names(given)
+        if given is None:
+            own = self._scrubber.text(first.fingerprint)
+            known = self._parts.get("ensemble", {}).values()
+            names = [part["name"] for part in known if part.get("beside") == own]
+        parts = [self._part("ensemble", _named(each, "fingerprint")) for each in names]
+        return [ReplayedEmbedder(part["name"], self) for part in parts if part is not None]
+
+    def reranker(self, judge: Reranker | str) -> Reranker | str:
+        """Return the recorded reranker; the chat model's judgements are among its chats."""
+        if isinstance(judge, str) and judge in ("model", "none"):
+            return judge
+        name = _named(judge, "reranker_name") or ""
+        kind, _, folder = name.partition(":")
+        of_folder = self._scrubber.text(f"{kind}:{PurePath(folder).name}:")  # then its digest
+        known = self._parts.get("reranker", {})
+        alike = [each for each in known if each.startswith(of_folder)]
+        part = self._part("reranker", name if name in known or not alike else alike[-1])
+        return judge if part is None else ReplayedReranker(part["name"], self)
 
     def play(self, kind: str, by: str, request: dict[str, Any], what: str) -> Any:
         """Return or raise what was recorded next for this request."""
@@ -222,7 +254,13 @@ class ReplayedEmbedder:
         return self._cassette.play("embed", self.fingerprint, request, what)  # type: ignore[no-any-return]
 
 
-_CALLED: Final = {"search": "search provider", "model": "model", "embedder": "embedder"}
+_CALLED: Final = {
+    "search": "search provider",
+    "model": "model",
+    "embedder": "embedder",
+    "ensemble": "embedder in the ensemble",
+    "reranker": "reranker",
+}
 
 
 def _named(given: Any, attribute: str) -> str | None:

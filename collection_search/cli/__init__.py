@@ -35,6 +35,7 @@ NAME: Final = "collection-search"
 COMMANDS: Final = (
     "run",
     "review",
+    "decisions",
     "search",
     "ask",
     "coverage",

@@ -170,6 +170,7 @@ def format_deleted(deleted: Erased) -> str:
         "questions": deleted.questions,
         "crawls": deleted.crawls,
         "reviews": deleted.gates,
+        "comparisons": deleted.comparisons,
         "answers": deleted.answers,
         "entries of spending": deleted.spending,
     }

@@ -14,16 +14,24 @@ from .review_job import ReviewJob
 from .shared.context_options import (
     AsJson,
     Embeddings,
+    Ensemble,
     MaxCost,
     ModelName,
     ProfileName,
     Provider,
+    RerankerName,
     Tenant,
     review_options,
     search_context,
 )
 from .shared.next_steps import shell_command
-from .shared.review_decision import build_decision, login_name, parse_choice, visible_numbers
+from .shared.review_decision import (
+    build_decision,
+    login_name,
+    parse_choice,
+    refused_numbers,
+    visible_numbers,
+)
 from .shared.review_file import read_decision, write_review
 from .shared.review_host import open_host
 from .shared.review_outcome import format_review
@@ -82,7 +90,9 @@ def review(
     provider: Provider = None,
     model: ModelName = None,
     embeddings: Embeddings = None,
+    ensemble: Ensemble = None,
     profile: ProfileName = None,
+    reranker: RerankerName = None,
     max_cost: MaxCost = None,
     tenant: Tenant = None,
     as_json: AsJson = False,
@@ -98,7 +108,9 @@ def review(
         provider=provider,
         model=model,
         embeddings=embeddings,
+        ensemble=ensemble,
         ranking_profile=profile,
+        reranker=reranker,
         tenant_id=tenant,
         max_cost_usd=max_cost,
     )
@@ -131,7 +143,12 @@ def review(
             return
         if approve or reject or add:
             numbers = ",".join(approve or ["none"])
-            chosen = parse_choice(numbers, count=len(found.candidates), visible=visible)
+            chosen = parse_choice(
+                numbers,
+                count=len(found.candidates),
+                visible=visible,
+                refused=refused_numbers(found.candidates),
+            )
             decision = build_decision(
                 found.candidates, chosen, added=add or (), comment=comment, approver=approver
             )

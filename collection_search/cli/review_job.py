@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from .add import release_on_interrupt
+from .shared.criteria_view import list_criteria
 from .shared.exit_codes import ExitCode
 from .shared.next_steps import shell_command
 from .shared.pipeline_view import Pipeline
@@ -47,6 +48,7 @@ class ReviewJob:
         if self.screen.as_json:
             shown = [one for n, one in enumerate(gate.candidates, start=1) if n in visible]
             facts: dict[str, Any] = {"threshold": gate.threshold, "candidates": shown}
+            facts["threshold_reason"] = gate.threshold_reason
             facts |= {"state": gate.state, "review": gate.decision or None}
             self.screen.json(list_review(gate) | facts)
             return
@@ -60,6 +62,12 @@ class ReviewJob:
         else:
             until = format_deadline(gate)
             line(f"{until[0].upper()}{until[1:]} (threshold {gate.threshold:g})")
+        if gate.threshold_reason:
+            line(f"Threshold {gate.threshold:g}: {gate.threshold_reason}")
+        if criteria := [*list_criteria(gate.candidates)]:
+            line("Every page must meet:")
+            for criterion in criteria:
+                line(criterion)
         line()
         for number in visible:
             title, *rest = format_candidate(

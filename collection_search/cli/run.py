@@ -11,6 +11,7 @@ from .shared.context_options import (
     AsJson,
     Collection,
     Embeddings,
+    Ensemble,
     MaxCost,
     ModelName,
     NoWait,
@@ -18,6 +19,7 @@ from .shared.context_options import (
     ProfileName,
     Provider,
     QuestionArgument,
+    RerankerName,
     Tenant,
     search_context,
 )
@@ -57,7 +59,7 @@ def run(
         int, typer.Option(min=5, max=40, help="How many ranked results to return.")
     ] = 20,
     quality_mode: Annotated[
-        str, typer.Option(help="standard; or premium: more queries, deeper search, more results.")
+        str, typer.Option(help="standard; or premium: searches deeper and has unsure pages judged.")
     ] = "standard",
     purpose: Annotated[
         str,
@@ -66,10 +68,19 @@ def run(
         ),
     ] = "collection_search",
     pdf: Pdf = None,
+    criterion: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="TEXT",
+            help="What every page must meet, judged by the model; up to five times.",
+        ),
+    ] = None,
     provider: Provider = None,
     model: ModelName = None,
     embeddings: Embeddings = None,
+    ensemble: Ensemble = None,
     profile: ProfileName = None,
+    reranker: RerankerName = None,
     tenant: Tenant = None,
     case: Annotated[str | None, typer.Option(help="Your own case or ticket number.")] = None,
     no_wait: NoWait = False,
@@ -101,6 +112,7 @@ def run(
             "max_candidates": max_candidates,
             "purpose": purpose,
             "is_pdf": pdf,
+            "criteria": criterion or [],
             "auto_ingest": auto_ingest,
             "auto_ingest_top_k": top_k,
             "auto_ingest_min_score": min_score,
@@ -110,7 +122,9 @@ def run(
             provider=provider,
             model=model,
             embeddings=embeddings,
+            ensemble=ensemble,
             ranking_profile=profile,
+            reranker=reranker,
             tenant_id=tenant,
             case_id=case,
             cassette=cassette,

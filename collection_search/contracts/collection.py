@@ -178,6 +178,8 @@ class QuestionRecord(BaseModel):
     """What was searched for to answer it; empty where that was not stored."""
     is_pdf: bool | None = None
     """True: it asks for PDFs only; False: for everything else."""
+    criteria: list[str] = Field(default_factory=list)
+    """Conditions that its pages must meet."""
     url_keys: list[str] = Field(default_factory=list)
     """Pages of its last result, best first."""
     coverage: LastCoverage | None = None
@@ -200,6 +202,8 @@ class Deleted(BaseModel):
     crawls: int = 0
     gates: int = 0
     """Reviews that runs have asked for."""
+    comparisons: int = 0
+    """Runs that were ranked by two profiles."""
 
 
 class Compaction(BaseModel):

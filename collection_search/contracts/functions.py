@@ -22,6 +22,7 @@ from pydantic_core import PydanticUseDefault
 from ..errors import InputError
 from ..text.problems import describe_problems
 from .collection import Passage
+from .criteria import Criteria
 from .search import Name, NormalizedQuery, NormalizedUrl, ToolOutcome
 from .service import MAX_SERVICE_RESULTS, ServiceSearchResult
 
@@ -87,6 +88,9 @@ class CollectionSearchArguments(FunctionArguments):
     collection: Name = Field(description="Name of the collection that the pages go into")
     max_pages: int = Field(
         default=10, ge=1, le=20, description="Number of pages at most (1-20, default 10)"
+    )
+    criteria: Criteria = Field(
+        default_factory=list, description="Up to five conditions that every page must meet"
     )
 
 

@@ -7,6 +7,7 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, JsonValue, model_validator
 
+from .criteria import Criteria
 from .search import Identifier, Name, NormalizedQuery, NormalizedUrl
 from .state import QualityMode
 
@@ -27,7 +28,7 @@ class GraphInput(BaseModel):
     )
     quality_mode: QualityMode = Field(
         default="standard",
-        description="premium: five queries, deep search where the provider has it, more results.",
+        description="premium: five queries, deep search, more results, unsure pages judged.",
     )
     max_candidates: int = Field(
         default=20, ge=5, le=40, description="How many ranked results to return."
@@ -55,10 +56,15 @@ class GraphInput(BaseModel):
 
 
 class SearchInput(GraphInput):
-    """Validated input of the collection search graph: the specified fields, and a filter."""
+    """Validated input of the collection search graph: the specified fields, and two filters."""
 
     is_pdf: bool | None = Field(
         default=None, description="true: PDFs only; false: everything else; by default both."
+    )
+    criteria: Criteria = Field(
+        default_factory=list,
+        description="Up to five conditions that every page must meet; a model judges them.",
+        examples=[["It names a price"]],
     )
 
 

@@ -26,6 +26,12 @@ PLAN_TOKENS: Final = (60, 300)
 """Least and most output tokens of a model that plans queries."""
 ANSWER_TOKENS: Final = 800
 """Most output tokens of a model that writes an answer or calls tools."""
+VERDICT_TOKENS: Final = 100
+"""Most output tokens of one verdict with its quote and reason."""
+JUDGEMENT_TOKENS: Final = 60
+"""Most output tokens of one judgement of a page, with its reason of a few words."""
+_REPLY_TOKENS: Final = 50
+"""Those around them."""
 THOUGHT_TOKENS: Final = 4_000
 """Most additional tokens of a reasoning model."""
 
@@ -150,6 +156,24 @@ def answer_tokens(model: str) -> int:
     (800, 4800)
     """
     return ANSWER_TOKENS + _thought_tokens(model)
+
+
+def verdict_tokens(model: str, verdicts: int) -> int:
+    """Return the most tokens that the model writes for so many verdicts about pages.
+
+    >>> verdict_tokens("gpt-4o-mini", 12), verdict_tokens("gpt-5-nano", 1)
+    (1250, 4150)
+    """
+    return _REPLY_TOKENS + VERDICT_TOKENS * verdicts + _thought_tokens(model)
+
+
+def judgement_tokens(model: str, pages: int) -> int:
+    """Return the most tokens that the model writes for judgements of so many pages.
+
+    >>> judgement_tokens("gpt-4o-mini", 20), judgement_tokens("gpt-5-nano", 1)
+    (1250, 4110)
+    """
+    return _REPLY_TOKENS + JUDGEMENT_TOKENS * pages + _thought_tokens(model)
 
 
 def _thought_tokens(model: str) -> int:

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any, Final, Literal
+from typing import Any, Final, Literal, NotRequired
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 from typing_extensions import TypedDict
 
+from .criteria import PageCriteria  # noqa: TC001 - readers of annotations need it
 from .search import NormalizedUrl
 
 ReviewStatus = Literal["pending", "approved", "rejected", "partial"]
@@ -41,6 +42,8 @@ class ReviewCandidate(TypedDict):
     heuristic_score: float
     explanation: dict[str, Any]
     """The parts of the score: why the page stands where it does."""
+    criteria: NotRequired[PageCriteria]
+    """How it meets the run's criteria, where it has any."""
 
 
 class ReviewRequest(TypedDict):
@@ -56,6 +59,8 @@ class ReviewRequest(TypedDict):
     """Best first."""
     threshold: float
     """The score from which on the policy `approve` takes a candidate."""
+    threshold_reason: NotRequired[str | None]
+    """Why it is that, where the setting `adaptive_threshold` is on."""
     deadline: str
     """ISO 8601, UTC."""
     deadline_policy: DeadlinePolicy
@@ -69,7 +74,8 @@ class ReviewDecision(BaseModel):
     model_config = ConfigDict(extra="forbid")
 
     status: ReviewStatus = Field(
-        description="approved: all candidates, or those of approved_urls; partial: those of"
+        description="approved: all candidates that neither criteria nor rules refuse, or those of"
+        " approved_urls, refused ones too; partial: those of"
         " approved_urls and added_urls; rejected: none; pending: decide later."
     )
     approved_urls: list[str] = Field(
@@ -145,6 +151,8 @@ class Gate:
     state: GateState = "open"
     decision: dict[str, Any] = field(default_factory=dict)
     """The `Review` in force; empty while the gate is open."""
+    threshold_reason: str | None = None
+    """Why the threshold is that, where the setting `adaptive_threshold` is on."""
 
     def is_overdue(self, now: float) -> bool:
         """Return whether its policy decides it at the next sweep; `now` is a Unix time."""

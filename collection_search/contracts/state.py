@@ -5,12 +5,13 @@ Page texts never enter the state: a candidate names its staged text by `content_
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import Any, Literal, NotRequired
 
 from typing_extensions import TypedDict
 
 # LangGraph reads these types when it builds the graph.
 from .coverage import Coverage  # noqa: TC001
+from .criteria import PageCriteria  # noqa: TC001
 from .review import Review  # noqa: TC001
 
 Outcome = Literal[
@@ -40,14 +41,19 @@ QualityMode = Literal["standard", "premium"]
 Flag = Literal[
     "strategy_fallback",
     "embedding_degraded",
+    "premium_degraded",
     "partial_search",
     "staging_failed",
     "cost_limit_reached",
     "provider_fallback",
     "answer_not_used",
+    "model_not_used",
+    "criteria_not_judged",
 ]
 """Problems that did not end the run. `answer_not_used`: an answer to a review came after the
-decision, which was another person's or the deadline's."""
+decision, which was another person's or the deadline's. `model_not_used`: an embedder cannot tell
+related from unrelated texts in the question's language, so it was left out. `criteria_not_judged`:
+some pages could not be judged by the criteria."""
 
 
 class RunIds(TypedDict):
@@ -152,10 +158,12 @@ class RankedResult(TypedDict):
     embedding_rank_score: float
     """Calibrated, 0-100: it orders and gates."""
     embedding_similarity: float
-    """Raw, -1 to 1."""
+    """Raw, -1 to 1; of several embedders the mean of those that count."""
     heuristic_score: float
     """0-100 (profile `literal`: the specified parts, at most 75)."""
     explanation: dict[str, Any]
+    criteria: NotRequired[PageCriteria]
+    """How it meets the run's criteria, where it has any."""
 
 
 class IngestionReceipt(TypedDict):
@@ -167,6 +175,10 @@ class IngestionReceipt(TypedDict):
     collection: str
     threshold: float | None
     """The score that was asked for in the end."""
+    threshold_reason: str | None
+    """Why it is that, where the setting `adaptive_threshold` is on."""
+    fallback_used: bool
+    """Whether the threshold fell because fewer than three results reached the minimum."""
     urls: list[str]
     error: dict[str, str] | None
 
@@ -196,6 +208,8 @@ class ValidatedInput(TypedDict):
     purpose: str
     is_pdf: bool | None
     """True: only PDFs are wanted; False: everything else; None: both."""
+    criteria: list[str]
+    """Conditions that every page must meet."""
     auto_ingest: bool
     auto_ingest_top_k: int
     auto_ingest_min_score: float

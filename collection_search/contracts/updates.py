@@ -68,6 +68,18 @@ class RankUpdate(_Update):
     results: list[RankedResult]
 
 
+class PremiumUpdate(_Update):
+    """`k_premium_rank`; `outcome` is always set."""
+
+    results: list[RankedResult]
+
+
+class CriteriaUpdate(_Update):
+    """`k_check_criteria`; `outcome` stays as it was."""
+
+    results: list[RankedResult]
+
+
 class IngestUpdate(_Update):
     """`k_auto_ingest`; `outcome` is always set."""
 

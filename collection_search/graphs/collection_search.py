@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from typing import TYPE_CHECKING, Any, Final, Literal, get_args
 
 from langgraph.graph import END
@@ -15,16 +16,19 @@ from ..contracts.state import (
 )
 from ..errors import InputError
 from ..nodes.auto_ingest import auto_ingest
+from ..nodes.check_criteria import check_criteria
 from ..nodes.embedding_rank import embedding_rank
 from ..nodes.generate_strategy import generate_strategy
 from ..nodes.hitl_gate import hitl_gate
 from ..nodes.parallel_web_search import parallel_web_search
+from ..nodes.premium_rank import premium_rank
 from ..nodes.trigger_ingestion import trigger_ingestion
 from ..nodes.verify_coverage import verify_coverage
 from ..runtime.concurrency import run_blocking
 from ..tools.public_arguments import validate_arguments
 from .runnables import (
     Route,
+    StageNode,
     compile_stages,
     if_outcome,
     unless_ended,
@@ -76,12 +80,13 @@ def _stages(inserted: Collection[str]) -> dict[str, Any]:
     """Return the nodes by name, in order."""
     asks = "k_hitl_gate" in inserted
     decides = asks or "k_trigger_ingestion" in inserted
+    ranked = functools.partial(with_outcome, outcome="review_pending") if asks else _as_it_is
     stages = {
         "k_generate_strategy": with_thread(generate_strategy) if asks else generate_strategy,
         "k_parallel_web_search": parallel_web_search,
-        "k_embedding_rank": with_outcome(embedding_rank, "review_pending")
-        if asks
-        else embedding_rank,
+        "k_embedding_rank": ranked(embedding_rank),
+        "k_premium_rank": ranked(premium_rank),
+        "k_check_criteria": check_criteria,
     }
     if not decides:
         stages["k_auto_ingest"] = auto_ingest
@@ -93,6 +98,10 @@ def _stages(inserted: Collection[str]) -> dict[str, Any]:
     return stages | {name: node for name, node in dormant.items() if name in inserted}
 
 
+def _as_it_is(node: StageNode) -> StageNode:
+    return node
+
+
 def _routes(names: Sequence[str]) -> dict[str, Route]:
     """Return the conditional edges of a graph with these nodes in this order."""
     follows = dict(zip(names, [*names[1:], END], strict=True))
@@ -101,10 +110,11 @@ def _routes(names: Sequence[str]) -> dict[str, Route]:
             "k_embedding_rank", goes_on="candidates found", ends="nothing found"
         )
     }
-    if "k_auto_ingest" in follows:
-        routes["k_embedding_rank"] = Route(
-            _auto_ingest_switch, {"auto_ingest on": "k_auto_ingest", "auto_ingest off": END}
-        )
+    decides = _next_decision(follows["k_check_criteria"])
+    checked = _unless_criteria(decides)
+    routes["k_embedding_rank"] = _if_premium("k_premium_rank", checked)
+    routes["k_premium_rank"] = checked
+    routes["k_check_criteria"] = decides
     for name, goes_on, outcome in (
         ("k_hitl_gate", "pages approved", "search_completed"),
         ("k_auto_ingest", "ingestion started", "auto_ingest_triggered"),
@@ -120,6 +130,31 @@ def _routes(names: Sequence[str]) -> dict[str, Route]:
     return routes
 
 
+def _next_decision(following: str) -> Route:
+    """Return the edge to the stage that decides what is ingested."""
+    if following == "k_auto_ingest":
+        return Route(_auto_ingest_switch, {"auto_ingest on": following, "auto_ingest off": END})
+    return Route(_always_decides, {"pages ranked": following})
+
+
+def _unless_criteria(decides: Route) -> Route:
+    """Return the edge to the criteria, or without any to what `decides`."""
+
+    def has_criteria(state: CollectionSearchState) -> str:
+        return "criteria given" if state.get("criteria") else decides.choose(state)
+
+    return Route(has_criteria, {"criteria given": "k_check_criteria", **decides.targets})
+
+
+def _if_premium(judging: str, otherwise: Route) -> Route:
+    """Return the edge to the `judging` stage in the quality mode premium, else the other one."""
+
+    def is_premium(state: CollectionSearchState) -> str:
+        return "premium" if state["quality_mode"] == "premium" else otherwise.choose(state)
+
+    return Route(is_premium, {"premium": judging, **otherwise.targets})
+
+
 def _schemas(stages: Collection[str]) -> tuple[type[Any], type[BaseModel], type[Any]]:
     """Return state, input and output of a graph with these nodes."""
     if DORMANT.isdisjoint(stages):
@@ -130,6 +165,10 @@ def _schemas(stages: Collection[str]) -> tuple[type[Any], type[BaseModel], type[
 
 def _auto_ingest_switch(state: CollectionSearchState) -> str:
     return "auto_ingest on" if state["auto_ingest"] else "auto_ingest off"
+
+
+def _always_decides(_state: CollectionSearchState) -> str:
+    return "pages ranked"
 
 
 def _next_round(state: CollectionSearchState) -> str:

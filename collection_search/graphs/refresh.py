@@ -195,6 +195,7 @@ async def _run(record: QuestionRecord, context: SearchContext, collection: str) 
         "quality_mode": record.quality_mode,
         "max_candidates": record.max_candidates,
         "is_pdf": record.is_pdf,
+        "criteria": record.criteria,
         "auto_ingest": True,
         "auto_ingest_top_k": record.auto_ingest_top_k or 10,
         "auto_ingest_min_score": record.auto_ingest_min_score,

@@ -5,7 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from ..errors import QualityThresholdError
+from ..ranking.explanation import score_by_relevance
 from ..ranking.threshold import select_for_ingestion
+from ..tools.criteria.refused_pages import eligible_positions
+from ..tools.decisions.run_threshold import find_run_threshold
 from ..tools.ingestion.questions import record_question
 from .receipts import (
     build_ingestion_request,
@@ -14,11 +17,12 @@ from .receipts import (
     end_without_ingestion,
     ranked_items,
     run_provenance,
+    threshold_facts,
 )
 from .stage import StageRun, stage
 
 if TYPE_CHECKING:
-    from ..contracts.state import CollectionSearchState
+    from ..contracts.state import CollectionSearchState, Outcome
     from ..contracts.updates import IngestUpdate
 
 
@@ -26,17 +30,27 @@ if TYPE_CHECKING:
 async def auto_ingest(state: CollectionSearchState, run: StageRun) -> IngestUpdate:
     """Return the ticket of the started ingestion, or why none was started."""
     results = state["results"]
+    wanted = await find_run_threshold(run.context, state)
     try:
-        chosen, threshold = select_for_ingestion(
+        eligible = eligible_positions(results)
+        selection = select_for_ingestion(
             [result["embedding_rank_score"] for result in results],
-            min_score=state["auto_ingest_min_score"],
+            min_score=wanted.min_score,
+            fallback_score=wanted.fallback_score,
             top_k=state["auto_ingest_top_k"],
+            scale=results[0]["explanation"]["scale"] if results else None,
+            pool_size=len(state["candidates"]),
+            pool_scores=[score_by_relevance(result) for result in results],
+            eligible=eligible,
         )
     except QualityThresholdError as error:
-        return end_without_ingestion(state, run, "auto_ingest_failed_quality_threshold", error)
+        outcome: Outcome = "auto_ingest_failed_quality_threshold"
+        return end_without_ingestion(state, run, outcome, error, threshold=wanted)
     shared = run_provenance(run, approved_by="auto_ingest")
-    shared |= {"question": state["question"], "threshold": threshold}
-    items = ranked_items([results[index] for index in chosen], state["candidates"], shared)
+    shared |= {"question": state["question"], "threshold": selection.threshold}
+    items = ranked_items(
+        [results[index] for index in selection.positions], state["candidates"], shared
+    )
     request = build_ingestion_request(state, run, items)
     try:
         trigger = await run.context.ingestion_trigger()
@@ -45,12 +59,20 @@ async def auto_ingest(state: CollectionSearchState, run: StageRun) -> IngestUpda
         return end_without_ingestion(state, run, "auto_ingest_trigger_failed", error)
     await record_question(run.context, request.scope, build_record(state, request))
     return {
-        "ingestion": build_receipt(request, ticket, threshold=threshold),
+        "ingestion": build_receipt(
+            request,
+            ticket,
+            threshold=selection.threshold,
+            threshold_reason=wanted.reason,
+            fallback_used=selection.fallback_used,
+        ),
         "outcome": "auto_ingest_triggered",
         "flags": [],
         "telemetry": {
             "count": ticket.count,
-            "threshold": threshold,
+            "threshold": selection.threshold,
+            "fallback_used": selection.fallback_used,
+            **threshold_facts(wanted),
             "ticket": ticket.ticket_id,
             "cost_usd": 0.0,
         },

@@ -10,6 +10,7 @@ from ..errors import CostLimitReached
 from ..planning.fallback import complete_queries, fallback_queries
 from ..planning.quality import QUALITY
 from ..text.redaction import error_message, redact_error, redact_query
+from ..tools.criteria.judge import require_judge
 from ..tools.spending.budget import cost_of_failure
 from ..tools.spending.paid_plan import paid_plan
 from ..tools.spending.plan_cache import cache_plan, cached_plan, plan_key
@@ -29,7 +30,10 @@ async def generate_strategy(state: SearchInput, run: StageRun) -> StrategyUpdate
     """Return the validated input and three to five queries.
 
     A model that fails, or exceeds the run's cost limit, only sets the flag `strategy_fallback`.
+    Raises InputError for criteria without a model that can judge them.
     """
+    if state.criteria:
+        await require_judge(run.context)
     wanted = QUALITY[state.quality_mode].min_queries
     asked = state.model_copy(update={"purpose": run.context.searched_purpose(state.purpose)})
     strategy, facts = await _strategy(asked, run, wanted)

@@ -10,6 +10,7 @@ from langgraph.types import interrupt
 from ..contracts.review import Gate
 from ..runtime.concurrency import offload
 from ..text.timestamps import iso_time
+from ..tools.decisions.run_threshold import find_run_threshold
 from ..tools.reviews import build_review_request, decision_model, settle_review
 from .review_candidates import review_candidates, review_round
 from .stage import StageRun, stage
@@ -49,6 +50,7 @@ async def hitl_gate(state: CollectionSearchState, run: StageRun) -> GateUpdate:
             "candidate_count": len(gate.candidates),
             "approved_count": len(review["approved_urls"]),
             "added_count": len(review["added_urls"]),
+            **({"threshold_reason": gate.threshold_reason} if gate.threshold_reason else {}),
             "cost_usd": 0.0,
         },
     }
@@ -63,6 +65,7 @@ async def _gate(state: CollectionSearchState, run: StageRun, gates: GateStore) -
     """Return the gate of this round of the run; its id is the same whenever the node runs."""
     number, settings = review_round(state), run.context.using()
     made_of = (run.context.tenant(), run.ids["run_id"], state["started_at"], number)
+    wanted = await find_run_threshold(run.context, state)
     texts = [one["content_ref"] for one in state["candidates"] if one["content_ref"]]
     return Gate(
         gate_id=f"gate-{hashlib.sha256(repr(made_of).encode()).hexdigest()[:20]}",
@@ -75,7 +78,8 @@ async def _gate(state: CollectionSearchState, run: StageRun, gates: GateStore) -
         run_id=run.ids["run_id"],
         trace_id=run.ids["trace_id"],
         candidates=await review_candidates(state, run),
-        threshold=state["auto_ingest_min_score"],
+        threshold=wanted.min_score,
+        threshold_reason=wanted.reason,
         deadline=await offload(gates.now) + settings.gate_deadline_h * 3600,
         policy=settings.gate_policy,
         content_refs=texts,

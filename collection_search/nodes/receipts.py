@@ -7,8 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 from ..contracts.collection import QuestionRecord, TenantScope
 from ..contracts.ingestion import IngestionItem, IngestionRequest
+from ..errors import QualityThresholdError
 from ..text.loose_keys import current_key
 from ..text.redaction import error_message, redact_error
+from ..tools.criteria.refused_pages import refusal_provenance
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -22,6 +24,7 @@ if TYPE_CHECKING:
         RankedResult,
     )
     from ..contracts.updates import IngestUpdate
+    from ..ranking.adaptive import Threshold
     from .stage import StageRun
 
 logger = logging.getLogger(__name__)
@@ -63,6 +66,7 @@ def _ranked_item(
             "embedding_rank_score": result["embedding_rank_score"],
             "embedding_similarity": result["embedding_similarity"],
             "heuristic_score": result["heuristic_score"],
+            **refusal_provenance(result, approved_by=provenance["approved_by"]),
         },
     )
 
@@ -91,12 +95,18 @@ def build_record(state: CollectionSearchState, request: IngestionRequest) -> Que
         auto_ingest_min_score=state["auto_ingest_min_score"],
         queries=state["strategy"]["queries"],
         is_pdf=state.get("is_pdf"),
+        criteria=state.get("criteria") or [],
         url_keys=[item.url_key for item in request.items],
     )
 
 
 def build_receipt(
-    request: IngestionRequest, ticket: Ticket, *, threshold: float | None = None
+    request: IngestionRequest,
+    ticket: Ticket,
+    *,
+    threshold: float | None = None,
+    threshold_reason: str | None = None,
+    fallback_used: bool = False,
 ) -> IngestionReceipt:
     """Return the receipt of a started ingestion."""
     return {
@@ -104,6 +114,8 @@ def build_receipt(
         "count": ticket.count,
         "collection": ticket.collection,
         "threshold": threshold,
+        "threshold_reason": threshold_reason,
+        "fallback_used": fallback_used,
         "urls": [item.url for item in request.items],
         "error": None,
     }
@@ -118,15 +130,25 @@ def build_failed_receipt(collection: str, error: Exception, run: StageRun) -> In
         "count": 0,
         "collection": collection,
         "threshold": None,
+        "threshold_reason": None,
+        "fallback_used": False,
         "urls": [],
         "error": {"kind": kind, "message": message},
     }
 
 
 def end_without_ingestion(
-    state: CollectionSearchState, run: StageRun, outcome: Outcome, error: Exception
+    state: CollectionSearchState,
+    run: StageRun,
+    outcome: Outcome,
+    error: Exception,
+    *,
+    threshold: Threshold | None = None,
 ) -> IngestUpdate:
-    """Return the update of a stage whose ingestion did not start; log the cause."""
+    """Return the update of a stage whose ingestion did not start; log the cause.
+
+    `threshold` is what pages had to reach, where that is the cause.
+    """
     message = error_message(error)
     logger.error(
         "%s ended with %s",
@@ -135,9 +157,29 @@ def end_without_ingestion(
         extra={**run.ids, "cause": message},
         exc_info=redact_error(error),
     )
+    receipt = build_failed_receipt(state["collection_scope"], error, run)
+    facts: dict[str, Any] = {}
+    if isinstance(error, QualityThresholdError) and error.threshold is not None:
+        facts = {"threshold": error.threshold, "fallback_used": error.fallback_used}
+        receipt["threshold"], receipt["fallback_used"] = error.threshold, error.fallback_used
+    if threshold is not None:
+        receipt["threshold_reason"] = threshold.reason
     return {
-        "ingestion": build_failed_receipt(state["collection_scope"], error, run),
+        "ingestion": receipt,
         "outcome": outcome,
         "flags": [],
-        "telemetry": {"count": 0, "error": message, "cost_usd": 0.0},
+        "telemetry": {
+            "count": 0,
+            "error": message,
+            **facts,
+            **threshold_facts(threshold),
+            "cost_usd": 0.0,
+        },
     }
+
+
+def threshold_facts(threshold: Threshold | None) -> dict[str, Any]:
+    """Return the telemetry of the score that pages need, where the setting asks for a reason."""
+    if threshold is None or threshold.reason is None:
+        return {}
+    return {"min_score": threshold.min_score, "threshold_reason": threshold.reason}

@@ -11,7 +11,7 @@ from ..text.urls import url_key
 
 if TYPE_CHECKING:
     from ..contracts.review import ReviewCandidate
-    from ..contracts.state import CollectionSearchState
+    from ..contracts.state import CollectionSearchState, RankedResult
     from .stage import StageRun
 
 
@@ -33,17 +33,24 @@ async def review_candidates(state: CollectionSearchState, run: StageRun) -> list
         key for document, _ in stored for key in (document.url_key, *map(url_key, document.also_at))
     }
     return [
-        {
-            "url": result["url"],
-            "title": result["title"],
-            "snippet": result["snippet"],
-            "source": result["source"],
-            "is_pdf": result["is_pdf"],
-            "in_collection": keys[result["url"]] in known,
-            "embedding_rank_score": result["embedding_rank_score"],
-            "embedding_similarity": result["embedding_similarity"],
-            "heuristic_score": result["heuristic_score"],
-            "explanation": result["explanation"],
-        }
+        _candidate(result, in_collection=keys[result["url"]] in known)
         for result in state["results"]
     ]
+
+
+def _candidate(result: RankedResult, *, in_collection: bool) -> ReviewCandidate:
+    candidate: ReviewCandidate = {
+        "url": result["url"],
+        "title": result["title"],
+        "snippet": result["snippet"],
+        "source": result["source"],
+        "is_pdf": result["is_pdf"],
+        "in_collection": in_collection,
+        "embedding_rank_score": result["embedding_rank_score"],
+        "embedding_similarity": result["embedding_similarity"],
+        "heuristic_score": result["heuristic_score"],
+        "explanation": result["explanation"],
+    }
+    if "criteria" in result:
+        candidate["criteria"] = result["criteria"]
+    return candidate

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 from ..contracts.ingestion import IngestionItem
 from ..runtime.concurrency import offload
 from ..text.urls import url_key
+from ..tools.decisions.run_threshold import find_run_threshold
 from ..tools.ingestion.questions import record_question
 from ..tools.reviews import decide_by_threshold
 from .receipts import (
@@ -16,6 +17,7 @@ from .receipts import (
     end_without_ingestion,
     ranked_items,
     run_provenance,
+    threshold_facts,
 )
 from .review_candidates import review_candidates, review_round
 from .stage import StageRun, stage
@@ -24,22 +26,23 @@ if TYPE_CHECKING:
     from ..contracts.review import Review
     from ..contracts.state import CollectionSearchState
     from ..contracts.updates import TriggerUpdate
+    from ..ranking.adaptive import Threshold
 
 
 @stage("k_trigger_ingestion")
 async def trigger_ingestion(state: CollectionSearchState, run: StageRun) -> TriggerUpdate:
     """Return the ticket of the started ingestion, or why none was started.
 
-    Without a decision in this round the candidates at or above `auto_ingest_min_score` are taken.
+    Without a decision in this round the candidates at or above the run's threshold are taken.
     """
-    review = await _decision(state, run)
+    review, threshold = await _decision(state, run)
     if not review["approved_urls"] and not review["added_urls"]:
         return {
             "ingestion": None,
             "review": review,
             "outcome": "review_rejected",
             "flags": [],
-            "telemetry": {"count": 0, "cost_usd": 0.0},
+            "telemetry": {"count": 0, **threshold_facts(threshold), "cost_usd": 0.0},
         }
     request = build_ingestion_request(state, run, _items(state, run, review))
     try:
@@ -50,7 +53,9 @@ async def trigger_ingestion(state: CollectionSearchState, run: StageRun) -> Trig
         return {**ended, "review": review}
     await record_question(run.context, request.scope, build_record(state, request))
     return {
-        "ingestion": build_receipt(request, ticket),
+        "ingestion": build_receipt(
+            request, ticket, threshold_reason=threshold.reason if threshold else None
+        ),
         "review": review,
         "outcome": "ingestion_triggered",
         "flags": [],
@@ -59,22 +64,26 @@ async def trigger_ingestion(state: CollectionSearchState, run: StageRun) -> Trig
             "added_count": len(review["added_urls"]),
             "ticket": ticket.ticket_id,
             "decided_by": review["decided_by"],
+            **threshold_facts(threshold),
             "cost_usd": 0.0,
         },
     }
 
 
-async def _decision(state: CollectionSearchState, run: StageRun) -> Review:
+async def _decision(state: CollectionSearchState, run: StageRun) -> tuple[Review, Threshold | None]:
+    """Return the decision of this round, and the threshold where that decides."""
     review = state.get("review")
     if review is not None and review["round"] == review_round(state):
-        return review
+        return review, None
     store = await run.context.storage()
-    return decide_by_threshold(
+    wanted = await find_run_threshold(run.context, state)
+    decided = decide_by_threshold(
         await review_candidates(state, run),
-        threshold=state["auto_ingest_min_score"],
+        threshold=wanted.min_score,
         now=await offload(store.gates.now),
         round_number=review_round(state),
     )
+    return decided, wanted
 
 
 def _items(state: CollectionSearchState, run: StageRun, review: Review) -> list[IngestionItem]:

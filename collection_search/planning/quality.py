@@ -1,4 +1,4 @@
-"""The quality modes of a search: how many queries, how deep, and for how many results."""
+"""The quality modes of a search: how many queries, how deep, how many results, who judges them."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final
 from ..contracts.options import NO_OPTIONS, SearchOptions
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from ..contracts.state import QualityMode
 
@@ -17,6 +17,25 @@ MIN_QUERIES: Final = 3
 MAX_QUERIES: Final = 5
 """Most queries of a run in any mode; a model is asked for this many."""
 MIN_RESULTS_PER_QUERY: Final = 10
+
+
+@dataclass(frozen=True, slots=True)
+class JudgedBand:
+    """The scores that leave a page's relevance open, so that a model or cross-encoder judges it."""
+
+    least: float
+    most: float
+    max_pages: int
+    """Of these scores, the best are judged: one call has to hold them."""
+
+    def places(self, scores: Sequence[float]) -> list[int]:
+        """Return the places of the scores to judge, in their order; the best score stands first.
+
+        >>> JudgedBand(least=45, most=80, max_pages=2).places([91, 80, 62, 45, 44.9])
+        [1, 2]
+        """
+        unsure = [place for place, score in enumerate(scores) if self.least <= score <= self.most]
+        return unsure[: self.max_pages]
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,6 +48,8 @@ class SearchQuality:
     """Rows to request for each wanted result."""
     options: SearchOptions = NO_OPTIONS
     """Options of the request."""
+    judged_band: JudgedBand | None = None
+    """Scores whose pages are judged after the ranking; None: no page is."""
 
 
 QUALITY: Final[Mapping[QualityMode, SearchQuality]] = {
@@ -37,6 +58,7 @@ QUALITY: Final[Mapping[QualityMode, SearchQuality]] = {
         min_queries=MAX_QUERIES,
         oversample_factor=4,
         options=SearchOptions(search_depth="deep"),
+        judged_band=JudgedBand(least=45.0, most=80.0, max_pages=20),
     ),
 }
 """The settings of each mode; a provider without a deep search reports it in the outcome."""

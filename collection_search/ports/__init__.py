@@ -6,11 +6,13 @@ from several threads: a coroutine reaches them through a worker thread.
 
 from .chat import ChatMessage, ChatModel, ChatReply, ChatTool, ChatToolCall
 from .collections import CollectionStore, Storage
+from .comparisons import ComparisonStore
 from .gates import GateStore
 from .ledger import IngestionTrigger, Ledger
 from .listening import ChatCall, EmbeddingCall, Listener, ToolCall
 from .pages import PageReader, SiteReader
 from .provider_info import ProviderInfo
+from .reranker import JudgedPage, Judgement, Judgements, Reranker
 from .search import (
     BaseSearchAdapter,
     Embedder,
@@ -36,18 +38,23 @@ __all__ = [
     "ChatTool",
     "ChatToolCall",
     "CollectionStore",
+    "ComparisonStore",
     "Embedder",
     "EmbeddingCall",
     "EndedRun",
     "FullQuery",
     "GateStore",
     "IngestionTrigger",
+    "JudgedPage",
+    "Judgement",
+    "Judgements",
     "Ledger",
     "Listener",
     "PageReader",
     "ProviderInfo",
     "QueryModel",
     "QueryPlan",
+    "Reranker",
     "Scalar",
     "SearchAdapter",
     "SearchMetrics",

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
         Vectors,
     )
     from ..contracts.crawl_record import CrawlRecord
+    from .comparisons import ComparisonStore
     from .gates import GateStore
     from .ledger import Ledger
     from .staging import StagingStore
@@ -202,7 +203,7 @@ class CollectionStore(Protocol):
 
 @runtime_checkable
 class Storage(Protocol):
-    """Staged texts, ledger, collections and gates in one database."""
+    """Staged texts, ledger, collections, gates and comparisons in one database."""
 
     @property
     def staging(self) -> StagingStore:
@@ -222,6 +223,11 @@ class Storage(Protocol):
     @property
     def gates(self) -> GateStore:
         """Return the reviews that runs have asked for."""
+        ...
+
+    @property
+    def comparisons(self) -> ComparisonStore:
+        """Return the runs that were ranked by two profiles."""
         ...
 
     def close(self) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
-    from ..contracts.review import Gate, GateState, Review
+    from ..contracts.review import DecidedBy, Gate, GateState, Review
 
 
 class GateStore(Protocol):
@@ -24,9 +24,28 @@ class GateStore(Protocol):
         ...
 
     def gates(
-        self, tenant_id: str, *, state: GateState | None = None, collection: str | None = None
+        self,
+        tenant_id: str,
+        *,
+        state: GateState | None = None,
+        collection: str | None = None,
+        opened_from: float = 0.0,
     ) -> list[Gate]:
-        """Return the tenant's gates, the oldest first."""
+        """Return the tenant's gates, the oldest first; `opened_from` is a Unix time."""
+        ...
+
+    def decided(
+        self,
+        tenant_id: str,
+        *,
+        collection: str | None = None,
+        decided_by: DecidedBy | None = None,
+        limit: int,
+    ) -> list[Gate]:
+        """Return the last `limit` decided gates, closed ones too, the newest decision first.
+
+        Equal times stand in the opposite order of their opening.
+        """
         ...
 
     def threads(self, tenant_id: str, collection: str | None = None) -> list[str]:

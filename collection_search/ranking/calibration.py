@@ -1,18 +1,13 @@
 """Calibration of a model's similarities, measured once on the built-in anchors.
 
-The medians of each fingerprint are cached in memory and in a small file of the data folder.
+The scale of each fingerprint is cached in memory and in a small file of the data folder.
 """
 
 from __future__ import annotations
 
 import asyncio
-import hashlib
-import json
 import logging
-import math
-import statistics
 import time
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias
 
@@ -22,22 +17,18 @@ from ..contracts.collection import Embedded
 from ..contracts.prices import embedding_cost
 from ..errors import ModelError
 from ..runtime.concurrency import offload
-from ..runtime.whole_file import write_whole
 from ..text.redaction import redact, redact_error
-from .anchors import anchors, anchors_version
-from .scoring import DENSE, LEXICAL, Calibration
+from .anchors import anchor_texts
+from .model_scale import ModelScale, measure_scale
+from .scale_files import read_scale, write_scale
+from .scoring import LEXICAL, Calibration
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from ..contracts.collection import Vectors
     from ..ports import Embedder
 
 logger = logging.getLogger(__name__)
-
-FOLDER: Final = "calibrations"
-MIN_DISTANCE: Final = 0.02
-"""Least distance of the medians of a usable model."""
 
 PART: Final = 32
 """Texts of one request where the model does not accept all of them."""
@@ -50,66 +41,65 @@ _Model: TypeAlias = tuple[Path, str]
 _Flight: TypeAlias = tuple[asyncio.AbstractEventLoop, _Model]
 
 
-class Medians(NamedTuple):
-    """A model's median cosines of unrelated and of related pairs."""
-
-    unrelated: float
-    related: float
-
-    @property
-    def tell_apart(self) -> bool:
-        """True when related pairs lie clearly higher."""
-        distance = self.related - self.unrelated
-        return math.isfinite(distance) and distance > MIN_DISTANCE
-
-
 class _Failure(NamedTuple):
     until: float
     cause: str
 
 
-_known: dict[_Model, Medians] = {}
+_known: dict[_Model, ModelScale] = {}
 _failed: dict[_Model, _Failure] = {}
 _warned: set[str] = set()
-_flights: dict[_Flight, asyncio.Task[Calibration]] = {}
+_flights: dict[_Flight, asyncio.Task[ModelScale]] = {}
 
 
-async def calibration_of(
+async def scale_of(
     embedder: Embedder, *, folder: Path, clock: Callable[[], float] = time.monotonic
-) -> Calibration:
-    """Return the calibration of the embedder; `folder` is the settings' data folder.
+) -> ModelScale:
+    """Return the scale of the embedder; `folder` is the settings' data folder.
 
     The first call embeds the anchors in one request, and in parts where that fails; calls at the
     same time share it. Raises ModelError when both fail, where a retry may help after
-    `FAILED_FOR_S` seconds of `clock`, and when the model cannot separate related from unrelated
-    texts.
+    `FAILED_FOR_S` seconds of `clock`.
     """
-    return await asyncio.shield(start_calibration(embedder, folder=folder, clock=clock))
+    return await asyncio.shield(start_scale(embedder, folder=folder, clock=clock))
 
 
-def start_calibration(
+def start_scale(
     embedder: Embedder, *, folder: Path, clock: Callable[[], float] = time.monotonic
-) -> asyncio.Future[Calibration]:
-    """Return a future of `calibration_of`, already started.
+) -> asyncio.Future[ModelScale]:
+    """Return a future of `scale_of`, already started.
 
     Wait for it by `await_calibration`; without that it still runs to its end.
     """
     loop, model = asyncio.get_running_loop(), (folder, embedder.fingerprint)
-    if medians := _known.get(model):
-        return _settled(loop.create_future(), embedder, medians)
+    if scale := _known.get(model):
+        return _settled(loop.create_future(), scale)
     flight = loop, model
     if flight not in _flights:
         if (failure := _failed.get(model)) and clock() < failure.until:
-            return _settled(loop.create_future(), embedder, failure)
-        task = _flights[flight] = loop.create_task(_calibrated(embedder, folder, clock))
+            return _settled(loop.create_future(), failure)
+        task = _flights[flight] = loop.create_task(_measured_once(embedder, folder, clock))
         task.add_done_callback(lambda task: _land(flight, task))
     return _flights[flight]
 
 
-async def await_calibration(under_way: asyncio.Future[Calibration]) -> Calibration:
-    """Return the calibration; after a failure `LEXICAL`, with one warning per cause."""
+async def known_scale(fingerprint: str, *, folder: Path) -> ModelScale | None:
+    """Return the scale of an embedder that was measured before; None for any other."""
+    if scale := _known.get((folder, fingerprint)):
+        return scale
+    scale = await offload(read_scale, folder, fingerprint)
+    if scale is not None and scale.is_complete:
+        _known[folder, fingerprint] = scale
+    return scale
+
+
+async def await_calibration(under_way: asyncio.Future[ModelScale], question: str) -> Calibration:
+    """Return the calibration for the question; after a failure `LEXICAL`, with one warning.
+
+    Where the model cannot tell in the question's language it is `LEXICAL` with that reason.
+    """
     try:
-        return await asyncio.shield(under_way)
+        return (await asyncio.shield(under_way)).calibration_for(question)
     except ModelError as error:
         if (cause := str(error)) not in _warned:
             if len(_warned) >= _MAX_WARNED:
@@ -119,61 +109,37 @@ async def await_calibration(under_way: asyncio.Future[Calibration]) -> Calibrati
         return LEXICAL
 
 
-def anchor_texts() -> list[str]:
-    """Return the texts to embed: per language the questions, then their pages."""
-    return [
-        text
-        for each in anchors().values()
-        for text in (*(anchor.question for anchor in each), *(anchor.page for anchor in each))
-    ]
-
-
-def medians_of(vectors: Vectors) -> Medians:
-    """Return the medians of the vectors of `anchor_texts`, as means over the languages.
-
-    Languages count separately, since a model may place the texts of one nearer together. Raises
-    ModelError for a wrong number of vectors and for values that are not finite.
-    """
-    expected = 2 * sum(map(len, anchors().values()))
-    if len(vectors) != expected or not np.isfinite(vectors).all():
-        raise ModelError(f"{expected} sound vectors were expected, not these {len(vectors)}.")
-    found, start = [], 0
-    for size in map(len, anchors().values()):
-        questions, pages = np.split(vectors[start : start + 2 * size], 2)
-        cosines, own = questions @ pages.T, np.eye(size, dtype=bool)
-        found.append((float(np.median(cosines[~own])), float(np.median(cosines[own]))))
-        start += 2 * size
-    unrelated, related = map(statistics.fmean, zip(*found, strict=True))
-    return Medians(round(unrelated, 4), round(related, 4))
-
-
-async def _calibrated(embedder: Embedder, folder: Path, clock: Callable[[], float]) -> Calibration:
+async def _measured_once(
+    embedder: Embedder, folder: Path, clock: Callable[[], float]
+) -> ModelScale:
     name = embedder.fingerprint
-    path = folder / FOLDER / f"{hashlib.sha256(name.encode()).hexdigest()[:16]}.json"
-    medians = await offload(_read, path, name)
-    if medians is None:
+    scale = await known_scale(name, folder=folder)
+    if scale is None or not scale.is_complete:
         try:
-            medians = await _measured(embedder)
+            scale = await _measured(embedder)
         except ModelError as error:
-            _failed[folder, name] = _Failure(clock() + FAILED_FOR_S, str(error))
-            raise
-        if medians.tell_apart:
-            await offload(_write, path, name, medians)
-    _known[folder, name] = medians
+            if scale is None:
+                _failed[folder, name] = _Failure(clock() + FAILED_FOR_S, str(error))
+                raise
+            logger.warning("the languages of %s stay unknown: %s", name, error)
+        else:
+            if scale.tells_apart:
+                await offload(write_scale, folder, name, scale)
+    _known[folder, name] = scale
     _failed.pop((folder, name), None)
-    return _calibration(embedder, medians)
+    return scale
 
 
-async def _measured(embedder: Embedder) -> Medians:
+async def _measured(embedder: Embedder) -> ModelScale:
     texts = await offload(anchor_texts)
     try:
         try:
             embedded = await embedder.embed(texts)
-            medians = medians_of(embedded.vectors)
+            scale = measure_scale(embedded.vectors)
         except Exception as error:  # noqa: BLE001 - what an endpoint says to too many texts varies
             logger.info("the anchors are embedded in parts: %s", redact(str(error)))
             embedded = await _in_parts(embedder, texts)
-            medians = medians_of(embedded.vectors)
+            scale = measure_scale(embedded.vectors)
     except Exception as error:
         raise ModelError(
             f"The scale of the embedder {embedder.fingerprint} could not be measured:"
@@ -182,14 +148,16 @@ async def _measured(embedder: Embedder) -> Medians:
     cost = embedding_cost(embedder.fingerprint, embedded.input_tokens)
     logger.info(
         "measured the scale of %s on %d anchor texts (tokens: %s, US dollars: %s): median cosine"
-        " %.3f of unrelated and %.3f of related pairs",
+        " %.3f of unrelated and %.3f of related pairs; %s",
         embedder.fingerprint,
         len(texts),
         "unknown" if embedded.input_tokens is None else embedded.input_tokens,
         "unknown" if cost is None else f"{cost:.8f}",
-        *medians,
+        scale.unrelated,
+        scale.related,
+        scale.described(),
     )
-    return medians
+    return scale
 
 
 async def _in_parts(embedder: Embedder, texts: Sequence[str]) -> Embedded:
@@ -206,53 +174,18 @@ async def _in_parts(embedder: Embedder, texts: Sequence[str]) -> Embedded:
     )
 
 
-def _calibration(embedder: Embedder, medians: Medians | _Failure) -> Calibration:
-    if isinstance(medians, _Failure):
-        raise ModelError(medians.cause)
-    if not medians.tell_apart:
-        raise ModelError(
-            f"The embedder {embedder.fingerprint} does not tell related from unrelated texts:"
-            f" median cosines {medians.related:.3f} and {medians.unrelated:.3f}. Choose another"
-            " model, one made for search."
-        )
-    return replace(DENSE, unrelated=medians.unrelated, related=medians.related)
-
-
 def _settled(
-    future: asyncio.Future[Calibration], embedder: Embedder, found: Medians | _Failure
-) -> asyncio.Future[Calibration]:
-    try:
-        future.set_result(_calibration(embedder, found))
-    except ModelError as error:
-        future.set_exception(error)
+    future: asyncio.Future[ModelScale], found: ModelScale | _Failure
+) -> asyncio.Future[ModelScale]:
+    if isinstance(found, _Failure):
+        future.set_exception(ModelError(found.cause))
         future.exception()  # read, since perhaps no caller awaits it
+    else:
+        future.set_result(found)
     return future
 
 
-def _land(flight: _Flight, task: asyncio.Task[Calibration]) -> None:
+def _land(flight: _Flight, task: asyncio.Task[ModelScale]) -> None:
     del _flights[flight]
     if not task.cancelled():
         task.exception()  # read, since perhaps no caller awaits it
-
-
-def _read(path: Path, fingerprint: str) -> Medians | None:
-    """Return the medians of these anchors; None where the file has no valid ones."""
-    try:
-        stored = json.loads(path.read_text("utf-8"))
-        medians = Medians(float(stored["unrelated"]), float(stored["related"]))
-        fits = (stored["fingerprint"], stored["anchors"]) == (fingerprint, anchors_version())
-    except (OSError, ValueError, TypeError, LookupError, OverflowError, RecursionError):
-        return None
-    is_sound = -1 <= medians.unrelated < medians.related <= 1
-    return medians if fits and is_sound and medians.tell_apart else None
-
-
-def _write(path: Path, fingerprint: str, medians: Medians) -> None:
-    """Store the medians for other processes, atomically."""
-    stored = {"fingerprint": fingerprint, "anchors": anchors_version(), **medians._asdict()}
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        with write_whole(path) as draft:
-            draft.write_text(json.dumps(stored), "utf-8")
-    except OSError as error:
-        logger.info("the medians of %s stay in memory only: %s", fingerprint, error)

@@ -11,10 +11,11 @@ from __future__ import annotations
 import math
 import operator
 import re
+from dataclasses import replace
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from .lexicon import language_of, question_terms, words
-from .scoring import DENSE, LEXICAL, judge_pool
+from .scoring import Calibration, judge_pool
 from .stemming import STEMS
 
 if TYPE_CHECKING:
@@ -23,7 +24,6 @@ if TYPE_CHECKING:
     from ..contracts.collection import Passage
     from .heuristics import PageText
     from .lexicon import Term
-    from .scoring import Calibration
 
 LEVEL: Final = 50.0
 """Evidence from which a passage counts as an answer."""
@@ -69,6 +69,12 @@ class EvidenceWeights(NamedTuple):
 
 
 # Fitted with and without the page that answers; `benchmarks/fit_evidence.py` fits anew.
+WORDING: Final = Calibration("lexical", similarity=0.0, wording=13.39, constant=-0.57)
+MEANING: Final = Calibration(
+    "dense", similarity=3.72, wording=1.89, constant=-1.81, unrelated=0.15, related=0.56
+)
+"""A passage is longer than a search result and shares more words by chance, so the similarities
+have another place on the scale than those of the gate."""
 BY_WORDS: Final = EvidenceWeights(coverage=4.82, wording=6.12, meaning=0.0, constant=-7.49)
 BY_MODEL: Final = EvidenceWeights(coverage=3.79, wording=4.88, meaning=3.15, constant=-8.0)
 BY_MEANING: Final = EvidenceWeights(coverage=0.0, wording=0.0, meaning=6.62, constant=-4.61)
@@ -123,7 +129,7 @@ def measure_evidence(
     [False, True]
     """
     parts = measure_parts(question, pages, similarities=similarities, calibration=calibration)
-    if similarities is None or (calibration or DENSE).scale == "lexical":
+    if similarities is None or (calibration or MEANING).scale == "lexical":
         return [BY_WORDS.evidence(each) for each in parts]
     language = language_of(question)
     found = []
@@ -144,7 +150,7 @@ def measure_parts(
 ) -> list[EvidenceParts]:
     """Return the parts of each passage's evidence, as `measure_evidence` reads them."""
     wording = judge_pool(question, pages).wording
-    scale = calibration or (LEXICAL if similarities is None else DENSE)
+    scale = passage_scale(calibration, is_dense=similarities is not None)
     measured = [0.0] * len(pages) if similarities is None else similarities
     terms, stem_of = question_terms(question), STEMS[language_of(question)]
     identifiers = _IDENTIFIER.findall(question.casefold())
@@ -154,10 +160,22 @@ def measure_parts(
         stems = {stem_of[word] for word in words(text)}
         missing = [each for each in identifiers if each not in text.casefold()]
         doubted = {stem_of[word] for each in missing for word in words(each)}
-        own = LEXICAL.probability(0.0, alike)
+        own = WORDING.probability(0.0, alike)
         model = scale.probability(similarity, alike)
         found.append(EvidenceParts(share_covered(terms, stems, doubted), own, model))
     return found
+
+
+def passage_scale(calibration: Calibration | None, *, is_dense: bool) -> Calibration:
+    """Return the scale of passages: its place is their own, its medians are the model's.
+
+    `is_dense` decides where no calibration is given.
+    """
+    if calibration is None:
+        return MEANING if is_dense else WORDING
+    if calibration.scale == "lexical":
+        return WORDING
+    return replace(MEANING, unrelated=calibration.unrelated, related=calibration.related)
 
 
 def share_covered(

@@ -60,11 +60,29 @@ class PageWords(NamedTuple):
         return cls(words(page.title), words(page.snippet), words(address))
 
 
+class Factors(NamedTuple):
+    """What a point of each part adds to the heuristic score."""
+
+    title: float
+    snippet: float
+    coverage: float
+    url: float
+
+
+CALIBRATED: Final = Factors(title=2.0, snippet=0.0, coverage=2.0, url=1.0)
+"""Title and coverage on a scale of 0-100, less the penalty of the address.
+
+The snippet's points do not count: over labelled pools they order pages no better than chance.
+"""
+LITERAL: Final = Factors(title=1.0, snippet=1.0, coverage=1.0, url=1.0)
+"""The plain sum, 0-75."""
+
+
 class Points(NamedTuple):
     """The points of one page for one question."""
 
     title: float
-    """0-30: share of the question in the title."""
+    """0-30: share of the question in the title; 0 without a title."""
     snippet: float
     """0-25: length and form of the snippet."""
     coverage: float
@@ -73,21 +91,29 @@ class Points(NamedTuple):
     """0 to -20: addresses that seldom contain an answer."""
     matched: tuple[str, ...]
     """The words of the question that occur in the page."""
+    untitled: float = 0.0
+    """0-30: share of the question in the text; in place of `title` for a page without one."""
+    titled: int = 0
+    """How many of the matched words stand in the title."""
+
+    def earned(self, factors: Factors) -> float:
+        """Return the heuristic score before the address counts."""
+        titled = factors.title * (self.title + self.untitled)
+        return titled + factors.snippet * self.snippet + factors.coverage * self.coverage
+
+    def score(self, factors: Factors) -> float:
+        """Return the heuristic score; an address costs no more than the page has earned."""
+        return max(0.0, self.earned(factors) + factors.url * self.url)
 
     @property
     def total(self) -> float:
-        """The plain sum, 0-75."""
-        return max(0.0, self.title + self.snippet + self.coverage + self.url)
+        """The heuristic score of the profile `literal`, 0-75."""
+        return self.score(LITERAL)
 
     @property
     def relevance(self) -> float:
-        """Title and coverage on a scale of 0-100, less the penalty of the address.
-
-        The snippet's points do not count: over labelled pools they order pages no better than
-        chance.
-        """
-        earned = (self.title + self.coverage) / (TITLE_POINTS + COVERAGE_POINTS)
-        return max(0.0, 100 * earned + self.url)
+        """The heuristic score of the calibrated scales, 0-100."""
+        return self.score(CALIBRATED)
 
 
 @lru_cache(maxsize=256)
@@ -122,11 +148,13 @@ def judge_all(
         titled = sum([rarity for stem, _, rarity in matched if stem in in_title]) / weight
         judged.append(
             Points(
-                TITLE_POINTS * (coverage if by_rarity and not title else titled),
+                TITLE_POINTS * titled,
                 snippet_quality(page.snippet),
                 COVERAGE_POINTS * coverage,
                 url_penalty(page.url),
                 tuple([word for _, word, _ in matched]),
+                TITLE_POINTS * coverage if by_rarity and not title else 0.0,
+                len(in_title),
             )
         )
     return judged

@@ -23,10 +23,6 @@ if TYPE_CHECKING:
 
 Array: TypeAlias = NDArray[np.float64]
 
-SERVED_AT: Final = 50.0
-"""A question is served when a relevant page scores this or more."""
-REFUSED_BELOW: Final = 60.0
-"""A pool without a relevant page is refused when all its pages score less."""
 RESAMPLES: Final = 4000
 PAIRINGS: Final = 3
 """Other questions' pools that serve as off-topic pools of a question."""
@@ -161,46 +157,6 @@ def _relevance(scores: Array, grades: Sequence[int]) -> NDArray[np.bool_]:
 def best_score(scores: Array) -> float:
     """Return the best score, below every threshold when there is none."""
     return float(scores.max(initial=-math.inf))
-
-
-@dataclass(frozen=True)
-class ThresholdScores:
-    """The scores that decide which pools pass a threshold."""
-
-    relevant: Array
-    """Best score of a relevant page, per question that has one."""
-    off_topic: Array
-    """Best score of any page of each off-topic pool: a row per pairing, a column per question."""
-
-    def served(self, shift: float = 0.0) -> Array:
-        """Return 1 per question with a relevant page at 50 or above, else 0.
-
-        `shift` is added to every score.
-        """
-        return (self.relevant + shift >= SERVED_AT).astype(float)
-
-    def let_through(self, shift: float = 0.0) -> Array:
-        """Return per question the share of its off-topic pools with anything at 60 or above.
-
-        A question's pools are no independent samples, so intervals are drawn over questions.
-        """
-        through: Array = (self.off_topic + shift >= REFUSED_BELOW).mean(axis=0)
-        return through
-
-
-def trade_off(gates: Sequence[ThresholdScores], goals: Iterable[float]) -> list[float]:
-    """Return the share of off-topic pools that pass when all scores are shifted to serve each goal.
-
-    Shares are means over the gates, one per set; for a goal out of reach it is infinity.
-    """
-    points = [
-        (
-            _mean(each.served(shift) for each in gates),
-            _mean(each.let_through(shift) for each in gates),
-        )
-        for shift in np.arange(-40, 40, 0.5)
-    ]
-    return [min((b for a, b in points if a >= goal), default=math.inf) for goal in goals]
 
 
 def _mean(sets: Iterable[Array]) -> float:

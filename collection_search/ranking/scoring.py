@@ -1,8 +1,9 @@
 """Scores of pages for a question; `threshold` selects the pages to ingest.
 
-`embedding_rank_score = 0.6 * embedding score + 0.4 * heuristic score`, each 0-100. It orders pages
-and decides on ingestion, so it has the same meaning in every pool: no score depends on the best
-page. At 50 a page is as likely relevant as not, among pages of which half are.
+`embedding_rank_score = 0.6 * embedding score + 0.4 * heuristic score`, each 0-100, and the points
+of a tenant's own rules. It orders pages and decides on ingestion, so it has the same meaning in
+every pool: no score depends on the best page. `bands` has the share of relevant pages that was
+measured at each score, `explanation` lists what a score is the sum of.
 
 The profile `literal` is the raw arithmetic: cosine times 100, heuristics that sum to 75.
 """
@@ -15,11 +16,17 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, TypeAlias
 
-from .heuristics import PageText, PageWords, Points, judge_all
+from .explanation import explain_score
+from .heuristics import LITERAL, PageText, PageWords, Points, judge_all
+from .lexicon import question_terms
+from .preferences import EMBEDDING_SHARE, NO_PREFERENCE, PagePreference, Preferences
 from .similarity import LexicalSimilarity
+from .weighed_page import ScoreBasis, WeighedPage
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+
+    from .lexicon import Term
 
 __all__ = [
     "DENSE",
@@ -35,18 +42,10 @@ __all__ = [
 ]
 
 Profile: TypeAlias = Literal["default", "literal"]
-Scale: TypeAlias = Literal["lexical", "dense", "literal"]
 
-EMBEDDING_SHARE: Final = 0.6
-HEURISTIC_SHARE: Final = 0.4
-
-_MEANINGS: Final[dict[Scale, str]] = {
-    "lexical": "words compared, no model; calibrated: at 50 as likely relevant as not",
-    "dense": "similarity by a model; calibrated: at 50 as likely relevant as not",
-    "literal": "0.6 * cosine * 100 + 0.4 * heuristics, not calibrated",
-}
-_WITHOUT_SCALE: Final = "words compared, since the scale of the model is not known; calibrated"
-_FAILED: Final = "the page could not be embedded: similarity counts 0"
+HEURISTIC_SHARE: Final = 1 - EMBEDDING_SHARE
+_EXACT: Final = 6
+"""Decimals of what enters the score, so that it can be computed again from its explanation."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,24 +64,34 @@ class Calibration:
     constant: float
     unrelated: float = 0.0
     related: float = 1.0
+    reason: str = field(default="", repr=False, compare=False)
+    """Why words are compared although there is a model."""
 
     def probability(self, similarity: float, wording: float) -> float:
         """Return 0-1, from the model's similarity and the lexical one.
 
         >>> [round(LEXICAL.probability(0.0, wording), 2) for wording in (0.0, 0.1, 0.3)]
-        [0.36, 0.68, 0.97]
+        [0.1, 0.47, 0.98]
         """
-        placed = (similarity - self.unrelated) / (self.related - self.unrelated)
-        placed = min(max(placed, -0.5), 1.5)
-        x = self.similarity * placed + self.wording * wording + self.constant
+        placed, alike = self.inputs(similarity, wording)
+        x = self.similarity * placed + self.wording * alike + self.constant
         return 0.5 * (1 + math.tanh(x / 2))  # 1 / (1 + e**-x) without overflow
 
+    def inputs(self, similarity: float, wording: float) -> tuple[float, float]:
+        """Return the model's similarity as it is weighed, on its own scale, and the lexical one.
 
-# Fitted on the labelled pools scifact, xquad-en and xquad-de (dense: vectors of all-MiniLM-L6-v2);
+        >>> DENSE.inputs(DENSE.related, 0.12345678)
+        (1.0, 0.123457)
+        """
+        placed = (similarity - self.unrelated) / (self.related - self.unrelated)
+        return round(min(max(placed, -0.5), 1.5), _EXACT), round(wording, _EXACT)
+
+
+# Fitted on labelled pools, real search results among them (dense: vectors of all-MiniLM-L6-v2);
 # `python benchmarks/fit_scoring.py PATH_TO_POOLS` fits anew and prints these two lines.
-LEXICAL: Final = Calibration("lexical", similarity=0.0, wording=13.39, constant=-0.57)
+LEXICAL: Final = Calibration("lexical", similarity=0.0, wording=20.62, constant=-2.17)
 DENSE: Final = Calibration(
-    "dense", similarity=3.72, wording=1.89, constant=-1.81, unrelated=0.15, related=0.56
+    "dense", similarity=4.88, wording=14.86, constant=-5.42, unrelated=0.14, related=0.6
 )
 
 
@@ -98,8 +107,13 @@ class Scored:
     """As the model or the comparison of words gave it, -1 to 1."""
     heuristic_score: float
     """0-100; in the profile `literal` 0-75."""
-    explanation: dict[str, Any] = field(default_factory=dict)
-    """Parts of the score, JSON-plain."""
+    weighed: WeighedPage
+    """What the score was made from."""
+
+    @property
+    def explanation(self) -> dict[str, Any]:
+        """The addends of the score with their weights, and a sentence; JSON-plain."""
+        return explain_score(self.weighed)
 
 
 def rank(
@@ -111,13 +125,15 @@ def rank(
     limit: int = 20,
     calibration: Calibration | None = None,
     model: str | None = None,
+    preferences: Preferences | None = None,
 ) -> list[Scored]:
-    """Return the best pages, by score, then by URL.
+    """Return the best pages, by score, then by URL; those that may not be ingested come last.
 
     `similarities` are a model's cosines, one per page; NaN marks a page without an embedding and
     counts 0. Without them words are compared. `calibration` belongs to the model of the
     similarities; default: `DENSE`, without a model `LEXICAL`. `LEXICAL` compares words even where
     similarities of an unknown scale are given. `model` is the name in the explanations.
+    `preferences` are what a tenant's own rules make of the pages.
 
     >>> pages = [PageText("Tea", "How to brew tea.", "https://a.example/tea"),
     ...          PageText("Tasks", "How to cancel a running task.", "https://a.example/task")]
@@ -130,6 +146,7 @@ def rank(
         limit=limit,
         calibration=calibration,
         model=model,
+        preferences=preferences,
     )
 
 
@@ -142,6 +159,8 @@ class JudgedPool(NamedTuple):
     parts: tuple[Points, ...]
     """Heuristics per page."""
     is_literal: bool
+    terms: tuple[Term, ...]
+    """The words of the question."""
 
 
 def judge_pool(
@@ -167,7 +186,7 @@ def _judged(question: str, pages: tuple[PageText, ...], is_literal: bool) -> Jud
         question, [[*each.title, *each.snippet] for each in read]
     )
     parts = judge_all(question, pages, read, by_rarity=by_rarity)
-    return JudgedPool(pages, tuple(wording), tuple(parts), is_literal)
+    return JudgedPool(pages, tuple(wording), tuple(parts), is_literal, question_terms(question))
 
 
 def rank_pool(
@@ -177,76 +196,58 @@ def rank_pool(
     limit: int = 20,
     calibration: Calibration | None = None,
     model: str | None = None,
+    preferences: Preferences | None = None,
 ) -> list[Scored]:
     """Return the best of the judged pages; `rank` is both steps in one."""
-    pages = pool.pages
-    if similarities is not None and len(similarities) != len(pages):
-        raise ValueError(f"{len(similarities)} similarities for {len(pages)} pages: give one each")
+    pages, n = pool.pages, len(pool.pages)
+    given = preferences or Preferences((NO_PREFERENCE,) * n)
     measured = pool.wording if similarities is None else similarities
-    fitting = calibration or (LEXICAL if similarities is None else DENSE)
-    scale = None if pool.is_literal else fitting
+    for name, values in (("similarities", measured), ("preferences", given.pages)):
+        if len(values) != n:
+            raise ValueError(f"{len(values)} {name} for {n} pages: give one each")
+    scale = calibration or (LEXICAL if similarities is None else DENSE)
+    basis = (
+        ScoreBasis(None, EMBEDDING_SHARE, LITERAL, pool.terms, model)
+        if pool.is_literal
+        else ScoreBasis(scale, given.embedding_share, given.factors, pool.terms, model)
+    )
     weighed = [
-        _weighed(index, parts, float(measured[index]), pool.wording[index], scale)
-        for index, parts in enumerate(pool.parts)
+        _weighed(place, pool, float(measured[place]), basis, given.pages[place])
+        for place in range(n)
     ]
-    best = heapq.nsmallest(limit, weighed, key=lambda each: (-each.score, pages[each.place].url))
-    return [_explained(each, pool.parts[each.place], scale, model) for each in best]
-
-
-class _Weighed(NamedTuple):
-    place: int
-    score: float
-    similarity: float
-    embedding: float
-    heuristic: float
-    failed: bool
+    best = heapq.nsmallest(
+        limit, weighed, key=lambda each: (each.is_refused, -each.score, pages[each.place].url)
+    )
+    return [
+        Scored(
+            each.place,
+            embedding_rank_score=each.score,
+            embedding_similarity=round(each.similarity, 4),
+            heuristic_score=round(each.heuristic, 2),
+            weighed=each,
+        )
+        for each in best
+    ]
 
 
 def _weighed(
-    place: int, parts: Points, cosine: float, wording: float, scale: Calibration | None
-) -> _Weighed:
+    place: int, pool: JudgedPool, cosine: float, basis: ScoreBasis, preference: PagePreference
+) -> WeighedPage:
     """Combine both sides: on calibrated scales, or raw when there is no calibration."""
-    failed = not math.isfinite(cosine)
-    similarity = 0.0 if failed else min(max(cosine, -1.0), 1.0)
-    if scale:
-        embedding = 0.0 if failed else 100 * scale.probability(similarity, wording)
-        heuristic = parts.relevance
+    parts, wording = pool.parts[place], pool.wording[place]
+    is_failed = not math.isfinite(cosine)
+    similarity = 0.0 if is_failed else round(min(max(cosine, -1.0), 1.0), _EXACT)
+    if is_failed:
+        embedding = 0.0
+    elif basis.calibration:
+        embedding = 100 * basis.calibration.probability(similarity, wording)
     else:
-        embedding, heuristic = 100 * similarity, parts.total
-    score = EMBEDDING_SHARE * embedding + HEURISTIC_SHARE * heuristic
-    score = round(min(max(score, 0.0), 100.0), 2)
-    return _Weighed(place, score, similarity, embedding, heuristic, failed)
-
-
-def _explained(
-    weighed: _Weighed, parts: Points, scale: Calibration | None, model: str | None
-) -> Scored:
-    return Scored(
-        weighed.place,
-        embedding_rank_score=weighed.score,
-        embedding_similarity=round(weighed.similarity, 4),
-        heuristic_score=round(weighed.heuristic, 2),
-        explanation={
-            **_told(scale, model, failed=weighed.failed),
-            "embedding_score": round(weighed.embedding, 2),
-            "title": round(parts.title, 2),
-            "snippet": parts.snippet,
-            "coverage": round(parts.coverage, 2),
-            "url": parts.url,
-            "matched": list(parts.matched),
-        },
+        embedding = 100 * similarity
+    heuristic = parts.score(basis.factors)
+    score = basis.share * embedding + (1 - basis.share) * heuristic
+    if preference.adjustments:
+        score += math.fsum(each.points for each in preference.adjustments)
+    score = 0.0 if preference.refused else round(min(max(score, 0.0), 100.0), 2)
+    return WeighedPage(
+        place, score, similarity, wording, embedding, heuristic, is_failed, parts, preference, basis
     )
-
-
-def _told(calibration: Calibration | None, model: str | None, *, failed: bool) -> dict[str, Any]:
-    """Return the scale of the score, the name of the model and its medians."""
-    scale: Scale = calibration.scale if calibration else "literal"
-    meaning = _MEANINGS[scale]
-    if failed:
-        meaning = _FAILED
-    elif scale == "lexical" and model is not None:
-        meaning = _WITHOUT_SCALE
-    told: dict[str, Any] = {"scale": scale, "meaning": meaning, "model": model}
-    if calibration and scale == "dense" and not failed:
-        told |= {"unrelated": calibration.unrelated, "related": calibration.related}
-    return told

@@ -1,4 +1,4 @@
-"""Writes a file that others see whole or not at all."""
+"""Writes a file or a folder that others see whole or not at all."""
 
 from __future__ import annotations
 
@@ -53,6 +53,27 @@ def write_whole(path: Path) -> Iterator[Path]:
         draft.replace(path)
     finally:
         draft.unlink(missing_ok=True)
+
+
+@contextmanager
+def write_whole_folder(path: Path) -> Iterator[Path]:
+    """Yield the path of a draft folder to fill; at the end of the block it is at `path`.
+
+    Nothing is written when the block fails. Raises OSError, also for a folder with files in it:
+    these stay.
+    """
+    if path.exists() and (not path.is_dir() or any(path.iterdir())):
+        raise FileExistsError(errno.EEXIST, "it is there already, and it is no empty folder")
+    path = path.resolve()
+    draft = path.with_name(f"{path.name[:_LONGEST_NAME]}.{uuid.uuid4().hex[:12]}.part")
+    draft.mkdir()
+    try:
+        yield draft
+        if path.exists():
+            path.rmdir()
+        draft.rename(path)
+    finally:
+        shutil.rmtree(draft, ignore_errors=True)
 
 
 def _is_stream(path: Path) -> bool:

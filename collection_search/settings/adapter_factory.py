@@ -226,7 +226,7 @@ def _takes_client(settings: Settings, group: registry.Group, name: str) -> bool:
 
 
 def _is_of_langchain(group: registry.Group, vendor: str, model: str) -> bool:
-    return bool(model) and group in ("models", "embeddings") and vendor not in registry.names(group)
+    return bool(model) and group in registry.OF_LANGCHAIN and vendor not in registry.names(group)
 
 
 def _make(settings: Settings, group: registry.Group, name: str, **given: Any) -> Any:

@@ -19,6 +19,7 @@ from .table import (
     WEB_SEARCH_ENTRY,
     SettingsTable,
 )
+from .tenant_heuristics import heuristic_names
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping, Sequence
@@ -83,7 +84,9 @@ def _suggest_inner(path: Sequence[str]) -> str:
 
 
 def _fields_beside(path: Sequence[str]) -> Iterable[str]:
-    """Return the known names beside the last part of a path below `providers`."""
+    """Return the known names beside the last part of a path below a map of the settings."""
+    if path[0] == "heuristics":
+        return heuristic_names(path)
     if WEB_SEARCH_ENTRY not in path:
         return _BELOW[min(len(path) - 1, len(_BELOW) + 1) - 2].model_fields
     is_entry = path[-2] == WEB_SEARCH_ENTRY

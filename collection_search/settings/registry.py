@@ -23,6 +23,7 @@ Group = Literal[
     "graphs",
     "metrics",
     "readers",
+    "rerankers",
     "stores",
     "triggers",
     "tracing",
@@ -65,6 +66,9 @@ BUILTIN: Final[dict[Group, dict[str, str]]] = {
         "collection_search": "collection_search.graphs.collection_search:CollectionSearchGraph",
     },
     "readers": {"web": "collection_search.adapters.crawl.web:WebPages"},
+    "rerankers": {
+        "local": "collection_search.adapters.rerankers.cross_encoder:CrossEncoder",
+    },
     "stores": {"sqlite": "collection_search.adapters.stores.sqlite:SQLiteStore"},
     "triggers": {
         "graph": "collection_search.graphs.universal_ingestion:GraphTrigger",
@@ -82,9 +86,12 @@ JSON_API: Final = "json_api"
 """Adapter of the JSON endpoints that the settings describe, each under a name of its own."""
 UNNAMED: Final = frozenset({"langchain", JSON_API})
 """Adapters that are not for use by name; `langchain` is for live objects and vendors' packages."""
+OF_LANGCHAIN: Final[frozenset[Group]] = frozenset({"models", "embeddings"})
+"""Groups to which LangChain's packages of many vendors belong."""
 _EXAMPLES: Final[dict[Group, tuple[str, str]]] = {
     "models": ("chat model", "openai:gpt-4o-mini"),
     "embeddings": ("embedder", "openai:text-embedding-3-small; or lexical, without a model"),
+    "rerankers": ("reranker", "local:/path/to/folder; or model or none"),
 }
 
 
@@ -105,9 +112,11 @@ def load_adapter(group: Group, name: str) -> Any:
     if group not in _EXAMPLES:
         raise ConfigError(f"There is no {group} adapter called {name!r}. Known: {known}.")
     kind, example = _EXAMPLES[group]
+    vendors = " and vendors with a LangChain package, such as azure_openai, mistralai or ollama"
+    others = f",{vendors}" if group in OF_LANGCHAIN else ""
     raise ConfigError(
-        f"{name!r} names no {kind}: write provider:model, for example {example}. Known: {known},"
-        " and vendors with a LangChain package, such as azure_openai, mistralai or ollama."
+        f"{name!r} names no {kind}: write provider:model, for example {example}."
+        f" Known: {known}{others}."
     )
 
 

@@ -15,13 +15,14 @@ from pydantic import (
     SecretStr,
     model_validator,
 )
-from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
+from pydantic_settings import NoDecode, SettingsConfigDict
 
 from ..contracts.review import DeadlinePolicy
 from ..contracts.search import Name
 from ..text.validation import require_form
 from .function_settings import FunctionEntry
 from .provider_access import ProviderAccess
+from .ranking_table import RankingTable
 
 PREFIX: Final = "COLLECTION_SEARCH_"
 WEB_SEARCH_ENTRY: Final = "web_search"
@@ -40,7 +41,6 @@ def _parts(value: Any) -> Any:
 
 Listed = Annotated[list[str], NoDecode, BeforeValidator(_parts)]
 """A list; in the environment its parts are separated by spaces or commas."""
-RankingProfile = Literal["default", "literal"]
 NotNegative = Annotated[float, Field(ge=0, allow_inf_nan=False)]
 """A finite number from 0."""
 
@@ -53,7 +53,7 @@ MetricsPrefix = Annotated[
 ]
 
 
-class SettingsTable(BaseSettings):
+class SettingsTable(RankingTable):
     """One field per setting; other modules use its subclass `Settings`."""
 
     model_config = SettingsConfigDict(
@@ -130,13 +130,6 @@ class SettingsTable(BaseSettings):
         description=(
             "Chat model that plans queries (role analyze) and writes answers, as provider:model."
         ),
-    )
-    embeddings: str = Field(
-        default="lexical", description="Embedder, as provider:model; lexical needs no model."
-    )
-    ranking_profile: RankingProfile = Field(
-        default="default",
-        description="default: calibrated scores; literal: the raw 0.6/0.4 arithmetic.",
     )
     capture_query: Literal["full", "masked", "hash", "none"] = Field(
         default="masked", description="How questions appear in spans other than the tool's own."

@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final, Self, TypeAlias
 
-from .embeddings import word_counts
+from .embeddings import anchor_vector, word_counts
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,7 +110,10 @@ def embeddings_body(
     body = request.body
     dimension = body.get("dimensions", dimension)
     form = _base64 if gives_base64 and body.get("encoding_format") == "base64" else list
-    vectors = [form(word_counts(text, dimension)) for text in body["input"]]
+    vectors = [
+        form(anchor_vector(text, dimension) or word_counts(text, dimension))
+        for text in body["input"]
+    ]
     answer: dict[str, Any] = {
         "object": "list",
         "model": body["model"],

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from ..contracts.functions import CollectedOutput, CollectedPage, FunctionResult
 from ..errors import RETRYABLE_FETCHES
+from ..ranking.score_text import format_score
 from ..settings.registry import load_adapter
 from ..text.clean import excerpt
 from ..text.untrusted import fence, neutralize_line, show_url
@@ -50,6 +51,7 @@ async def call_collection_search(
         "question": arguments.question,
         "collection_scope": arguments.collection,
         "max_candidates": max(2 * arguments.max_pages, 10),
+        "criteria": arguments.criteria,
         "auto_ingest": True,
         "auto_ingest_top_k": arguments.max_pages,
     }
@@ -114,9 +116,9 @@ def _describe_nothing(output: CollectedOutput, final: Mapping[str, Any]) -> str:
     if output.outcome == "no_candidates":
         said = f"The search found no page. {_ANOTHER}"
     elif output.outcome == "auto_ingest_failed_quality_threshold":
-        scores = [row["embedding_rank_score"] for row in final["results"]]
-        best = f"the best of {len(scores)} scores {max(scores):.0f} of 100"
-        said = f"No page is good enough: {best}. {_ANOTHER}"
+        # Its other sentences advise what a model cannot do, or quote what was said of a page.
+        cause = final["ingestion"]["error"]["message"].partition(". ")[0]
+        said = f"No page is good enough: {neutralize_line(cause)}. {_ANOTHER}"
     else:
         errors = [error["message"] for error in (final["search"] or {}).get("errors", ())]
         receipt_error = (final["ingestion"] or {}).get("error") or {}
@@ -142,7 +144,8 @@ def _describe_pages(output: CollectedOutput) -> str:
         counts = f"{output.stored} stored, {output.failed} failed{why}, {output.pending} pending"
         told = f"The collection '{name}' got {count} pages: {counts}."
     lines = [
-        f"{n}. {neutralize_line(page.title)} — {show_url(page.url)} (score {page.score:.0f})"
+        f"{n}. {neutralize_line(page.title)} — {show_url(page.url)}"
+        f" (score {format_score(page.score, decimals=0)})"
         for n, page in enumerate(output.pages, start=1)
     ]
     lines += [f"Failed: {excerpt(neutralize_line(one), _REASON_CHARS)}" for one in output.reasons]

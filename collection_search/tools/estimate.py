@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Any, Final
 
@@ -9,18 +10,25 @@ from ..contracts.prices import (
     CHARS_PER_TOKEN,
     chat_cost,
     embedding_cost,
+    judgement_tokens,
     plan_tokens,
     price_date,
     search_cost,
     tokens_in,
     total_cost,
+    verdict_tokens,
 )
+from ..planning.criteria_prompts import criteria_messages
 from ..planning.fallback import complete_queries, fallback_queries
+from ..planning.premium_prompt import premium_messages
 from ..planning.prompts import strategy_messages
 from ..planning.quality import MAX_QUERIES, QUALITY, results_per_query, rows_to_request
+from ..ports import ChatModel, JudgedPage
 from ..ports.description import describe
 from ..ports.search_function import Asked
 from ..runtime.spans import NULL_SINK
+from .criteria.judge import require_judge
+from .criteria.page_batches import JUDGED_CHARS, RESULT_CHARS, pages_per_call
 from .search.billing import price_of
 from .search.route import build_route
 from .spending.account import Account
@@ -88,10 +96,12 @@ class Estimate:
 
 
 async def estimate_run(given: GraphInput, context: SearchContext) -> Estimate:
-    """Return the cost of a run with this input. Raises ConfigError as the run would."""
+    """Return the cost of a run with this input. Raises ConfigError, InputError as the run would."""
     model = await context.query_model()
+    criteria: Sequence[str] = getattr(given, "criteria", ())
+    judge = await require_judge(context) if criteria else None
     (provider, *fallbacks), _ = await context.search_providers()
-    embedder = await context.embedder()
+    embedders = await context.embedders()
     given = given.model_copy(update={"purpose": context.searched_purpose(given.purpose)})
     queries = await _cached_queries(given, context, model)
     least = QUALITY[given.quality_mode].min_queries
@@ -112,8 +122,16 @@ async def estimate_run(given: GraphInput, context: SearchContext) -> Estimate:
         for each in fallbacks:  # may get all queries, if the first provider fails
             part = _share(_searches(given, each.adapter, least, most), (most - spared) / most)
             parts.append(replace(part, task="fallback", low=0, low_usd=part.low_usd and 0.0))
-    if embedder is not None:
-        parts.extend(_embeddings(given, embedder.fingerprint, most, may_be_known=spared == most))
+    for place, embedder in enumerate(embedders):
+        name, is_first = embedder.fingerprint, place == 0
+        compared, stored = _embeddings(given, name, most, may_be_known=spared == most)
+        parts.append(compared)
+        if is_first and given.auto_ingest:  # the collection has vectors of the first one alone
+            parts.append(stored)
+    if context.reranker_choice() == "model":
+        parts.extend(_judgements(given, model))
+    if judge is not None:
+        parts.extend(_criteria(given, criteria, judge.model_name, context))
     return Estimate([part for part in parts if part.high_usd != 0], known)
 
 
@@ -159,6 +177,20 @@ def _plan(given: GraphInput, model: str) -> CostPart:
     return CostPart("chat", "plan", model, "tokens", low + least, high + most, *costs)
 
 
+def _judgements(given: GraphInput, model: QueryModel | None) -> Iterator[CostPart]:
+    """Yield the cost of judging pages: none, since no score may be unsure, to as many as can be."""
+    band = QUALITY[given.quality_mode].judged_band
+    if band is None or not isinstance(model, ChatModel):
+        return
+    count = min(band.max_pages, given.max_candidates)
+    longest = JudgedPage("", "x" * CANDIDATE_CHARS[1], "")
+    messages = premium_messages(given.question, count * [longest])
+    asked = tokens_in(one.text for one in messages)
+    told = judgement_tokens(model.model_name, count)
+    cost = chat_cost(model.model_name, asked, told)
+    yield CostPart("chat", "judge", model.model_name, "tokens", 0, asked + told, cost and 0.0, cost)
+
+
 def _searches(given: GraphInput, adapter: Any, least: int, most: int) -> CostPart:
     name = describe(adapter).info.name
     ranges = [_units(given, adapter, queries) for queries in (least, most)]
@@ -182,16 +214,39 @@ def _units(given: GraphInput, adapter: Any, queries: int) -> tuple[float, float]
 
 def _embeddings(
     given: GraphInput, fingerprint: str, queries: int, *, may_be_known: bool
-) -> Iterator[CostPart]:
-    """Yield the cost of embedding; the vectors of compared pages `may_be_known`."""
+) -> tuple[CostPart, CostPart]:
+    """Return the cost of comparing and of ingesting; vectors to compare `may_be_known`."""
     rows = results_per_query(given.max_candidates, queries)
     short, long = CANDIDATE_CHARS
     low = 0 if may_be_known else (len(given.question) + rows * short) // _LONG_TOKEN
     high = (len(given.question) + queries * rows * long) // CHARS_PER_TOKEN
-    yield _embedding("rank", fingerprint, low, high)
-    if given.auto_ingest:
-        most = given.auto_ingest_top_k * PAGE_CHARS // CHARS_PER_TOKEN
-        yield _embedding("ingest", fingerprint, 0, most)
+    most = given.auto_ingest_top_k * PAGE_CHARS // CHARS_PER_TOKEN
+    return _embedding("rank", fingerprint, low, high), _embedding("ingest", fingerprint, 0, most)
+
+
+def _criteria(
+    given: GraphInput, criteria: Sequence[str], model: str, context: SearchContext
+) -> Iterator[CostPart]:
+    """Yield the cost of judging the results, and of judging pages before they are stored."""
+    chars = CANDIDATE_CHARS[1] + RESULT_CHARS
+    each = pages_per_call(len(criteria))
+    yield _judgement("criteria", model, criteria, given.max_candidates, each=each, chars=chars)
+    if context.using().criteria_on_pages and given.auto_ingest:
+        pages = given.auto_ingest_top_k
+        yield _judgement("pages", model, criteria, pages, each=1, chars=JUDGED_CHARS)
+
+
+def _judgement(
+    task: str, model: str, criteria: Sequence[str], pages: int, *, each: int, chars: int
+) -> CostPart:
+    """Return the cost of judging up to so many pages; they may be fewer, or known from before."""
+    calls = math.ceil(pages / each)
+    rules = tokens_in(message.text for message in criteria_messages(criteria, []))
+    given = calls * rules + pages * chars // CHARS_PER_TOKEN
+    made = calls * verdict_tokens(model, min(each, pages) * len(criteria))
+    cost = chat_cost(model, given, made)
+    unit = f"tokens in {calls} call{'' if calls == 1 else 's'} at most"
+    return CostPart("chat", task, model, unit, 0, given + made, cost and 0.0, cost)
 
 
 def _embedding(task: str, fingerprint: str, low: int, high: int) -> CostPart:

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Final
 from ..contracts.collection import Passage, TenantScope
 from ..errors import InputError
 from ..ports.collections import require_collection
-from ..ranking.calibration import await_calibration, start_calibration
-from ..ranking.evidence import measure_evidence
+from ..ranking.calibration import await_calibration, start_scale
+from ..ranking.evidence import measure_evidence, passage_scale
 from ..ranking.passages import ScoredChunk, choose_passages
 from ..ranking.scoring import LEXICAL, PageText, rank
 from ..runtime.concurrency import blocking, offload
@@ -46,7 +46,7 @@ async def aretrieve(
 ) -> list[Passage]:
     """Return at most `k` (1 to 100) passages of the collection, best first.
 
-    The score is 0-100, as of search results, in the context's ranking profile. With a model the
+    The score is 0-100, in the context's ranking profile, on the scale of passages. With a model the
     order also weighs how rare words are in the collection, so that scores may rise. A passage that
     shares words with the question need not answer it: `ranking.evidence.answering` picks those that
     do, by `evidence`. Neighbouring chunks are one passage, and a text with several addresses comes
@@ -72,7 +72,7 @@ async def aretrieve(
     embedder = await embedder_for(context, store, scope)
     scale, profile = None, context.profile()
     if embedder is not None and profile != "literal":
-        scale = start_calibration(embedder, folder=context.using().home)
+        scale = start_scale(embedder, folder=context.using().home)
     vector = None
     if embedder is not None:
         vector = await observed_vectors(embedder, [query], context)
@@ -80,7 +80,7 @@ async def aretrieve(
     if not found:
         await figures_of(collection, context)
         return []
-    calibration = None if scale is None else await await_calibration(scale)
+    calibration = None if scale is None else await await_calibration(scale, query)
     return await offload(
         _passages, query, found, vector, calibration=calibration, profile=profile, k=k
     )
@@ -140,7 +140,7 @@ def _passages(
         similarities=cosines,
         profile=profile,
         limit=len(pages),
-        calibration=calibration,
+        calibration=passage_scale(calibration, is_dense=cosines is not None),
     )
     evidence = measure_evidence(
         query,

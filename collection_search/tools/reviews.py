@@ -13,6 +13,7 @@ from ..text.loose_keys import find_similar
 from ..text.problems import describe_problems
 from ..text.timestamps import iso_time
 from ..text.urls import url_key
+from .criteria.refused_pages import reason_against
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -30,6 +31,7 @@ def build_review_request(gate: Gate) -> ReviewRequest:
         "round": gate.round,
         "candidates": gate.candidates,
         "threshold": gate.threshold,
+        "threshold_reason": gate.threshold_reason,
         "deadline": iso_time(gate.deadline),
         "deadline_policy": gate.policy,
         "response_schema": decision_model(gate.candidates).model_json_schema(),
@@ -119,7 +121,7 @@ def _decide_by_person(
     added = {url_key(url): url for url in decision.added_urls}
     wanted = {url_key(url) for url in decision.approved_urls}
     if decision.status == "approved" and not wanted:
-        wanted = set(candidates)
+        wanted = {url_key(one["url"]) for one in gate.candidates if not reason_against(one)}
     chosen = [url for key, url in candidates.items() if key in wanted | added.keys()]
     status: ReviewStatus = decision.status
     if status != "rejected":
@@ -168,4 +170,9 @@ def _review(
 
 
 def _at_or_above(candidates: Iterable[ReviewCandidate], threshold: float) -> list[str]:
-    return [one["url"] for one in candidates if one["embedding_rank_score"] >= threshold]
+    """Return the candidates from the threshold on, but for those that criteria or rules refuse."""
+    return [
+        one["url"]
+        for one in candidates
+        if one["embedding_rank_score"] >= threshold and not reason_against(one)
+    ]

@@ -23,6 +23,7 @@ from collection_search.cassette.codec import (
     search_answer,
     to_plain,
 )
+from collection_search.cassette.judging import judgements_answer, read_judgements_answer
 from collection_search.contracts.collection import Embedded
 from collection_search.contracts.search import ProviderSearchResult, SearchAdapterResponse
 from collection_search.errors import (
@@ -31,7 +32,7 @@ from collection_search.errors import (
     SearchProviderError,
     SearchProviderQuotaExceeded,
 )
-from collection_search.ports import QueryPlan
+from collection_search.ports import Judgement, Judgements, QueryPlan
 from collection_search.testing import rows
 from collection_search.tools.web_search import WebSearchWorker
 
@@ -311,3 +312,27 @@ def test_a_damaged_error_says_what_is_wrong(damage: Any, problem: str) -> None:
     """One InputError, whatever the damage."""
     with pytest.raises(InputError, match=problem):
         read_failure(damage)
+
+
+@pytest.mark.parametrize(
+    ("given", "place"),
+    [
+        ([], "it"),
+        ({"model": "m"}, "pages"),
+        ({"pages": [{"relevance": "1"}], "model": "m"}, "pages"),
+        ({"pages": [], "model": 7}, "model"),
+    ],
+)
+def test_damaged_judgements_are_refused(given: Any, place: str) -> None:
+    """The message names the part of them."""
+    with pytest.raises(InputError, match=f"^{place} of the judgements"):
+        read_judgements_answer(given)
+
+
+def test_judgements_come_back() -> None:
+    """Those of no use come back as none."""
+    made = Judgements([Judgement(1.0, "Yes."), None, Judgement(float("nan"))], "m", 3, None, None)
+    back = read_judgements_answer(json.loads(json.dumps(judgements_answer(made))))
+    assert back == Judgements([Judgement(1.0, "Yes."), None, None], "m", 3, None, None)
+    with pytest.raises(InputError, match="str came instead of Judgements"):
+        judgements_answer("[]")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import tempfile
 from typing import TYPE_CHECKING
+from xml.etree import ElementTree as ET
 
 import pytest
 from support.labelled_data import JUDGEMENTS, PAGES, write_dataset
@@ -36,9 +37,10 @@ def test_the_tables_are_printed(command: Invoke, folder: Path) -> None:
     ended = command("eval", "--dataset", str(folder))
     assert ended.code == 0
     assert ended.err == "Indexing the data set ...\nRanking ...\n"
-    assert ended.out.startswith("# Ranking of small\n")
-    for title in ("## Ranking", "## Paired differences in nDCG@10", "## Thresholds"):
-        assert f"\n{title}\n" in ended.out
+    assert ended.out.startswith("Ranking of small\n")
+    for title in ("Order", "Paired differences in nDCG@10", "What is ingested"):
+        assert f"\n\n{title}\n\n" in ended.out
+    assert max(map(len, ended.out.splitlines())) <= 80
 
 
 @pytest.mark.slow
@@ -54,12 +56,18 @@ def test_json_is_one_object(command: Invoke, folder: Path) -> None:
 
 
 @pytest.mark.slow
-def test_the_report_is_what_is_printed(command: Invoke, folder: Path, tmp_path: Path) -> None:
-    """The file takes the same Markdown, and the command says where it is."""
-    report = tmp_path / "report.md"
+def test_the_report_is_markdown_with_a_picture(
+    command: Invoke, folder: Path, tmp_path: Path
+) -> None:
+    """The picture is an SVG beside it, and the command says where both are."""
+    report, picture = tmp_path / "my report.md", tmp_path / "my report.svg"
     ended = command("eval", "--dataset", str(folder), "--report", str(report))
-    assert report.read_text(encoding="utf-8") == ended.out
-    assert ended.err.endswith(f"The report is in {report}.\n")
+    text = report.read_text(encoding="utf-8")
+    assert text.startswith("# Ranking of small\n")
+    assert "\n## What is ingested\n\n| method " in text
+    assert "(<my%20report.svg>)" in text
+    assert ET.fromstring(picture.read_bytes()).tag.endswith("svg")
+    assert ended.err.endswith(f"The report is in {report}, its picture in {picture}.\n")
 
 
 @pytest.mark.slow
@@ -99,8 +107,8 @@ def test_an_embedder_that_was_agreed_to(command: Invoke, folder: Path) -> None:
     assert ended.code == 0
     assert "scripted:64 has to embed 9 texts at a price that is not known (about" in ended.err
     assert "Embedding ..." in ended.err
-    assert "| dense, default " in ended.out
-    assert "| dense, default - lexical, default " in ended.out
+    assert "\ndense, default    " in ended.out
+    assert "\ndense, default - lexical, default " in ended.out
 
 
 @pytest.mark.slow
@@ -170,3 +178,59 @@ def test_an_unknown_embedder(command: Invoke, folder: Path) -> None:
     ended = command("eval", "--dataset", str(folder), "--embeddings", "nix:ada")
     one_sentence(ended, says="'nix'")
     assert "Indexing" not in ended.err
+
+
+@pytest.mark.slow
+def test_a_recorded_run_is_judged(command: Invoke, run: Invoke, tmp_path: Path) -> None:
+    """A template is written and filled in; the recorded vectors need no embedder."""
+    tape, grades = tmp_path / "run.jsonl", tmp_path / "grades.tsv"
+    assert run("--record", str(tape), "--embeddings", "words").code == 0
+    told = command("eval", "--run", str(tape), "--template", str(grades))
+    assert (told.code, told.err) == (0, "")
+    assert f"--judgements {grades}" in told.out
+    head, first, *rest = grades.read_text("utf-8").splitlines()
+    question, url, _, *more = first.split("\t")
+    grades.write_text("\n".join([head, "\t".join([question, url, "1", *more]), *rest]), "utf-8")
+    ended = command("eval", "--run", str(tape), "--judgements", str(grades), "--json")
+    assert ended.code == 0
+    assert (ended.json["model"], ended.json["questions"]) == ("scripted:64", 1)
+    assert ended.json["has_given_pools"]
+    assert ended.json["unjudged_pages"] == len(rest)
+
+
+@pytest.mark.parametrize(
+    ("options", "says"),
+    [
+        ((), "Give one of --dataset FOLDER, --run CASSETTE and --compare"),
+        (("--compare", "--run", "x"), "Give one of --dataset"),
+        (("--dataset", "x", "--template", "y"), "go with --run CASSETTE"),
+        (("--run", "x"), "needs --judgements FILE, or --template FILE"),
+        (("--run", "nowhere", "--template", "y"), "The cassette nowhere cannot be read"),
+    ],
+)
+def test_what_is_judged_has_to_be_clear(
+    command: Invoke, options: tuple[str, ...], says: str
+) -> None:
+    """One sentence says what is missing."""
+    one_sentence(command("eval", *options), says=says)
+
+
+def test_nothing_was_compared(command: Invoke) -> None:
+    """The command says which setting records comparisons."""
+    ended = command("eval", "--compare")
+    assert ended.code == 0
+    assert "COLLECTION_SEARCH_COMPARE_PROFILE" in ended.out
+    assert command("eval", "--compare", "--json").json["compared"] == []
+
+
+@pytest.mark.slow
+def test_compared_profiles_are_reported(
+    command: Invoke, run: Invoke, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Of all collections or of one."""
+    monkeypatch.setenv("COLLECTION_SEARCH_COMPARE_PROFILE", "literal")
+    assert run().code == 0
+    ended = command("eval", "--compare")
+    assert "default decided, literal was compared, words alone" in ended.out
+    assert max(map(len, ended.out.splitlines())) <= 80
+    assert command("eval", "--compare", "-c", "other", "--json").json["compared"] == []

@@ -8,6 +8,7 @@ from collection_search.adapters.stores.sqlite import SQLiteStore
 from collection_search.contracts.ingestion import IngestionItem, IngestionRequest
 from collection_search.testing.stores import (
     CollectionStoreContract,
+    ComparisonStoreContract,
     GateStoreContract,
     LedgerContract,
     StagingContract,
@@ -50,6 +51,10 @@ class TestSQLiteLedger(_SQLite, LedgerContract):
 
 class TestSQLiteCollections(_SQLite, CollectionStoreContract):
     """Collections in SQLite."""
+
+
+class TestSQLiteComparisons(_SQLite, ComparisonStoreContract):
+    """Comparisons in SQLite."""
 
 
 class TestSQLiteGates(_SQLite, GateStoreContract):

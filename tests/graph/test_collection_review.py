@@ -28,7 +28,12 @@ if TYPE_CHECKING:
     from collections.abc import AsyncIterator
     from pathlib import Path
 
-ACTIVE = ["k_generate_strategy", "k_parallel_web_search", "k_embedding_rank", "k_auto_ingest"]
+BEFORE = [
+    *("k_generate_strategy", "k_parallel_web_search", "k_embedding_rank"),
+    *("k_premium_rank", "k_check_criteria"),
+]
+"""The nodes before a decision."""
+ACTIVE = [*BEFORE, "k_auto_ingest"]
 
 
 @pytest.fixture
@@ -58,7 +63,7 @@ def test_the_review_graph_has_all_of_them() -> None:
     """The gate, the trigger and the coverage check follow the ranking, in this order."""
     graph = build_graph(review=True)
     assert nodes_of(graph) == [
-        *ACTIVE[:3],
+        *BEFORE,
         "k_hitl_gate",
         "k_trigger_ingestion",
         "k_verify_coverage",
@@ -69,10 +74,10 @@ def test_the_review_graph_has_all_of_them() -> None:
 @pytest.mark.parametrize(
     ("inserted", "expected"),
     [
-        (["k_hitl_gate"], [*ACTIVE[:3], "k_hitl_gate"]),
-        (["k_trigger_ingestion"], [*ACTIVE[:3], "k_trigger_ingestion"]),
+        (["k_hitl_gate"], [*BEFORE, "k_hitl_gate"]),
+        (["k_trigger_ingestion"], [*BEFORE, "k_trigger_ingestion"]),
         (["k_verify_coverage"], [*ACTIVE, "k_verify_coverage"]),
-        (["k_verify_coverage", "k_hitl_gate"], [*ACTIVE[:3], "k_hitl_gate", "k_verify_coverage"]),
+        (["k_verify_coverage", "k_hitl_gate"], [*BEFORE, "k_hitl_gate", "k_verify_coverage"]),
     ],
 )
 def test_each_dormant_node_can_be_inserted_alone(inserted: Any, expected: list[str]) -> None:

@@ -12,7 +12,7 @@ from support.scripted_world import INPUT, QUESTION, good_pages
 from collection_search import CollectionSearchGraph, SearchContext, Settings
 from collection_search.cassette import Cassette
 from collection_search.errors import InputError, ModelError, SearchProviderQuotaExceeded
-from collection_search.ranking.calibration import anchor_texts
+from collection_search.ranking.anchors import anchor_texts
 from collection_search.testing import (
     OpenAIServer,
     ProviderServer,

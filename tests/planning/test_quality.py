@@ -11,6 +11,7 @@ from collection_search import CollectionSearchGraph, GraphInput, SearchContext, 
 from collection_search.contracts.options import SearchOptions
 from collection_search.contracts.search import SearchAdapterResponse
 from collection_search.planning.quality import QUALITY
+from collection_search.ranking.threshold import FALLBACK_SCORE
 from collection_search.tools.estimate import estimate_run
 
 if TYPE_CHECKING:
@@ -64,3 +65,11 @@ def test_premium_is_more_of_everything() -> None:
     assert (standard.min_queries, premium.min_queries) == (3, 5)
     assert premium.oversample_factor == 2 * standard.oversample_factor
     assert (standard.options.search_depth, premium.options.search_depth) == (None, "deep")
+
+
+def test_the_band_lies_around_both_thresholds() -> None:
+    """60 and the fall-back of 50; only premium has one."""
+    band = QUALITY["premium"].judged_band
+    assert band is not None
+    assert band.least < FALLBACK_SCORE < 60 < band.most
+    assert QUALITY["standard"].judged_band is None

@@ -106,6 +106,6 @@ def test_selection_follows_the_rule(scores, min_score, top_k):
         with pytest.raises(QualityThresholdError):
             select_for_ingestion(scores, min_score=min_score, top_k=top_k)
         return
-    chosen, threshold = select_for_ingestion(scores, min_score=min_score, top_k=top_k)
-    assert threshold == expected
-    assert [scores[place] for place in chosen] == good[:top_k]
+    selection = select_for_ingestion(scores, min_score=min_score, top_k=top_k)
+    assert (selection.threshold, selection.fallback_used) == (expected, expected < min_score)
+    assert [scores[place] for place in selection.positions] == good[:top_k]

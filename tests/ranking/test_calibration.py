@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import logging
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -13,14 +14,14 @@ import pytest
 from collection_search.contracts.collection import Embedded
 from collection_search.errors import ModelError
 from collection_search.ranking import calibration
+from collection_search.ranking.anchors import anchor_texts
 from collection_search.ranking.calibration import (
-    Medians,
-    anchor_texts,
     await_calibration,
-    calibration_of,
-    medians_of,
-    start_calibration,
+    known_scale,
+    scale_of,
+    start_scale,
 )
+from collection_search.ranking.scale_files import FOLDER
 from collection_search.ranking.scoring import DENSE, LEXICAL
 from collection_search.testing import FakeClock, ScriptedEmbedder
 
@@ -29,6 +30,9 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from collection_search.contracts.collection import Vectors
+
+
+ENGLISH, GERMAN = "How do I cancel a task?", "Wie breche ich eine Aufgabe ab?"
 
 
 @pytest.fixture(autouse=True)
@@ -77,51 +81,36 @@ def spread(unrelated: float, related: float) -> Callable[[list[str]], Vectors]:
 
 
 def kept(folder: Path) -> list[Path]:
-    return sorted((folder / calibration.FOLDER).glob("*"))
-
-
-def test_medians_are_of_own_and_other_pages_of_a_language() -> None:
-    """Each language counts the same, whatever its cosines."""
-    vectors = spread(0.25, 0.75)(anchor_texts())
-    assert medians_of(vectors) == (0.25, 0.75)
-    vectors[64:96] *= 0.5
-    assert medians_of(vectors) == (0.1875, 0.5625)
-
-
-@pytest.mark.parametrize("count", [0, 127, 129])
-def test_vectors_of_other_texts_are_refused(count: int) -> None:
-    """None can be missing, none can be too many."""
-    with pytest.raises(ModelError, match=f"128 .* {count}"):
-        medians_of(np.ones((count, 2), np.float32))
+    return sorted((folder / FOLDER).glob("*"))
 
 
 async def test_anchors_are_embedded_once(tmp_path: Path) -> None:
     """In one request of all texts; what follows comes from memory."""
     embedder = Placing(spread(0.2, 0.7))
-    found = await calibration_of(embedder, folder=tmp_path)
+    found = await scale_of(embedder, folder=tmp_path)
     assert (found.unrelated, found.related) == (0.2, 0.7)
-    assert (found.similarity, found.wording) == (DENSE.similarity, DENSE.wording)
-    assert await calibration_of(embedder, folder=tmp_path) == found
+    assert found.dense == replace(DENSE, unrelated=0.2, related=0.7)
+    assert await scale_of(embedder, folder=tmp_path) == found
     assert embedder.calls == [anchor_texts()]
 
 
 async def test_what_is_known_is_there_at_once(tmp_path: Path) -> None:
     """Without a turn of the event loop."""
     embedder = ScriptedEmbedder()
-    found = await calibration_of(embedder, folder=tmp_path)
-    assert start_calibration(embedder, folder=tmp_path).result() == found
+    found = await scale_of(embedder, folder=tmp_path)
+    assert start_scale(embedder, folder=tmp_path).result() == found
 
 
 async def test_another_process_reads_the_file(
     tmp_path: Path, new_process: Callable[[], None]
 ) -> None:
     """The medians are in the data folder, by fingerprint."""
-    found = await calibration_of(ScriptedEmbedder(), folder=tmp_path)
+    found = await scale_of(ScriptedEmbedder(), folder=tmp_path)
     new_process()
     silent = ScriptedEmbedder(errors=[ModelError("not asked")])
-    assert await calibration_of(silent, folder=tmp_path) == found
+    assert await scale_of(silent, folder=tmp_path) == found
     other = ScriptedEmbedder(dimension=32)
-    assert await calibration_of(other, folder=tmp_path) != found
+    assert await scale_of(other, folder=tmp_path) != found
     assert (len(silent.calls), len(other.calls), len(kept(tmp_path))) == (0, 1, 2)
 
 
@@ -144,6 +133,11 @@ async def test_another_process_reads_the_file(
         lambda file: json.dumps(file | {"unrelated": None}),
         lambda file: json.dumps(file | {"related": file["unrelated"]}),
         lambda file: json.dumps({"related": 0.6}),
+        lambda file: json.dumps(file | {"languages": []}),
+        lambda file: json.dumps(file | {"languages": [1]}),
+        lambda file: json.dumps(file | {"languages": {"german": {"auc": 1, "distance": 5}}}),
+        lambda file: json.dumps(file | {"languages": {"german": {"auc": 2, "distance": 5}}}),
+        lambda file: json.dumps(file | {"languages": {"german": 1}}),
     ],
 )
 async def test_a_damaged_file_is_written_anew(
@@ -151,12 +145,12 @@ async def test_a_damaged_file_is_written_anew(
 ) -> None:
     """Whatever stands in it; so is one of other anchors."""
     embedder = ScriptedEmbedder()
-    found = await calibration_of(embedder, folder=tmp_path)
+    found = await scale_of(embedder, folder=tmp_path)
     [file] = kept(tmp_path)
     sound = file.read_text()
     file.write_text(damage(json.loads(sound)))
     new_process()
-    assert await calibration_of(embedder, folder=tmp_path) == found
+    assert await scale_of(embedder, folder=tmp_path) == found
     assert len(embedder.calls) == 2
     assert [each.read_text() for each in kept(tmp_path)] == [sound]
 
@@ -169,16 +163,16 @@ async def test_a_folder_that_cannot_be_written_is_done_without(
     home = tmp_path / "file"
     home.touch()
     embedder = ScriptedEmbedder()
-    found = await calibration_of(embedder, folder=home)
-    assert await calibration_of(embedder, folder=home) == found
+    found = await scale_of(embedder, folder=home)
+    assert await scale_of(embedder, folder=home) == found
     assert len(embedder.calls) == 1
-    assert "stay in memory only" in caplog.text
+    assert "stays in memory only" in caplog.text
 
 
 async def test_many_who_ask_at_once_share_one_request(tmp_path: Path) -> None:
     """One that gives up meanwhile does not take it from the others."""
     embedder = Placing(spread(0.2, 0.7), waits=True)
-    waiting = [asyncio.create_task(calibration_of(embedder, folder=tmp_path)) for _ in range(5)]
+    waiting = [asyncio.create_task(scale_of(embedder, folder=tmp_path)) for _ in range(5)]
     await embedder.asked.wait()
     waiting[0].cancel()
     embedder.let.set()
@@ -193,14 +187,14 @@ def test_every_event_loop_is_served(tmp_path: Path) -> None:
     embedder = Placing(spread(0.2, 0.7), waits=True)
 
     async def given_up() -> None:
-        under_way = start_calibration(embedder, folder=tmp_path)
+        under_way = start_scale(embedder, folder=tmp_path)
         await embedder.asked.wait()
         assert not under_way.done()
 
     asyncio.run(given_up())
     embedder.let.set()
     for _ in range(2):
-        assert asyncio.run(calibration_of(embedder, folder=tmp_path)).related == 0.7
+        assert asyncio.run(scale_of(embedder, folder=tmp_path)).related == 0.7
     assert len(embedder.calls) == 2
     assert calibration._flights == {}
 
@@ -213,13 +207,13 @@ async def test_a_failed_request_is_made_again(tmp_path: Path) -> None:
         with pytest.raises(
             ModelError, match=r"scripted:64 could not be measured: token=\[secret\]"
         ):
-            await calibration_of(embedder, folder=tmp_path, clock=clock.monotonic)
+            await scale_of(embedder, folder=tmp_path, clock=clock.monotonic)
         clock.advance(calibration.FAILED_FOR_S / 3 - 1)
     assert list(map(len, embedder.calls)) == [128, calibration.PART]
     assert kept(tmp_path) == []
     clock.advance(3)
-    found = await calibration_of(embedder, folder=tmp_path, clock=clock.monotonic)
-    assert found.scale == "dense"
+    found = await scale_of(embedder, folder=tmp_path, clock=clock.monotonic)
+    assert found.is_complete
     assert calibration._failed == {}
 
 
@@ -227,9 +221,9 @@ async def test_a_failure_is_of_one_model_and_folder(tmp_path: Path) -> None:
     """Others are asked all the same."""
     down = ScriptedEmbedder(errors=[ModelError("down")] * 2)
     with pytest.raises(ModelError, match="down"):
-        await calibration_of(down, folder=tmp_path)
-    assert (await calibration_of(ScriptedEmbedder(dimension=32), folder=tmp_path)).related
-    assert (await calibration_of(down, folder=tmp_path / "other")).related
+        await scale_of(down, folder=tmp_path)
+    assert (await scale_of(ScriptedEmbedder(dimension=32), folder=tmp_path)).related
+    assert (await scale_of(down, folder=tmp_path / "other")).related
 
 
 class Small(ScriptedEmbedder):
@@ -247,9 +241,9 @@ async def test_a_model_that_takes_few_texts_gets_parts(
 ) -> None:
     """Its scale is that of the whole; the tokens of all parts are told."""
     caplog.set_level(logging.INFO)
-    whole = await calibration_of(ScriptedEmbedder(), folder=tmp_path)
+    whole = await scale_of(ScriptedEmbedder(), folder=tmp_path)
     small = Small(fingerprint="small:64")
-    assert await calibration_of(small, folder=tmp_path) == whole
+    assert await scale_of(small, folder=tmp_path) == whole
     assert list(map(len, small.calls)) == [128, 32, 32, 32, 32]
     assert [text for part in small.calls[1:] for text in part] == anchor_texts()
     assert "(tokens: 40," in caplog.text
@@ -269,7 +263,7 @@ async def test_vectors_that_are_none_are_a_failed_request(tmp_path: Path, place:
     """Neither the whole nor a part of them is kept."""
     embedder = Placing(place)
     with pytest.raises(ModelError, match="could not be measured"):
-        await calibration_of(embedder, folder=tmp_path)
+        await scale_of(embedder, folder=tmp_path)
     assert kept(tmp_path) == []
     assert calibration._known == {}
 
@@ -279,9 +273,64 @@ async def test_a_model_that_tells_nothing_apart_is_told(tmp_path: Path, related:
     """Equal, nearly equal and inverted medians; this process does not ask again, the next does."""
     embedder = Placing(spread(0.5, related))
     for _ in range(2):
-        with pytest.raises(ModelError, match="does not tell related from unrelated"):
-            await calibration_of(embedder, folder=tmp_path)
+        under_way = start_scale(embedder, folder=tmp_path)
+        for question in (ENGLISH, GERMAN):
+            found = await await_calibration(under_way, question)
+            assert found == LEXICAL
+            assert "tells related from unrelated" in found.reason
     assert (len(embedder.calls), kept(tmp_path)) == (1, [])
+
+
+async def test_words_decide_in_the_language_that_the_model_cannot_tell(
+    tmp_path: Path, new_process: Callable[[], None]
+) -> None:
+    """The model decides in the other; another process reads it in the file."""
+    embedder = ScriptedEmbedder(tells=["english"])
+    for _ in range(2):
+        under_way = start_scale(embedder, folder=tmp_path)
+        english, german = [await await_calibration(under_way, q) for q in (ENGLISH, GERMAN)]
+        assert (english.scale, english.reason) == ("dense", "")
+        assert german == LEXICAL
+        assert (
+            german.reason
+            == "the model tells related from unrelated German texts no better than words do"
+        )
+        new_process()
+    assert len(embedder.calls) == 1
+
+
+async def test_a_scale_is_known_once_it_was_measured(
+    tmp_path: Path, new_process: Callable[[], None]
+) -> None:
+    """In memory and in the file; nothing is asked for it."""
+    embedder = ScriptedEmbedder()
+    assert await known_scale(embedder.fingerprint, folder=tmp_path) is None
+    found = await scale_of(embedder, folder=tmp_path)
+    for _ in range(2):
+        assert await known_scale(embedder.fingerprint, folder=tmp_path) == found
+        new_process()
+    assert len(embedder.calls) == 1
+
+
+async def test_a_file_of_an_earlier_version_is_measured_anew(
+    tmp_path: Path, new_process: Callable[[], None]
+) -> None:
+    """It has medians alone. Where the model does not answer, these are used as they were."""
+    await scale_of(ScriptedEmbedder(), folder=tmp_path)
+    [file] = kept(tmp_path)
+    sound = json.loads(file.read_text())
+    del sound["languages"]
+    file.write_text(json.dumps(sound))
+    new_process()
+    silent = ScriptedEmbedder(errors=[ModelError("down")] * 9)
+    earlier = await scale_of(silent, folder=tmp_path)
+    assert (earlier.unrelated, earlier.is_complete) == (sound["unrelated"], False)
+    assert earlier.calibration_for(GERMAN).scale == "dense"
+    assert await scale_of(silent, folder=tmp_path) == earlier
+    assert len(silent.calls) == 2  # whole and a part, once a process
+    new_process()
+    assert (await scale_of(ScriptedEmbedder(), folder=tmp_path)).is_complete
+    assert set(json.loads(file.read_text())["languages"]) == {"english", "german"}
 
 
 async def test_words_take_the_place_of_a_lost_scale(
@@ -290,7 +339,7 @@ async def test_words_take_the_place_of_a_lost_scale(
     """With a warning that has the cause, and no secret."""
     embedder = ScriptedEmbedder(errors=[ConnectionError("Authorization: Bearer abcdef123456")] * 2)
     for _ in range(3):
-        assert await await_calibration(start_calibration(embedder, folder=tmp_path)) is LEXICAL
+        assert await await_calibration(start_scale(embedder, folder=tmp_path), ENGLISH) is LEXICAL
     assert len(embedder.calls) == 2
     [record] = caplog.records
     assert (record.levelname, record.exc_info is not None) == ("WARNING", True)
@@ -303,15 +352,6 @@ async def test_the_price_is_logged(tmp_path: Path, caplog: pytest.LogCaptureFixt
     caplog.set_level(logging.INFO)
     embedder = Placing(spread(0.2, 0.7))
     embedder.fingerprint = "openai:text-embedding-3-small"
-    await calibration_of(embedder, folder=tmp_path)
+    await scale_of(embedder, folder=tmp_path)
     assert "128 anchor texts (tokens: 1000, US dollars: 0.00002000)" in caplog.text
     assert "0.200 of unrelated and 0.700 of related" in caplog.text
-
-
-@pytest.mark.parametrize(
-    ("medians", "useful"),
-    [((0.1, 0.5), True), ((-0.2, 0.1), True), ((0.5, 0.5), False), ((0.5, float("nan")), False)],
-)
-def test_medians_have_to_be_apart(medians: tuple[float, float], useful: bool) -> None:
-    """Else dividing by their distance would make any score."""
-    assert Medians(*medians).tell_apart is useful

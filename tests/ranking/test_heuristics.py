@@ -45,8 +45,9 @@ def test_rare_words_weigh_more():
 def test_page_without_title():
     """Without a title the snippet speaks for it, but not in the literal reading."""
     page = PageText("", "Cancel the task.", URL)
-    assert judge("cancel task", page).title == 30.0
-    assert judge("cancel task", page, by_rarity=False).title == 0.0
+    parts, literal = judge("cancel task", page), judge("cancel task", page, by_rarity=False)
+    assert (parts.title, parts.untitled, parts.relevance) == (0.0, 30.0, 100.0)
+    assert (literal.title, literal.untitled) == (0.0, 0.0)
 
 
 def test_address_names_the_subject():

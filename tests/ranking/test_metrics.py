@@ -10,7 +10,6 @@ import pytest
 from collection_search.ranking.metrics import (
     Interval,
     Pool,
-    ThresholdScores,
     best_score,
     bootstrap,
     by_bm25,
@@ -22,7 +21,6 @@ from collection_search.ranking.metrics import (
     ndcg,
     recall,
     reciprocal_rank,
-    trade_off,
 )
 from collection_search.ranking.scoring import DENSE, LEXICAL, PageText, rank
 
@@ -126,25 +124,6 @@ def test_an_empty_pool_has_no_scores(method: object) -> None:
     found = method(EMPTY)  # type: ignore[operator]
     assert found.shape == (0,)
     assert best_score(found) == -math.inf
-
-
-def test_thresholds_include_their_value() -> None:
-    """50 serves and 60 lets through; a shift moves every score."""
-    gate = ThresholdScores(
-        relevant=scores(50, 49.99), off_topic=np.array([[60.0, 59.0], [10.0, 59.99]])
-    )
-    assert list(gate.served()) == [1, 0]
-    assert list(gate.let_through()) == [0.5, 0]
-    assert list(gate.served(shift=1)) == [1, 1]
-    assert list(gate.let_through(shift=1)) == [0.5, 1]
-
-
-def test_the_trade_off_is_what_a_goal_costs() -> None:
-    """To serve more the scores are raised, which lets more through; some goals cannot be reached."""
-    gate = ThresholdScores(relevant=scores(55, 45), off_topic=np.array([[61.0, 56.0]]))
-    assert trade_off([gate], [0.5, 1.0]) == [0.0, 1.0]
-    far = ThresholdScores(relevant=scores(55, 0), off_topic=np.array([[61.0, 56.0]]))
-    assert trade_off([far], [1.0]) == [math.inf]
 
 
 @pytest.mark.slow

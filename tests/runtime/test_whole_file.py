@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from collection_search.runtime.whole_file import write_whole
+from collection_search.runtime.whole_file import write_whole, write_whole_folder
 
 pytestmark = pytest.mark.skipif(os.name == "nt", reason="has no such files")
 
@@ -137,3 +137,33 @@ def test_an_open_file_is_written_into(path: Path, name: str) -> None:
         write(Path(name.format(file.fileno())), "after")
         file.write(" and more")
     assert path.read_text() == "before after and more"
+
+
+def test_a_folder_appears_whole(path: Path) -> None:
+    """With what is in it, also where an empty one stands; no draft is left."""
+    path.mkdir()
+    with write_whole_folder(path) as draft:
+        (draft / "inner").mkdir()
+        (draft / "inner" / "one").write_text("new")
+        assert list(path.iterdir()) == []
+    assert (path / "inner" / "one").read_text() == "new"
+    assert names(path.parent) == [path.name]
+
+
+def test_a_folder_that_fails_is_not_there(path: Path) -> None:
+    """Neither it nor its draft."""
+    with pytest.raises(UnicodeEncodeError), write_whole_folder(path) as draft:
+        (draft / "one").write_text("\ud800", encoding="utf-8")
+    assert names(path.parent) == []
+
+
+@pytest.mark.parametrize("is_folder", [True, False])
+def test_what_is_there_is_not_replaced(path: Path, is_folder: bool) -> None:
+    """A folder with files, and a file."""
+    kept = path / "kept" if is_folder else path
+    kept.parent.mkdir(exist_ok=True)
+    kept.write_text("old")
+    with pytest.raises(FileExistsError), write_whole_folder(path):
+        pass
+    assert kept.read_text() == "old"
+    assert names(path.parent) == [path.name]

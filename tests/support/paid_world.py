@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Self
 
 from collection_search import CollectionSearchGraph, SearchContext, Settings
-from collection_search.ranking.calibration import anchor_texts
+from collection_search.ranking.anchors import anchor_texts
 from collection_search.testing import OpenAIServer
 from collection_search.testing.provider_server import ProviderServer
 

@@ -6,12 +6,14 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from support.judging_model import JudgingModel
 from support.scripted_world import QUESTION, good_pages, poor_pages
 from support.tool_world import whole_pages
 
 from collection_search import SearchContext, Settings, call_function
 from collection_search.errors import ExtractionError, FetchError
-from collection_search.testing import ScriptedAdapter
+from collection_search.settings.tenant_heuristics import TenantHeuristics
+from collection_search.testing import ScriptedAdapter, ScriptedAnswerModel
 from collection_search.text.untrusted import FENCE
 
 if TYPE_CHECKING:
@@ -43,9 +45,9 @@ def world(
     return SearchContext(settings=settings, provider=ScriptedAdapter(pages), reader=reader)
 
 
-async def collect(context: SearchContext, pages: int = 3) -> FunctionResult:
+async def collect(context: SearchContext, pages: int = 3, **more: Any) -> FunctionResult:
     """Return the result of a model's call."""
-    given = {"question": QUESTION, "collection": "ok", "max_pages": pages}
+    given = {"question": QUESTION, "collection": "ok", "max_pages": pages, **more}
     return await call_function("collection_search", given, context)
 
 
@@ -118,9 +120,10 @@ async def test_a_model_is_advised_to_do_what_it_can(settings: Settings) -> None:
     assert not result.is_error
     assert result.text.startswith(
         "Nothing was collected into 'ok' (auto_ingest_failed_quality_threshold). No page is good"
-        " enough: the best of 6 scores "
+        " enough: no result scores "
     )
-    assert result.text.endswith(" of 100. Ask another question, or the same more precisely.")
+    assert "by hand" not in result.text
+    assert result.text.endswith(". Ask another question, or the same more precisely.")
 
 
 async def test_a_search_without_results_advises_another_question(settings: Settings) -> None:
@@ -129,4 +132,28 @@ async def test_a_search_without_results_advises_another_question(settings: Setti
     assert result.text == (
         "Nothing was collected into 'ok' (no_candidates). The search found no page. Ask another"
         " question, or the same more precisely."
+    )
+
+
+async def test_criteria_are_those_of_the_run(settings: Settings) -> None:
+    """Where they refuse every page the model is told so; without a judge the call fails."""
+    asked = world(settings, good_pages())
+    failed = await collect(asked, criteria=["It names: unicorns"])
+    assert failed.is_error
+    assert "need a model that can chat" in failed.text
+    judged = asked.model_copy(update={"model": ScriptedAnswerModel(JudgingModel())})
+    result = await collect(judged, criteria=["It names: unicorns"])
+    assert "the criteria refuse all 6 results." in result.text
+    assert result.output is not None
+    assert result.output.model_dump()["outcome"] == "auto_ingest_failed_quality_threshold"
+
+
+async def test_a_model_is_told_the_cause_of_the_run(settings: Settings) -> None:
+    """Not the best score, where the tenant's rules refused the pages."""
+    heuristics = TenantHeuristics.model_validate({"blocked_hosts": ["example.com"]})
+    strict = settings.model_copy(update={"heuristics": heuristics})
+    result = await collect(world(strict, good_pages()))
+    assert result.text == (
+        "Nothing was collected into 'ok' (auto_ingest_failed_quality_threshold). No page is good"
+        " enough: the rules refuse all 6 results. Ask another question, or the same more precisely."
     )

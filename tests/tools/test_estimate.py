@@ -8,6 +8,8 @@ import pytest
 from support.paid_world import SEARCH_USD, PaidWorld
 
 from collection_search import CollectionSearchGraph, GraphInput, SearchContext, Settings
+from collection_search.contracts.prices import CHARS_PER_TOKEN, JUDGEMENT_TOKENS
+from collection_search.planning.premium_prompt import PAGE_CHARS
 from collection_search.testing import ScriptedAdapter
 from collection_search.tools.estimate import estimate_run
 
@@ -66,6 +68,33 @@ async def test_without_a_model_the_number_of_queries_is_known(tmp_path: Path) ->
         assert (search.low, search.high, search.low_usd) == (3, 3, 0.015)
         [premium] = (await told(context, quality_mode="premium")).parts
         assert premium.low >= 5
+
+
+async def test_premium_has_unsure_pages_judged(tmp_path: Path) -> None:
+    """From nothing, since none may be unsure; not where nobody or a cross-encoder judges."""
+    with PaidWorld(tmp_path) as world:
+        parts = {part.task: part for part in (await told(world.context())).parts}
+        assert "judge" not in parts
+        for judge, is_paid in (("model", True), ("none", False), ("local:/nowhere", False)):
+            estimate = await told(world.context(reranker=judge), quality_mode="premium")
+            parts = {part.task: part for part in estimate.parts}
+            assert ("judge" in parts) == is_paid
+            if is_paid:
+                assert (parts["judge"].low, parts["judge"].low_usd) == (0, 0.0)
+                assert 0 < (parts["judge"].high_usd or 0) < 0.01
+
+
+async def test_the_output_of_a_judge_grows_with_the_pages(tmp_path: Path) -> None:
+    """A judgement each: what twenty pages may take is more than what five may."""
+    with PaidWorld(tmp_path) as world:
+        context = world.context(reranker="model")
+        costs = []
+        for most in (5, 20):
+            estimate = await told(context, quality_mode="premium", max_candidates=most)
+            costs += [part.high for part in estimate.parts if part.task == "judge"]
+        few, many = costs
+        shown = PAGE_CHARS // CHARS_PER_TOKEN
+        assert many - few >= 15 * (JUDGEMENT_TOKENS + shown)
 
 
 async def test_ingestion_costs_when_it_is_asked_for(tmp_path: Path) -> None:

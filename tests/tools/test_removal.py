@@ -13,6 +13,7 @@ from collection_search import SearchContext, Settings
 from collection_search.adapters.stores.sqlite import SQLiteStore
 from collection_search.adapters.stores.sqlite.usage import SQLiteUsage
 from collection_search.contracts.collection import QuestionRecord, TenantScope
+from collection_search.contracts.comparison import ProfileComparison
 from collection_search.contracts.crawl_record import CrawlRecord
 from collection_search.contracts.ingestion import IngestionItem, IngestionRequest
 from collection_search.contracts.review import Gate
@@ -67,6 +68,21 @@ def context(tmp_path: Path) -> Iterator[SearchContext]:
             policy="reject",
         )
         store.gates.open(gate)
+        store.comparisons.add(
+            ProfileComparison(
+                tenant_id=tenant,
+                collection="docs",
+                run_id="run",
+                question="Tea?",
+                decided_by="default",
+                compared="words",
+                model=None,
+                min_score=60.0,
+                top10_overlap=1.0,
+                rank_correlation=None,
+                pages=[],
+            )
+        )
         usage.put(tenant, "search", "key", SECRET.encode())
         usage.add([SpendEntry(tenant, "run", clock.time(), "search", "brave", cost_usd=1)])
     usage.flush()
@@ -104,6 +120,7 @@ def test_no_table_keeps_a_deleted_tenant(context: SearchContext, tmp_path: Path)
         questions=1,
         crawls=1,
         gates=1,
+        comparisons=1,
         answers=1,
         spending=1,
     )

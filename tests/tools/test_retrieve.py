@@ -14,7 +14,7 @@ from collection_search.adapters.embeddings.openai import OpenAIEmbedder
 from collection_search.context import SearchContext
 from collection_search.contracts.collection import Embedded, TenantScope
 from collection_search.errors import ConfigError, InputError, InvalidQueryError, ModelError
-from collection_search.ranking.calibration import anchor_texts
+from collection_search.ranking.anchors import anchor_texts
 from collection_search.ranking.evidence import answering
 from collection_search.ranking.scoring import PageText, rank
 from collection_search.testing.embeddings import ScriptedEmbedder

@@ -2,36 +2,27 @@
 
 from __future__ import annotations
 
-import importlib.util
 import os
-import threading
 from contextlib import contextmanager, suppress
 from difflib import get_close_matches
-from pathlib import Path
+from functools import partial
 from typing import TYPE_CHECKING, Any, Final, Self
 
-import anyio
-import anyio.lowlevel
-import anyio.to_thread
-
 from ...contracts.collection import Embedded
-from ...errors import ConfigError, MissingExtraError, ModelError
-from ...runtime.concurrency import offload
-from ...text.redaction import redact
+from ...errors import ConfigError, ModelError
+from ..local_model import require_fastembed, told_cause, use_local_model
+from ..onnx_folder import named_folder
 from .batches import clean_texts, empty_vectors, unit_vectors
 from .model_folder import ModelFolder, model_folder
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
+    from pathlib import Path
 
     from ...settings import Settings
 
 BATCH: Final = 32
 """Texts of one computation: more need more memory and are hardly faster."""
-
-_loaded: dict[str, Any] = {}
-_loading = threading.Lock()
-_turn: anyio.lowlevel.RunVar[anyio.CapacityLimiter] = anyio.lowlevel.RunVar("local_embedder_turn")
 
 
 class LocalEmbedder:
@@ -59,13 +50,8 @@ class LocalEmbedder:
             raise ConfigError(
                 "No local model is named. Write local:BAAI/bge-small-en-v1.5, or local:<folder>."
             )
-        if importlib.util.find_spec("fastembed") is None:
-            raise MissingExtraError(
-                f"The embedder local:{name} needs an extra. "
-                "Run: pip install 'collection-search[local]'"
-            )
-        path = Path(os.path.expanduser(name))  # noqa: PTH111 - the other raises for unknown users
-        if path.is_dir() or path.is_absolute() or name.startswith((".", "~")):
+        require_fastembed("embedder", name)
+        if path := named_folder(name):
             return cls(model_folder(path))
         return cls(_listed(name), cache=settings.home / "models")
 
@@ -76,21 +62,11 @@ class LocalEmbedder:
         subject = f"The embedding model {self.fingerprint}"
         ready, rows = clean_texts(texts), []
         for start in range(0, len(ready), BATCH):
-            async with _limiter():
-                model = _loaded.get(self.fingerprint) or await anyio.to_thread.run_sync(
-                    self._load, subject, abandon_on_cancel=True
-                )
-                rows += await offload(_computed, model, ready[start : start + BATCH], subject)
+            compute = partial(_computed, texts=ready[start : start + BATCH], subject=subject)
+            rows += await use_local_model(self.fingerprint, partial(self._read, subject), compute)
         vectors = unit_vectors(rows, count=len(texts), subject=subject, dimension=self._dimension)
         self._dimension = vectors.shape[1]
         return Embedded(vectors)
-
-    def _load(self, subject: str) -> Any:
-        """Return the model, which the first call loads."""
-        with _loading:
-            if self.fingerprint not in _loaded:
-                _loaded[self.fingerprint] = self._read(subject)
-            return _loaded[self.fingerprint]
 
     def _read(self, subject: str) -> Any:
         try:
@@ -104,17 +80,7 @@ class LocalEmbedder:
                 if isinstance(self._model, str)
                 else f"Check the files of {self._model.path}"
             )
-            raise ModelError(f"{subject} cannot be loaded: {_cause(error)}. {hint}.") from error
-
-
-def _limiter() -> anyio.CapacityLimiter:
-    """Return the limiter that allows one batch at a time in this event loop."""
-    try:
-        return _turn.get()
-    except LookupError:
-        limiter = anyio.CapacityLimiter(1)
-        _turn.set(limiter)
-        return limiter
+            raise ModelError(f"{subject} cannot be loaded: {told_cause(error)}. {hint}.") from error
 
 
 def _computed(model: Any, texts: list[str], subject: str) -> list[Any]:
@@ -122,7 +88,7 @@ def _computed(model: Any, texts: list[str], subject: str) -> list[Any]:
         return list(model.embed(texts, batch_size=len(texts)))
     except Exception as error:
         raise ModelError(
-            f"{subject} failed: {_cause(error)}. Take another one if this repeats."
+            f"{subject} failed: {told_cause(error)}. Take another one if this repeats."
         ) from error
 
 
@@ -174,7 +140,3 @@ def _quiet() -> Iterator[None]:
         yield
     finally:
         logger.enable("fastembed")
-
-
-def _cause(error: Exception) -> str:
-    return redact(" ".join(str(error).split()), most=300).rstrip(". ") or type(error).__name__

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, Literal
 
 from ...errors import ConfigError
+from ..onnx_folder import find_weights, hash_model
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -15,9 +15,6 @@ if TYPE_CHECKING:
 Pooling = Literal["CLS", "MEAN", "LAST_TOKEN", "DISABLED"]
 """Names of fastembed; DISABLED: the model's own output is already one vector per text."""
 
-_WEIGHTS: Final = ("model.onnx", "*int8*.onnx", "*quantized*.onnx", "*.onnx")
-"""Searched in this order, each beside the tokenizer and in `onnx/`."""
-_TOKENIZER: Final = ("tokenizer.json", "tokenizer_config.json")
 _POOLING: Final[dict[str, Pooling]] = {
     "cls": "CLS",
     "cls_token": "CLS",
@@ -65,30 +62,15 @@ class ModelFolder:
 
 def model_folder(path: Path) -> ModelFolder:
     """Return the model in the folder, with all weights read for its hash. Raises ConfigError."""
-    if not path.is_dir():
-        raise ConfigError(f"The local model's folder {path} does not exist.")
-    weights = _weights(path)
-    if weights is None:
-        raise ConfigError(f"The folder {path} holds no ONNX model: no model.onnx or onnx/*.onnx.")
-    missing = [name for name in _TOKENIZER if not (path / name).is_file()]
-    if missing:
-        raise ConfigError(f"The folder {path} lacks {' and '.join(missing)}.")
+    weights = find_weights(path)
     pooling = _pooling(path)
     return ModelFolder(
         path=path,
         name=path.resolve().name,
         weights=weights.relative_to(path).as_posix(),
         pooling=pooling,
-        digest=_digest(path, weights, pooling),
+        digest=hash_model(path, weights, pooling),
     )
-
-
-def _weights(path: Path) -> Path | None:
-    for pattern in _WEIGHTS:
-        for folder in (path, path / "onnx"):
-            if found := sorted(folder.glob(pattern)):
-                return found[0]
-    return None
 
 
 def _pooling(path: Path) -> Pooling:
@@ -123,16 +105,6 @@ def _json(file: Path, *, default: Any) -> Any:
     if not isinstance(value, type(default)):
         raise ConfigError(f"The file {file} has another form than expected.")
     return value
-
-
-def _digest(path: Path, weights: Path, pooling: Pooling) -> str:
-    """Return a hash of weights, tokenizer and pooling: equal ones make comparable vectors."""
-    digest = hashlib.sha256(pooling.encode())
-    outside = sorted(weights.parent.glob(f"{weights.name}?data*"))  # of models over two gigabytes
-    for file in (weights, *outside, path / "tokenizer.json"):
-        with file.open("rb") as content:
-            digest.update(hashlib.file_digest(content, "sha256").digest())
-    return digest.hexdigest()[:12]
 
 
 def _gives_vectors(model: Any) -> bool:

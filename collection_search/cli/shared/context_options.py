@@ -35,6 +35,14 @@ ProfileName = Annotated[
 Embeddings = Annotated[
     str | None, typer.Option(help="Embedder, as provider:model; lexical needs no model.")
 ]
+Ensemble = Annotated[
+    str | None,
+    typer.Option(help="Further embedders, separated by spaces; the mean of all ranks."),
+]
+RerankerName = Annotated[
+    str | None,
+    typer.Option("--reranker", help="Judge of premium: model (chat model), local:FOLDER, none."),
+]
 NoWait = Annotated[
     bool, typer.Option("--no-wait", help="Leave the ingestion to 'collection-search worker'.")
 ]
@@ -87,7 +95,9 @@ def chosen_options(context: SearchContext) -> dict[str, str | None]:
         "provider": context.provider,
         "model": context.model,
         "embeddings": context.embeddings,
+        "ensemble": context.ensemble if isinstance(context.ensemble, str) else None,
         "profile": context.ranking_profile,
+        "reranker": context.reranker,
     }
 
 

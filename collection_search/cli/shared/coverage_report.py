@@ -6,6 +6,7 @@ import textwrap
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Final, NamedTuple
 
+from ...ranking.score_text import format_score
 from .next_steps import shell_command
 
 if TYPE_CHECKING:
@@ -51,7 +52,7 @@ def _query_lines(query: QueryCoverage, width: int) -> Iterator[str]:
 
 
 def _passage_lines(best: Evidence, room: int) -> list[str]:
-    score = f"  (score {best['score']:.0f})"
+    score = f"  (score {format_score(best['score'], decimals=0)})"
     title = _cut(best["title"], room - len(score), lines=1)
     return [*(line + score for line in title), best["url"], *_cut(best["text"], room)]
 
@@ -63,7 +64,7 @@ def _cut(text: str, room: int, *, lines: int = _PASSAGE_LINES) -> list[str]:
 def _miss(query: QueryCoverage) -> str:
     if (best := query["best_score"]) is None:
         return "no passage shares a word with it"
-    return f"the best passage scores {best:.0f}, too low for an answer"
+    return f"the best passage scores {format_score(best, decimals=0)}, too low for an answer"
 
 
 def format_missing(coverage: Coverage, missing: MissingPages) -> Iterator[str]:

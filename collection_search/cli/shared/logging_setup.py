@@ -15,6 +15,7 @@ _REPORTED: Final = (
     "collection_search.graphs.",
     "collection_search.nodes.",
     "collection_search.adapters.search.http.adapter",
+    "collection_search.tools.similarity.",
 )
 """Their warnings are in the run's output, which the command prints."""
 

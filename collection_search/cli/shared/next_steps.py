@@ -3,10 +3,20 @@
 from __future__ import annotations
 
 import shlex
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator, Mapping, Sequence
+
+_RUN_OPTIONS: Final = {
+    "criteria": ("criterion", []),
+    "auto_ingest_min_score": ("min-score", 60.0),
+    "auto_ingest_top_k": ("top-k", 10),
+    "max_candidates": ("max-candidates", 20),
+    "purpose": ("purpose", "collection_search"),
+    "quality_mode": ("quality-mode", "standard"),
+}
+"""The option and the default of each part of a run's input that decides what is ingested."""
 
 
 def next_steps(
@@ -14,7 +24,7 @@ def next_steps(
     *,
     collection: str,
     tenant: str | None,
-    chosen: Mapping[str, str | None],
+    chosen: Mapping[str, str | Sequence[str] | None],
 ) -> Iterator[str]:
     """Yield the next commands, with the `chosen` options."""
     question, receipt = output["question"], output["ingestion"]
@@ -29,6 +39,23 @@ def next_steps(
         yield f"  {shell_command('ask', question, **where)}"
 
 
+def run_options(given: Mapping[str, Any]) -> dict[str, str | Sequence[str] | None]:
+    """Return the options of a run with this input that are not the defaults.
+
+    >>> run_options({"criteria": ["It names: price"], "auto_ingest_top_k": 3, "purpose": None})
+    {'criterion': ['It names: price'], 'top-k': '3'}
+    """
+    wanted = {
+        option: given.get(name)
+        for name, (option, default) in _RUN_OPTIONS.items()
+        if given.get(name) not in (None, default)
+    }
+    return {
+        option: value if isinstance(value, str | list) else f"{value:g}"
+        for option, value in wanted.items()
+    }
+
+
 def _is_searchable(status: Mapping[str, Any] | None) -> bool:
     """Return whether a page was stored, or may still be."""
     return _is_waiting(status) or bool(status and status["stored"])
@@ -38,11 +65,17 @@ def _is_waiting(status: Mapping[str, Any] | None) -> bool:
     return status is None or bool(status["pending"] or status["to_fetch"])
 
 
-def shell_command(*words: str, **options: str | None) -> str:
-    """Return a command ready to be copied into a shell.
+def shell_command(*words: str, **options: str | Sequence[str] | None) -> str:
+    """Return a command ready to be copied into a shell; an option with a list is repeated.
 
     >>> shell_command("ask", "What is a task?", collection="py", tenant=None)
     "collection-search ask 'What is a task?' --collection py"
     """
-    given = [part for name, value in options.items() if value for part in (f"--{name}", value)]
+    given = [
+        part
+        for name, value in options.items()
+        for one in ([value] if isinstance(value, str) else value or ())
+        if one
+        for part in (f"--{name}", one)
+    ]
     return shlex.join(["collection-search", *words, *given])

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from ...ranking.excerpts import Excerpt, best_excerpts, matched_spans
+from ...ranking.score_text import format_score
 from ...text.headings import without_heading_marks
 
 if TYPE_CHECKING:
@@ -66,7 +67,7 @@ class PageBlock:
         """Print the numbers of the passages, the title and the address."""
         numbers = " ".join(f"[{passage.n}]" for passage in self.page.passages)
         best = self.page.passages[0]
-        title = f"{numbers} {best.title}  (score {best.score:.0f})"
+        title = f"{numbers} {best.title}  (score {format_score(best.score, decimals=0)})"
         self.screen.rows(self.screen.wrap(title, bold=lambda row: [(0, len(row))]))
         self.screen.link(self.page.url, indent=_INDENT)
         if (last := best.provenance.get("truncated_at_page")) is not None:

@@ -16,6 +16,8 @@ _NODES: Final = {
     "k_generate_strategy": ("Strategy Generation", "query_count", "query", "queries"),
     "k_parallel_web_search": ("Web Search", "result_count", "page", "pages"),
     "k_embedding_rank": ("Embedding Rank", "top_k_count", "ranked", "ranked"),
+    "k_premium_rank": ("Premium Rank", "judged_count", "judged", "judged"),
+    "k_check_criteria": ("Criteria", "kept_count", "kept", "kept"),
     "k_auto_ingest": ("Auto-Ingest", "count", "accepted", "accepted"),
     "k_verify_coverage": ("Coverage", "answered_count", "answered", "answered"),
     "k_hitl_gate": ("Review", "approved_count", "approved", "approved"),

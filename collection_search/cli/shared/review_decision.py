@@ -7,9 +7,10 @@ import re
 from typing import TYPE_CHECKING, Any, Final
 
 from ...errors import InputError
+from ...tools.criteria.refused_pages import reason_against
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Collection, Mapping, Sequence
 
     from ...contracts.review import ReviewCandidate
 
@@ -23,9 +24,17 @@ def visible_numbers(candidates: Sequence[ReviewCandidate], *, pdf: bool | None) 
     return [number for number, one in numbered if pdf is None or one["is_pdf"] is pdf]
 
 
-def parse_choice(text: str, *, count: int, visible: Sequence[int]) -> list[int]:
-    """Return the chosen numbers of `count` candidates, ascending; `all` are the `visible` ones.
+def refused_numbers(candidates: Sequence[ReviewCandidate]) -> set[int]:
+    """Return the numbers, from 1, of the candidates that criteria or rules refuse."""
+    return {number for number, one in enumerate(candidates, start=1) if reason_against(one)}
 
+
+def parse_choice(
+    text: str, *, count: int, visible: Sequence[int], refused: Collection[int] = ()
+) -> list[int]:
+    """Return the chosen numbers of `count` candidates, ascending.
+
+    `all` are the `visible` ones without those that are `refused`, which only their numbers choose.
     Raises InputError, also for a number that is not visible.
 
     >>> parse_choice("1, 3-4", count=5, visible=[1, 2, 3, 4, 5])
@@ -38,7 +47,7 @@ def parse_choice(text: str, *, count: int, visible: Sequence[int]) -> list[int]:
         return []
     if parts == ["all"]:
         require_visible(visible)
-        return list(visible)
+        return [number for number in visible if number not in refused]
     chosen: set[int] = set()
     for part in parts:
         chosen.update(_parse_numbers(part, count))

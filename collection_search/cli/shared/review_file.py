@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 import yaml
 
 from ...errors import InputError
+from ...tools.criteria.refused_pages import reason_against
 from .next_steps import shell_command
 from .review_decision import require_visible
 
@@ -28,7 +29,7 @@ _DECISION: Final[Mapping[str, Any]] = {
 }
 _GUIDE: Final = """\
 # Edit `decision`, then: {command}
-# status: approved (all, or those of approved_urls), partial (approved_urls and added_urls),
+# status: approved (all that nothing refuses, or approved_urls), partial (these and added_urls),
 # rejected (none), pending (decide later). added_urls are further pages. All else is only shown.
 """
 
@@ -60,8 +61,13 @@ def write_review(
 
 
 def _preselected(gate: Gate, visible: Sequence[int]) -> list[str]:
-    """Return the visible candidates, where some are not: an empty list would approve all."""
+    """Return the visible candidates that nothing refuses, where some are not visible.
+
+    An empty list would approve all others too.
+    """
     is_filtered = len(visible) < len(gate.candidates)
+    taken = [number for number in visible if not reason_against(gate.candidates[number - 1])]
+    visible = taken or visible
     return [gate.candidates[number - 1]["url"] for number in visible] if is_filtered else []
 
 
@@ -78,6 +84,7 @@ def _facts(gate: Gate, visible: Sequence[int]) -> dict[str, Any]:
                 "is_pdf": one["is_pdf"],
                 "in_collection": one["in_collection"],
                 "snippet": one["snippet"],
+                **({"criteria": one["criteria"]} if "criteria" in one else {}),
             }
             for number, one in enumerate(gate.candidates, start=1)
             if number in visible

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 from ...errors import InputError
-from .review_decision import PENDING, build_decision, parse_choice
+from .review_decision import PENDING, build_decision, parse_choice, refused_numbers
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -43,7 +43,12 @@ def ask_decision(
 def _ask_numbers(gate: Gate, visible: Sequence[int], screen: Screen) -> list[int] | None:
     while answer := _ask("Approve (numbers such as 1,3-5, all, none; empty: decide later)"):
         try:
-            return parse_choice(answer, count=len(gate.candidates), visible=visible)
+            return parse_choice(
+                answer,
+                count=len(gate.candidates),
+                visible=visible,
+                refused=refused_numbers(gate.candidates),
+            )
         except InputError as error:
             screen.note(str(error))
     return None

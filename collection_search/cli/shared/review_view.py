@@ -7,15 +7,22 @@ import time
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, Final
 
+from ...ranking.preferences import refusal_of
+from ...ranking.score_text import format_score
 from ...text.timestamps import iso_time
+from ...tools.criteria.refused_pages import is_refused
+from .criteria_view import verdict_rows
+from .run_summary import judged_line
 from .terminal import printable
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterator, Sequence
 
     from ...contracts.review import Gate, ReviewCandidate
 
 _INDENT: Final = " " * 5
+_LEAST_WIDTH: Final = 40
+_REASON_LINES: Final = 4
 _SNIPPET_LINES: Final = 2
 _POLICIES: Final = {
     "approve": "then what reaches the threshold is approved",
@@ -81,34 +88,24 @@ def format_candidate(
             ("PDF", candidate["is_pdf"]),
             ("already in collection", candidate["in_collection"]),
             ("below threshold", score < threshold),
+            ("host blocked", bool(refusal_of(candidate))),
+            ("refused by the criteria", is_refused(candidate)),
         )
         if is_set
     ]
-    yield f"{number:>3}  {score:>5.1f}  {candidate['title']}" + "".join(
+    shown = format_score(score, beside=threshold)
+    yield f"{number:>3}  {shown:>5}  {candidate['title']}" + "".join(
         f"  [{mark}]" for mark in marks
     )
     yield _INDENT + candidate["url"]
-    yield _INDENT + format_reasons(candidate)
-    snippet = printable(candidate["snippet"])
-    wrapped = textwrap.wrap(snippet, max(width, 40) - 5, max_lines=_SNIPPET_LINES, placeholder=" …")
-    yield from (_INDENT + line for line in wrapped)
+    yield from _wrapped(candidate["explanation"].get("sentence", ""), width, _REASON_LINES)
+    room = max(width, _LEAST_WIDTH) - len(_INDENT)
+    yield from (_INDENT + line for line in judged_line(candidate, room))
+    yield from verdict_rows(candidate, width=width)
+    yield from _wrapped(candidate["snippet"], width, _SNIPPET_LINES)
 
 
-def format_reasons(candidate: Mapping[str, Any]) -> str:
-    """Return why a candidate has its score, in words.
-
-    >>> told = {"scale": "lexical", "embedding_score": 88.2, "url": -10, "matched": ["task"]}
-    >>> format_reasons({"heuristic_score": 55.6, "explanation": told})
-    'wording 88, heuristics 56; has task; the address costs 10 points'
-    """
-    told = candidate["explanation"]
-    side = {"lexical": "wording", "literal": "similarity"}.get(told.get("scale", ""), "meaning")
-    matched = ", ".join(told.get("matched", ()))
-    scores = told.get("embedding_score", 0.0), candidate["heuristic_score"]
-    parts = [
-        "{} {:.0f}, heuristics {:.0f}".format(side, *scores),
-        f"has {matched}" if matched else "has no word of the question",
-    ]
-    if penalty := -told.get("url", 0):
-        parts.append(f"the address costs {penalty:g} points")
-    return "; ".join(parts)
+def _wrapped(text: str, width: int, lines: int) -> Iterator[str]:
+    room = max(width, _LEAST_WIDTH) - len(_INDENT)
+    for line in textwrap.wrap(printable(text), room, max_lines=lines, placeholder=" …"):
+        yield _INDENT + line

@@ -7,9 +7,10 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from .context_options import chosen_options, review_options
+from .criteria_view import format_criteria, verdict_rows
 from .exit_codes import Interrupted
 from .live_hint import suggest_live_settings
-from .next_steps import next_steps
+from .next_steps import next_steps, run_options
 from .pipeline_view import Pipeline
 from .preparation import flush_on_exit, prepare_provider
 from .review_outcome import review_steps
@@ -17,6 +18,7 @@ from .run_exit_code import exit_verdict
 from .run_ingestion import WAIT_S, follow_ingestion
 from .run_summary import (
     HEADER,
+    INDENT,
     format_ingestion,
     format_search,
     format_warnings,
@@ -131,11 +133,19 @@ class Job:
 
     def _tell(self) -> None:
         self._section(format_search(self.output))
+        self._section(format_criteria(self.output))
         if results := self.output["results"]:
             self.screen.line(HEADER, style="bold")
-            for scores, url in score_rows(results, width=self.screen.width):
+            threshold, width = self.given.get("auto_ingest_min_score", 0.0), self.screen.width
+            rows = zip(results, score_rows(results, threshold=threshold, width=width), strict=True)
+            for result, (scores, url, why, *judged) in rows:
                 self.screen.line(scores)
                 self.screen.line(url, style="dim")
+                self.screen.rows(self.screen.wrap(why, indent=len(INDENT)), style="dim")
+                for line in judged:
+                    self.screen.line(line, style="dim")
+                for row in verdict_rows(result, width=width):
+                    self.screen.line(row)
             self.screen.line()
         self._section(format_ingestion(self.output))
         self._section(self._steps())
@@ -143,10 +153,16 @@ class Job:
 
     def _steps(self) -> Iterator[str]:
         collection, tenant = self.given["collection_scope"], self.context.tenant_id
-        chosen = chosen_options(self.context)
         if self.reviewed:
             options = review_options(self.context)
             return review_steps(self.output, collection=collection, options=options)
+        limit = self.context.max_cost_usd
+        chosen = {
+            **chosen_options(self.context),
+            **run_options(self.given),
+            "case": self.context.case_id,
+            "max-cost": None if limit is None else f"{limit:g}",
+        }
         return next_steps(self.output, collection=collection, tenant=tenant, chosen=chosen)
 
     def _section(self, lines: Iterable[str]) -> None:

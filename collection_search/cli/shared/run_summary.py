@@ -7,7 +7,10 @@ from typing import TYPE_CHECKING, Any, Final
 
 from ...contracts.prices import format_usd
 from ...errors import CostLimitReached
+from ...ranking.rejudging import judged_addend
+from ...ranking.score_text import format_score
 from .run_exit_code import WORKER, embedder_failure, was_too_dear
+from .terminal import printable
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -16,11 +19,12 @@ if TYPE_CHECKING:
 
 _TOO_DEAR: Final = CostLimitReached.__name__
 HEADER: Final = "  #  score  similarity  heuristics  title"
-_INDENT: Final = " " * 5
+INDENT: Final = " " * 5
 _ANSWERS: Final = {
     "k_generate_strategy": ("plan", "plans"),
     "k_parallel_web_search": ("search", "searches"),
     "k_embedding_rank": ("text", "texts"),
+    "k_premium_rank": ("judgement", "judgements"),
 }
 """What each node may find in the cache."""
 _CHANGES: Final = ("new", "changed", "unchanged", "duplicate")
@@ -34,14 +38,52 @@ def format_search(output: Mapping[str, Any]) -> Iterator[str]:
     planned = "deterministic" if strategy["fallback"] else f"by {strategy['model']}"
     yield f"Queries, {planned}:"
     yield from (f"  {query}" for query in strategy["queries"])
-    embedder = output["telemetry"]["nodes"].get("k_embedding_rank", {}).get("embedder")
+    yield from _similarity_lines(output)
+    yield from _premium(output["telemetry"]["nodes"].get("k_premium_rank"))
+    yield from _cost(output["telemetry"])
+
+
+def _similarity_lines(output: Mapping[str, Any]) -> Iterator[str]:
+    """Yield by what pages were compared, and what each of several embedders took."""
+    facts = output["telemetry"]["nodes"].get("k_embedding_rank", {})
+    embedder, members = facts.get("embedder"), facts.get("embedders", ())
     if embedder == "lexical":
         yield "Similarity: lexical, from the words alone (no embedding model is set)"
     elif embedder and embedder_failure(output):
         yield f"Similarity: none, since {embedder} failed"
+    elif members and not any(each["counts"] for each in members):
+        yield f"Similarity: lexical, from the words alone, instead of {embedder}"
     elif embedder:
         yield f"Similarity: {embedder}"
-    yield from _cost(output["telemetry"])
+    if len(members) > 1:
+        yield from map(_member, members)
+
+
+def _member(facts: Mapping[str, Any]) -> str:
+    """Return what one of several embedders took.
+
+    >>> _member({"embedder": "openai:a", "counts": True, "input_tokens": 900, "cost_usd": 0.02})
+    '  openai:a: 900 tokens, $0.02'
+    >>> _member({"embedder": "local:b", "counts": False, "input_tokens": None, "cost_usd": 0.0})
+    '  local:b: free, left out'
+    """
+    tokens, cost = facts["input_tokens"], facts["cost_usd"]
+    price = "price not known" if cost is None else format_usd(cost) if cost else "free"
+    counted = "" if not tokens else f"{tokens:,} tokens"
+    left_out = "" if facts["counts"] else "left out"
+    return f"  {facts['embedder']}: {', '.join(filter(None, (counted, price, left_out)))}"
+
+
+def _premium(facts: Mapping[str, Any] | None) -> Iterator[str]:
+    """Yield what the judgement of unsure pages changed, or why there was none."""
+    if facts is None:
+        return
+    if notice := facts.get("notice"):
+        yield f"Note: {notice}"
+    elif not facts["error"] or facts["judged_count"]:
+        moved = f"{facts['raised_count']} raised, {facts['lowered_count']} lowered"
+        told = f": {moved}" if facts["judged_count"] else ""
+        yield f"Judged: {facts['judged_count']} unsure pages by {facts['judge']}{told}"
 
 
 def _cost(telemetry: Mapping[str, Any]) -> Iterator[str]:
@@ -79,24 +121,43 @@ def cost_line(
 
 
 def score_rows(
-    results: Sequence[Mapping[str, Any]], *, width: int | None
-) -> Iterator[tuple[str, str]]:
-    """Yield each result as two lines: its scores with the title, and its URL.
+    results: Sequence[Mapping[str, Any]], *, threshold: float, width: int | None
+) -> Iterator[tuple[str, ...]]:
+    """Yield of each result its scores with the title, its URL, and why it has its score.
+
+    A fourth line has the judgement of a page that was judged.
 
     >>> page = {"title": "Tasks", "url": "https://a.example/t", "embedding_rank_score": 92.06,
-    ...         "embedding_similarity": 0.84, "heuristic_score": 71.0}
-    >>> for line in next(score_rows([page], width=80)):
+    ...         "embedding_similarity": 0.84, "heuristic_score": 71.0,
+    ...         "explanation": {"sentence": "By wording it is close."}}
+    >>> for line in next(score_rows([page], threshold=60, width=80)):
     ...     print(line)
-      1   92.1        0.84        71.0  Tasks
+      1   92.0        0.84        71.0  Tasks
          https://a.example/t
+    By wording it is close.
     """
     for place, result in enumerate(results, start=1):
+        score = format_score(result["embedding_rank_score"], beside=threshold)
+        heuristics = format_score(result["heuristic_score"])
         scores = (
-            f"{place:>3}  {result['embedding_rank_score']:>5.1f}  "
-            f"{result['embedding_similarity']:>10.2f}  {result['heuristic_score']:>10.1f}  "
+            f"{place:>3}  {score:>5}  {result['embedding_similarity']:>10.2f}  {heuristics:>10}  "
         )
         title = _fitted(result["title"], width and width - len(scores))
-        yield scores + title, _INDENT + result["url"]
+        judged = judged_line(result, width and width - len(INDENT))
+        why = result["explanation"].get("sentence", "")
+        yield scores + title, INDENT + result["url"], why, *(INDENT + line for line in judged)
+
+
+def judged_line(result: Mapping[str, Any], width: int | None) -> Iterator[str]:
+    """Yield the judgement of a page, with the points that it gave or took.
+
+    >>> judge = {"name": "judge", "points": -31.5, "reason": "About another library."}
+    >>> list(judged_line({"explanation": {"addends": [judge]}}, width=40))
+    ['judged -31.5: About another library.']
+    """
+    if addend := judged_addend(result.get("explanation", {})):
+        reason = f": {printable(addend['reason'])}" if addend.get("reason") else ""
+        yield _fitted(f"judged {addend['points']:+.1f}{reason}", width)
 
 
 def format_ingestion(output: Mapping[str, Any]) -> Iterator[str]:
@@ -113,7 +174,10 @@ def format_ingestion(output: Mapping[str, Any]) -> Iterator[str]:
         is_queued = status["pending"] + status["to_fetch"] == receipt["count"]
         text = format_queued(receipt["count"]) if is_queued else ", ".join(filter(None, parts))
         yield f"Collection {receipt['collection']}: {text}"
-    asked = output.get("auto_ingest_min_score")
+    facts = output.get("telemetry", {}).get("nodes", {}).get("k_auto_ingest", {})
+    asked = facts.get("min_score", output.get("auto_ingest_min_score"))
+    if reason := facts.get("threshold_reason"):
+        yield f"Minimum score {asked:g}: {reason}."
     if (used := receipt.get("threshold")) is not None and asked is not None and used < asked:
         yield f"Fewer than three results reach {asked:g}: those from {used:g} on were taken."
 
@@ -141,10 +205,23 @@ def format_warnings(output: Mapping[str, Any]) -> Iterator[str]:
             yield f"the query {failure['query']!r} {ended}: {failure['message']}"
     if "embedding_degraded" in flags:
         yield _degraded(output)
+    if "model_not_used" in flags:
+        yield from _left_to_words(output)
+    if "premium_degraded" in flags:
+        yield _unjudged(output)
+    if "criteria_not_judged" in flags:
+        facts = output["telemetry"]["nodes"]["k_check_criteria"]
+        yield f"{facts['not_judged_count']} pages could not be judged: {facts['error']}"
     if "staging_failed" in flags:
         yield "the pages' texts could not be kept: they cannot be ingested from this run"
     if uncounted := _uncounted(output):
         yield f"the ceiling does not count what {uncounted} takes: the price is not known"
+
+
+def _unjudged(output: Mapping[str, Any]) -> str:
+    """Return why unsure pages keep the score that they had."""
+    facts = output["telemetry"]["nodes"]["k_premium_rank"]
+    return f"unsure pages were not all judged and keep their score: {facts['error']}"
 
 
 def _uncounted(output: Mapping[str, Any]) -> str:
@@ -158,6 +235,9 @@ def _uncounted(output: Mapping[str, Any]) -> str:
 def _degraded(output: Mapping[str, Any]) -> str:
     """Return what replaced the embedding model's similarities, and why."""
     facts = output["telemetry"]["nodes"]["k_embedding_rank"]
+    members = facts.get("embedders", ())
+    if any(each["counts"] for each in members) and (lost := [m for m in members if m["error"]]):
+        return "; ".join(f"{each['embedder']} was left out: {each['error']}" for each in lost)
     if was_too_dear(output, "k_embedding_rank"):
         return f"{facts['embedder']} was not asked, so words were compared: {facts['error']}"
     if error := facts.get("error"):
@@ -168,6 +248,15 @@ def _degraded(output: Mapping[str, Any]) -> str:
     if any(result["explanation"]["scale"] == "lexical" for result in output["results"]):
         return f"the scale of {facts['embedder']} is not known, so words were compared instead"
     return f"{facts['embedder']} could not embed every page: similarity counts as 0 for some"
+
+
+def _left_to_words(output: Mapping[str, Any]) -> Iterator[str]:
+    """Yield each model that was not used for this question, and why."""
+    members = output["telemetry"]["nodes"]["k_embedding_rank"]["embedders"]
+    instead = "the others were used" if any(m["counts"] for m in members) else "words were compared"
+    for each in members:
+        if each["not_used"]:
+            yield f"{each['embedder']} was not used, {instead}: {each['not_used']}"
 
 
 def count_changes(rows: Iterable[RowStatus]) -> dict[str, int]:

@@ -78,10 +78,10 @@ class Screen:
             row.rstrip()
         return [margin + row for row in rows]
 
-    def rows(self, rows: Iterable[Text]) -> None:
+    def rows(self, rows: Iterable[Text], *, style: str | None = None) -> None:
         """Print rows of `wrap`."""
         for row in rows:
-            self._out.print(row)
+            self._out.print(row, style=style)
 
     def link(self, url: str, *, indent: int = 0) -> None:
         """Print an address in one piece; a terminal that can opens it at a click."""

@@ -43,6 +43,15 @@ def anchors() -> Mapping[str, Sequence[Anchor]]:
     return {language: _read(language) for language in LANGUAGES}
 
 
+def anchor_texts() -> list[str]:
+    """Return the texts to embed: per language the questions, then their pages."""
+    return [
+        text
+        for each in anchors().values()
+        for text in (*(anchor.question for anchor in each), *(anchor.page for anchor in each))
+    ]
+
+
 @cache
 def anchors_version() -> str:
     """Return a hash of the anchors."""

@@ -1,6 +1,7 @@
-"""Contract suites for pytest: staging, ledger, collections, gates and usage of a store."""
+"""Contract suites for pytest: all parts of a store and its usage."""
 
 from .collections import CollectionStoreContract
+from .comparisons import ComparisonStoreContract
 from .gates import GateStoreContract
 from .ledger import LedgerContract
 from .staging import StagingContract
@@ -8,6 +9,7 @@ from .usage import UsageContract
 
 __all__ = [
     "CollectionStoreContract",
+    "ComparisonStoreContract",
     "GateStoreContract",
     "LedgerContract",
     "StagingContract",

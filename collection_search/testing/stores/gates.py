@@ -66,6 +66,7 @@ class GateStoreContract(StoreContract):
             "trace_id": "trace",
             "candidates": [{"url": "https://example.com/a", "explanation": {"title": 1.5}}],
             "threshold": 60.0,
+            "threshold_reason": "as the caller asked",
             "deadline": self.clock.time() + HOUR_S,
             "policy": "approve",
         }
@@ -183,6 +184,39 @@ class GateStoreContract(StoreContract):
         assert self._names(gates.gates(tenant, collection="docs", state="open"))[0] == "g1"
         assert gates.threads(tenant) == ["thread of g1", "thread of g2", "thread of g3"]
         assert gates.threads(tenant, "other") == ["thread of g2"]
+
+    def test_gates_are_listed_from_a_time_on(self) -> None:
+        """By the time at which they were opened, which may be that very one."""
+        self._open("old")
+        self.clock.advance(1)
+        self._open("new")
+        start = self.clock.time()
+        assert self._names(self.store.gates.gates(MINE.tenant_id, opened_from=start)) == ["new"]
+
+    def test_decided_gates_are_listed_by_their_decision(self) -> None:
+        """The newest decision first, closed ones too; by collection and by who decided."""
+        gates, tenant = self.store.gates, MINE.tenant_id
+        for name, scope in (("g1", MINE), ("g2", OTHER), ("g3", MINE), ("g4", MINE), ("g5", MINE)):
+            self._open(name, scope)
+        self._open("theirs", THEIRS)
+        gates.decide(THEIRS.tenant_id, "theirs", decision_by())
+        for name, minute, by in (
+            ("g3", 1, "person"),
+            ("g1", 3, "person"),
+            ("g4", 2, "deadline"),
+            ("g2", 2, "person"),
+        ):
+            at = f"2026-11-23T12:0{minute}:00Z"
+            gates.decide(tenant, name, decision_by(decided_by=by, decided_at=at))
+        gates.close(tenant, "g1")
+        assert self._names(gates.decided(tenant, limit=9)) == ["g1", "g4", "g2", "g3"]
+        assert self._names(gates.decided(tenant, limit=2)) == ["g1", "g4"]
+        by_people = gates.decided(tenant, decided_by="person", limit=2)
+        assert self._names(by_people) == ["g1", "g2"]
+        assert self._names(gates.decided(tenant, collection="other", limit=9)) == ["g2"]
+        assert gates.decided(tenant, collection="none", limit=9) == []
+        self.store.collections.delete_collection(MINE)
+        assert self._names(gates.decided(tenant, limit=9)) == ["g2"]
 
     def test_a_sweeper_is_told_what_is_unfinished(self) -> None:
         """Overdue gates unless they wait on, and decided ones until they are closed."""

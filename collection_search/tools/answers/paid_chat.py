@@ -52,13 +52,16 @@ async def paid_chat(
     account: Account,
     span: Span,
     listener: Listener,
+    most_tokens: int | None = None,
 ) -> PaidReply:
     """Return the reply, with its cost in account and span.
+
+    The ceiling reserves the price of `most_tokens` of output, by default those of an answer.
 
     Raises CostLimitReached where the run may not pay for the call, and the model's own error. The
     cost of a failed call is not known, unless the error says that it is not billed.
     """
-    reserved = _estimate(model, messages, tools)
+    reserved = _estimate(model, messages, tools, most_tokens)
     account.budget.reserve(reserved)
     cost: float | None = None
     told = [(_LISTENERS_ROLES.get(one.role, one.role), _told(one)) for one in messages]
@@ -86,11 +89,15 @@ async def paid_chat(
 
 
 def _estimate(
-    model: ChatModel, messages: Sequence[ChatMessage], tools: Sequence[ChatTool]
+    model: ChatModel,
+    messages: Sequence[ChatMessage],
+    tools: Sequence[ChatTool],
+    most_tokens: int | None,
 ) -> float | None:
     texts = [_told(message) for message in messages]
     texts += [json.dumps([tool.name, tool.description, dict(tool.parameters)]) for tool in tools]
-    return chat_cost(model.model_name, tokens_in(texts), answer_tokens(model.model_name))
+    most = answer_tokens(model.model_name) if most_tokens is None else most_tokens
+    return chat_cost(model.model_name, tokens_in(texts), most)
 
 
 def _told(one: ChatMessage | ChatReply) -> str:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Final
 from ...contracts.prices import chat_cost, embedding_cost
 from ...errors import ModelError
 from ...ports.description import health_check_of
+from ...ranking.calibration import known_scale
 from ...runtime.concurrency import offload
 from ...settings import PREFIX
 from ...settings.adapter_factory import adapter_of, is_traced
@@ -48,20 +49,22 @@ async def check_model(settings: Settings, *, limit_s: float) -> Finding:
     return await run_check(finding, check, limit_s=2 * limit_s)
 
 
-async def check_embedder(settings: Settings, *, limit_s: float) -> Finding:
-    """Return the state of the embedder."""
-    name = settings.embeddings
+async def check_embedder(
+    settings: Settings, *, limit_s: float, beside: str | None = None
+) -> Finding:
+    """Return the state of the embedder, or of the one that the ensemble has `beside` it."""
+    name, field = (beside, "ensemble") if beside else (settings.embeddings, "embeddings")
     cost = embedding_cost(name, _MILLION)
     price = ListPrice.of("embedding", name, cost, "per million tokens")
     if name == "lexical":
         detail = "similarity by words, computed in this process"
         return Finding(
-            "embedder", name, "ok", where_set(settings, "embeddings"), price=price, detail=detail
+            "embedder", name, "ok", where_set(settings, field), price=price, detail=detail
         )
     own = ("embeddings",) if settings.embeddings_base_url else ("embeddings", "openai")
-    causes = [where_set(settings, "embeddings"), *_key_of(settings, name, own)]
+    causes = [where_set(settings, field), *_key_of(settings, name, own)]
     finding = Finding("embedder", name, configured_by=", ".join(causes), price=price)
-    check = _examined(settings, finding, "embeddings", limit_s)
+    check = _examined_embedder(settings, finding, limit_s)
     return await run_check(finding, check, limit_s=2 * limit_s)
 
 
@@ -107,6 +110,16 @@ async def _examined(settings: Settings, finding: Finding, group: Group, limit_s:
     return replace(
         finding, state="ok", reachable=True, key=key, detail=health.detail, next_step=step
     )
+
+
+async def _examined_embedder(settings: Settings, finding: Finding, limit_s: float) -> Finding:
+    """Return the result of the check, with the languages that the model is known to tell apart."""
+    found = await _examined(settings, finding, "embeddings", limit_s)
+    embedder = await adapter_of(settings, "embeddings", finding.name)
+    scale = await known_scale(embedder.fingerprint, folder=settings.home)
+    if scale is None or not scale.is_complete:
+        return found
+    return replace(found, detail=f"{found.detail}; {scale.described()}")
 
 
 def _refused(finding: Finding, error: ModelError) -> Finding:

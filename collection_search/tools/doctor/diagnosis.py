@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Final
 
 from ...errors import InputError
 from ...settings.adapter_factory import search_providers
+from ...settings.ensemble import split_names
 from ...settings.provider_choice import choose_provider
 from .checks import check_embedder, check_model, check_store, check_tracing
 from .function_checks import check_web_search
@@ -69,6 +70,10 @@ async def diagnose(
         checks += [
             check_model(settings, limit_s=limit_s),
             check_embedder(settings, limit_s=limit_s),
+            *(
+                check_embedder(settings, limit_s=limit_s, beside=name)
+                for name in split_names(settings.ensemble)
+            ),
             check_store(settings, tenant=context.tenant(), limit_s=limit_s),
             check_tracing(settings, limit_s=limit_s),
         ]

@@ -2,27 +2,28 @@
 
 A folder holds `corpus.jsonl` (`_id`, `title`, `text`), `queries.jsonl` (`_id`, `text`) and
 `qrels/SPLIT.tsv` (`query-id`, `corpus-id`, `score`, separated by tabs, below one header line).
+
+Where it also holds `pools.jsonl` (`query-id`, `pool`: ids of pages in the order shown), exactly
+these pages are ranked for each question, and no search is made.
 """
 
 from __future__ import annotations
 
-import json
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
 from ...errors import InputError
+from .judgement_files import LAYOUT, MAX_GRADE, at_line, read_lines, read_rows, require_text
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator, Mapping, Sequence
     from pathlib import Path
 
 SPLITS: Final = ("test", "dev", "train")
 """Names of the judgements, in order of preference."""
-MAX_GRADE: Final = 100
-_LAYOUT: Final = "A data set in BEIR layout holds corpus.jsonl, queries.jsonl and qrels/test.tsv."
 _JUDGEMENT: Final = 3
 """Fields of a line of judgements."""
 
@@ -46,6 +47,10 @@ class Question:
     text: str
     grades: Mapping[str, int]
     """Id of each relevant page -> how relevant it is, 1 to 100."""
+    pool: tuple[str, ...] | None = None
+    """Ids of the pages to rank, in the order shown; None: a search finds them."""
+    unjudged: int = 0
+    """Pages of this pool of which no judgement says anything: they count as not relevant."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,31 +58,37 @@ class Dataset:
     """The questions of a data set; its corpus stays on disk."""
 
     folder: Path
+    """Its folder; of a recorded run the file."""
     split: str
     questions: list[Question]
     """Those that are asked, in the order of the file."""
     total: int
-    """Questions of the split that have a relevant page."""
+    """Questions of the split that have a relevant page, or a pool."""
 
     @property
     def name(self) -> str:
-        """Return the name of the folder."""
+        """Return the name of the folder or file."""
         return self.folder.resolve().name
+
+    @property
+    def has_pools(self) -> bool:
+        """Return whether the pages to rank are given, so that nothing is searched."""
+        return any(question.pool is not None for question in self.questions)
 
     def size(self) -> int:
         """Return the number of pages, counted anew. Raises InputError."""
-        return sum(1 for _ in _lines(self.folder / "corpus.jsonl"))
+        return sum(1 for _ in read_lines(self.folder / "corpus.jsonl"))
 
     def entries(self) -> Iterator[Entry]:
         """Yield the corpus page by page. Raises InputError naming file and line."""
-        for place, row, key in _rows(self.folder / "corpus.jsonl"):
+        for place, row, key in read_rows(self.folder / "corpus.jsonl"):
             metadata = row.get("metadata")
             url = metadata.get("url") if isinstance(metadata, dict) else None
             is_address = isinstance(url, str) and url.startswith(("http://", "https://"))
             title = row.get("title") or ""
             if not isinstance(title, str):
                 raise InputError(f"{place}: title is no text.")
-            yield Entry(key, title, _text(place, row), str(url) if is_address else "")
+            yield Entry(key, title, require_text(place, row), str(url) if is_address else "")
 
 
 def load_dataset(
@@ -89,23 +100,61 @@ def load_dataset(
     file and line.
     """
     if not folder.is_dir():
-        raise InputError(f"There is no folder {folder}. {_LAYOUT}")
+        raise InputError(f"There is no folder {folder}. {LAYOUT}")
     judgements = _judgements_file(folder, split)
-    grades = _grades(judgements)
+    grades, pools = _grades(judgements), _pools(folder / "pools.jsonl")
     path = folder / "queries.jsonl"
+    known = [(key, require_text(place, row)) for place, row, key in read_rows(path)]
+    _require_known(judgements, _relevant(grades) - {key for key, _ in known}, path)
+    _require_known(folder / "pools.jsonl", set(pools or ()) - {key for key, _ in known}, path)
     asked = [
-        Question(key, _text(place, row), grades.pop(key))
-        for place, row, key in _rows(path)
-        if key in grades
+        _question(key, text, grades.get(key, {}), (pools or {}).get(key))
+        for key, text in known
+        if key in (_relevant(grades) if pools is None else pools)
     ]
-    if grades:
-        raise InputError(
-            f"{judgements} judges the question {next(iter(grades))!r}, which {path} does not hold."
-        )
-    if not asked:
+    if not any(question.grades for question in asked):
         raise InputError(f"{judgements} calls no page relevant (score above 0) to any question.")
     drawn = np.random.default_rng(seed).permutation(len(asked))[:limit]
     return Dataset(folder, judgements.stem, [asked[i] for i in sorted(drawn)], len(asked))
+
+
+def _question(
+    key: str, text: str, judged: Mapping[str, int], pool: Sequence[str] | None
+) -> Question:
+    return Question(
+        key,
+        text,
+        {page: grade for page, grade in judged.items() if grade > 0},
+        None if pool is None else tuple(pool),
+        sum(page not in judged for page in pool or ()),
+    )
+
+
+def _relevant(grades: Mapping[str, Mapping[str, int]]) -> set[str]:
+    """Return the questions that have a relevant page."""
+    return {key for key, judged in grades.items() if any(grade > 0 for grade in judged.values())}
+
+
+def _require_known(path: Path, unknown: set[str], questions: Path) -> None:
+    if unknown:
+        raise InputError(
+            f"{path} names the question {min(unknown)!r}, which {questions} does not hold."
+        )
+
+
+def _pools(path: Path) -> dict[str, list[str]] | None:
+    """Return the pages to rank by question; None where the file does not exist."""
+    if not path.is_file():
+        return None
+    pools = {}
+    for place, row, key in read_rows(path, key="query-id"):
+        pool = row.get("pool")
+        if not isinstance(pool, list) or not all(isinstance(each, str | int) for each in pool):
+            raise InputError(f"{place}: pool is no list of the ids of pages.")
+        pools[key] = list(dict.fromkeys(map(str, pool)))
+    if not pools:
+        raise InputError(f"{path} holds no pool. Delete the file to search the corpus instead.")
+    return pools
 
 
 def _judgements_file(folder: Path, split: str | None) -> Path:
@@ -114,19 +163,19 @@ def _judgements_file(folder: Path, split: str | None) -> Path:
         if (path := folder / "qrels" / f"{name}.tsv").is_file():
             return path
     known = sorted(path.stem for path in folder.glob("qrels/*.tsv"))
-    there = f"There: {', '.join(known)}." if known else _LAYOUT
+    there = f"There: {', '.join(known)}." if known else LAYOUT
     raise InputError(f"{folder} holds no qrels/{wanted[0]}.tsv. {there}")
 
 
 def _grades(path: Path) -> dict[str, dict[str, int]]:
-    """Return the grades of the relevant pages by question."""
+    """Return the grades by question and page; 0 and less is not relevant."""
     grades: dict[str, dict[str, int]] = {}
-    for number, line in _lines(path):
+    for number, line in read_lines(path):
         fields = line.rstrip("\r\n").split("\t")
         if len(fields) != _JUDGEMENT:
             raise InputError(
-                f"{path}:{number}: {len(fields)} fields instead of query-id, corpus-id and score,"
-                " separated by tabs."
+                f"{at_line(path, number)}: {len(fields)} fields instead of query-id, corpus-id"
+                " and score, separated by tabs."
             )
         question, page, score = fields
         grade = None
@@ -136,49 +185,8 @@ def _grades(path: Path) -> dict[str, dict[str, int]]:
             continue
         if grade is None or grade > MAX_GRADE:
             raise InputError(
-                f"{path}:{number}: the score {score!r} is no whole number up to {MAX_GRADE}."
+                f"{at_line(path, number)}: the score {score!r} is no whole number up to"
+                f" {MAX_GRADE}."
             )
-        if grade > 0:
-            grades.setdefault(question, {})[page] = grade
+        grades.setdefault(question, {})[page] = grade
     return grades
-
-
-def _rows(path: Path) -> Iterator[tuple[str, dict[str, Any], str]]:
-    """Yield place (file and line), object and id of each line. Raises for a duplicate id."""
-    seen: set[str] = set()
-    for number, line in _lines(path):
-        place = f"{path}:{number}"
-        try:
-            row = json.loads(line)
-        except ValueError as error:
-            raise InputError(f"{place}: no JSON ({error}).") from error
-        key = row.get("_id") if isinstance(row, dict) else None
-        if not isinstance(key, str | int) or key == "":
-            raise InputError(f"{place}: no JSON object with an _id.")
-        if (key := str(key)) in seen:
-            raise InputError(f"{place}: the _id {key!r} stands on an earlier line too.")
-        seen.add(key)
-        yield place, row, key
-
-
-def _text(place: str, row: Mapping[str, Any]) -> str:
-    if not isinstance(text := row.get("text"), str):
-        raise InputError(f"{place}: text is missing or no text.")
-    return text
-
-
-def _lines(path: Path) -> Iterator[tuple[int, str]]:
-    """Yield the lines that are not empty, numbered from 1."""
-    place = str(path)
-    try:
-        with path.open("rb") as file:
-            for number, raw in enumerate(file, start=1):
-                place = f"{path}:{number}"
-                if raw.strip():
-                    yield number, raw.decode().removeprefix("\ufeff")
-    except UnicodeDecodeError as error:
-        raise InputError(f"{place}: not in UTF-8 ({error.reason}).") from error
-    except FileNotFoundError as error:
-        raise InputError(f"There is no file {path}. {_LAYOUT}") from error
-    except OSError as error:
-        raise InputError(f"{path} cannot be read ({error.strerror}).") from error

@@ -10,11 +10,9 @@ import numpy as np
 
 from ...contracts.prices import embedding_cost
 from ...errors import ModelError
-from ...ranking.calibration import calibration_of
+from ...ranking.calibration import scale_of
 from ...ranking.metrics import (
     Interval,
-    ThresholdScores,
-    best_score,
     bootstrap,
     by_bm25,
     by_cosine,
@@ -25,6 +23,8 @@ from ...ranking.metrics import (
     reciprocal_rank,
 )
 from ...ranking.scoring import LEXICAL, forget_pools
+from .findings import Difference, Evaluation, Figures
+from .gate_findings import gate_findings
 from .pools import build_pools, embed_corpus
 
 if TYPE_CHECKING:
@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from ...ports import Embedder
     from ...ranking.metrics import Array, Pool, ScoreFunction
     from ...ranking.scoring import Calibration
+    from .gate_findings import GateFindings
     from .pools import EvalCorpus, EvalProgress, Space
 
 RIVALS: Final = {
@@ -64,66 +65,8 @@ class Contender:
     method: ScoreFunction
     is_gate: bool = False
     """True when its scores are on the scale of 0 to 100 that thresholds are read from."""
-
-
-@dataclass(frozen=True)
-class Figures:
-    """The figures of one method: means over the questions, 0 to 1, higher is better."""
-
-    method: str
-    ndcg_at_10: Interval
-    recall_at_20: Interval
-    precision_at_1: Interval
-    mrr_at_10: Interval
-    ndcg_at_10_in_pool: Interval | None
-    """Over the questions with a relevant page in their pool, against the pool's best order."""
-    served: Interval | None
-    """Share of these questions with a relevant page at 50 or above; None without thresholds."""
-    let_through: Interval | None
-    """Share of off-topic pools with anything at 60 or above: lower is better."""
-    ms_median: float
-    """Processor time of one rank."""
-    ms_95: float
-
-
-@dataclass(frozen=True)
-class Difference:
-    """The paired difference between two methods over the questions."""
-
-    method: str
-    rival: str
-    ndcg_at_10: Interval
-
-
-@dataclass(frozen=True)
-class Evaluation:
-    """The results of an evaluation."""
-
-    dataset: str
-    split: str
-    pages: int
-    questions: int
-    """Those that were asked."""
-    questions_in_split: int
-    answerable: int
-    """Questions with a relevant page in their pool."""
-    relevant_pages: int
-    relevant_pages_found: int
-    """Those that are in the pools."""
-    relevant_pages_unknown: int
-    """Those that the corpus does not hold; they count as not found."""
-    off_topic_pools: int
-    model: str | None
-    """Fingerprint of the embedder; None when words alone were compared."""
-    embedded_texts: int
-    embedded_pages: int
-    input_tokens: int | None
-    cost_usd: float | None
-    """What the embedding cost; None when it is not known."""
-    calibration: Calibration | None
-    """How the model's similarities were read."""
-    methods: list[Figures]
-    differences: list[Difference]
+    scale: str | None = None
+    """The calibrated scale of its scores, by which whole searches are refused."""
 
 
 async def measure_embedder(
@@ -133,11 +76,16 @@ async def measure_embedder(
 
     `folder`: the settings' data folder with the embedder's scale. `progress` counts texts.
     """
-    space, problem = await embed_corpus(corpus, embedder, progress), None
+    space = await embed_corpus(corpus, embedder, progress)
+    problem: str | None = None
     try:
-        calibration = await calibration_of(embedder, folder=folder)
+        scale = await scale_of(embedder, folder=folder)
     except ModelError as error:
         calibration, problem = LEXICAL, str(error)
+    else:
+        questions = " ".join(each.text for each in corpus.dataset.questions)
+        calibration = scale.calibration_for(questions)  # they are in one language
+        problem = f"{embedder.fingerprint}: {why}." if (why := calibration.reason) else None
     name = embedder.fingerprint
     return Model(name, space, calibration, embedding_cost(name, space.input_tokens), problem)
 
@@ -145,7 +93,9 @@ async def measure_embedder(
 def list_contenders(model: Model | None = None) -> list[Contender]:
     """Return the ways of ranking, the package's own first."""
     found = [
-        Contender("lexical, default", by_score(LEXICAL, dense=False), is_gate=True),
+        Contender(
+            "lexical, default", by_score(LEXICAL, dense=False), is_gate=True, scale="lexical"
+        ),
         Contender("lexical, literal", by_score(None, dense=False), is_gate=True),
         Contender("BM25", by_bm25),
         Contender("search order", by_search),
@@ -153,7 +103,12 @@ def list_contenders(model: Model | None = None) -> list[Contender]:
     if model is None:
         return found
     return [
-        Contender("dense, default", by_score(model.calibration, dense=True), is_gate=True),
+        Contender(
+            "dense, default",
+            by_score(model.calibration, dense=True),
+            is_gate=True,
+            scale=model.calibration.scale,
+        ),
         Contender("dense, literal", by_score(None, dense=True), is_gate=True),
         Contender("dense, cosine", by_cosine),
         *found,
@@ -185,10 +140,12 @@ def evaluate_ranking(
         pages=len(corpus.pages),
         questions=len(own),
         questions_in_split=corpus.dataset.total,
+        has_given_pools=corpus.is_given,
         answerable=sum(pool.is_answerable for pool in own),
         relevant_pages=found + sum(len(pool.missed) for pool in own),
         relevant_pages_found=found,
         relevant_pages_unknown=corpus.unknown,
+        unjudged_pages=sum(question.unjudged for question in corpus.dataset.questions),
         off_topic_pools=len(off_topic),
         model=model.name if model else None,
         embedded_texts=len(corpus.texts) if model else 0,
@@ -207,7 +164,7 @@ def evaluate_ranking(
 
 @dataclass(frozen=True)
 class _Judged:
-    """One contender's figures per question."""
+    """One contender's figures per question; but for the gate only those with a relevant page."""
 
     contender: Contender
     ndcg: Array
@@ -215,7 +172,7 @@ class _Judged:
     first: Array
     reciprocal: Array
     in_pool: Array
-    gate: ThresholdScores
+    gate: GateFindings | None
     times: Array
     """Milliseconds per rank."""
 
@@ -238,27 +195,27 @@ class _Judged:
             return scores, taken
 
         found = [(pool, *scored(pool)) for pool in own]
-        answerable = [(pool, scores) for pool, scores, _ in found if pool.is_answerable]
-        others = off_topic if contender.is_gate else ()
+        judged = [(p, s) for p, s, _ in found if p.is_answerable or p.missed]
+        gate = None
+        if contender.is_gate:
+            known = {id(pool): scores for pool, scores, _ in found}
+            known |= {id(pool): scored(pool)[0] for pool in off_topic}
+            gate = gate_findings(
+                lambda pool: known[id(pool)], own, off_topic, scale=contender.scale
+            )
         return cls(
             contender,
-            ndcg=np.array([ndcg(s, p.grades, missed=p.missed) for p, s, _ in found]),
-            recall=np.array([recall(s, p.grades, missed=p.missed) for p, s, _ in found]),
-            first=np.array([reciprocal_rank(s, p.grades, depth=1) for p, s, _ in found]),
-            reciprocal=np.array([reciprocal_rank(s, p.grades) for p, s, _ in found]),
-            in_pool=np.array([ndcg(s, p.grades) for p, s in answerable]),
-            gate=ThresholdScores(
-                relevant=np.array([best_score(s[np.array(p.grades) > 0]) for p, s in answerable]),
-                off_topic=np.array([best_score(scored(pool)[0]) for pool in others]).reshape(
-                    -1, len(own)
-                ),
-            ),
+            ndcg=np.array([ndcg(s, p.grades, missed=p.missed) for p, s in judged]),
+            recall=np.array([recall(s, p.grades, missed=p.missed) for p, s in judged]),
+            first=np.array([reciprocal_rank(s, p.grades, depth=1) for p, s in judged]),
+            reciprocal=np.array([reciprocal_rank(s, p.grades) for p, s in judged]),
+            in_pool=np.array([ndcg(s, p.grades) for p, s in judged if p.is_answerable]),
+            gate=gate,
             times=np.array([1000 * taken for *_, taken in found]),
         )
 
     def figures(self) -> Figures:
         """Return the means with their intervals."""
-        is_gate = self.contender.is_gate
         return Figures(
             method=self.contender.name,
             ndcg_at_10=bootstrap(self.ndcg),
@@ -266,8 +223,7 @@ class _Judged:
             precision_at_1=bootstrap(self.first),
             mrr_at_10=bootstrap(self.reciprocal),
             ndcg_at_10_in_pool=_interval(self.in_pool),
-            served=_interval(self.gate.served()) if is_gate else None,
-            let_through=_interval(self.gate.let_through()) if self.gate.off_topic.size else None,
+            gate=self.gate,
             ms_median=round(float(np.median(self.times)), 2),
             ms_95=round(float(np.percentile(self.times, 95)), 2),
         )

@@ -15,6 +15,7 @@ from ...errors import InputError, ModelError
 from ...ranking.heuristics import PageText
 from ...ranking.metrics import PAIRINGS, Pool, derangement
 from ...text.clean import excerpt
+from ..search.normalize import MAX_SNIPPET_CHARS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -45,7 +46,9 @@ class EvalCorpus:
     pages: Mapping[str, PageText]
     """By id: title and the beginning of the text."""
     by_words: Sequence[Sequence[str]]
-    """Ids of the best pages per question, best first."""
+    """Ids of the best pages per question, best first; given pools in the order shown."""
+    is_given: bool = False
+    """True when exactly these pages are ranked, and nothing was searched."""
 
     @property
     def unknown(self) -> int:
@@ -55,8 +58,13 @@ class EvalCorpus:
 
     @cached_property
     def to_embed(self) -> list[str]:
-        """Ids of the pages to embed: all, or the found, the relevant and some more."""
+        """Ids of the pages to embed: those of given pools, else all.
+
+        Of a large corpus the found and the relevant ones, and some more.
+        """
         ids = list(self.pages)
+        if self.is_given:
+            return list(dict.fromkeys(chain.from_iterable(self.by_words)))
         if len(ids) <= MAX_EMBEDDED:
             return ids
         relevant = chain.from_iterable(question.grades for question in self.dataset.questions)
@@ -131,6 +139,23 @@ def index_corpus(
     return corpus
 
 
+def take_pools(dataset: Dataset, progress: EvalProgress | None = None) -> EvalCorpus:
+    """Return the corpus with the given pools. Raises InputError. `progress` counts pages."""
+    whole = dataset.size() if progress else 0
+    pages: dict[str, PageText] = {}
+    for entry in dataset.entries():
+        pages[entry.id] = PageText(entry.title, excerpt(entry.text, MAX_SNIPPET_CHARS), entry.url)
+        if progress:
+            progress(len(pages), whole)
+    pools = [question.pool or () for question in dataset.questions]
+    if unknown := next((each for pool in pools for each in pool if each not in pages), None):
+        raise InputError(
+            f"{dataset.folder / 'pools.jsonl'} names the page {unknown!r}, which corpus.jsonl"
+            " does not hold."
+        )
+    return EvalCorpus(dataset, pages, pools, is_given=True)
+
+
 async def embed_corpus(
     corpus: EvalCorpus, embedder: Embedder, progress: EvalProgress | None = None
 ) -> Space:
@@ -162,11 +187,17 @@ def build_pools(corpus: EvalCorpus, space: Space | None = None) -> tuple[list[Po
     """Return each question's own pool, and off-topic ones.
 
     A pool has up to 40 pages, shuffled: by words, with a model alternating with the nearest ones.
+    A given pool has exactly its pages.
     An off-topic pool is another question's without the question's relevant pages; each question
     has three, a single question none.
     """
     n = len(corpus.dataset.questions)
-    lists = [_alternating(corpus.by_words[i], space.nearest(i) if space else ()) for i in range(n)]
+    lists = [
+        list(corpus.by_words[i])
+        if corpus.is_given
+        else _alternating(corpus.by_words[i], space.nearest(i) if space else ())
+        for i in range(n)
+    ]
     own = [_pool(corpus, space, i, lists[i]) for i in range(n)]
     pairs = (
         pair for seed in range(PAIRINGS if n > 1 else 0) for pair in enumerate(derangement(n, seed))

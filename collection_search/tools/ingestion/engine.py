@@ -19,6 +19,7 @@ from .failures import BACKOFF_S, cause_of
 from .leases import Leases
 from .ownership import is_gone
 from .page_attempts import NetworkWatch, PageAttempts
+from .page_judges import PageJudges
 from .pipeline import PageWork
 from .store_retry import StoreRetry
 from .task_group import PageTaskGroup
@@ -69,6 +70,7 @@ class IngestionEngine:
         self._store = store
         self._settings = settings
         self._embedders = Embedders(store.collections, settings)
+        self._judges = PageJudges(settings)
         self._sources: dict[str, ReaderSource] = {}
         """By the proxy of their settings."""
         self._sink = sink
@@ -86,8 +88,9 @@ class IngestionEngine:
         self.equip(reader=reader)
 
     def add_embedder(self, embedder: Embedder | None, payer: SearchContext | None = None) -> None:
-        """Add an embedder for the collections that it filled; `payer` records its cost."""
+        """Add an embedder for the collections that it filled; `payer` pays, for judging too."""
         self._embedders.add(embedder, payer)
+        self._judges.add(payer)
 
     def equip(
         self,
@@ -231,8 +234,8 @@ class IngestionEngine:
 
     async def _dispatch(self, tasks: PageTaskGroup, retry: StoreRetry) -> None:
         """Start the work on rows as long as there are any, or `start` is called meanwhile."""
-        tell, slots = self.watchers.tell, tasks.slots
-        work = PageWork(self._store, self._settings, self._embedders, slots, retry, tell)
+        ports = (self._store, self._settings, self._embedders, tasks.slots, retry)
+        work = PageWork(*ports, self._judges, self._sink, self.watchers.tell)
         attempts = PageAttempts(work, self._sink, self.watchers, self._backoff_s, self._network)
         most = self._settings.ingest_workers
         most = max(most, self._settings.fetch_at_once) if self.fetches else most

@@ -18,6 +18,7 @@ from ...errors import (
 from ...ports.ledger import FAILED_BEFORE, host_cause, is_revisit
 from ...settings.collection_embedder import MissingEmbedderError
 from ...text.redaction import redact
+from ..criteria.page_judge import CriteriaNotJudgedError
 from .leases import netloc
 
 if TYPE_CHECKING:
@@ -36,6 +37,8 @@ _NOT_PUBLIC: Final = frozenset({"blocked_address", "blocked_host"})
 VANISHED: Final = frozenset({"gone", "soft_404"})
 """Reasons of a page that is gone."""
 MAX_POSTPONE_S: Final = 86_400.0
+UNJUDGED_S: Final = 600.0
+"""Pause of a page that no model could judge."""
 _UNREACHED: Final = frozenset({"dns_failed", "connect_failed", "connect_timeout"})
 """Reasons of a site that gave no answer at all, which may be on our own side."""
 _OUR_OWN: Final = frozenset({"host_busy", *_UNREACHED})
@@ -92,7 +95,12 @@ def is_gone_for_good(error: Exception) -> bool:
 
 
 def postponed_s(error: Exception) -> float | None:
-    """Return the pause that the site asks for; None for any other failure, such as a plain 503."""
+    """Return the pause that the site asks for, or a page's judgement needs.
+
+    None for any other failure, such as a plain 503.
+    """
+    if isinstance(error, CriteriaNotJudgedError):
+        return UNJUDGED_S
     if not isinstance(error, FetchError) or not error.retryable or error.retry_in_s is None:
         return None
     if error.status == _UNAVAILABLE and error.retry_in_s <= _ADAPTIVE_S:

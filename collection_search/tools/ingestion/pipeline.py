@@ -11,13 +11,20 @@ from ...contracts.collection import Chunk, Document
 from ...contracts.embedded_text import chunk_texts
 from ...contracts.ingestion import ExtractedPage, Fetched, PageDone
 from ...contracts.page import NotModified, ReadPage
-from ...errors import ConfigError, ExtractionError, IngestError, ModelError
+from ...errors import (
+    ConfigError,
+    ExtractionError,
+    IngestError,
+    ModelError,
+)
 from ...ports import TraceRef
 from ...ports.ledger import FAILED_BEFORE
 from ...runtime.concurrency import compute
+from ...runtime.spans import NULL_SINK
 from ...text.clean import chunk_spans, to_unicode
 from ...text.headings import heading_paths, page_numbers
 from ...text.tables import table_headers
+from ..criteria.page_judge import CriteriaNotJudgedError
 from .embedders import vectors_of
 
 if TYPE_CHECKING:
@@ -26,9 +33,10 @@ if TYPE_CHECKING:
 
     from ...contracts.collection import Vectors
     from ...contracts.ingestion import Claim, PageOutcome
-    from ...ports import PageReader, Scalar, Storage
+    from ...ports import PageReader, Scalar, SpanSink, Storage
     from ...settings import Settings
     from .embedders import Embedders
+    from .page_judges import PageJudges
     from .store_retry import StoreRetry
 
 logger = logging.getLogger(__name__)
@@ -45,6 +53,8 @@ class PageWork:
     embedders: Embedders
     slots: asyncio.Semaphore
     retry: StoreRetry
+    judges: PageJudges
+    sink: SpanSink = NULL_SINK
     on_page_done: Callable[[PageDone], None] = lambda _: None
 
     async def ingest(self, claim: Claim, reader: PageReader | None) -> dict[str, Scalar]:
@@ -75,7 +85,7 @@ class PageWork:
             title = to_unicode(page.title) or claim.title or claim.url
             try:
                 return await self._finished(claim, said, title, _fetched(page)) | facts
-            except (ModelError, ConfigError):
+            except (ModelError, ConfigError, CriteriaNotJudgedError):
                 await self._keep_text(claim, said, title, page)
                 raise
 
@@ -93,12 +103,14 @@ class PageWork:
     async def _finished(
         self, claim: Claim, said: _Hashed, title: str, fetched: Fetched | None
     ) -> dict[str, Scalar]:
+        judged = await self.judges.judge(claim, title, said.text, self.sink, trace_of(claim))
+        known = {} if judged is None else {"criteria": judged}
         document = Document(
             url=claim.url,
             url_key=claim.url_key,
             title=title,
             content_hash=said.sha256,
-            provenance={k: v for k, v in claim.provenance.items() if k != FAILED_BEFORE},
+            provenance={k: v for k, v in claim.provenance.items() if k != FAILED_BEFORE} | known,
         )
         chunks = await self._chunks(claim, title, said.text)
         finish = self.store.ledger.finish

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from datetime import UTC, date, datetime
 from typing import TYPE_CHECKING, Any
 
 from ...contracts.options import Applied, OptionName, SearchOptions, in_domains
+from ...text.timestamps import utc_day
 from ...text.urls import host_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
+    from datetime import date
 
     from ...contracts.search import SearchResult
 
@@ -48,7 +49,7 @@ def applied_options(
         "include_domains": "post_filtered" if options.restricts else "emulated",
         "exclude_domains": "post_filtered",
     }
-    if any(_day(result) for result in results):
+    if any(utc_day(result.published_date) for result in results):
         here["freshness"] = "post_filtered"
     if any(result.content for result in results):
         here["include_content"] = "native"
@@ -71,20 +72,6 @@ def _is_allowed(host: str, options: SearchOptions) -> bool:
 
 def _is_fresh(result: SearchResult, options: SearchOptions, today: date) -> bool:
     first, last = options.published(today)
-    if (day := _day(result)) is None:
+    if (day := utc_day(result.published_date)) is None:
         return True
     return (first is None or day >= first) and (last is None or day <= last)
-
-
-def _day(result: SearchResult) -> date | None:
-    """Return the day in UTC; a time may be in another zone."""
-    written = result.published_date or ""
-    try:
-        time = datetime.fromisoformat(written)
-        return (time.astimezone(UTC) if time.tzinfo else time).date()
-    except (ValueError, OverflowError):
-        pass
-    try:
-        return date.fromisoformat(written[:10])
-    except ValueError:
-        return None

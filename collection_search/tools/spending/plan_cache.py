@@ -20,12 +20,18 @@ _KIND: Final = "plan"
 
 def plan_key(given: GraphInput, context: SearchContext) -> str:
     """Return the cache key of the plan; blank for a live object, which has no identity."""
-    settings = context.using()
-    name = settings.model if context.model is None else context.model
-    if not isinstance(name, str) or not context.answer_cache_s():
+    model = named_model(context)
+    if model is None or not context.answer_cache_s():
         return ""
     asked = strategy_messages(given.question, purpose=given.purpose, count=MAX_QUERIES)
-    return answer_key(name, settings.openai_base_url or "", *(text for _, text in asked))
+    return answer_key(*model, *(text for _, text in asked))
+
+
+def named_model(context: SearchContext) -> tuple[str, str] | None:
+    """Return the chat model's name and endpoint; None for a live object and without a model."""
+    settings = context.using()
+    name = settings.model if context.model is None else context.model
+    return (name, settings.openai_base_url or "") if isinstance(name, str) else None
 
 
 async def cached_plan(account: Account, key: str) -> QueryPlan | None:

@@ -29,7 +29,7 @@ class Unreadable:
 
 def job(trigger: RecordingTrigger) -> Job:
     gone = Unreadable()
-    parts = dict.fromkeys(("staging", "ledger", "collections", "gates"), gone)
+    parts = dict.fromkeys(("staging", "ledger", "collections", "gates", "comparisons"), gone)
     store = SimpleNamespace(**parts, close=list)
     context = SearchContext(provider=ScriptedAdapter(good_pages()), store=store, trigger=trigger)
     return Job({**INPUT, "auto_ingest": True}, context, Screen(as_json=True))

@@ -7,9 +7,14 @@ from typing import Any
 import pytest
 
 from collection_search.cli.shared import live_hint as live
-from collection_search.cli.shared.next_steps import next_steps, shell_command
+from collection_search.cli.shared.next_steps import next_steps, run_options, shell_command
 from collection_search.cli.shared.run_exit_code import exit_verdict
-from collection_search.cli.shared.run_summary import format_ingestion, format_warnings, score_rows
+from collection_search.cli.shared.run_summary import (
+    format_ingestion,
+    format_search,
+    format_warnings,
+    score_rows,
+)
 
 
 def output(outcome: str, **status: int) -> dict[str, Any]:
@@ -78,6 +83,98 @@ def test_what_stood_in_for_the_model_is_told(error: str | None, scale: str, says
     assert says in line
 
 
+def member(name: str, **facts: Any) -> dict[str, Any]:
+    """Return what the telemetry says of one embedder."""
+    usual = {"embedder": name, "counts": True, "input_tokens": 9, "cost_usd": 0.0}
+    return usual | {"not_used": None, "error": None} | facts
+
+
+def ranked_by(*members: dict[str, Any], flags: list[str]) -> dict[str, Any]:
+    """Return a run's output with these embedders."""
+    facts = {"embedder": " + ".join(each["embedder"] for each in members), "embedders": members}
+    return output("search_completed") | {
+        "flags": flags,
+        "search": {"errors": [], "provider": "offline", "provider_reason": "asked for"},
+        "strategy": {"error": None, "fallback": True, "queries": ["a"]},
+        "telemetry": {"nodes": {"k_embedding_rank": facts}},
+    }
+
+
+def test_a_model_that_was_not_used_is_told() -> None:
+    """With the reason, and what took its place."""
+    refused = member("local:b", counts=False, input_tokens=0, not_used="it tells nothing apart")
+    alone = ranked_by(refused, flags=["model_not_used"])
+    assert list(format_warnings(alone)) == [
+        "local:b was not used, words were compared: it tells nothing apart"
+    ]
+    assert "Similarity: lexical, from the words alone, instead of local:b" in format_search(alone)
+    both = ranked_by(member("openai:a"), refused, flags=["model_not_used"])
+    assert list(format_warnings(both)) == [
+        "local:b was not used, the others were used: it tells nothing apart"
+    ]
+    lines = list(format_search(both))
+    assert lines[-3:] == [
+        "Similarity: openai:a + local:b",
+        "  openai:a: 9 tokens, free",
+        "  local:b: free, left out",
+    ]
+
+
+def test_a_member_that_failed_is_told() -> None:
+    """The others' similarities counted."""
+    failed = member("local:b", counts=False, cost_usd=None, error="down")
+    result = ranked_by(member("openai:a"), failed, flags=["embedding_degraded"])
+    assert list(format_warnings(result)) == ["local:b was left out: down"]
+    assert "  local:b: 9 tokens, price not known, left out" in format_search(result)
+
+
+def premium_output(**facts: object) -> dict[str, object]:
+    counts = {"judge": "m", "judged_count": 3, "raised_count": 1, "lowered_count": 2, "error": None}
+    ended = output("search_completed")
+    ended["search"] |= {"provider": "p", "provider_reason": "why"}
+    ended["strategy"] |= {"fallback": True, "queries": []}
+    return ended | {"telemetry": {"nodes": {"k_premium_rank": counts | facts}}}
+
+
+@pytest.mark.parametrize(
+    ("facts", "line"),
+    [
+        ({}, "Judged: 3 unsure pages by m: 1 raised, 2 lowered"),
+        ({"judged_count": 0}, "Judged: 0 unsure pages by m"),
+        ({"notice": "No page was judged."}, "Note: No page was judged."),
+    ],
+)
+def test_what_the_judge_changed_is_told(facts: dict[str, object], line: str) -> None:
+    """Or that there was nobody to judge."""
+    assert line in list(format_search(premium_output(**facts)))
+
+
+def test_a_judge_that_failed_is_a_warning() -> None:
+    """With its cause; nothing says then that pages were judged."""
+    failed = premium_output(judged_count=0, error="It is down.") | {"flags": ["premium_degraded"]}
+    (line,) = format_warnings(failed)
+    assert line.endswith("keep their score: It is down.")
+    assert not [line for line in format_search(failed) if line.startswith("Judged")]
+
+
+def test_the_judgement_of_a_page_is_its_third_line() -> None:
+    """In the width of the terminal, without its control characters."""
+    page = {
+        "title": "T",
+        "url": "https://example.com/",
+        "embedding_rank_score": 90.0,
+        "embedding_similarity": 0.5,
+        "heuristic_score": 0.0,
+        "explanation": {
+            "addends": [{"name": "judge", "points": 18.456, "reason": "Says\x1b[31m how. " * 20}]
+        },
+    }
+    ((*_, judged),) = score_rows([page], threshold=60, width=80)
+    assert judged.startswith("     judged +18.5: Says")
+    assert len(judged) == 80
+    assert "\x1b" not in judged
+
+
 def test_no_next_step_after_a_failure() -> None:
     """Where nothing was found there is nothing to ask."""
     assert not list(
@@ -95,8 +192,10 @@ def test_a_title_is_cut_to_the_terminal() -> None:
         "embedding_rank_score": 100.0,
         "embedding_similarity": -1.0,
         "heuristic_score": 0.0,
+        "explanation": {"sentence": "It has none of the question's 3 words."},
     }
-    ((scores, url),) = score_rows([page], width=80)
+    ((scores, url, why),) = score_rows([page], threshold=60, width=80)
+    assert why == "It has none of the question's 3 words."
     assert len(scores) == 80
     assert scores.endswith("…")
     assert url.endswith("u" * 200)
@@ -181,3 +280,13 @@ def test_an_embedder_out_of_reach_is_the_cause() -> None:
     assert "precisely" not in sentence
     facts |= {"error": None}
     assert exit_verdict(ended, waited=True)[1] == "Nothing was ingested. Ask more precisely."
+
+
+def test_the_next_command_keeps_what_decides_what_is_ingested() -> None:
+    """Criteria, minimum score and ceiling: copied, it vets like the run before it."""
+    given = {"criteria": ["It names: price", "It is new"], "auto_ingest_min_score": 70.0}
+    options = {**run_options(given | {"purpose": "collection_search"}), "max-cost": "1"}
+    assert shell_command("run", "Q?", **options) == (
+        "collection-search run 'Q?' --criterion 'It names: price' --criterion 'It is new'"
+        " --min-score 70 --max-cost 1"
+    )

@@ -14,9 +14,10 @@ import keyring.errors
 import pytest
 
 from collection_search import SearchContext, Settings
+from collection_search.ranking.calibration import scale_of
 from collection_search.settings import keyring as keys
 from collection_search.settings.registry import BUILTIN
-from collection_search.testing import OpenAIServer, OtlpServer, ProviderServer
+from collection_search.testing import OpenAIServer, OtlpServer, ProviderServer, ScriptedEmbedder
 from collection_search.testing.keyring import MemoryKeyring
 from collection_search.testing.openai_server import OpenAIFailure, RawReply
 from collection_search.testing.provider_server import DIALECTS
@@ -447,6 +448,28 @@ async def test_a_locked_keyring_fails_the_provider_alone() -> None:
     assert "locked" in part(found, "brave").detail
     assert found.provider == "offline"
     assert part(found, "sqlite").state == "ok"
+
+
+async def test_known_languages_of_embedders_are_told() -> None:
+    """Once the scale was measured; each embedder of the ensemble is looked at too."""
+    with OpenAIServer(models=["one", "two"], key=KEY) as server:
+        settings = {
+            "embeddings": "openai:one",
+            "ensemble": "openai:two",
+            "openai_api_key": KEY,
+            "openai_base_url": server.base_url,
+        }
+        before = await diagnosed(**settings)
+        known = ScriptedEmbedder(fingerprint="openai:two", tells=["english"])
+        await scale_of(known, folder=Settings.load().home)
+        after = await diagnosed(**settings)
+    told = {one.name: one.detail for one in after.findings if one.part == "embedder"}
+    assert set(told) == {"openai:one", "openai:two"}
+    assert told["openai:two"].endswith(
+        "English told apart (AUC 1.000), German left to words (AUC 0.787)"
+    )
+    assert not any("told apart" in one.detail for one in before.findings)
+    assert "told apart" not in told["openai:one"]
 
 
 @pytest.mark.slow

@@ -11,27 +11,29 @@ from support.labelled_data import JUDGEMENTS, write_dataset
 
 from collection_search.adapters.stores.sqlite import SQLiteStore
 from collection_search.contracts.prices import embedding_cost
-from collection_search.ranking.calibration import calibration_of
+from collection_search.ranking.calibration import scale_of
 from collection_search.ranking.metrics import Interval
 from collection_search.ranking.scoring import DENSE, LEXICAL
 from collection_search.testing import ScriptedEmbedder
 from collection_search.tools.evaluation.beir import load_dataset
-from collection_search.tools.evaluation.evaluation import (
-    Evaluation,
-    Figures,
-    Model,
-    evaluate_ranking,
-    measure_embedder,
-)
+from collection_search.tools.evaluation.evaluation import Model, evaluate_ranking, measure_embedder
 from collection_search.tools.evaluation.pools import EvalCorpus, embed_corpus, index_corpus
 
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from collection_search.tools.evaluation.findings import Evaluation, Figures
+    from collection_search.tools.evaluation.gate_findings import GateFindings
+
 
 def searched(folder: Path, **files: Any) -> EvalCorpus:
     dataset = load_dataset(write_dataset(folder / "small", **files))
     return index_corpus(dataset, SQLiteStore(folder / "pages.db").collections)
+
+
+def gate_of(figures: Figures) -> GateFindings:
+    assert figures.gate is not None
+    return figures.gate
 
 
 def by_name(found: Evaluation) -> dict[str, Figures]:
@@ -75,11 +77,10 @@ def test_figures_count_what_the_search_did_not_find(tmp_path: Path) -> None:
 def test_thresholds_are_read_from_scores_of_0_to_100_only(tmp_path: Path) -> None:
     """BM25 and the search's order have no such scale."""
     found = by_name(evaluate_ranking(searched(tmp_path)))
-    assert found["lexical, default"].served is not None
-    assert found["lexical, default"].let_through == Interval(0, 0, 0)
-    assert found["lexical, literal"].served is not None
+    assert gate_of(found["lexical, default"]).off_topic_let_through == Interval(0, 0, 0)
+    assert gate_of(found["lexical, literal"]).served is not None
     for name in ("BM25", "search order"):
-        assert (found[name].served, found[name].let_through) == (None, None)
+        assert found[name].gate is None
 
 
 @pytest.mark.slow
@@ -98,7 +99,7 @@ async def test_a_model_joins_with_its_calibration(tmp_path: Path) -> None:
     assert (found.model, found.cost_usd) == ("scripted:64", 0.5)
     assert (found.embedded_texts, found.embedded_pages) == (9, 5)
     assert (found.input_tokens, found.calibration) == (space.input_tokens, DENSE)
-    assert by_name(found)["dense, cosine"].served is None
+    assert by_name(found)["dense, cosine"].gate is None
 
 
 async def test_a_model_is_measured_as_a_run_would(tmp_path: Path) -> None:
@@ -106,7 +107,7 @@ async def test_a_model_is_measured_as_a_run_would(tmp_path: Path) -> None:
     corpus = searched(tmp_path)
     embedder = ScriptedEmbedder(fingerprint="openai:text-embedding-3-small@64")
     model = await measure_embedder(corpus, embedder, folder=tmp_path)
-    assert model.calibration == await calibration_of(embedder, folder=tmp_path)
+    assert model.calibration == (await scale_of(embedder, folder=tmp_path)).dense
     assert (model.calibration.scale, model.problem) == ("dense", None)
     assert model.cost_usd == embedding_cost(embedder.fingerprint, model.space.input_tokens)
     assert model.cost_usd
@@ -116,8 +117,8 @@ async def test_a_model_without_a_scale_is_told(tmp_path: Path) -> None:
     """Where every text lies in one place, words are compared, as in a run."""
     embedder = ScriptedEmbedder(dimension=1)
     model = await measure_embedder(searched(tmp_path), embedder, folder=tmp_path)
-    assert model.calibration is LEXICAL
-    assert "does not tell related from unrelated" in str(model.problem)
+    assert model.calibration == LEXICAL
+    assert "tells related from unrelated" in str(model.problem)
 
 
 @pytest.mark.slow
@@ -144,7 +145,9 @@ def test_a_single_question_that_finds_nothing(tmp_path: Path) -> None:
     found = evaluate_ranking(searched(tmp_path, judgements=[("q4", "soup", "1")]))
     default = by_name(found)["lexical, default"]
     assert default.ndcg_at_10 == Interval(0, 0, 0)
-    assert (default.ndcg_at_10_in_pool, default.served, default.let_through) == (None, None, None)
+    gate = gate_of(default)
+    assert (default.ndcg_at_10_in_pool, gate.served, gate.off_topic_let_through) == (None,) * 3
+    assert (gate.recall, gate.empty_pools) == (None, 1)
 
 
 @pytest.mark.slow

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import threading
 from dataclasses import replace
+from queue import SimpleQueue
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -209,9 +210,9 @@ def test_a_page_that_vanished_is_retired(
 @pytest.mark.slow
 def test_a_listener_learns_how_each_page_ended(site: LoopbackSite, context: SearchContext) -> None:
     """Once per look at a page, with the error where there is one."""
-    done: list[PageDone] = []
+    told: SimpleQueue[PageDone] = SimpleQueue()
     engine = run_blocking(engine_for(context))  # held, or another one takes its place
-    engine.equip(on_page_done=done.append)
+    engine.equip(on_page_done=told.put)
     url = site.put("/tea", TEA)
     rows_of(context, ingest([url], collection="docs", context=context))
     refetched(context)
@@ -220,6 +221,8 @@ def test_a_listener_learns_how_each_page_ended(site: LoopbackSite, context: Sear
     site.put("/tea", article("Gone", "Gone."), status=410)
     refetched(context)
     rows_of(context, ingest([site.address("/none")], collection="docs", context=context))
+    done = [told.get(timeout=30) for _ in range(5)]  # the ledger knows before the listener does
+    assert told.empty()
     assert [page.outcome for page in done] == ["new", "unchanged", "changed", "gone", "failed"]
     assert {page.claim.url for page in done[:4]} == {site.address("/tea")}
     assert [bool(page.error) for page in done] == [False] * 3 + [True] * 2

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from .collections import SQLiteCollections
+from .comparisons import SQLiteComparisons
 from .database import BUSY_TIMEOUT_S, Database, Schema
 from .documents import key_of_row, stems_of
 from .gates import SQLiteGates
@@ -23,10 +24,10 @@ __all__ = ["COLLECTIONS", "SQLiteStore"]
 
 COLLECTIONS: Final = Schema(
     application_id=int.from_bytes(b"CSDB", "big"),
-    version=4,
+    version=5,
     script=Path(__file__).with_name("schema.sql"),
     migrations={
-        version - 1: Path(__file__).with_name(f"schema_{version}.sql") for version in (2, 3, 4)
+        version - 1: Path(__file__).with_name(f"schema_{version}.sql") for version in (2, 3, 4, 5)
     },
     functions={"stems_of": stems_of, "current_key": key_of_row},
 )
@@ -53,6 +54,7 @@ class SQLiteStore:
         self._vectors = VectorCache() if vectors is None else vectors
         self.collections = SQLiteCollections(database, clock=clock, vectors=self._vectors)
         self.gates = SQLiteGates(database, clock=clock)
+        self.comparisons = SQLiteComparisons(database, clock=clock)
         self._database = database
 
     def close(self) -> None:

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     import sqlite3
     from collections.abc import Callable
 
-    from ....contracts.review import GateState, Review
+    from ....contracts.review import DecidedBy, GateState, Review
     from .database import Database
 
 _COLUMNS: Final = (
@@ -29,7 +29,15 @@ _COLUMNS: Final = (
     "opened_at",
     "changed_at",
 )
-_FACTS: Final = ("question", "round", "run_id", "trace_id", "candidates", "threshold")
+_FACTS: Final = (
+    "question",
+    "round",
+    "run_id",
+    "trace_id",
+    "candidates",
+    "threshold",
+    "threshold_reason",
+)
 _SELECT: Final = f"""
     SELECT {", ".join(_COLUMNS)}, facts, decision, (
         SELECT json_group_array(content_ref) FROM (
@@ -75,13 +83,35 @@ class SQLiteGates:
             return _find(connection, tenant_id, gate_id)
 
     def gates(
-        self, tenant_id: str, *, state: GateState | None = None, collection: str | None = None
+        self,
+        tenant_id: str,
+        *,
+        state: GateState | None = None,
+        collection: str | None = None,
+        opened_from: float = 0.0,
     ) -> list[Gate]:
-        """Return the tenant's gates, the oldest first."""
+        """Return the tenant's gates, the oldest first; `opened_from` is a Unix time."""
         return self._list(
             "tenant_id = :tenant AND (:state IS NULL OR state = :state)"
-            " AND (:collection IS NULL OR collection = :collection)",
-            {"tenant": tenant_id, "state": state, "collection": collection},
+            " AND (:collection IS NULL OR collection = :collection) AND opened_at >= :from",
+            {"tenant": tenant_id, "state": state, "collection": collection, "from": opened_from},
+        )
+
+    def decided(
+        self,
+        tenant_id: str,
+        *,
+        collection: str | None = None,
+        decided_by: DecidedBy | None = None,
+        limit: int,
+    ) -> list[Gate]:
+        """Return the last `limit` decided gates, closed ones too, the newest decision first."""
+        return self._list(
+            "tenant_id = :tenant AND state != 'open'"
+            " AND (:collection IS NULL OR collection = :collection)"
+            " AND (:by IS NULL OR json_extract(decision, '$.decided_by') = :by)",
+            {"tenant": tenant_id, "collection": collection, "by": decided_by, "limit": limit},
+            order=" ORDER BY json_extract(decision, '$.decided_at') DESC, id DESC LIMIT :limit",
         )
 
     def threads(self, tenant_id: str, collection: str | None = None) -> list[str]:
@@ -138,9 +168,11 @@ class SQLiteGates:
             {"tenant": tenant_id, "now": self._clock()},
         )
 
-    def _list(self, condition: str, of: dict[str, Any]) -> list[Gate]:
+    def _list(
+        self, condition: str, of: dict[str, Any], *, order: str = _OLDEST_FIRST
+    ) -> list[Gate]:
         with self._database.read() as connection:
-            rows = connection.execute(f"{_SELECT} WHERE {condition}{_OLDEST_FIRST}", of)
+            rows = connection.execute(f"{_SELECT} WHERE {condition}{order}", of)
             return [_gate(row) for row in rows]
 
 

@@ -41,6 +41,9 @@ _TEXTS: Final = RowGroup(
     "staged", "id", f"tenant_id = :tenant AND staged_at <= :before AND NOT {NEEDED}", 64
 )
 _QUESTIONS: Final = RowGroup("questions", "id", f"{_MINE} AND last_asked_at <= :before")
+_COMPARISONS: Final = RowGroup(
+    "comparisons", "id", "tenant_id = :tenant AND compared_at <= :before", 16
+)
 _CRAWLS: Final = RowGroup("crawls", "id", f"{_MINE} AND last_run_at <= :before")
 
 
@@ -69,6 +72,7 @@ def purge_rows(
         questions=deleted(_QUESTIONS),
         crawls=deleted(_CRAWLS),
         gates=gates,
+        comparisons=deleted(_COMPARISONS),
     )
 
 

@@ -37,6 +37,7 @@ _MARK: Final = "\x1f"
 _MINE: Final = "collection_id IN (SELECT id FROM collections WHERE tenant_id = :tenant)"
 _ITS_SESSIONS: Final = "sessions WHERE tenant_id = :tenant AND collection = :name"
 _ITS_GATES: Final = "gates WHERE tenant_id = :tenant AND collection = :name"
+_ITS_COMPARISONS: Final = "comparisons WHERE tenant_id = :tenant AND collection = :name"
 _CANDIDATES: Final = f"session_candidates WHERE session_id IN (SELECT id FROM {_ITS_SESSIONS})"
 _OWNED: Final = "collection_id = :id"
 _KEYS: Final = "(SELECT value FROM json_each(:keys))"
@@ -62,6 +63,7 @@ _ROWS: Final = (
         rows=16,
         refs=f"SELECT content_ref FROM gate_contents WHERE gate IN {_KEYS}",
     ),
+    RowGroup("comparisons", "id", "tenant_id = :mark", rows=16),
     RowGroup("chunks", "id", f"document_id IN (SELECT id FROM documents WHERE {_OWNED})"),
     RowGroup("documents", "id", _OWNED),
     RowGroup("tickets", "id", _OWNED),
@@ -124,10 +126,12 @@ def _delete_rows(
 def mark_collection(
     connection: sqlite3.Connection, scope: TenantScope, collection: int | None, now: float
 ) -> tuple[list[int], int]:
-    """Hide a collection with its sessions and gates; return what is marked, and its documents."""
+    """Hide a collection with what its runs left; return what is marked, and its documents."""
     of = {"tenant": scope.tenant_id, "name": scope.collection}
     if collection is None:
-        belongings = f"SELECT 1 FROM {_ITS_SESSIONS} UNION ALL SELECT 1 FROM {_ITS_GATES}"
+        belongings = " UNION ALL ".join(
+            f"SELECT 1 FROM {its}" for its in (_ITS_SESSIONS, _ITS_GATES, _ITS_COMPARISONS)
+        )
         if connection.execute(belongings, of).fetchone() is None:
             return [], 0
         collection = ensure_id(connection, scope)
@@ -151,6 +155,7 @@ def mark_tenant(
         questions=_count(connection, f"questions WHERE {_MINE}", of),
         crawls=_count(connection, f"crawls WHERE {_MINE}", of),
         gates=_count(connection, "gates WHERE tenant_id = :tenant", of),
+        comparisons=_count(connection, "comparisons WHERE tenant_id = :tenant", of),
     )
     if counts == Deleted():
         return [], counts
@@ -260,9 +265,10 @@ def _hide_collection(
 def _hide_reviews(
     connection: sqlite3.Connection, mark: str, condition: str, of: Mapping[str, Any]
 ) -> None:
-    """Hide sessions and gates; a gate that is not closed would be decided by the next sweep."""
+    """Hide sessions, gates and comparisons; the next sweep would decide a gate that is open."""
     hidden = {**of, "mark": mark}
     connection.execute(f"UPDATE sessions SET tenant_id = :mark WHERE {condition}", hidden)
+    connection.execute(f"UPDATE comparisons SET tenant_id = :mark WHERE {condition}", hidden)
     connection.execute(
         f"UPDATE gates SET tenant_id = :mark, state = 'closed' WHERE {condition}", hidden
     )

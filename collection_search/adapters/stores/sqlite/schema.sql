@@ -228,3 +228,13 @@ CREATE TABLE IF NOT EXISTS pauses (
     until REAL NOT NULL,                -- when one row is tried again
     probe INTEGER                       -- ledger.id of the row that is being tried
 ) WITHOUT ROWID;
+
+-- Runs that were ranked by two profiles; their collection need not exist.
+CREATE TABLE IF NOT EXISTS comparisons (
+    id INTEGER PRIMARY KEY,
+    tenant_id TEXT NOT NULL,
+    collection TEXT NOT NULL,
+    compared_at REAL NOT NULL,
+    facts TEXT NOT NULL                 -- JSON
+);
+CREATE INDEX IF NOT EXISTS comparisons_by_collection ON comparisons (tenant_id, collection);

@@ -1,0 +1,1 @@
+"""Rerankers: cross-encoders that compute on this machine."""

@@ -1,0 +1,1 @@
+"""The judgement of pages against the criteria of a run."""

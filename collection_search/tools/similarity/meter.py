@@ -1,0 +1,157 @@
+"""Measures similarities by all embedders of a run at the same time, each under the cost limit."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import math
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from ...contracts.collection import model_of
+from ...contracts.prices import embedding_cost, tokens_in
+from ...errors import CostLimitReached
+from ...ranking.calibration import await_calibration, known_scale, start_scale
+from ...ranking.scoring import LEXICAL
+from ...text.redaction import error_message, redact_error
+from ..spending.budget import cost_of_failure
+from .compared_texts import ComparedTexts, embed_all, find_known
+from .model_similarity import ModelSimilarity
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from ...context import SearchContext
+    from ...ports import Embedder, Listener, Span, SpanSink
+    from ..spending.account import Account
+
+logger = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class EmbeddingRequest:
+    """What one embedder will be asked for."""
+
+    embedder: Embedder
+    texts: ComparedTexts
+    refusal: str = ""
+    """Why it is not asked: the model is known not to tell in the question's language."""
+
+    @property
+    def is_sent(self) -> bool:
+        """True when there are texts to embed."""
+        return not self.refusal and bool(self.texts.new)
+
+    @property
+    def price_usd(self) -> float | None:
+        """The price as far as it can be known before; None for a model without a price."""
+        if not self.is_sent:
+            return 0.0
+        return embedding_cost(self.embedder.fingerprint, tokens_in(self.texts.new))
+
+
+@dataclass(frozen=True, slots=True)
+class SimilarityMeter:
+    """The parts of a stage with which it measures similarities."""
+
+    context: SearchContext
+    account: Account
+    listener: Listener
+    sink: SpanSink
+    span: Span
+    """Gets the usage of a single embedder; several have an observation each."""
+
+    async def prepare(
+        self, texts: Sequence[str], embedders: Sequence[Embedder]
+    ) -> list[EmbeddingRequest]:
+        """Return the request of each embedder; the first of the `texts` is the question."""
+        return await asyncio.gather(*(self._prepared(texts, each) for each in embedders))
+
+    async def measure(self, requests: Sequence[EmbeddingRequest]) -> list[ModelSimilarity]:
+        """Return the similarities by each embedder; one that fails leaves the others."""
+        too_dear = [self._reserve(each) for each in requests]
+        return await asyncio.gather(
+            *(
+                self._observed(request, error, is_alone=len(requests) == 1)
+                for request, error in zip(requests, too_dear, strict=True)
+            )
+        )
+
+    async def _prepared(self, texts: Sequence[str], embedder: Embedder) -> EmbeddingRequest:
+        if not self._is_literal and self.context.cassette is None:  # a cassette holds every call
+            home = self.context.using().home
+            scale = await known_scale(embedder.fingerprint, folder=home)
+            if scale and (refusal := scale.refusal(texts[0])):
+                return EmbeddingRequest(embedder, ComparedTexts(texts), refusal)
+        known = await find_known(texts, embedder, context=self.context, account=self.account)
+        return EmbeddingRequest(embedder, known)
+
+    @property
+    def _is_literal(self) -> bool:
+        return self.context.profile() == "literal"
+
+    def _reserve(self, request: EmbeddingRequest) -> CostLimitReached | None:
+        """Reserve the price; return the error where the ceiling does not allow the call."""
+        try:
+            self.account.budget.reserve(request.price_usd)
+        except CostLimitReached as error:
+            return error
+        return None
+
+    async def _observed(
+        self, request: EmbeddingRequest, too_dear: CostLimitReached | None, *, is_alone: bool
+    ) -> ModelSimilarity:
+        name = request.embedder.fingerprint
+        if request.refusal:
+            return ModelSimilarity(name, calibration=replace(LEXICAL, reason=request.refusal))
+        if too_dear:
+            return ModelSimilarity(name, error=str(too_dear))
+        if is_alone:
+            return await self._measured(request, self.span)
+        with self.sink.span("embedding", kind="embedding") as span:
+            span.set({"embedder": name, "input_count": len(request.texts.new)})
+            return await self._measured(request, span)
+
+    async def _measured(self, request: EmbeddingRequest, span: Span) -> ModelSimilarity:
+        """Embed the new texts in one request, and at first use the anchors meanwhile."""
+        embedder, texts = request.embedder, request.texts
+        scale = None
+        if not self._is_literal:
+            scale = start_scale(embedder, folder=self.context.using().home)
+        found = await self._compared(request)
+        name, tokens, cost = embedder.fingerprint, found.input_tokens, found.cost_usd
+        self.account.budget.settle(request.price_usd, cost)
+        span.usage(model=model_of(name), input_tokens=tokens, output_tokens=None, cost_usd=cost)
+        if request.is_sent:
+            self.account.record_cost("embedding", name, cost, input_tokens=tokens)
+        else:
+            self.account.record_saved("embedding", name)
+        if scale is None or found.error:
+            return found
+        return replace(found, calibration=await await_calibration(scale, texts.all[0]))
+
+    async def _compared(self, request: EmbeddingRequest) -> ModelSimilarity:
+        """Return the similarities of the texts to the first one, or the cause of a failure."""
+        texts, name = request.texts, request.embedder.fingerprint
+        is_sent = request.is_sent
+        try:
+            embedded = await embed_all(
+                texts, request.embedder, account=self.account, listener=self.listener
+            )
+            cosines = [float(value) for value in embedded.vectors[1:] @ embedded.vectors[0]]
+        except Exception as error:
+            logger.warning("no similarity by %s", name, exc_info=redact_error(error))
+            return ModelSimilarity(
+                name,
+                [math.nan] * (len(texts.all) - 1),
+                input_tokens=None,
+                cost_usd=cost_of_failure(error),
+                error=error_message(error),
+            )
+        return ModelSimilarity(
+            name,
+            cosines,
+            input_tokens=embedded.input_tokens,
+            cost_usd=embedding_cost(name, embedded.input_tokens) if is_sent else 0.0,
+            known=texts.known_count,
+        )
