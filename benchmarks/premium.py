@@ -24,14 +24,13 @@ from pools import Pool, load_off_topic, load_sets
 
 from collection_search import SearchContext, Settings
 from collection_search.contracts.prices import chat_cost, tokens_in
-from collection_search.errors import QualityThresholdError
 from collection_search.planning.premium_prompt import BEST_GRADE, premium_messages, read_judgements
 from collection_search.planning.quality import QUALITY
 from collection_search.ports import JudgedPage
+from collection_search.ranking.gate_metrics import SHOWN, TOP_K, ingested
 from collection_search.ranking.metrics import format_table
 from collection_search.ranking.rejudging import rejudge
 from collection_search.ranking.scoring import rank
-from collection_search.ranking.threshold import select_for_ingestion
 from collection_search.tools.evaluation.report import PACKAGES
 
 if TYPE_CHECKING:
@@ -39,9 +38,6 @@ if TYPE_CHECKING:
 
 RIGHT: Final = (0.6, 0.7, 0.8, 0.9, 1.0)
 """Probabilities with which the scripted judge is right about a page."""
-CANDIDATES: Final = 20
-TOP_K: Final = 10
-MIN_SCORE: Final = 60.0
 MODEL: Final = "gpt-4o-mini"
 """The model whose list price is taken."""
 REASON: Final = "It names the subject of the question, but says nothing that helps."
@@ -65,7 +61,7 @@ class Ranked:
     def of(cls, pool: Pool, *, dense: bool) -> Ranked:
         """Rank the pool as the graph does."""
         given = pool.similarities if dense else None
-        found = rank(pool.question, pool.pages, similarities=given, limit=CANDIDATES)
+        found = rank(pool.question, pool.pages, similarities=given, limit=SHOWN)
         pages = [pool.pages[one.index] for one in found]
         return cls(
             pool.question,
@@ -87,14 +83,7 @@ class Ranked:
             rejudge(score, relevance[place]) if place in relevance else score
             for place, score in enumerate(self.scores)
         ]
-        order = sorted(range(len(scores)), key=lambda place: -scores[place])
-        try:
-            chosen = select_for_ingestion(
-                [scores[place] for place in order], min_score=MIN_SCORE, top_k=TOP_K
-            )
-        except QualityThresholdError:
-            return []
-        return [self.relevant[order[place]] for place in chosen.positions]
+        return [self.relevant[place] for place in ingested(np.array(scores))]
 
     def prompt(self) -> list[Any]:
         """Return the messages about the unsure pages."""

@@ -9,14 +9,14 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
 _RUN_OPTIONS: Final = {
-    "criteria": ("criterion", []),
-    "auto_ingest_min_score": ("min-score", 60.0),
-    "auto_ingest_top_k": ("top-k", 10),
-    "max_candidates": ("max-candidates", 20),
-    "purpose": ("purpose", "collection_search"),
-    "quality_mode": ("quality-mode", "standard"),
+    "criteria": "criterion",
+    "auto_ingest_min_score": "min-score",
+    "auto_ingest_top_k": "top-k",
+    "max_candidates": "max-candidates",
+    "purpose": "purpose",
+    "quality_mode": "quality-mode",
 }
-"""The option and the default of each part of a run's input that decides what is ingested."""
+"""The option of each part of a run's input that decides what is ingested."""
 
 
 def next_steps(
@@ -45,10 +45,13 @@ def run_options(given: Mapping[str, Any]) -> dict[str, str | Sequence[str] | Non
     >>> run_options({"criteria": ["It names: price"], "auto_ingest_top_k": 3, "purpose": None})
     {'criterion': ['It names: price'], 'top-k': '3'}
     """
+    from ...contracts.inputs import SearchInput
+
+    fields = SearchInput.model_fields
     wanted = {
         option: given.get(name)
-        for name, (option, default) in _RUN_OPTIONS.items()
-        if given.get(name) not in (None, default)
+        for name, option in _RUN_OPTIONS.items()
+        if given.get(name) not in (None, fields[name].get_default(call_default_factory=True))
     }
     return {
         option: value if isinstance(value, str | list) else f"{value:g}"
