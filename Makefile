@@ -9,7 +9,7 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 # Compiled modules are kept: without them the tests compile each module in each process.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help demo test quick test-server check bench clean
+.PHONY: help demo test quick test-server check bench screens clean
 .DEFAULT_GOAL := help
 
 help: ## Show the targets
@@ -39,6 +39,10 @@ check: .venv/.dev ## Lint, types and import contracts
 
 bench: .venv/.dev ## Print the start-up cost; the other benchmarks take a path, see benchmarks/
 	$(BIN)/python benchmarks/startup.py
+
+screens: .venv/.dev ## Keep what the command shows in terminals of 80 and 140 columns
+	rm -f docs/screens/*.txt
+	PYTHONPATH=tests $(BIN)/python -m support.screens docs/screens
 
 clean: ## Remove what these rules made
 	rm -rf .venv .demo .doubles build dist

@@ -23,7 +23,8 @@ from environment import environment
 from pools import Pool, load_off_topic, load_sets
 
 from collection_search import SearchContext, Settings
-from collection_search.contracts.prices import chat_cost, tokens_in
+from collection_search.contracts.price_list import LIST_PRICES
+from collection_search.contracts.prices import tokens_in
 from collection_search.planning.premium_prompt import BEST_GRADE, premium_messages, read_judgements
 from collection_search.planning.quality import QUALITY
 from collection_search.ports import JudgedPage
@@ -184,7 +185,7 @@ def _priced(ranked: Ranked) -> tuple[float, float]:
     taken = 1000 * (time.process_time() - started)
     if None in judged:
         raise RuntimeError("a judgement was not read")
-    cost = chat_cost(MODEL, tokens_in(one.text for one in messages), tokens_in([reply]))
+    cost = LIST_PRICES.chat_cost(MODEL, tokens_in(one.text for one in messages), tokens_in([reply]))
     return cost or 0.0, taken
 
 

@@ -27,6 +27,7 @@ from .ports.description import describe, is_runnable
 from .runtime.concurrency import offload
 from .runtime.metering import NULL_METRICS, guarded
 from .runtime.spans import NULL_SINK, GuardedSink
+from .runtime.step_log import log_steps
 from .settings import registry
 from .settings.adapter_factory import (
     access_of,
@@ -136,7 +137,7 @@ class SearchContext(RunChoices):
         if given is None or isinstance(given, QueryModel):
             return given
         if not isinstance(given, str):
-            if not hasattr(given, "with_structured_output"):
+            if not callable(getattr(given, "ainvoke", None)):
                 raise ConfigError("model needs a name, a chat model or an object with `plan`.")
             wrap = await offload(registry.load_adapter, "models", "langchain")
             return wrap(given, timeout_s=self.using().model_timeout_s)  # type: ignore[no-any-return]
@@ -278,11 +279,11 @@ class SearchContext(RunChoices):
     async def sink(self) -> SpanSink:
         """Return the sink of observations."""
         if self.spans is not None:
-            return GuardedSink(self.spans)
+            return log_steps(GuardedSink(self.spans))
         settings = self.using()
         if not is_traced(settings):
-            return NULL_SINK
-        return await adapter_of(settings, "tracing", "langfuse")  # type: ignore[no-any-return]
+            return log_steps(NULL_SINK)
+        return log_steps(await adapter_of(settings, "tracing", "langfuse"))
 
     async def metrics(self) -> SearchMetrics:
         """Return where searches and costs are counted; a replay counts nothing.

@@ -99,9 +99,11 @@ class ArrowSyntaxError(InputError):
 class UnknownCollectionError(InputError):
     """The tenant has no collection of this name; `known` are those that it has."""
 
-    def __init__(self, message: str, *, collection: str, known: Sequence[str]) -> None:
+    def __init__(
+        self, message: str, *, collection: str, known: Sequence[str], tenant_id: str = ""
+    ) -> None:
         super().__init__(message)
-        self.collection, self.known = collection, known
+        self.collection, self.known, self.tenant_id = collection, known, tenant_id
 
 
 def _blank(char: str) -> str:
@@ -231,14 +233,26 @@ class ModelError(CollectionSearchError, RuntimeError):
 
     `may_be_billed` is False when the model made no answer: the key was refused or it was down.
     `unavailable` is True when the model answers nobody at present, whatever the input is.
+    `key_refused` is True when it refused the key: only another key helps. `input_tokens` and
+    `output_tokens` are those of the answers that were given all the same, None where not known.
     """
 
     def __init__(
-        self, message: str = "", *, may_be_billed: bool = True, unavailable: bool = False
+        self,
+        message: str = "",
+        *,
+        may_be_billed: bool = True,
+        unavailable: bool = False,
+        key_refused: bool = False,
+        input_tokens: int | None = None,
+        output_tokens: int | None = None,
     ) -> None:
         super().__init__(message)
         self.may_be_billed = may_be_billed
         self.unavailable = unavailable
+        self.key_refused = key_refused
+        self.input_tokens = input_tokens
+        self.output_tokens = output_tokens
 
 
 class StoreError(CollectionSearchError, RuntimeError):

@@ -32,6 +32,8 @@ GATE_NODE: Final = "k_hitl_gate"
 PAGE: Final = 100
 """Threads that one request asks for."""
 _REQUEST: Final = TypeAdapter(ReviewRequest)
+_REFUSALS: Final = ("InputError", "ValidationError")
+"""The errors of an answer that does not fit; the second one comes from an older server."""
 _UNAUTHORIZED: Final = (401, 403)
 _CONFLICT: Final = 409
 _KEY_HEADER: Final = "x-api-key"
@@ -283,7 +285,7 @@ def _output(state: Any, thread_id: str) -> dict[str, Any]:
 def _failure(said: Any, gate: Gate, *, is_decided: bool) -> InputError | IngestError:
     """Return the error of a run that the server ended."""
     kind, message = said.get("error", "Error"), said.get("message", "")
-    if kind == "ValidationError" and not is_decided:
+    if kind in _REFUSALS and not is_decided:
         return InputError(
             f"The server refused the decision, and the review {gate.gate_id} stays open: {message}"
         )

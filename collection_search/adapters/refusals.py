@@ -33,13 +33,13 @@ class VendorRefusal:
     error: Mapping[str, Any] = field(default_factory=dict)
     """The object that describes the error, else the one around it; empty where there is none."""
     wait_s: float | None = None
-    """The waiting time that it asks for."""
+    """The waiting time above 0 that it asks for; a time that is over counts as none."""
 
 
 def read_refusal(response: HttpResponse, answer: Any) -> VendorRefusal:
     """Return the refusal in a response; `answer` is its JSON value, None without one."""
     refusal = refusal_in(answer, status=response.status)
-    wait_s = retry_after_s(response.headers.get("retry-after"))
+    wait_s = retry_after_s(response.headers.get("retry-after")) or None
     return replace(
         refusal,
         text=refusal.text or _text_around(response, answer),
@@ -60,7 +60,7 @@ def refusal_in(answer: Any, *, status: int) -> VendorRefusal:
         codes=tuple(_codes_of(described)),
         text=_text_of(error),
         error=described,
-        wait_s=parse_seconds(described.get("retry_after_seconds")),
+        wait_s=parse_seconds(described.get("retry_after_seconds")) or None,
     )
 
 

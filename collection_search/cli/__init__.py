@@ -1,8 +1,9 @@
 """The command `collection-search`: one file per sub-command, loaded when it is called.
 
-Exit codes: 0 done; 2 wrong usage, input, settings or database; 3 no candidates, no passages, a
-gap or threshold not met; 4 provider or model failed; 5 ingestion failed at least in part;
-130 interrupted by Ctrl-C, 143 by SIGTERM, 129 by SIGHUP.
+Exit codes: 0 done; 1 the output cannot be written; 2 wrong usage, input, settings or database;
+3 no candidates, no passages, a gap or threshold not met; 4 provider or model failed; 5 ingestion
+failed at least in part; 130 interrupted by Ctrl-C, 143 by SIGTERM, 129 by SIGHUP, 141 where the
+reader of its output has gone.
 """
 
 from __future__ import annotations
@@ -10,13 +11,14 @@ from __future__ import annotations
 import importlib
 import io
 import sys
-from typing import TYPE_CHECKING, Annotated, Any, Final, NoReturn, cast
+from typing import TYPE_CHECKING, Annotated, Any, Final, NoReturn
 
 import typer
-import typer.core
 
 from .. import __version__
-from ..errors import CollectionSearchError
+from ..errors import CollectionSearchError, UnknownCollectionError
+from .shared.completion import complete_if_asked
+from .shared.examples import add_examples
 from .shared.exit_codes import (
     ExitCode,
     Interrupted,
@@ -24,9 +26,13 @@ from .shared.exit_codes import (
     interrupt_code,
     print_error,
 )
+from .shared.interruption import explain_interrupt
 from .shared.logging_setup import log_verbosely, terminal_logging
 from .shared.metrics_file import write_metrics_file
+from .shared.near_names import ClickUsageError, SuggestingGroup
 from .shared.signals import stop_in_order, stop_signal
+from .shared.verbosity import FLAGS, Verbose, add_verbose
+from .shared.written_output import write_out
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -53,11 +59,8 @@ COMMANDS: Final = (
 _MODULES: Final = {"eval": "evaluate"}
 """Modules whose name differs from their sub-command."""
 
-# Newer versions of typer contain a copy of click; this base class works with both.
-_UsageError = cast("type[Exception]", typer.BadParameter.__base__)
 
-
-class Commands(typer.core.TyperGroup):
+class Commands(SuggestingGroup):
     """The sub-commands, each imported from the module of its name on first use."""
 
     def list_commands(self, ctx: Any) -> list[str]:  # noqa: ARG002 - the signature is given
@@ -68,21 +71,8 @@ class Commands(typer.core.TyperGroup):
         """Return the sub-command, or None for an unknown name."""
         return _command(cmd_name) if cmd_name in COMMANDS else None
 
-    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
-        """Return the sub-command with its arguments. Raises an error that names the nearest one."""
-        import difflib
 
-        try:
-            return super().resolve_command(ctx, args)
-        except _UsageError as error:
-            if near := difflib.get_close_matches(args[0], COMMANDS, n=1):
-                raise type(error)(
-                    f"No such command '{args[0]}'. Did you mean '{near[0]}'?"
-                ) from error
-            raise
-
-
-app = typer.Typer(cls=Commands, add_completion=False, rich_markup_mode=None)
+app = typer.Typer(cls=Commands, rich_markup_mode=None)
 
 
 def _show_version(wanted: bool) -> None:
@@ -94,17 +84,13 @@ def _show_version(wanted: bool) -> None:
 @app.callback()
 def root(
     *,
-    log: Annotated[
-        bool, typer.Option("--verbose", "-v", help="Print what the libraries log as well.")
-    ] = False,
-    version: Annotated[  # noqa: ARG001 - its callback prints it
+    verbose: Verbose = False,
+    version: Annotated[
         bool,
         typer.Option("--version", is_eager=True, callback=_show_version, help="Print the version."),
     ] = False,
 ) -> None:
     """From a question to a vetted, searchable collection."""
-    if log:
-        log_verbosely()
 
 
 def main(argv: Sequence[str] | None = None) -> NoReturn:
@@ -113,10 +99,11 @@ def main(argv: Sequence[str] | None = None) -> NoReturn:
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):  # a terminal may not support every character
             stream.reconfigure(errors="replace")
+    complete_if_asked(NAME, app)
     with terminal_logging():
         try:
             with stop_in_order():
-                code = _exit_code(arguments)
+                code = write_out(lambda: _exit_code(arguments))
         except (KeyboardInterrupt, OSError):  # once more; or the terminal was closed
             if stop_signal() is None:
                 raise
@@ -128,15 +115,23 @@ def main(argv: Sequence[str] | None = None) -> NoReturn:
 
 def _exit_code(arguments: list[str]) -> int:
     as_json = "--json" in arguments
+    while arguments[:1] and arguments[0] in FLAGS:
+        log_verbosely()
+        arguments = arguments[1:]
+    interrupted = Interrupted(explain_interrupt(arguments))
     try:
         code = _called(arguments or ["--help"])
-    except _UsageError as error:
+    except ClickUsageError as error:
         return print_error(UsageError(error), as_json=as_json)
+    except UnknownCollectionError as error:
+        from .shared.missing_collection import explain_missing
+
+        return print_error(explain_missing(error, arguments), as_json=as_json)
     except CollectionSearchError as error:
         return print_error(error, as_json=as_json)
     except (KeyboardInterrupt, typer.Abort):
-        return print_error(Interrupted(), as_json=as_json)
-    return print_error(Interrupted(), as_json=as_json) if code == ExitCode.INTERRUPTED else code
+        return print_error(interrupted, as_json=as_json)
+    return print_error(interrupted, as_json=as_json) if code == ExitCode.INTERRUPTED else code
 
 
 def _called(arguments: list[str]) -> int:
@@ -146,6 +141,8 @@ def _called(arguments: list[str]) -> int:
         rest = [_with_arrow(argument) for argument in rest]
     is_direct = name in COMMANDS
     command = _command(name) if is_direct else typer.main.get_command(app)
+    if not is_direct:
+        add_examples(command, "")
     code: int | None = command.main(
         rest if is_direct else [name, *rest],
         prog_name=f"{NAME} {name}" if is_direct else NAME,
@@ -161,10 +158,15 @@ def _with_arrow(argument: str) -> str:
 
 
 def _command(name: str) -> Any:
-    """Return the group `app` of the sub-command's module, else its function of the same name."""
-    name = _MODULES.get(name, name)
-    module = importlib.import_module(f".{name}", __name__)
+    """Return the group `app` of the sub-command's module, else its function of the same name.
+
+    It takes `--verbose`, and its help ends with an example.
+    """
+    module = importlib.import_module(f".{_MODULES.get(name, name)}", __name__)
     if (group := getattr(module, "app", None)) is None:
         group = typer.Typer(add_completion=False, rich_markup_mode=None)
-        group.command()(getattr(module, name))
-    return typer.main.get_command(group)
+        group.command()(getattr(module, _MODULES.get(name, name)))
+    command = typer.main.get_command(group)
+    add_verbose(command)
+    add_examples(command, name)
+    return command

@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Annotated, Any, Final
 import typer
 
 from ..errors import InputError
-from .shared.context_options import AsJson, NoWait, Pdf, Tenant, search_context
+from .shared.context_options import AsJson, MaxCost, NoWait, Pdf, Tenant, search_context
 from .shared.exit_codes import ExitCode, Interrupted
+from .shared.interruption import ACCEPTED
 from .shared.preparation import flush_on_exit
 from .shared.signals import leave_signals_to_watch, stop_grace_s
 from .shared.terminal import Screen
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
     from ..tools.ingestion.crawls import FoundPages
 
 WAIT_S: Final = 3600.0
+MOST_PAGES: Final = 100
 
 _PAGE_FIELDS: Final = {"url", "title", "state", "change", "error", "put_off_until"}
 
@@ -40,8 +42,11 @@ def add(
         int, typer.Option(min=0, max=10, help="Follow links of the same site over so many steps.")
     ] = 0,
     max_pages: Annotated[
-        int, typer.Option(min=1, max=10_000, help="How many pages are ingested at most then.")
-    ] = 100,
+        int | None,
+        typer.Option(
+            min=1, max=10_000, help="How many pages are ingested at most then; by default 100."
+        ),
+    ] = None,
     include: Annotated[
         list[str] | None,
         typer.Option(metavar="PATTERN", help="Follow only links to such paths, as '/docs/*'."),
@@ -55,6 +60,7 @@ def add(
         str | None, typer.Option(help="Ingest what was staged under this id instead.")
     ] = None,
     no_wait: NoWait = False,
+    max_cost: MaxCost = None,
     tenant: Tenant = None,
     as_json: AsJson = False,
 ) -> None:
@@ -62,12 +68,13 @@ def add(
     from ..tools.ingest import ingest
 
     follows = bool(urls and depth)
-    if (include or exclude or pdf is not None) and not follows:
+    if (include or exclude or max_pages or pdf is not None) and not follows:
         raise InputError(
-            "--include, --exclude, --pdf and --no-pdf choose among the pages that --depth finds:"
-            " add it."
+            "--max-pages, --include, --exclude, --pdf and --no-pdf choose among the pages that"
+            " --depth finds: add it."
         )
-    context, screen = search_context(tenant_id=tenant), Screen(as_json=as_json)
+    context = search_context(tenant_id=tenant, max_cost_usd=max_cost)
+    screen = Screen(as_json=as_json)
     found: Sequence[str] = urls or ()
     with release_on_interrupt(context):
         if follows and (collection or session):
@@ -76,7 +83,7 @@ def add(
                 context,
                 screen,
                 depth=depth,
-                max_pages=max_pages,
+                max_pages=max_pages or MOST_PAGES,
                 include=include or (),
                 exclude=exclude or (),
                 is_pdf=pdf,
@@ -93,8 +100,11 @@ def add(
 
 
 @contextmanager
-def release_on_interrupt(context: SearchContext) -> Iterator[None]:
-    """Release the claimed pages when the command is interrupted, and send the observations."""
+def release_on_interrupt(context: SearchContext, *, says: str = ACCEPTED) -> Iterator[None]:
+    """Release the claimed pages when the command is interrupted, and send the observations.
+
+    `says` is what an interrupted command leaves behind.
+    """
     from ..tools.ingest import engine_for
 
     with flush_on_exit(context):
@@ -103,10 +113,7 @@ def release_on_interrupt(context: SearchContext) -> Iterator[None]:
         except KeyboardInterrupt:
             leave_signals_to_watch()
             asyncio.run(engine_for(context)).stop(timeout_s=stop_grace_s())
-            raise Interrupted(
-                "Interrupted. Nothing is lost: what was accepted waits in the ledger, and"
-                " 'collection-search worker' goes on with it."
-            ) from None
+            raise Interrupted(says) from None
 
 
 def _found(
@@ -132,6 +139,7 @@ def _found(
 
 
 def _print_status(status: TicketStatus, screen: Screen, *, waited: bool) -> ExitCode:
+    from .shared.failed_pages import dead_pages, warn_of_failed
     from .shared.put_off import format_put_off, put_off_pages
     from .shared.run_summary import count_changes, format_changes, format_queued
 
@@ -149,9 +157,8 @@ def _print_status(status: TicketStatus, screen: Screen, *, waited: bool) -> Exit
         screen.line(f"Collection {status.collection}: {text}")
     for sentence in format_put_off(put_off_pages(status.rows if waited else ())):
         screen.warn(sentence)
+    warn_of_failed(dead_pages(status.rows), screen)
     for row in status.rows:
-        if row.state == "dead":
-            screen.warn(f"{row.url} was not ingested: {row.error}")
         if row.state == "retired":
             screen.warn(f"{row.url} was there before and is no more: {row.error}")
     is_partial = status.failed or status.retired or (waited and left)

@@ -10,6 +10,7 @@ import typer
 from .shared.context_options import (
     AsJson,
     Collection,
+    MaxCost,
     Pdf,
     QuestionArgument,
     Tenant,
@@ -39,16 +40,19 @@ def ask(
         bool, typer.Option("--full", help="Show whole passages, not their best lines alone.")
     ] = False,
     pdf: Pdf = None,
+    max_cost: MaxCost = None,
     tenant: Tenant = None,
     as_json: AsJson = False,
 ) -> None:
     """Answer a question from a collection, with sources.
 
-    Ends with 3 where nothing in the collection answers it, and with 4 where the model failed.
+    Ends with 3 where nothing in the collection answers it, and with 4 where the model failed or
+    the ceiling of the cost does not allow its answer.
     """
     from .shared.answer_view import show_found
 
-    screen, context = Screen(as_json=as_json), search_context(tenant_id=tenant)
+    screen = Screen(as_json=as_json)
+    context = search_context(tenant_id=tenant, max_cost_usd=max_cost)
     filters = {} if pdf is None else {"is_pdf": pdf}
     with flush_on_exit(context):
         found = asyncio.run(_find(question, collection, context, k=k, filters=filters))
@@ -77,7 +81,7 @@ def ask(
 
 def _exit_code(found: CollectionAnswer) -> ExitCode:
     reason = (found.answer or {}).get("reason")
-    if reason == "model_failed":
+    if reason in ("model_failed", "cost_limit"):
         return ExitCode.PROVIDER_FAILED
     has_answer = found.answering and reason != "not_answered"
     return ExitCode.DONE if has_answer else ExitCode.NOTHING_FOUND

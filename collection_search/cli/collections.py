@@ -14,7 +14,8 @@ from ..errors import InputError
 from .collections_files import export, import_
 from .collections_removal import compact, delete, delete_tenant, purge
 from .refresh import refresh
-from .shared.context_options import AsJson, Tenant, UnaskedPaid, search_context
+from .shared.context_options import AsJson, MaxCost, Tenant, UnaskedPaid, search_context
+from .shared.near_names import SuggestingGroup
 from .shared.preparation import confirm_cost
 from .shared.stored_collections import (
     NameArgument,
@@ -30,7 +31,9 @@ if TYPE_CHECKING:
     from ..context import SearchContext
     from ..contracts.collection import CollectionInfo
 
-app = typer.Typer(add_completion=False, rich_markup_mode=None, invoke_without_command=True)
+app = typer.Typer(
+    cls=SuggestingGroup, add_completion=False, rich_markup_mode=None, invoke_without_command=True
+)
 
 
 @app.callback()
@@ -54,7 +57,7 @@ def list_(*, tenant: Tenant = None, as_json: AsJson = False) -> None:
     elif not infos:
         screen.line(f"{owner} has no collections. Fill one with 'collection-search run'.")
     else:
-        for line in format_collections(infos):
+        for line in format_collections(infos, width=screen.table_width):
             screen.line(line)
         print_empty(infos, screen)
         print_untitled(infos, screen)
@@ -80,12 +83,15 @@ def reembed(
         typer.Option(help="Embedder, as provider:model; lexical drops the vectors."),
     ] = None,
     yes: UnaskedPaid = False,
+    max_cost: MaxCost = None,
     tenant: Tenant = None,
 ) -> None:
     """Embed a collection anew with another model; until it is done the old vectors serve."""
+    from ..text.money import round_usd
     from ..tools.reembed import areembed
 
-    context, screen = search_context(tenant_id=tenant, embeddings=embeddings), Screen()
+    context = search_context(tenant_id=tenant, embeddings=embeddings, max_cost_usd=max_cost)
+    screen = Screen()
     _confirm_price(name, context, yes=yes, screen=screen)
     with screen.bar(f"Embedding {name}") as advance:
         done = asyncio.run(
@@ -94,7 +100,7 @@ def reembed(
     if done.embedder is None:
         screen.line(f"{name!r} has no vectors any more: it is searched by its words.")
     else:
-        cost = "at an unknown price" if done.cost_usd is None else f"for ${done.cost_usd:.6f}"
+        cost = "at an unknown price" if done.cost_usd is None else f"for {round_usd(done.cost_usd)}"
         screen.line(f"Embedded {done.chunks} chunks of {name!r} with {done.embedder} {cost}.")
     _remind(context, embeddings, done.embedder, screen)
 
@@ -106,11 +112,18 @@ def _confirm_price(name: str, context: SearchContext, *, yes: bool, screen: Scre
     if embedder is None:
         _confirm_loss(store.embedder(scope), name, yes=yes)
         return
-    first, left, _ = store.pending_vectors(scope, titled_fingerprint(embedder.fingerprint))
+    first, left, total = store.pending_vectors(scope, titled_fingerprint(embedder.fingerprint))
+    if first and left < total:
+        screen.note(f"Going on: {total - left} of {total} chunks have new vectors already.")
     if first:
         chars = left * sum(len(chunk.title) + len(chunk.text) for chunk in first) // len(first)
         confirm_cost(
-            embedder.fingerprint, texts=f"{left} chunks", chars=chars, yes=yes, screen=screen
+            embedder.fingerprint,
+            context.prices(),
+            texts=f"{left} chunks",
+            chars=chars,
+            yes=yes,
+            screen=screen,
         )
 
 
@@ -151,19 +164,42 @@ def _remind(
         )
 
 
-def format_collections(infos: list[CollectionInfo]) -> list[str]:
-    """Return the collections as aligned lines under a header.
+def format_collections(infos: list[CollectionInfo], *, width: int) -> list[str]:
+    """Return the collections as aligned lines under a header, as paragraphs where that is narrow.
 
     >>> from collection_search.contracts.collection import CollectionInfo
-    >>> for line in format_collections([CollectionInfo(collection="py", documents=3, chunks=41)]):
+    >>> infos = [CollectionInfo(collection="py", documents=3, chunks=41)]
+    >>> for line in format_collections(infos, width=80):
     ...     print(line)
     collection  documents  chunks  waiting  failed  embedder
     py                  3      41        0       0  none (lexical)
+    >>> for line in format_collections(infos, width=50):
+    ...     print(line)
+    py
+      3 documents, 41 chunks, 0 waiting, 0 failed
+      embedder: none (lexical)
     """
-    width = max(len("collection"), *(len(info.collection) for info in infos))
-    header = f"{'collection':<{width}}  documents  chunks  waiting  failed  embedder"
-    return [header] + [
-        f"{info.collection:<{width}}  {info.documents:>9}  {info.chunks:>6}  {info.waiting:>7}"
-        f"  {info.failed:>6}  {embedder_of_vectors(info.embedder or 'none (lexical)')}"
+    names = max(len("collection"), *(len(info.collection) for info in infos))
+    rows = [f"{'collection':<{names}}  documents  chunks  waiting  failed  embedder"]
+    rows += [
+        f"{info.collection:<{names}}  {info.documents:>9}  {info.chunks:>6}  {info.waiting:>7}"
+        f"  {info.failed:>6}  {_embedder(info)}"
         for info in infos
     ]
+    if max(map(len, rows)) <= width:
+        return rows
+    return [line for info in infos for line in _paragraph(info)]
+
+
+def _paragraph(info: CollectionInfo) -> tuple[str, ...]:
+    pages, chunks = _counted(info.documents, "document"), _counted(info.chunks, "chunk")
+    counts = f"  {pages}, {chunks}, {info.waiting} waiting, {info.failed} failed"
+    return info.collection, counts, f"  embedder: {_embedder(info)}"
+
+
+def _counted(count: int, noun: str) -> str:
+    return f"{count} {noun}{'' if count == 1 else 's'}"
+
+
+def _embedder(info: CollectionInfo) -> str:
+    return embedder_of_vectors(info.embedder or "none (lexical)")

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Final
 import typer
 
 from .shared.context_options import AsJson  # noqa: TC001 - typer reads the annotations
+from .shared.near_names import SuggestingGroup
 from .shared.terminal import Screen
 
 if TYPE_CHECKING:
@@ -17,7 +18,9 @@ if TYPE_CHECKING:
 
 _SHOWN: Final = 20
 
-app = typer.Typer(add_completion=False, rich_markup_mode=None, invoke_without_command=True)
+app = typer.Typer(
+    cls=SuggestingGroup, add_completion=False, rich_markup_mode=None, invoke_without_command=True
+)
 
 
 @app.callback()

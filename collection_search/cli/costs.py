@@ -14,6 +14,7 @@ from ..contracts.prices import format_usd
 from ..errors import InputError
 from .shared.context_options import AsJson, Tenant, search_context
 from .shared.terminal import Screen
+from .shared.wrapping import fit_line
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -54,7 +55,9 @@ def costs(
     if as_json:
         screen.json(_as_json(totals, tenant=owner, since=start, by="run" if run else by, run=run))
         return
-    for line in format_totals(totals, timed=by == "run" or run is not None):
+    is_by_run = by == "run" or run is not None
+    width = screen.width
+    for line in format_runs(totals) if is_by_run else format_totals(totals, width=width):
         screen.line(line)
     if not totals:
         screen.line(f"Nothing was spent by {owner}" + (f" in the run {run}." if run else "."))
@@ -77,8 +80,8 @@ def parse_since(since: str, *, now: float) -> float:
     return datetime(day.year, day.month, day.day, tzinfo=UTC).timestamp()
 
 
-def format_totals(totals: Sequence[SpendTotal], *, timed: bool = False) -> Iterator[str]:
-    """Yield a line for each total, `timed` with its beginning in UTC, and one for their sum.
+def format_totals(totals: Sequence[SpendTotal], *, width: int | None = None) -> Iterator[str]:
+    """Yield a line for each total, in rows of the `width`, and one for their sum.
 
     >>> from decimal import Decimal
     >>> from collection_search.ports.usage import SpendTotal
@@ -92,17 +95,46 @@ def format_totals(totals: Sequence[SpendTotal], *, timed: bool = False) -> Itera
     """
     if not totals:
         return
-    total = sum(one.cost_usd for one in totals)
+    total = format_usd(sum(one.cost_usd for one in totals))
     amounts = [format_usd(one.cost_usd) for one in totals]
-    kinds = [one.kind or "" for one in totals]
-    groups = [f"{_minute(one)}  {one.group}" if timed else one.group for one in totals]
-    left = max(map(len, ["in all", *groups]))
-    right = max(map(len, [format_usd(total), *amounts]))
-    gap = f"{'':11}" if any(kinds) else ""
-    for one, group, kind, amount in zip(totals, groups, kinds, amounts, strict=True):
-        head = f"{kind:<11}" if gap else ""
-        yield f"{head}{group:<{left}}  {amount:>{right}}  {_calls(one)}"
-    yield f"{gap}{'in all':<{left}}  {format_usd(total):>{right}}"
+    left = max(map(len, ["in all", *(one.group for one in totals)]))
+    right = max(map(len, [total, *amounts]))
+    gap = f"{'':11}" if any(one.kind for one in totals) else ""
+    for one, amount in zip(totals, amounts, strict=True):
+        head = f"{one.kind or '':<11}" if gap else ""
+        line = f"{head}{one.group:<{left}}  {amount:>{right}}  {_calls(one)}"
+        hang = len(gap) + left + right + 4
+        yield from [line] if width is None else fit_line(line, width, hang=hang)
+    yield f"{gap}{'in all':<{left}}  {total:>{right}}"
+
+
+def format_runs(totals: Sequence[SpendTotal]) -> Iterator[str]:
+    """Yield for each run its time in UTC and its cost, its question and its id; then the sum.
+
+    >>> from dataclasses import replace
+    >>> from decimal import Decimal
+    >>> from collection_search.ports.usage import SpendTotal
+    >>> run = SpendTotal("run-1", first_at=0.0, requests=4, cost_usd=Decimal("0.032"))
+    >>> for line in format_runs([replace(run, question="Which tea?"), run]):
+    ...     print(line)
+    1970-01-01 00:00  $0.032  4 calls
+      Which tea?
+      run-1
+    1970-01-01 00:00  $0.032  4 calls
+      (its question is not kept)
+      run-1
+    in all            $0.064
+    """
+    if not totals:
+        return
+    total = format_usd(sum(one.cost_usd for one in totals))
+    amounts = [format_usd(one.cost_usd) for one in totals]
+    right = max(map(len, [total, *amounts]))
+    for one, amount in zip(totals, amounts, strict=True):
+        yield f"{_minute(one)}  {amount:>{right}}  {_calls(one)}"
+        yield f"  {one.question or '(its question is not kept)'}"
+        yield f"  {one.group}"
+    yield f"{'in all':<16}  {total:>{right}}"
 
 
 def _minute(total: SpendTotal) -> str:

@@ -11,6 +11,7 @@ from ..errors import InputError
 from .add import release_on_interrupt
 from .shared.context_options import AsJson, Collection, Tenant, search_context
 from .shared.exit_codes import ExitCode
+from .shared.interruption import ACCEPTED, PAID
 from .shared.stored_collections import find_collection
 from .shared.terminal import Screen
 
@@ -56,7 +57,7 @@ def coverage(
         _list_last(collection, context, screen)
         return
     questions = _remembered(collection, query, context) if question is None else [question]
-    with release_on_interrupt(context):
+    with release_on_interrupt(context, says=PAID if ticket is None else ACCEPTED):
         found = _verified(
             questions, context, screen, collection=collection, queries=query or (), ticket=ticket
         )
@@ -65,8 +66,9 @@ def coverage(
         screen.json({"collection": collection, "questions": found, **missing._asdict()})
     else:
         steps = coverage_steps(found, missing, collection=collection, tenant=tenant)
-        report = format_coverage(found, width=screen.width or 80)
-        for line in (*report, *format_missing(found[0], missing), *steps):
+        report = format_coverage(found, width=screen.text_width)
+        unstored = format_missing(found[0], missing, width=screen.text_width)
+        for line in (*report, *unstored, *steps):
             screen.line(line)
     if any(one["gaps"] for one in found):
         raise typer.Exit(ExitCode.NOTHING_FOUND)

@@ -14,6 +14,7 @@ from ..errors import InputError
 from .costs import parse_since
 from .shared.context_options import AsJson, Tenant, search_context
 from .shared.decision_view import format_bands, format_periods, list_bands
+from .shared.near_names import SuggestingGroup
 from .shared.next_steps import shell_command
 from .shared.terminal import Screen
 
@@ -25,7 +26,9 @@ ReviewedCollection = Annotated[
     str | None, typer.Option("--collection", "-c", help="Only the reviews of this collection.")
 ]
 
-app = typer.Typer(add_completion=False, rich_markup_mode=None, no_args_is_help=True)
+app = typer.Typer(
+    cls=SuggestingGroup, add_completion=False, rich_markup_mode=None, no_args_is_help=True
+)
 
 
 @app.callback()
@@ -74,7 +77,7 @@ def stats(
             }
         )
         return
-    for line in (*format_periods(periods), *format_bands(bands, scores)):
+    for line in (*format_periods(periods, width=screen.table_width), *format_bands(bands, scores)):
         screen.line(line)
     if not gates:
         screen.line(f"{owner} has no reviews of that time.")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import sys
 from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
@@ -11,11 +10,9 @@ import typer
 from .shared.context_options import AsJson  # noqa: TC001 - typer reads the annotations
 from .shared.exit_codes import ExitCode
 from .shared.metrics_file import prepare_metrics
-from .shared.terminal import Screen, printable
+from .shared.terminal import Screen
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from ..tools.doctor.diagnosis import Diagnosis
     from ..tools.doctor.finding import Finding
 
@@ -30,6 +27,9 @@ def doctor(
     ] = None,
     spend: Annotated[
         bool, typer.Option("--spend", help="Search once, paid, where no free call tells enough.")
+    ] = False,
+    show_all: Annotated[
+        bool, typer.Option("--all", help="Show also what is not set up, and what it needs.")
     ] = False,
     as_json: AsJson = False,
 ) -> None:
@@ -52,38 +52,38 @@ def doctor(
         parts = [finding.as_json() for finding in found.findings]
         screen.json({"ok": found.is_well, "provider": chosen, "parts": parts})
     else:
-        _show(found, screen)
+        _show(found, screen, shows_all=show_all or provider is not None)
     raise typer.Exit(ExitCode.DONE if found.is_well else ExitCode.PROVIDER_FAILED)
 
 
-def _show(found: Diagnosis, screen: Screen) -> None:
-    screen.line(f"A run searches with {found.provider or 'nothing'} ({found.reason}).")
-    if screen.width is None:
-        for finding in found.findings:
-            known = "; ".join([_STATES[finding.state], *finding.facts()])
-            screen.line(f"{finding.part} {finding.name}: {known}")
-            if finding.next_step:
-                screen.line(f"  next: {finding.next_step}")
-    else:
-        _show_table(found.findings)
+def _show(found: Diagnosis, screen: Screen, *, shows_all: bool) -> None:
+    _tell(f"A run searches with {found.provider or 'nothing'} ({found.reason}).", screen)
+    off = [finding for finding in found.findings if finding.state == "off"]
+    set_up = [finding for finding in found.findings if finding.state != "off"]
+    for finding in [*set_up, *off] if shows_all else set_up:
+        _show_finding(finding, screen)
+    if off and not shows_all:
+        names = ", ".join(one.name if one.part == "search" else one.part for one in off)
+        _tell(f"Not set up: {names}; --all shows what each one needs.", screen)
     broken = [f"{one.part} {one.name}" for one in found.findings if one.state == "failed"]
     if broken:
         screen.fail(f"Does not work: {', '.join(broken)}.")
 
 
-def _show_table(findings: Sequence[Finding]) -> None:
-    from rich.console import Console
-    from rich.table import Table
-    from rich.text import Text
+def _show_finding(finding: Finding, screen: Screen) -> None:
+    name, state, facts = f"{finding.part} {finding.name}", finding.state, "; ".join(finding.facts())
+    if screen.width is None:
+        screen.line(f"{name}: {'; '.join(filter(None, (_STATES[state], facts)))}")
+    else:
+        screen.line(f"{name}: {_STATES[state]}", style=_STYLES[state])
+        _tell(facts, screen, indent=2)
+    if finding.next_step:
+        _tell(f"next: {finding.next_step}", screen, indent=2)
 
-    table = Table("Part", "State", "Known", "Next step", show_lines=True)
-    for finding in findings:
-        texts = (
-            f"{finding.part} {finding.name}",
-            _STATES[finding.state],
-            "; ".join(finding.facts()),
-            finding.next_step,
-        )
-        style = _STYLES[finding.state]
-        table.add_row(*(Text(printable(text), style=style) for text in texts))
-    Console(file=sys.stdout).print(table)
+
+def _tell(text: str, screen: Screen, *, indent: int = 0) -> None:
+    """Print a text: one line for a program, broken between words on a terminal."""
+    if screen.width is None:
+        screen.line(f"{' ' * indent}{text}")
+    else:
+        screen.rows(screen.wrap(text, indent=indent))

@@ -6,6 +6,7 @@ import asyncio
 from typing import TYPE_CHECKING, Any
 
 from ..contracts.prices import format_usd
+from ..text.money import round_usd
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
 def show_estimate(given: Mapping[str, Any], context: SearchContext, screen: Screen) -> None:
     """Print the estimate. Raises InputError, and ConfigError as the run would."""
     from ..contracts.inputs import SearchInput
-    from ..graphs.runnables import validate_input
+    from ..graphs.validating_graph import validate_input
     from ..tools.estimate import estimate_run
 
     estimate = asyncio.run(estimate_run(validate_input(SearchInput, given), context))
@@ -34,15 +35,19 @@ def show_estimate(given: Mapping[str, Any], context: SearchContext, screen: Scre
         }
         screen.json({"estimate": plain})
         return
-    for line in format_estimate(estimate, limit):
+    for line in format_estimate(estimate, limit, width=screen.width):
         screen.line(line)
 
 
-def format_estimate(estimate: Estimate, limit_usd: float | None) -> Iterator[str]:
-    """Yield the estimate as lines of text.
+def format_estimate(
+    estimate: Estimate, limit_usd: float | None, *, width: int | None = None
+) -> Iterator[str]:
+    """Yield the estimate as lines of text, the prices below the parts where `width` is too narrow.
 
     >>> from collection_search.tools.estimate import Estimate, CostPart
-    >>> search = CostPart("search", "search", "tavily", "requests", 3, 5, 0.024, 0.04)
+    >>> from datetime import date
+    >>> day = date(2026, 11, 21)
+    >>> search = CostPart("search", "search", "tavily", "requests", 3, 5, 0.024, 0.04, day)
     >>> plan = CostPart("chat", "plan", "my-model", "tokens", 400, 900, None, None)
     >>> for line in format_estimate(Estimate([plan, search], ["1 of 6 searches"]), 0.03):
     ...     print(line)
@@ -64,12 +69,16 @@ def format_estimate(estimate: Estimate, limit_usd: float | None) -> Iterator[str
         max(len(text) for text in column)
         for column in zip(*((part.task, part.name, unit) for part, unit in rows), strict=True)
     )
+    lines: list[tuple[str, str]] = []
     for part, unit in rows:
         price = "price not known"
         if part.low_usd is not None and part.high_usd is not None:
-            day = part.as_dict()["priced_on"]
-            price = f"{_range(part.low_usd, part.high_usd)}, at prices of {day}"
-        yield f"  {part.task:<{tasks}}  {part.name:<{names}}  {unit:<{units}}  {price}"
+            source = f"at prices of {part.seen}" if part.seen else "at your own price"
+            price = f"{_range(part.low_usd, part.high_usd)}, {source}"
+        lines.append((f"  {part.task:<{tasks}}  {part.name:<{names}}  {unit:<{units}}", price))
+    is_narrow = width is not None and any(len(f"{line}  {price}") > width for line, price in lines)
+    for line, price in lines:
+        yield from [line, f"  {'':<{tasks}}  {price}"] if is_narrow else [f"{line}  {price}"]
     if estimate.known:
         yield f"Known from before, and free for now: {', '.join(estimate.known)}."
     if limit_usd is not None and estimate.high_usd > limit_usd:
@@ -77,7 +86,7 @@ def format_estimate(estimate: Estimate, limit_usd: float | None) -> Iterator[str
 
 
 def _range(low: float, high: float) -> str:
-    shown = [format_usd(float(f"{amount:.2g}")) for amount in (low, high)]
+    shown = [round_usd(amount) for amount in (low, high)]
     return " to ".join(dict.fromkeys(shown))
 
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from ..errors import InputError
-from .shared.context_options import AsJson, Embeddings, Tenant, UnaskedPaid, search_context
+from .shared.context_options import AsJson, Embeddings, MaxCost, Tenant, UnaskedPaid, search_context
 from .shared.terminal import Screen
 
 if TYPE_CHECKING:
@@ -54,6 +54,7 @@ def evaluate(
         str | None, typer.Option(help="Judgements to use; by default test, else dev, else train.")
     ] = None,
     embeddings: Embeddings = None,
+    max_cost: MaxCost = None,
     yes: UnaskedPaid = False,
     report: Annotated[
         Path | None,
@@ -71,7 +72,7 @@ def evaluate(
 
     _refuse_combinations(dataset, run, compare=compare, with_run=(judgements, template))
     screen = Screen(as_json=as_json)
-    context = search_context(embeddings=embeddings, tenant_id=tenant)
+    context = search_context(embeddings=embeddings, tenant_id=tenant, max_cost_usd=max_cost)
     check_report(report)
     if compare:
         _compare(context, collection, screen, report)
@@ -155,20 +156,26 @@ def _paid(
     """Return the corpus as the embedder represents it; a paid one is asked about."""
     from ..cassette.recorded_pools import RecordedVectors
     from ..tools.evaluation.evaluation import measure_embedder
+    from ..tools.evaluation.paid_model import pay_for_model
     from .shared.preparation import confirm_cost
 
     if not isinstance(embedder, RecordedVectors):
         confirm_cost(
             embedder.fingerprint,
+            context.prices(),
             texts=f"{len(corpus.texts)} texts",
             chars=sum(map(len, corpus.texts)),
             yes=yes,
             instead=", or --embeddings lexical",
             screen=screen,
         )
-    home = context.using().home
     with screen.bar("Embedding") as advance:
-        model = asyncio.run(measure_embedder(corpus, embedder, folder=home, progress=advance))
+        if isinstance(embedder, RecordedVectors):
+            home = context.using().home
+            measured = measure_embedder(corpus, embedder, folder=home, progress=advance)
+        else:
+            measured = pay_for_model(corpus, embedder, context, progress=advance)
+        model = asyncio.run(measured)
     if model.problem:
         screen.warn(f"{model.problem} Its default ranking compares words alone.")
     return model

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from .shared.context_options import AsJson  # noqa: TC001 - typer reads the annotations
+from .shared.near_names import SuggestingGroup
 from .shared.terminal import Screen
 
 if TYPE_CHECKING:
@@ -21,7 +22,9 @@ ProviderArgument = Annotated[
     typer.Argument(metavar="PROVIDER", help="Search provider, or openai, embeddings, langfuse."),
 ]
 
-app = typer.Typer(add_completion=False, rich_markup_mode=None, invoke_without_command=True)
+app = typer.Typer(
+    cls=SuggestingGroup, add_completion=False, rich_markup_mode=None, invoke_without_command=True
+)
 
 
 @app.callback()

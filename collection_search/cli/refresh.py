@@ -9,6 +9,7 @@ import typer
 from .add import release_on_interrupt
 from .shared.context_options import AsJson, MaxCost, Provider, Tenant, search_context
 from .shared.exit_codes import ExitCode
+from .shared.failed_pages import UningestedPage, warn_of_failed
 from .shared.preparation import prepare_provider
 from .shared.put_off import format_put_off
 from .shared.run_summary import cost_line
@@ -54,8 +55,8 @@ def refresh(
     else:
         for line in format_report(report, limit=context.cost_limit() if asks else None):
             screen.line(line)
-    for page in [*report.failed, *report.unread]:
-        screen.warn(f"{page.url}: {page.error}")
+    failed = (*report.failed, *report.unread)
+    warn_of_failed([UningestedPage(page.url, page.error) for page in failed], screen)
     for sentence in format_put_off((one.url, one.until, one.reason) for one in report.put_off):
         screen.warn(sentence)
     for asked in report.questions:

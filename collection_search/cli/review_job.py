@@ -10,12 +10,14 @@ from typing import TYPE_CHECKING, Any
 from .add import release_on_interrupt
 from .shared.criteria_view import list_criteria
 from .shared.exit_codes import ExitCode
+from .shared.failed_pages import warn_of_failed
 from .shared.next_steps import shell_command
 from .shared.pipeline_view import Pipeline
 from .shared.preparation import prepare_provider
 from .shared.review_outcome import format_outcome, format_review, review_steps, review_verdict
 from .shared.review_questions import ask_decision, is_interactive
 from .shared.review_view import (
+    TITLE_COLUMN,
     count_candidates,
     format_candidate,
     format_deadline,
@@ -28,6 +30,7 @@ if TYPE_CHECKING:
 
     from ..context import SearchContext
     from ..contracts.review import Gate
+    from .shared.failed_pages import UningestedPage
     from .shared.review_host import ReviewHost
     from .shared.terminal import Screen
 
@@ -73,7 +76,7 @@ class ReviewJob:
             title, *rest = format_candidate(
                 number, gate.candidates[number - 1], threshold=gate.threshold, width=width
             )
-            line(title, style="bold")
+            line(title, style="bold", hang=TITLE_COLUMN)
             for text in rest:
                 line(text)
         line()
@@ -116,15 +119,16 @@ class ReviewJob:
                 f"Nothing was decided: {gate.gate_id} stays open, its status is pending."
             )
             return ExitCode.DONE
+        failed: Sequence[UningestedPage] = ()
         with release_on_interrupt(self.context):
             if self.is_local and answer.status != "rejected":
                 self._prepare()
             output = asyncio.run(self._decided(gate, answer.model_dump()))
             if self.is_local and (output["coverage"] or {}).get("ingestion") is None:
-                output["ingestion"] = follow_ingestion(
+                output["ingestion"], failed = follow_ingestion(
                     output["ingestion"], self.context, self.screen
                 )
-        return self._tell(output, gate)
+        return self._tell(output, gate, failed)
 
     def _prepare(self) -> None:
         """Build what a further round needs, so that its errors come before the decision."""
@@ -136,17 +140,20 @@ class ReviewJob:
         with Pipeline(self.screen) as pipeline:
             return dict(await self.host.adecide(gate.gate_id, answer, on_event=pipeline.show))
 
-    def _tell(self, output: Mapping[str, Any], gate: Gate) -> ExitCode:
+    def _tell(
+        self, output: Mapping[str, Any], gate: Gate, failed: Sequence[UningestedPage]
+    ) -> ExitCode:
         if self.screen.as_json:
             self.screen.json(output)
         else:
             steps = review_steps(output, collection=gate.collection, options=self.options)
-            for line in (*format_outcome(output), "", *steps):
+            for line in (*format_outcome(output, width=self.screen.table_width), "", *steps):
                 self.screen.line(line)
         if "answer_not_used" in output["flags"]:
             self.screen.warn(
                 "your answer was not used: the review was decided before it, see the decision"
             )
+        warn_of_failed(failed, self.screen)
         code, complaint = review_verdict(output, fetches=self.context.fetches())
         if complaint:
             self.screen.fail(complaint)

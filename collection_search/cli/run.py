@@ -9,7 +9,6 @@ import typer
 from .shared.cassette_options import Record, Replay, open_cassette, report_cassette
 from .shared.context_options import (
     AsJson,
-    Collection,
     Embeddings,
     Ensemble,
     MaxCost,
@@ -26,6 +25,8 @@ from .shared.context_options import (
 from .shared.terminal import Screen
 
 if TYPE_CHECKING:
+    from ..context import SearchContext
+    from ..errors import InputError
     from .shared.exit_codes import ExitCode
     from .shared.run_job import Job
 
@@ -33,7 +34,12 @@ if TYPE_CHECKING:
 def run(
     question: QuestionArgument,
     *,
-    collection: Collection,
+    collection: Annotated[
+        str | None,
+        typer.Option(
+            "--collection", "-c", help="Name of the collection; needed where pages are ingested."
+        ),
+    ] = None,
     auto_ingest: Annotated[
         bool, typer.Option("--auto-ingest", help="Ingest the best results without asking.")
     ] = False,
@@ -77,6 +83,12 @@ def run(
     ] = None,
     provider: Provider = None,
     model: ModelName = None,
+    model_optional: Annotated[
+        bool,
+        typer.Option(
+            "--model-optional", help="Search without the model if it refuses the key; else end."
+        ),
+    ] = False,
     embeddings: Embeddings = None,
     ensemble: Ensemble = None,
     profile: ProfileName = None,
@@ -98,16 +110,31 @@ def run(
     waits for 'collection-search review', in this process or another; the exit code is 0 then.
     """
     from .estimate import show_estimate
-    from .shared.run_job import Job
+    from .shared.run_job import NO_COLLECTION, Job
 
     _refuse_conflicts(
         review=review, auto_ingest=auto_ingest, no_wait=no_wait, max_rounds=max_rounds
     )
     screen, cassette = Screen(as_json=as_json), open_cassette(record, replay)
+    context = search_context(
+        provider=provider,
+        model=model,
+        model_optional=model_optional,
+        embeddings=embeddings,
+        ensemble=ensemble,
+        ranking_profile=profile,
+        reranker=reranker,
+        tenant_id=tenant,
+        case_id=case,
+        cassette=cassette,
+        max_cost_usd=max_cost,
+    )
+    if collection is None and (auto_ingest or review):
+        raise _missing_collection(context, "--review" if review else "--auto-ingest")
     job = Job(
         given={
             "question": _asked(question),
-            "collection_scope": collection,
+            "collection_scope": NO_COLLECTION if collection is None else collection,
             "quality_mode": quality_mode,
             "max_candidates": max_candidates,
             "purpose": purpose,
@@ -118,18 +145,7 @@ def run(
             "auto_ingest_min_score": min_score,
         }
         | ({"max_rounds": max_rounds} if review and not estimate else {}),
-        context=search_context(
-            provider=provider,
-            model=model,
-            embeddings=embeddings,
-            ensemble=ensemble,
-            ranking_profile=profile,
-            reranker=reranker,
-            tenant_id=tenant,
-            case_id=case,
-            cassette=cassette,
-            max_cost_usd=max_cost,
-        ),
+        context=context,
         screen=screen,
         waits=not no_wait,
         reviewed=review,
@@ -159,6 +175,19 @@ def _refuse_conflicts(*, review: bool, auto_ingest: bool, no_wait: bool, max_rou
         )
     if max_rounds and not review:
         raise InputError("--max-rounds goes with --review.")
+
+
+def _missing_collection(context: SearchContext, option: str) -> InputError:
+    """Return the error that asks for the collection, with those that there are."""
+    from ..errors import InputError
+    from .shared.stored_collections import open_collections
+
+    store, owner = open_collections(context)
+    known = ", ".join(info.collection for info in store.collections(owner))
+    return InputError(
+        f"{option} needs --collection NAME: where the pages go."
+        + (f" Known: {known}; any other name makes a new one." if known else " Any name will do.")
+    )
 
 
 def _reviewed(job: Job, code: ExitCode) -> ExitCode:

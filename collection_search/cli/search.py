@@ -142,8 +142,8 @@ def _as_json(response: WebSearchResponse, *, content: bool) -> dict[str, Any]:
 
 def _show(response: WebSearchResponse, screen: Screen) -> None:
     for place, result in enumerate(response.results, start=1):
-        screen.line(f"{place:>3}  {result.title}", style="bold")
-        screen.line(f"     {result.url}")
+        screen.line(f"{place:>3}  {result.title}", style="bold", hang=5)
+        screen.link(result.url, indent=5)
         screen.line(f"     {result.snippet}", style="dim")
 
 

@@ -74,7 +74,8 @@ def worker(
         raise Interrupted(STOPPED if is_done else CUT_OFF)
     if once and progress.failed:
         raise IngestError(
-            f"Pages that could not be ingested: {progress.failed}. {progress.first_failure}"
+            f"Pages that could not be ingested: {progress.failed}. They are named above, and by"
+            " 'collection-search ingest failed'."
         )
     screen.note(STOPPED if stop.is_set() or put_off else "Nothing is left to ingest.")
 

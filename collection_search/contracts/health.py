@@ -21,3 +21,5 @@ class Health:
     quota_unit: str = "searches"
     is_listed: bool | None = None
     """Whether the list of models has the model; None where there is no list."""
+    has_free_call: bool = True
+    """False: the endpoint answers, but lacks the call that would check the key for nothing."""

@@ -130,3 +130,7 @@ class PageRules(BaseModel):
     chunk_overlap_chars: int = 150
     proxy: str = ""
     """Hash of the address in the setting `fetch_proxy`; empty without a proxy."""
+    run_id: str = ""
+    """The run that pays for the work; empty: the one that selected the page."""
+    max_cost_usd: float | None = None
+    """Ceiling of that run in US dollars; None: that of the worker's settings."""

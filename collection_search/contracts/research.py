@@ -10,10 +10,12 @@ from pydantic import (
     ConfigDict,
     Field,
     TypeAdapter,
+    ValidationError,
     field_validator,
     model_validator,
 )
 
+from ..text.problems import list_problems
 from .collection import Passage
 from .search import Name, NormalizedQuery
 
@@ -53,7 +55,12 @@ class ResearchInput(BaseModel):
     @classmethod
     def _any_form(cls, given: Any) -> Any:
         """Accept what LangChain accepts: texts, pairs of role and text, and objects with a role."""
-        return convert_to_messages(given) if isinstance(given, list | tuple) else given
+        if not isinstance(given, list | tuple):
+            return given
+        try:
+            return convert_to_messages(given)
+        except (ValueError, NotImplementedError):
+            raise ValueError("give texts, or maps with role and content") from None
 
     @model_validator(mode="after")
     def _asks_something(self) -> ResearchInput:
@@ -66,7 +73,11 @@ class ResearchInput(BaseModel):
             return self.question
         if not self.messages or not isinstance(self.messages[-1], HumanMessage):
             raise ValueError("give a question, or messages that end in one of the user's")
-        return _QUESTION.validate_python(str(self.messages[-1].text))
+        try:
+            return _QUESTION.validate_python(str(self.messages[-1].text))
+        except ValidationError as error:
+            said = list_problems(error)[0]["msg"]
+            raise ValueError(f"the last message is the question: {said}") from None
 
 
 class ResearchTurn(ResearchInput):

@@ -149,6 +149,18 @@ class ProviderSearchResult:
     published_date: str | None = None
 
 
+@dataclass(frozen=True, slots=True)
+class StatedRate:
+    """The rate limit of a plan as a provider's answer states it."""
+
+    requests: int | None = None
+    """Requests that it allows within `window_s`; None where it does not say both."""
+    window_s: float | None = None
+    """Seconds."""
+    pause_s: float = 0.0
+    """Seconds until the next request is allowed; 0 where it is now, or where nothing is said."""
+
+
 @dataclass(slots=True)
 class SearchAdapterResponse:
     """The answer of a search adapter to one query."""
@@ -169,3 +181,5 @@ class SearchAdapterResponse:
     """How each option was applied, by name; a missing one was ignored."""
     complete: bool = True
     """False when a part failed, such as a page; the answer is not cached then."""
+    rate: StatedRate | None = None
+    """The rate limit that the answer states."""

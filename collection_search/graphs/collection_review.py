@@ -18,7 +18,7 @@ from ..text.redaction import redact
 from ..tools.public_arguments import validate_arguments
 from ..tools.reviews import settle_review, validate_decision
 from .collection_search import REVIEW_NAME, build_graph, output_of
-from .runnables import validate_input
+from .validating_graph import validate_input
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable, Mapping

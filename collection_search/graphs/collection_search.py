@@ -32,10 +32,10 @@ from .runnables import (
     compile_stages,
     if_outcome,
     unless_ended,
-    validate_input,
     with_outcome,
     with_thread,
 )
+from .validating_graph import validate_input
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Collection, Mapping, Sequence

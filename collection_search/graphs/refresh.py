@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final
 
 from ..contracts.collection import TenantScope
-from ..contracts.prices import total_cost
 from ..contracts.refresh_report import (
     AskedAgain,
     CrawledAgain,
@@ -17,11 +16,12 @@ from ..errors import CollectionSearchError
 from ..ports.collections import require_collection
 from ..runtime.concurrency import blocking, offload
 from ..settings.collection_embedder import restore_embedder
-from ..settings.page_rules import rules_of
 from ..text.redaction import redact
 from ..tools.ingest import engine_for
 from ..tools.ingestion.crawls import repeat_crawls
+from ..tools.ingestion.page_payers import paid_rules
 from ..tools.public_arguments import context_for, validate_arguments
+from ..tools.spending.run_spendings import share_ceiling
 from ..tools.tickets import wait_for_all
 from .collection_search import CollectionSearchGraph
 from .universal_ingestion import UniversalIngestionGraph
@@ -57,6 +57,9 @@ async def arefresh(
     within their bounds: `max_pages` is for all runs of a crawl together. A page that was deleted
     by itself does not come back that way.
 
+    The ceiling of the cost is for all of this together. A page that it leaves unembedded stays as
+    it was, and is among the failed ones.
+
     Every stored page that was fetched is requested again, conditionally where its site allows it.
     A page that vanished leaves the collection. It is requested again after 7 days, then less and
     less often, at last every 180 days; if it comes back, it is listed as `returned`. A page whose
@@ -78,6 +81,7 @@ async def arefresh(
         collection=collection, ask=ask, crawl=crawl, timeout_s=timeout_s, on_progress=on_progress
     )
     context = context_for(context, tenant).model_copy(update={"asks_anew": True})
+    run_id = context.ids()["run_id"]
     store, scope = await context.storage(), TenantScope(context.tenant(), collection)
     engine = await engine_for(context)  # one engine throughout: it remembers hosts and models
     await offload(require_collection, store.collections, scope)
@@ -91,11 +95,15 @@ async def arefresh(
     if crawl:  # before the pages are fetched: those that are read for their links are kept
         known = before.keys() | given_up
         crawled, tickets = await repeat_crawls(
-            context, scope, known=known, retired=retired, on_progress=on_progress
+            context.model_copy(update={"run_id": run_id}),
+            scope,
+            known=known,
+            retired=retired,
+            on_progress=on_progress,
         )
     keys = await offload(_fetched, store, scope, list(before))
     keys += await offload(store.ledger.retired, scope, due=True)
-    rules = rules_of(context.using())
+    rules = paid_rules(context, run_id)
     looked = await offload(store.ledger.refetch, scope, url_keys=keys, rules=rules)
     tickets.append(looked.ticket_id)
     engine.start()
@@ -103,7 +111,7 @@ async def arefresh(
     questions = await offload(store.collections.questions, scope) if ask else []
     ranking = await _with_stored_embedder(store, scope, context) if questions else context
     for record in questions:
-        again, ticket = await _ask_again(record, _with_remaining_limit(ranking, asked), collection)
+        again, ticket = await _ask_again(record, await _part_of(ranking, run_id), collection)
         asked.append(again)
         tickets += [ticket] if ticket else []
     rows = await offload(_wait_for_all, tickets, context, timeout_s, on_progress)
@@ -143,13 +151,11 @@ async def _with_stored_embedder(
     return context.model_copy(update={"embeddings": embedder}) if embedder else context
 
 
-def _with_remaining_limit(context: SearchContext, asked: Sequence[AskedAgain]) -> SearchContext:
-    """Return the context with the rest of its cost limit."""
-    limit = context.cost_limit()
-    if limit is None:
-        return context
-    spent = total_cost(one.cost_usd for one in asked)
-    return context.model_copy(update={"max_cost_usd": max(0.0, limit - spent)})
+async def _part_of(context: SearchContext, run_id: str) -> SearchContext:
+    """Return the context of one question: a run of its own under the ceiling of the refresh."""
+    own = context.ids()["run_id"]
+    await share_ceiling(context, own, with_run=run_id)
+    return context.model_copy(update={"run_id": own})
 
 
 async def _ask_again(

@@ -15,7 +15,8 @@ from ..nodes.read_question import read_question
 from ..nodes.research_state import ResearchOutput, ResearchState
 from ..runtime.concurrency import run_blocking
 from ..tools.public_arguments import validate_arguments
-from .runnables import NodeRunnable, Route, RouteRunnable, validate_input
+from .runnables import NodeRunnable, Route, RouteRunnable
+from .validating_graph import ValidatingGraph, validate_input
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -58,7 +59,7 @@ def build_graph(**compile_options: Any) -> CompiledStateGraph[Any, Any, Any, Any
     graph.add_conditional_edges("k_ask_model", RouteRunnable(_NEXT_STEP), _NEXT_STEP.targets)
     graph.add_edge("k_call_tools", "k_ask_model")
     graph.add_edge("k_cite_answer", END)
-    return graph.compile(name=NAME, **compile_options)
+    return ValidatingGraph.compile(graph, "k_read_question", name=NAME, **compile_options)
 
 
 graph = build_graph()

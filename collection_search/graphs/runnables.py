@@ -9,20 +9,19 @@ from __future__ import annotations
 
 import functools
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from langchain_core.runnables import Runnable
 from langchain_core.runnables.config import var_child_runnable_config
 from langgraph.graph import END, START, StateGraph
 from langgraph.runtime import get_runtime
-from pydantic import BaseModel, ValidationError
 
 from ..context import SearchContext
-from ..errors import ConfigError, InputError
+from ..errors import ConfigError
 from ..nodes.stage import StagePlace
 from ..runtime.concurrency import run_blocking
 from ..settings.adapter_factory import has_callbacks, listener_of
-from ..text.problems import describe_problems
+from .validating_graph import ValidatingGraph
 
 if TYPE_CHECKING:
     from collections.abc import (
@@ -37,8 +36,8 @@ if TYPE_CHECKING:
 
     from langchain_core.runnables import RunnableConfig
     from langgraph.graph.state import CompiledStateGraph
+    from pydantic import BaseModel
 
-InputT = TypeVar("InputT", bound=BaseModel)
 StageNode: TypeAlias = "Callable[[Any, Any, StagePlace], Awaitable[dict[str, Any]]]"
 
 
@@ -153,7 +152,6 @@ def compile_stages(
     for stage, following in zip(names, [*names[1:], END], strict=True):
         route = routes.get(stage)
         is_end = route.is_end if route else _always if following == END else _never
-        # Typed with the input model, or LangGraph would neither validate nor fill in the defaults.
         schema = given if stage == names[0] else state
         graph.add_node(stage, NodeRunnable(stages[stage], name, is_end), input_schema=schema)
         if route is None:
@@ -161,7 +159,7 @@ def compile_stages(
         else:
             graph.add_conditional_edges(stage, RouteRunnable(route), route.targets)
     graph.add_edge(START, names[0])
-    compiled = graph.compile(name=name, **compile_options)
+    compiled = ValidatingGraph.compile(graph, names[0], name=name, **compile_options)
     for part in compiled.nodes.values():
         if part.node is not None and (steps := getattr(part.node, "steps", None)):
             part.node = UntracedRunnable(part.node, steps)
@@ -223,11 +221,3 @@ def with_thread(node: StageNode) -> StageNode:
         return await node(state, runtime, place)
 
     return checked
-
-
-def validate_input(model: type[InputT], given: Mapping[str, Any]) -> InputT:
-    """Return a graph's input. Raises InputError naming each wrong or unknown field."""
-    try:
-        return model.model_validate(given)
-    except ValidationError as error:
-        raise InputError(f"The input is not valid. {describe_problems(error)}") from error

@@ -18,7 +18,8 @@ from ..nodes.select_candidates import select_candidates
 from ..nodes.stage_candidates import stage_candidates
 from ..runtime.concurrency import run_blocking
 from ..tools.public_arguments import validate_arguments
-from .runnables import compile_stages, unless_ended, validate_input
+from .runnables import compile_stages, unless_ended
+from .validating_graph import validate_input
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

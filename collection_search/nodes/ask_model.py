@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 from ..contracts.functions import RETRIEVE, WEB_SEARCH
 from ..planning.answer_prompts import LAST_STEP
 from ..ports import ChatMessage
-from ..text.redaction import redact_error
+from ..runtime.failure_log import log_failure
 from ..tools.answers.outcomes import failure_reason
 from ..tools.answers.paid_chat import chat_model, explain_missing_model, paid_chat
 from .conversation import conversation
@@ -51,10 +51,10 @@ async def ask_model(state: ResearchState, run: StageRun) -> ModelUpdate:
         return _without_model(state, missing, ["no_model"], {"cost_usd": 0.0})
     try:
         reply, cost = await _next_step(state, run, model)
-    except Exception as error:  # of any kind: the run goes on
+    except Exception as error:  # noqa: BLE001 - of any kind: the run goes on
         reason, cause, lost = failure_reason(error)
         run.span.fail(type(error).__name__, cause)
-        logger.warning("the model failed: passages only", exc_info=redact_error(error))
+        log_failure(logger, "the model failed: passages only", error)
         flags: list[ResearchFlag] = ["model_failed"] if reason == "model_failed" else []
         facts = {"model": model.model_name, "error": cause, "cost_usd": lost}
         return _without_model(state, {"reason": reason, "cause": cause}, flags, facts)

@@ -6,6 +6,7 @@ import asyncio
 from typing import TYPE_CHECKING, Any, Final
 
 from ..contracts.collection import Passage
+from ..errors import CostLimitReached
 from ..runtime.cancellation import ends_caller
 from ..tools.failed_calls import failed_call
 from .research_tools import Found, call_tool
@@ -59,6 +60,8 @@ async def _observed(call: RequestedCall, state: ResearchState, run: StageRun) ->
         except BaseException as error:
             if ends_caller(error):
                 raise
+            if isinstance(error, CostLimitReached):  # by an account of the tool's own
+                run.account.budget.is_reached = True
             span.fail(type(error).__name__, failed_call(error).text)
             return Found([], failed_call(error).text, is_error=True)
         span.set({"passage_count": len(found.passages)})

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 from ..contracts.prices import total_cost
 from ..errors import CollectionSearchError
 from ..runtime.concurrency import offload
-from ..text.redaction import error_message, redact_error
+from ..runtime.failure_log import log_failure
+from ..text.redaction import error_message
 from ..tools.criteria.judge import CriteriaJudgement, Judge, require_judge, unjudged
 from ..tools.criteria.page_batches import RESULT_CHARS, pages_per_call, text_to_judge
 from ..tools.criteria.verdicts import weigh_verdicts
@@ -93,7 +94,7 @@ async def _texts(state: CollectionSearchState, run: StageRun) -> list[TextToJudg
             store = await run.context.storage()
             staged = await offload(_read, store.staging, run.context.tenant(), wanted)
         except CollectionSearchError as error:
-            logger.warning("staged texts could not be read", exc_info=redact_error(error))
+            log_failure(logger, "staged texts could not be read", error)
     return [
         text_to_judge(result["title"], result["snippet"], text, chars=RESULT_CHARS)
         for result, text in zip(state["results"], staged, strict=True)

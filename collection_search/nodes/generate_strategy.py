@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import logging
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
-from ..contracts.prices import chat_cost
-from ..errors import CostLimitReached
-from ..planning.fallback import complete_queries, fallback_queries
+from ..errors import CostLimitReached, ModelError
+from ..planning.fallback import complete_queries, fallback_queries, usable_queries
 from ..planning.quality import QUALITY
-from ..text.redaction import error_message, redact_error, redact_query
+from ..runtime.failure_log import log_failure
+from ..text.redaction import error_message, redact_query
 from ..tools.criteria.judge import require_judge
 from ..tools.spending.budget import cost_of_failure
 from ..tools.spending.paid_plan import paid_plan
@@ -22,6 +22,8 @@ if TYPE_CHECKING:
     from ..contracts.updates import StrategyUpdate
     from ..ports import QueryPlan
 
+_NO_QUERY: Final = "the model gave no query that can be searched for"
+
 logger = logging.getLogger(__name__)
 
 
@@ -29,8 +31,9 @@ logger = logging.getLogger(__name__)
 async def generate_strategy(state: SearchInput, run: StageRun) -> StrategyUpdate:
     """Return the validated input and three to five queries.
 
-    A model that fails, or exceeds the run's cost limit, only sets the flag `strategy_fallback`.
-    Raises InputError for criteria without a model that can judge them.
+    A model that fails, gives no query or exceeds the run's cost limit only sets the flag
+    `strategy_fallback`. Raises InputError for criteria without a model that can judge them, and
+    ModelError for a refused key where the run's model is not optional.
     """
     if state.criteria:
         await require_judge(run.context)
@@ -73,18 +76,25 @@ async def _strategy(
             model,
             state.question,
             purpose=state.purpose,
-            budget=run.account.budget,
+            account=run.account,
             listener=run.listener,
         )
+        has_any = bool(usable_queries(plan.queries))
         queries = complete_queries(
             plan.queries, state.question, purpose=state.purpose, minimum=wanted
         )
-    except Exception as error:  # noqa: BLE001 - any model's failure; it is logged there
+    except Exception as error:  # any model's failure; it is logged there
+        if not run.context.model_optional and getattr(error, "key_refused", False):
+            raise
         return _failed(state, run, wanted, model=model.model_name, error=error)
+    facts = _usage(plan, run, is_known=known is not None)
+    if not has_any:  # it is paid for all the same
+        run.span.fail("ModelError", _NO_QUERY)
+        strategy = _fallback(state, wanted, model=plan.model, error=_NO_QUERY)
+        return strategy, facts | {"error": _NO_QUERY}
     if known is None:
         cache_plan(run.account, key, plan)
-    strategy: Strategy = {"queries": queries, "fallback": False, "model": plan.model, "error": None}
-    return strategy, _usage(plan, run, is_known=known is not None)
+    return {"queries": queries, "fallback": False, "model": plan.model, "error": None}, facts
 
 
 def _failed(
@@ -92,12 +102,29 @@ def _failed(
 ) -> tuple[Strategy, dict[str, Any]]:
     message = error_message(error)
     run.span.fail(type(error).__name__, message)
-    cost = cost_of_failure(error)
+    given, made = _tokens_of(error)
+    cost = (
+        cost_of_failure(error)
+        if given is None
+        else run.account.prices.chat_cost(model, given, made)
+    )
     if not isinstance(error, CostLimitReached):
-        logger.warning("query planning failed: deterministic queries", exc_info=redact_error(error))
-    run.account.record_cost("chat", model, cost)
+        log_failure(logger, "query planning failed: deterministic queries", error)
+    run.account.record_cost("chat", model, cost, input_tokens=given, output_tokens=made)
     facts = {"model": model, "error": message, "cost_usd": cost}
+    if given is not None:
+        facts |= {"input_tokens": given, "output_tokens": made}
+        run.span.usage(model=model, input_tokens=given, output_tokens=made, cost_usd=cost)
     return _fallback(state, wanted, model=model, error=message), facts
+
+
+def _tokens_of(error: Exception) -> tuple[int | None, int | None]:
+    """Return the tokens of the answers that a failed call brought; None where not known."""
+    if not isinstance(error, ModelError) or not error.may_be_billed:
+        return None, None
+    if error.input_tokens is None or error.output_tokens is None:
+        return None, None
+    return error.input_tokens, error.output_tokens
 
 
 def _fallback(state: SearchInput, wanted: int, *, model: str | None, error: str | None) -> Strategy:
@@ -107,7 +134,7 @@ def _fallback(state: SearchInput, wanted: int, *, model: str | None, error: str 
 
 def _usage(plan: QueryPlan, run: StageRun, *, is_known: bool) -> dict[str, Any]:
     tokens = (0, 0) if is_known else (plan.input_tokens, plan.output_tokens)
-    cost = 0.0 if is_known else chat_cost(plan.model, *tokens)
+    cost = 0.0 if is_known else run.account.prices.chat_cost(plan.model, *tokens)
     given, made = tokens
     run.span.usage(model=plan.model, input_tokens=given, output_tokens=made, cost_usd=cost)
     if is_known:

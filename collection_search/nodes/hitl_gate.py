@@ -6,12 +6,18 @@ import hashlib
 from typing import TYPE_CHECKING, cast
 
 from langgraph.types import interrupt
+from pydantic import ValidationError
 
 from ..contracts.review import Gate
 from ..runtime.concurrency import offload
 from ..text.timestamps import iso_time
 from ..tools.decisions.run_threshold import find_run_threshold
-from ..tools.reviews import build_review_request, decision_model, settle_review
+from ..tools.reviews import (
+    build_review_request,
+    decision_model,
+    refuse_decision,
+    settle_review,
+)
 from .review_candidates import review_candidates, review_round
 from .stage import StageRun, stage
 
@@ -28,8 +34,8 @@ async def hitl_gate(state: CollectionSearchState, run: StageRun) -> GateUpdate:
 
     The run is interrupted until then; it may be resumed after days and in another process. Before
     the interrupt the gate is stored, under the same id however often the node runs; everything else
-    happens after it. Raises StoreError, and ValidationError for an answer that does not fit: the
-    gate stays open then.
+    happens after it. Raises StoreError, and InputError for an answer that does not fit: the gate
+    stays open then.
     """
     gates = (await run.context.storage()).gates
     gate = await offload(gates.open, await _gate(state, run, gates))
@@ -100,7 +106,10 @@ async def _decide(gate: Gate, run: StageRun, gates: GateStore) -> tuple[Gate, bo
     request, model = build_review_request(gate), decision_model(gate.candidates)
     user = getattr(getattr(run.server, "user", None), "identity", None)
     while True:
-        answer: ReviewDecision = interrupt(request, response_schema=model)
+        try:
+            answer: ReviewDecision = interrupt(request, response_schema=model)
+        except ValidationError as error:
+            raise refuse_decision(error) from error
         now = await offload(gates.now)
         review = settle_review(gate, answer, approver=user, now=now)
         if review is not None:

@@ -9,7 +9,8 @@ from ..contracts.collection import QuestionRecord, TenantScope
 from ..contracts.ingestion import IngestionRequest, Priority
 from ..errors import CollectionSearchError
 from ..runtime.concurrency import offload
-from ..text.redaction import error_message, redact_error
+from ..runtime.failure_log import log_failure
+from ..text.redaction import error_message
 from ..tools.ingest import staged_items
 from ..tools.ingestion.questions import record_question
 from .receipts import build_failed_receipt, build_receipt, run_provenance
@@ -76,7 +77,7 @@ async def _close_session(state: IngestionState, run: StageRun) -> None:
         store = await run.context.storage()
         await offload(store.staging.close_session, run.context.tenant(), str(state["session_id"]))
     except CollectionSearchError as error:
-        logger.warning("a staged session could not be closed", exc_info=redact_error(error))
+        log_failure(logger, "a staged session could not be closed", error)
 
 
 def _failed(state: IngestionState, run: StageRun, error: Exception) -> StartUpdate:

@@ -9,7 +9,8 @@ from ..errors import CostLimitReached
 from ..planning.quality import QUALITY
 from ..ports import JudgedPage
 from ..ranking.rejudging import explain_judgement, rejudge
-from ..text.redaction import error_message, redact_error
+from ..runtime.failure_log import log_failure
+from ..text.redaction import error_message
 from ..tools.premium.band_judging import page_judge
 from ..tools.spending.budget import cost_of_failure
 from .stage import StageRun, stage
@@ -112,7 +113,7 @@ def _failed(
     message, cost = error_message(error), cost_of_failure(error)
     run.span.fail(type(error).__name__, message)
     if not isinstance(error, CostLimitReached):
-        logger.warning("no page was judged: the ranking stays", exc_info=redact_error(error))
+        log_failure(logger, "no page was judged: the ranking stays", error)
     name = judge.reranker.reranker_name if judge else None
     facts = {"judge": name, "model": name, "cost_usd": cost if judge else 0.0}
     is_asked = judge is not None and not isinstance(error, CostLimitReached)

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Any
 from ..contracts.collection import QuestionRecord, TenantScope
 from ..contracts.ingestion import IngestionItem, IngestionRequest
 from ..errors import QualityThresholdError
+from ..runtime.failure_log import log_failure
 from ..text.loose_keys import current_key
-from ..text.redaction import error_message, redact_error
+from ..text.redaction import error_message
 from ..tools.criteria.refused_pages import refusal_provenance
 
 if TYPE_CHECKING:
@@ -150,13 +151,8 @@ def end_without_ingestion(
     `threshold` is what pages had to reach, where that is the cause.
     """
     message = error_message(error)
-    logger.error(
-        "%s ended with %s",
-        run.name,
-        outcome,
-        extra={**run.ids, "cause": message},
-        exc_info=redact_error(error),
-    )
+    extra, ended = {**run.ids, "cause": message}, f"{run.name} ended with {outcome}"
+    log_failure(logger, ended, error, level=logging.ERROR, extra=extra)
     receipt = build_failed_receipt(state["collection_scope"], error, run)
     facts: dict[str, Any] = {}
     if isinstance(error, QualityThresholdError) and error.threshold is not None:

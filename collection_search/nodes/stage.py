@@ -6,15 +6,15 @@ import functools
 import time
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, Final, TypeVar
+from typing import TYPE_CHECKING, Any, Final, TypeVar, cast
 
 from langgraph.errors import GraphBubbleUp, is_invalid_resume
 
 from ..context import SearchContext
-from ..contracts.prices import total_cost, total_if_known
+from ..contracts.prices import parse_usd, total_cost, total_if_known
 from ..runtime.unheard import NULL_LISTENER
 from ..text.redaction import redact
-from ..tools.spending.account import Account
+from ..tools.spending.run_spendings import open_account
 from .whole_run import WholeRun
 
 if TYPE_CHECKING:
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
     from ..contracts.state import RunIds, Telemetry
     from ..ports import Listener, Scalar, Span, SpanKind, SpanSink
+    from ..tools.spending.account import Account
     from ..tools.spending.budget import RunBudget
 
 _SUMMED: Final = frozenset(
@@ -94,16 +95,19 @@ def stage(name: str, *, kind: SpanKind = "span") -> Callable[[Body[StateT]], Nod
             before = state if isinstance(state, Mapping) else {}
             host_run_id = getattr(runtime.execution_info, "run_id", None)
             thread_id = getattr(runtime.execution_info, "thread_id", None)
-            ids = before.get("ids") or context.ids(host_run_id)
+            ids = _ids_in(before)
+            is_new = ids is None and context.run_id is None and host_run_id is None
+            ids = ids or context.ids(host_run_id)
             whole = WholeRun.of(place.graph, ids["run_id"], state)
             trace = context.trace(ids, run=whole.identity)
             sink = await context.sink()
             emit = runtime.stream_writer
-            account = Account(context, ids, _spent(before))
+            account = await open_account(context, ids, is_new=is_new)
             is_last = True
             emit({"type": "node_started", "node": name})
             started = time.perf_counter()
             try:
+                account.name_question(_question_in(state))
                 with sink.span(name, kind=kind, trace=trace) as span:
                     run = StageRun(name, context, ids, sink, span, emit, account, place.listener)
                     run = replace(run, thread_id=thread_id, server=runtime.server_info)
@@ -160,16 +164,33 @@ def add_entry(before: Telemetry | None, trace_id: str, facts: Mapping[str, Any])
     {'trace_id': 't', 'nodes': {'a': {'node_name': 'a', 'latency_ms': 1.5, 'cost_usd': None}}, \
 'latency_ms': 1.5, 'cost_usd': 0.0, 'cost_complete': False, 'cost_limit_usd': None}
     """
-    nodes = dict(before["nodes"] if before else {})
+    nodes = _nodes_in(before)
     nodes[facts["node_name"]] = _added(nodes.get(facts["node_name"]), facts)
     costs = [entry.get("cost_usd", 0.0) for entry in nodes.values()]
     return {
         "trace_id": trace_id,
         "nodes": nodes,
-        "latency_ms": round(sum(entry["latency_ms"] for entry in nodes.values()), 3),
+        "latency_ms": round(sum(entry.get("latency_ms") or 0.0 for entry in nodes.values()), 3),
         "cost_usd": total_cost(cost for cost in costs if cost is not None),
         "cost_complete": None not in costs,
         "cost_limit_usd": facts.get("cost_limit_usd"),
+    }
+
+
+def _nodes_in(before: Any) -> dict[str, dict[str, Any]]:
+    """Return the entries of the telemetry in a state, without figures that are none.
+
+    On a server a caller may write it: it is for display, and no budget depends on it.
+    """
+    nodes = before.get("nodes") if isinstance(before, Mapping) else None
+    return {
+        str(name): {
+            fact: value
+            for fact, value in entry.items()
+            if fact not in _SUMMED or value is None or parse_usd(value) is not None
+        }
+        for name, entry in (nodes.items() if isinstance(nodes, Mapping) else ())
+        if isinstance(entry, Mapping)
     }
 
 
@@ -180,7 +201,8 @@ def _added(before: Mapping[str, Any] | None, facts: Mapping[str, Any]) -> dict[s
     sums = {
         name: _sum(before[name], facts[name]) for name in _SUMMED & before.keys() & facts.keys()
     }
-    return {**before, **facts, **sums, "visits": before.get("visits", 1) + 1}
+    visits = before.get("visits", 1)
+    return {**before, **facts, **sums, "visits": visits + 1 if isinstance(visits, int) else 2}
 
 
 def _sum(one: float | None, other: float | None) -> float | None:
@@ -189,10 +211,21 @@ def _sum(one: float | None, other: float | None) -> float | None:
     return total_if_known([one, other])
 
 
-def _spent(before: Mapping[str, Any]) -> float:
-    """Return the known cost of the run until now."""
-    telemetry = before.get("telemetry")
-    return telemetry["cost_usd"] if telemetry else 0.0
+def _ids_in(before: Mapping[str, Any]) -> RunIds | None:
+    """Return the run's ids from the state; None where there are none that can be used."""
+    ids = before.get("ids")
+    if not isinstance(ids, Mapping):
+        return None
+    known = [ids.get(name) for name in ("trace_id", "invocation_id", "run_id")]
+    return (
+        cast("RunIds", ids) if all(known) and all(isinstance(one, str) for one in known) else None
+    )
+
+
+def _question_in(state: Any) -> Any:
+    """Return what the run was asked, as the state or the input has it."""
+    known = state if isinstance(state, Mapping) else vars(state)
+    return known.get("question") or known.get("asked")
 
 
 def _limits(budget: RunBudget) -> dict[str, Any]:

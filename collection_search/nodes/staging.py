@@ -6,7 +6,7 @@ import logging
 from typing import TYPE_CHECKING, Final, TypeVar
 
 from ..runtime.concurrency import offload
-from ..text.redaction import redact_error
+from ..runtime.failure_log import log_failure
 from ..text.urls import host_of_key, url_key
 from ..tools.ingestion.storage_rights import storing_providers
 
@@ -90,8 +90,8 @@ async def stage_texts(
         store = await run.context.storage()
         wanted = [texts[page["url_key"]] for page in staged]
         refs = await offload(store.staging.put, run.context.tenant(), wanted)
-    except Exception as error:
-        logger.warning("page texts could not be staged", exc_info=redact_error(error))
+    except Exception as error:  # noqa: BLE001 - it is logged
+        log_failure(logger, "page texts could not be staged", error)
         return False
     for page, ref in zip(staged, refs, strict=True):
         page["content_ref"] = ref

@@ -8,10 +8,11 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from ..contracts.collection import TenantScope
-from ..contracts.prices import chat_cost, embedding_cost, tokens_in, total_if_known
-from ..errors import CollectionSearchError, CostLimitReached
+from ..contracts.prices import tokens_in, total_if_known
+from ..errors import CostLimitReached
 from ..planning.gaps import gap_queries
-from ..text.redaction import error_message, redact_error
+from ..runtime.failure_log import log_failure
+from ..text.redaction import error_message
 from ..tools.coverage.ingestion_coverage import await_ingestion
 from ..tools.coverage.query_coverage import AnsweredQuery, ask_queries
 from ..tools.coverage.verification import build_coverage, unique_queries
@@ -115,11 +116,8 @@ class _Check:
         queries = unique_queries([state["question"], *state["strategy"]["queries"]])
         context = run.context.model_copy(update=dict(run.ids))  # costs belong to this run
         context, meter = await with_meter(context)
-        reserved: float | None = 0.0
         try:
-            price = await self._price(queries)
-            run.account.budget.reserve(price)
-            reserved = price
+            await self._require(queries)
             return await ask_queries(
                 queries,
                 collection=state["collection_scope"],
@@ -131,7 +129,6 @@ class _Check:
             return []
         finally:
             self.costs.append(meter.cost_usd)
-            run.account.budget.settle(reserved, meter.cost_usd)
 
     async def record(self, coverage: Coverage) -> None:
         """Store the result with the question."""
@@ -157,7 +154,7 @@ class _Check:
                     model,
                     gaps,
                     purpose=self.purpose,
-                    budget=run.account.budget,
+                    account=run.account,
                     listener=run.listener,
                 )
             except Exception as error:  # noqa: BLE001 - any model's failure; it is logged here
@@ -165,7 +162,7 @@ class _Check:
                 self._record_failed_plan(model.model_name, error)
                 return ()
             given, made = plan.input_tokens, plan.output_tokens
-            cost = chat_cost(plan.model, given, made)
+            cost = run.account.prices.chat_cost(plan.model, given, made)
             span.usage(model=plan.model, input_tokens=given, output_tokens=made, cost_usd=cost)
         run.account.record_cost("chat", plan.model, cost, input_tokens=given, output_tokens=made)
         self.costs.append(cost)
@@ -174,26 +171,26 @@ class _Check:
     def _record_failed_plan(self, model: str, error: Exception) -> None:
         cost = cost_of_failure(error)
         if not isinstance(error, CostLimitReached):
-            logger.warning("planning for gaps failed", exc_info=redact_error(error))
+            log_failure(logger, "planning for gaps failed", error)
         self.run.account.record_cost("chat", model, cost)
         self.costs.append(cost)
 
-    async def _price(self, queries: Sequence[str]) -> float | None:
-        """Return the price of embedding the queries, None where it is not known."""
-        context = self.run.context
+    async def _require(self, queries: Sequence[str]) -> None:
+        """Raise CostLimitReached where the run may not embed all queries; each reserves its own."""
+        context, account = self.run.context, self.run.account
         embedder = await embedder_for(context, await context.storage(), self._scope)
-        return 0.0 if embedder is None else embedding_cost(embedder.fingerprint, tokens_in(queries))
+        if embedder is not None:
+            name = embedder.fingerprint
+            price = account.prices.embedding_cost(name, tokens_in(queries))
+            account.budget.require(price, "embedding", name)
 
     def _fail(self, error: Exception) -> None:
         message = error_message(error)
         if self.error is None:
             self.error = message
             self.run.span.fail(type(error).__name__, message)
-        logger.warning(
-            "the coverage could not be verified",
-            extra={**self.run.ids, "cause": message},
-            exc_info=None if isinstance(error, CollectionSearchError) else redact_error(error),
-        )
+        extra = {**self.run.ids, "cause": message}
+        log_failure(logger, "the coverage could not be verified", error, extra=extra)
 
     def _tell_progress(self, status: TicketStatus) -> None:
         self.run.emit(

@@ -93,12 +93,21 @@ def complete_queries(
     >>> complete_queries(["!g asyncio  cancel", "Asyncio cancel", 7], "asyncio", purpose="search")
     ['asyncio cancel', 'asyncio', 'asyncio documentation']
     """
-    queries = _different(text for text in proposed if isinstance(text, str))
-    usable = _different(_ENGINE_COMMANDS.sub("", query) for query in queries)
+    usable = usable_queries(proposed)
     if len(usable) >= minimum:
         return usable[:maximum]
     own = fallback_queries(question, purpose=purpose, count=minimum)
     return _different([*usable, *own])[:minimum]
+
+
+def usable_queries(proposed: Iterable[object]) -> list[str]:
+    """Return the proposals that can be searched for, cleaned, each once.
+
+    >>> usable_queries(["!g asyncio  cancel", " ", "...", None])
+    ['asyncio cancel']
+    """
+    queries = _different(text for text in proposed if isinstance(text, str))
+    return _different(_ENGINE_COMMANDS.sub("", query) for query in queries)
 
 
 def _variants(question: str, purpose: str) -> Iterator[str]:
@@ -140,7 +149,7 @@ def _different(texts: Iterable[str]) -> list[str]:
     queries: dict[str, str] = {}
     for text in texts:
         try:
-            query = normalize_query(_cut(normalize_query(text), MAX_CHARS, MAX_WORDS))
+            query = normalize_query(_cut(text, MAX_CHARS, MAX_WORDS))
         except InvalidQueryError:
             continue
         queries.setdefault(query.casefold(), query)

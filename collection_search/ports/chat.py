@@ -63,5 +63,5 @@ class ChatModel(Protocol):
     async def chat(
         self, messages: Sequence[ChatMessage], *, tools: Sequence[ChatTool] = ()
     ) -> ChatReply:
-        """Return the reply, never an empty one. Raises `ModelError`; there is no retry inside."""
+        """Return the reply, never an empty one. Raises `ModelError`; a retry seldom helps."""
         ...

@@ -245,6 +245,7 @@ def require_collection(collections: CollectionStore, scope: TenantScope) -> Coll
         f"Tenant {scope.tenant_id!r} has no collection {scope.collection!r}. {told}",
         collection=scope.collection,
         known=list(known),
+        tenant_id=scope.tenant_id,
     )
 
 

@@ -225,11 +225,14 @@ class Ledger(Protocol):
         """
         ...
 
-    def fail(self, claim: Claim, error: str, *, retry_in_s: float | None) -> bool:
+    def fail(
+        self, claim: Claim, error: str, *, retry_in_s: float | None, keeps_text: bool = False
+    ) -> bool:
         """Return the row to the queue after `retry_in_s`, or give it up; True for a dead letter.
 
         It is given up when `retry_in_s` is None and after the last attempt. A page that was retired
-        before is then retired again, and due in `LOOK_AGAIN_S`.
+        before is then retired again, and due in `LOOK_AGAIN_S`. With `keeps_text` a retry of the
+        dead letter goes on with the text of `keep_text`, else it fetches the page again.
         """
         ...
 
@@ -264,7 +267,7 @@ class Ledger(Protocol):
     def retry_failed(self, whose: TenantScope | str, *, rules: PageRules | None = None) -> int:
         """Queue the dead rows of a collection or a tenant with all attempts; return how many.
 
-        They are fetched under these rules.
+        They are fetched under these rules. The run that pays for them stays the same.
         """
         ...
 

@@ -119,6 +119,9 @@ class SpendEntry:
     cost_usd: Decimal | float | None = None
     """None: not known. A float counts as the shortest decimal number that it stands for."""
     cached: bool = False
+    question: str | None = None
+    """What the run was asked, as the setting `capture_query` lets it be told; of the first entry
+    of a run that has one it is kept, once."""
 
     def __post_init__(self) -> None:
         counts = (self.requests, self.input_tokens, self.output_tokens)
@@ -163,6 +166,8 @@ class SpendTotal:
     """Entries whose cost is not known: the bill is higher than `cost_usd` if this is not 0."""
     cached_requests: int = 0
     """Requests that a cached answer saved."""
+    question: str | None = None
+    """What the run was asked, where totals are by run and it was kept."""
 
 
 @runtime_checkable

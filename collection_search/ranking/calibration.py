@@ -8,16 +8,17 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias
 
 import numpy as np
 
 from ..contracts.collection import Embedded
-from ..contracts.prices import embedding_cost
-from ..errors import ModelError
+from ..errors import CostLimitReached, ModelError
 from ..runtime.concurrency import offload
-from ..text.redaction import redact, redact_error
+from ..runtime.failure_log import log_failure
+from ..text.redaction import redact
 from .anchors import anchor_texts
 from .model_scale import ModelScale, measure_scale
 from .scale_files import read_scale, write_scale
@@ -59,7 +60,7 @@ async def scale_of(
 
     The first call embeds the anchors in one request, and in parts where that fails; calls at the
     same time share it. Raises ModelError when both fail, where a retry may help after
-    `FAILED_FOR_S` seconds of `clock`.
+    `FAILED_FOR_S` seconds of `clock`, and what an embedder raises within a ceiling.
     """
     return await asyncio.shield(start_scale(embedder, folder=folder, clock=clock))
 
@@ -69,18 +70,31 @@ def start_scale(
 ) -> asyncio.Future[ModelScale]:
     """Return a future of `scale_of`, already started.
 
-    Wait for it by `await_calibration`; without that it still runs to its end.
+    Wait for it by `await_calibration`; without that it still runs to its end. The embedder of the
+    call that starts a measurement makes its requests, so a `PaidEmbedder` pays for all of them.
     """
     loop, model = asyncio.get_running_loop(), (folder, embedder.fingerprint)
     if scale := _known.get(model):
         return _settled(loop.create_future(), scale)
     flight = loop, model
-    if flight not in _flights:
-        if (failure := _failed.get(model)) and clock() < failure.until:
-            return _settled(loop.create_future(), failure)
-        task = _flights[flight] = loop.create_task(_measured_once(embedder, folder, clock))
-        task.add_done_callback(lambda task: _land(flight, task))
-    return _flights[flight]
+    if under_way := _flights.get(flight):
+        again = partial(start_scale, embedder, folder=folder, clock=clock)
+        return loop.create_task(_shared(under_way, again))
+    if (failure := _failed.get(model)) and clock() < failure.until:
+        return _settled(loop.create_future(), failure)
+    task = _flights[flight] = loop.create_task(_measured_once(embedder, folder, clock))
+    task.add_done_callback(lambda task: _land(flight, task))
+    return task
+
+
+async def _shared(
+    under_way: asyncio.Future[ModelScale], again: Callable[[], asyncio.Future[ModelScale]]
+) -> ModelScale:
+    """Return the scale that another call measures; a ceiling that ends it is not this call's."""
+    try:
+        return await asyncio.shield(under_way)
+    except CostLimitReached:
+        return await asyncio.shield(again())
 
 
 async def known_scale(fingerprint: str, *, folder: Path) -> ModelScale | None:
@@ -96,16 +110,18 @@ async def known_scale(fingerprint: str, *, folder: Path) -> ModelScale | None:
 async def await_calibration(under_way: asyncio.Future[ModelScale], question: str) -> Calibration:
     """Return the calibration for the question; after a failure `LEXICAL`, with one warning.
 
+    So too where the ceiling of a run did not allow the measurement.
+
     Where the model cannot tell in the question's language it is `LEXICAL` with that reason.
     """
     try:
         return (await asyncio.shield(under_way)).calibration_for(question)
-    except ModelError as error:
+    except (ModelError, CostLimitReached) as error:
         if (cause := str(error)) not in _warned:
             if len(_warned) >= _MAX_WARNED:
                 _warned.clear()
             _warned.add(cause)
-            logger.warning("words are compared instead: %s", cause, exc_info=redact_error(error))
+            log_failure(logger, "words are compared instead", error)
         return LEXICAL
 
 
@@ -122,6 +138,11 @@ async def _measured_once(
                 _failed[folder, name] = _Failure(clock() + FAILED_FOR_S, str(error))
                 raise
             logger.warning("the languages of %s stay unknown: %s", name, error)
+        except CostLimitReached as error:  # of one run: others measure it
+            if scale is None:
+                raise
+            logger.info("the languages of %s stay unknown for now: %s", name, error)
+            return scale
         else:
             if scale.tells_apart:
                 await offload(write_scale, folder, name, scale)
@@ -136,23 +157,25 @@ async def _measured(embedder: Embedder) -> ModelScale:
         try:
             embedded = await embedder.embed(texts)
             scale = measure_scale(embedded.vectors)
+        except CostLimitReached:
+            raise
         except Exception as error:  # noqa: BLE001 - what an endpoint says to too many texts varies
             logger.info("the anchors are embedded in parts: %s", redact(str(error)))
             embedded = await _in_parts(embedder, texts)
             scale = measure_scale(embedded.vectors)
+    except CostLimitReached:
+        raise
     except Exception as error:
         raise ModelError(
             f"The scale of the embedder {embedder.fingerprint} could not be measured:"
             f" {redact(str(error))}"
         ) from error
-    cost = embedding_cost(embedder.fingerprint, embedded.input_tokens)
     logger.info(
-        "measured the scale of %s on %d anchor texts (tokens: %s, US dollars: %s): median cosine"
+        "measured the scale of %s on %d anchor texts (tokens: %s): median cosine"
         " %.3f of unrelated and %.3f of related pairs; %s",
         embedder.fingerprint,
         len(texts),
         "unknown" if embedded.input_tokens is None else embedded.input_tokens,
-        "unknown" if cost is None else f"{cost:.8f}",
         scale.unrelated,
         scale.related,
         scale.described(),

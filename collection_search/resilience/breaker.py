@@ -53,13 +53,16 @@ class Refusal:
     retry_in_s: float
 
     def error(self, provider: str, now: float) -> SearchProviderError:
-        """Return the error to raise: of the class that opened the breaker. `now` is Unix time."""
+        """Return the error to raise: of the class that opened the breaker. `now` is Unix time.
+
+        Only a failing provider is worth another try, at the time that the error names.
+        """
         kind, problem = _ERRORS[self.cause]
         return kind(
             f"{provider} is not asked, since {problem} ({self.reason})."
-            f" It is tried again {format_moment(self.retry_in_s, now)}.",
+            f" It is asked again {format_moment(self.retry_in_s, now)}.",
             code="quotaExceeded" if self.cause == "quota" else None,
-            retryable=False,
+            retryable=self.cause == "failing",
             retry_in_ms=math.ceil(self.retry_in_s * 1000),
         )
 
@@ -94,6 +97,10 @@ class BreakerRules:
     refused_keys: int = 3
     """Refusals of the key in a row: some providers refuse a good key now and then."""
     refused_key_open_s: float = 300.0
+    used_up_open_s: float = 600.0
+    """After a used-up quota without a told reset: credits may be bought meanwhile. Doubles with
+    each trial that finds it used up."""
+    max_used_up_open_s: float = 3_600.0
 
 
 class Breaker:
@@ -116,6 +123,7 @@ class Breaker:
         self._open: Refusal | None = None
         self._open_until = 0.0
         self._open_s = self._rules.open_s
+        self._used_up_s = self._rules.used_up_open_s
         self._trial_until: float | None = None
 
     @property
@@ -155,6 +163,7 @@ class Breaker:
                 self._era += 1
                 self._open = self._trial_until = None
                 self._open_s = self._rules.open_s
+                self._used_up_s = self._rules.used_up_open_s
                 self._window.clear()
             self._failed, self._refused = _Streak(), _Streak()
             self._window.add(self._clock(), good=1)
@@ -181,10 +190,18 @@ class Breaker:
             if passed.is_trial or self._refused.count >= self._rules.refused_keys:
                 self._open_for(self._rules.refused_key_open_s, "authentication", reason)
 
-    def used_up(self, seconds: float, reason: str) -> None:
-        """Open the breaker for this time, since the quota is used up."""
+    def used_up(self, passed: Pass, seconds: float | None, reason: str) -> None:
+        """Open the breaker, since the quota is used up: for this time, if the provider named one.
+
+        Otherwise for minutes; the trial after that decides.
+        """
         with self._lock:
-            self._open_for(seconds, "quota", reason)
+            if seconds is not None:
+                self._open_for(seconds, "quota", reason)
+            elif passed.era == self._era:
+                if passed.is_trial and self._open is not None and self._open.cause == "quota":
+                    self._used_up_s = min(2 * self._used_up_s, self._rules.max_used_up_open_s)
+                self._open_for(self._used_up_s, "quota", reason)
 
     def leave(self, passed: Pass) -> None:
         """Count nothing; after a trial the next request is another trial."""

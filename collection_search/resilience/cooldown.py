@@ -27,10 +27,13 @@ def throttle_cooldown_s(failure: SearchProviderError) -> float | None:
 
 
 def requested_cooldown_s(failure: SearchProviderError) -> float | None:
-    """Return the seconds that the provider asked for, at most 31 days; None where it named none."""
-    if failure.retry_in_ms is None:
+    """Return the seconds that the provider asked for, at most 31 days.
+
+    None where it named none, or a time that is over.
+    """
+    if failure.retry_in_ms is None or failure.retry_in_ms <= 0:
         return None
-    return min(max(0.0, failure.retry_in_ms / 1000), MAX_COOLDOWN_S)
+    return min(failure.retry_in_ms / 1000, MAX_COOLDOWN_S)
 
 
 def format_moment(seconds: float, now: float) -> str:

@@ -4,24 +4,24 @@ from __future__ import annotations
 
 import math
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
 from ..errors import SearchProviderError, SearchProviderQuotaExceeded, SearchProviderUnavailable
 from .breaker import Breaker, Pass, Refusal
-from .cooldown import requested_cooldown_s, throttle_cooldown_s
-from .quota import low_quota_notice, seconds_left
-from .rate_limit import RateLimiter, Slot
+from .cooldown import format_moment, requested_cooldown_s, throttle_cooldown_s
+from .pace import Pace, Turn
+from .quota import low_quota_notice
 from .retry_budget import RetryBudget
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from ..contracts.search import StatedRate
     from ..errors import ErrorCode
-    from .quota import Period, Quota, Reservation
+    from .known_rate import RateMemory
+    from .quota import Quota, Reservation
 
-SPACING: Final = 1.05
-"""Factor on the interval between requests, since the network shifts them."""
 NO_ANSWER: Final[frozenset[ErrorCode]] = frozenset({"serviceUnavailable", "timeout", "unknown"})
 """Codes that count as a failure of the provider; any other code is an answer."""
 MAY_BE_BILLED: Final[frozenset[ErrorCode]] = frozenset({"timeout", "unknown"})
@@ -34,10 +34,17 @@ class Permit:
 
     wait_s: float
     passed: Pass
-    slot: Slot
+    first: Turn
+    """The turn of the call's first request."""
     reservation: Reservation | None = None
     """Requests reserved in the quota; None without a quota."""
     is_open: bool = True
+    turn: Turn = field(init=False)
+    """The turn of the request that is made now."""
+
+    def __post_init__(self) -> None:
+        """Begin with the first request."""
+        self.turn = self.first
 
     @property
     def reserved(self) -> int:
@@ -53,9 +60,12 @@ class Permit:
 class ProviderGuard:
     """Rate, quota, breaker and retry budget of one provider and key, for the whole process.
 
-    Every call is admitted first and then settled, or abandoned when it was cancelled. No method
-    sleeps. With a quota, `admit`, `settle` and an unsent `abandon` work on a file and may raise
-    StoreError: call them in a worker thread from a coroutine. Safe for threads.
+    Every call is admitted first, started, and then settled, or abandoned when it was cancelled. No
+    method sleeps. With a quota, `admit`, `settle` and an unsent `abandon` work on a file and may
+    raise StoreError: call them in a worker thread from a coroutine. Safe for threads.
+
+    Without `rate_per_s` the rate is learnt, see `Pace`. `memory` keeps it for other processes:
+    while `has_news` is true, `exchange_rate` reads or writes it and may block.
     """
 
     def __init__(
@@ -65,16 +75,16 @@ class ProviderGuard:
         rate_per_s: float | None = None,
         burst: int = 1,
         quota: Quota | None = None,
-        quota_period: Period = "day",
+        memory: RateMemory | None = None,
         clock: Callable[[], float] = time.monotonic,
         wall_clock: Callable[[], float] = time.time,
     ) -> None:
         self.name = name
         self._quota = quota
-        self._period: Period = quota.period if quota else quota_period
         self._wall_clock = wall_clock
-        interval_s = SPACING / rate_per_s if rate_per_s else 0.0
-        self._limiter = RateLimiter(interval_s, burst=burst, clock=clock)
+        self._pace = Pace(
+            rate_per_s=rate_per_s, burst=burst, clock=clock, wall_clock=wall_clock, memory=memory
+        )
         self._breaker = Breaker(clock=clock)
         self._budget = RetryBudget(clock=clock)
 
@@ -82,6 +92,15 @@ class ProviderGuard:
     def needs_thread(self) -> bool:
         """Return whether `admit` and `settle` work on a file."""
         return self._quota is not None
+
+    @property
+    def has_news(self) -> bool:
+        """Return whether `exchange_rate` has something to do."""
+        return self._pace.has_news
+
+    def exchange_rate(self) -> None:
+        """Read what another process learnt of the rate, or write what this one did."""
+        self._pace.exchange()
 
     @property
     def is_open(self) -> bool:
@@ -134,14 +153,39 @@ class ProviderGuard:
         """
         if self._quota is not None and permit.reservation and number >= permit.reserved:
             raise self._quota.used_up(self.name, self._wall_clock())
-        return self._slot(max_wait_s).wait_s
+        permit.turn = self._turn(max_wait_s, may_probe=False)
+        return permit.turn.slot.wait_s
 
-    def start(self) -> float:
-        """Count a request after its `wait_s`, and return the seconds that it still has to wait.
+    def start(self, permit: Permit, *, max_wait_s: float = math.inf) -> float:
+        """Return the seconds that the call's request still has to wait, or 0 and count it.
 
-        Callers may wake late and so come too close to the next request.
+        Wait and call it again until it is 0: callers may wake late, and the rate may have been
+        learnt meanwhile. Raises SearchProviderQuotaExceeded where its turn is now further away
+        than `max_wait_s`; a retry now does not help.
         """
-        return self._limiter.start()
+        wait_s = self._pace.wait_s(
+            permit.turn, max_wait_s=max_wait_s, may_probe=permit.turn is permit.first
+        )
+        if wait_s > max_wait_s:
+            raise self._no_room(wait_s, max_wait_s)
+        return wait_s
+
+    def told_when(self, failure: SearchProviderError) -> SearchProviderError:
+        """Return the error of a used-up quota with the time of the next request; others unchanged.
+
+        Call it after `settle`.
+        """
+        refusal = self._breaker.refusal() if failure.code == "quotaExceeded" else None
+        if refusal is None:
+            return failure
+        moment = format_moment(refusal.retry_in_s, self._wall_clock())
+        return SearchProviderQuotaExceeded(
+            f"{failure} It is asked again {moment}.",
+            code=failure.code,
+            retryable=failure.retryable,
+            retry_in_ms=failure.retry_in_ms or math.ceil(refusal.retry_in_s * 1000),
+            http_status=failure.http_status,
+        )
 
     def may_retry(self) -> bool:
         """Return whether a retry would be admitted now, without a look at the quota."""
@@ -154,14 +198,16 @@ class ProviderGuard:
         failure: SearchProviderError | None = None,
         requests: int = 1,
         quota_remaining: int | None = None,
+        rate: StatedRate | None = None,
     ) -> list[str]:
         """Count a call that ended, and return notices to the user.
 
-        `requests` were made, the failed one included; `quota_remaining` comes from the provider.
+        `requests` were made, the failed one included; `quota_remaining` and `rate` come from the
+        provider.
         """
         if not permit.close():
             return []
-        self._learn(permit, failure)
+        self._learn(permit, failure, rate)
         if failure is not None and failure.code not in MAY_BE_BILLED:
             requests = max(0, requests - 1)  # the failed one costs nothing
         left = self._count(permit, requests)
@@ -175,8 +221,9 @@ class ProviderGuard:
         if not permit.close():
             return
         self._breaker.leave(permit.passed)
+        self._pace.end(permit.first)
         if not sent:
-            self._limiter.give_back(permit.slot)
+            self._pace.give_back(permit.turn)
             self._count(permit, 0)
 
     def _scheduled(self, passed: Pass, *, is_retry: bool, max_wait_s: float) -> Permit:
@@ -186,38 +233,43 @@ class ProviderGuard:
                 " retries. Search again later.",
                 retryable=False,
             )
-        slot = self._slot(max_wait_s)
-        return Permit(slot.wait_s, passed, slot)
+        turn = self._turn(max_wait_s)
+        return Permit(turn.slot.wait_s, passed, turn)
 
-    def _slot(self, max_wait_s: float) -> Slot:
-        slot = self._limiter.reserve(max_wait_s=max_wait_s)
-        if slot.wait_s > max_wait_s:
-            raise SearchProviderQuotaExceeded(
-                f"{self.name} has no room for another request within {max_wait_s:.0f} s, only in"
-                f" {slot.wait_s:.0f} s: its rate limit is reached. Search with fewer queries, or"
-                " later.",
-                retryable=False,
-                retry_in_ms=math.ceil(slot.wait_s * 1000),
-            )
-        return slot
+    def _turn(self, max_wait_s: float, *, may_probe: bool = True) -> Turn:
+        turn = self._pace.take(max_wait_s=max_wait_s, may_probe=may_probe)
+        if turn.slot.wait_s > max_wait_s:
+            raise self._no_room(turn.slot.wait_s, max_wait_s)
+        return turn
 
-    def _learn(self, permit: Permit, failure: SearchProviderError | None) -> None:
+    def _no_room(self, wait_s: float, max_wait_s: float) -> SearchProviderQuotaExceeded:
+        return SearchProviderQuotaExceeded(
+            f"{self.name} has no room for another request within {max_wait_s:.0f} s, only in"
+            f" {wait_s:.0f} s: its rate limit is reached. Search with fewer queries, or later.",
+            retryable=False,
+            retry_in_ms=math.ceil(wait_s * 1000),
+        )
+
+    def _learn(
+        self, permit: Permit, failure: SearchProviderError | None, rate: StatedRate | None
+    ) -> None:
         if failure is None:
             self._breaker.succeeded(permit.passed)
+            self._pace.answered(permit.first, rate)
             return
         reason = str(failure).rstrip(". ") or failure.code
         if failure.code == "quotaExceeded":
-            asked_s = requested_cooldown_s(failure)
-            period_s = seconds_left(self._wall_clock(), self._period)
-            self._breaker.used_up(period_s if asked_s is None else asked_s, reason)
+            self._breaker.used_up(permit.passed, requested_cooldown_s(failure), reason)
         elif failure.code == "authenticationFailed":
             self._breaker.key_refused(permit.passed, reason)
         elif failure.code in NO_ANSWER:
             self._breaker.failed(permit.passed, reason)
         else:
             self._breaker.succeeded(permit.passed)
-        if (cooldown_s := throttle_cooldown_s(failure)) is not None:
-            self._limiter.pause(cooldown_s)
+        if failure.code != "rateLimited":
+            self._pace.end(permit.first)
+        elif self._pace.throttled(permit.first, throttle_cooldown_s(failure)):
+            self._budget.grant()
 
     def _count(self, permit: Permit, used: int) -> int | None:
         """Settle the reservation and return the rest of the quota, None without one."""

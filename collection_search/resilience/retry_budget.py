@@ -34,11 +34,20 @@ class RetryBudget:
         self._floor = floor
         self._clock = clock
         self._window = SlidingWindow(window_s)
+        self._granted = 0
         self._lock = threading.RLock()
+
+    def grant(self) -> None:
+        """Allow one retry that does not count: it makes good what a new rate limit cost."""
+        with self._lock:
+            self._granted += 1
 
     def take(self, *, is_retry: bool) -> bool:
         """Count one request and return True; for a retry above the limit return False."""
         with self._lock:
+            if is_retry and self._granted:
+                self._granted -= 1
+                return True
             if is_retry and not self.has_room():
                 return False
             self._window.add(self._clock(), good=not is_retry, bad=is_retry)
@@ -48,4 +57,4 @@ class RetryBudget:
         """Return whether a retry would be allowed now."""
         with self._lock:
             first, retries = self._window.sums(self._clock())
-            return retries + 1 <= max(self._floor, self._share * first)
+            return self._granted > 0 or retries + 1 <= max(self._floor, self._share * first)

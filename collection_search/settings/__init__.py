@@ -10,14 +10,13 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING, Any
 
-import yaml
 from pydantic import PrivateAttr, SecretStr, ValidationError
 from pydantic_settings import (
     BaseSettings,
+    InitSettingsSource,
     PydanticBaseSettingsSource,
     SettingsConfigDict,
     SettingsError,
-    YamlConfigSettingsSource,
 )
 
 from ..errors import ConfigError
@@ -30,6 +29,7 @@ from .mistakes import (
     warn_of_unknown_variables,
 )
 from .provider_access import ProviderAccess
+from .settings_file import read_settings_file
 from .sources import CONFIG_FILE, CONFIG_VARIABLE, PROVIDERS_VARIABLE, VendorVariables, config_path
 from .table import PREFIX, SettingsTable
 
@@ -62,7 +62,7 @@ class Settings(SettingsTable):
         file_secret_settings: PydanticBaseSettingsSource,  # noqa: ARG003
     ) -> tuple[PydanticBaseSettingsSource, ...]:
         """Arguments win over the environment, the environment over the file."""
-        file = YamlConfigSettingsSource(settings_cls, config_path())
+        file = InitSettingsSource(settings_cls, read_settings_file(config_path()))
         return init_settings, env_settings, VendorVariables(settings_cls), file
 
     @classmethod
@@ -77,21 +77,12 @@ class Settings(SettingsTable):
         warn_of_unknown_variables()
         try:
             settings = cls(**overrides)
-        except (yaml.YAMLError, UnicodeDecodeError, OSError) as error:
-            raise ConfigError(
-                f"The settings file {path} cannot be read as YAML: {error}"
-            ) from error
         except ValidationError as error:
             problems = "; ".join(describe_mistake(item, overrides) for item in list_problems(error))
             raise ConfigError(f"Settings are not valid. {problems}") from error
         except SettingsError as error:  # the one variable that is read as JSON alone
             raise ConfigError(
                 f"Settings are not valid. {PROVIDERS_VARIABLE}: {ask_for_json(PROVIDERS_VARIABLE)}"
-            ) from error
-        except (TypeError, ValueError, AttributeError) as error:  # no names of settings
-            raise ConfigError(
-                f"The settings file {path} must hold one setting a line, as in 'tenant: acme';"
-                " a name that YAML reads as something else, such as 1 or on, needs quotes."
             ) from error
         refuse_unknown_providers(settings, overrides)
         return settings

@@ -17,8 +17,9 @@ from ..resilience.quota import period_name
 from ..runtime.concurrency import offload
 from ..runtime.unheard import NULL_LISTENER
 from ..text.known_secrets import key_id
+from ..text.problems import suggest
 from . import ProviderAccess, registry
-from .mistakes import suggest
+from .rate_file import RateFile
 
 if TYPE_CHECKING:
     from httpx import AsyncClient
@@ -171,7 +172,7 @@ def provider_guard(settings: Settings, adapter: object) -> ProviderGuard | None:
             name,
             rate_per_s=rate_per_s,
             quota=_quota(settings, source, access),
-            quota_period=access.quota_period,
+            memory=RateFile(settings.home, f"{name} {key_id(source)}"),
         )
 
     return guard_of(name, f"{source} {rate_per_s} {access.quota} {settings.home}", build)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationInfo, field_validator
 
+from .provider_access import Address
+
 
 class WebSearchSettings(BaseModel):
     """Backend of the function tool `web_search`, in the form of the registry's settings map."""
@@ -12,7 +14,7 @@ class WebSearchSettings(BaseModel):
 
     backend: str | None = Field(default=None, min_length=1)
     """Name of a search provider; None: that of the settings."""
-    url: str | None = Field(default=None, repr=False)
+    url: Address | None = Field(default=None, repr=False)
     """Address of the backend, such as a SearXNG instance's."""
     max_results: int = Field(default=5, ge=1, le=10)
     """Most results of one call."""

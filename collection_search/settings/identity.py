@@ -4,18 +4,24 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, Final, Self
 
-from pydantic import BaseModel, ConfigDict, Field, InstanceOf
+from pydantic import BaseModel, ConfigDict, Field, InstanceOf, ValidationError
 from pydantic.json_schema import SkipJsonSchema
 
 from ..contracts.search import BusinessContext, Identifier, Name, ScopeContext, ToolContext
+from ..errors import ConfigError
 from ..ports import TraceRef
+from ..text.problems import describe_problems
 from . import Settings
 from .process_defaults import process_settings
 
 if TYPE_CHECKING:
+    from ..contracts.price_list import PriceList
     from ..contracts.state import RunIds
+
+_KEY: Final = "collection_search"
+"""The attribute or key of a host's own context that has ours."""
 
 
 class RunIdentity(BaseModel):
@@ -38,18 +44,36 @@ class RunIdentity(BaseModel):
 
     @classmethod
     def found_in(cls, given: Any) -> Self:
-        """Return the context that `given` is or has as `collection_search`; else a new one."""
-        for candidate in (given, getattr(given, "collection_search", None)):
-            if isinstance(candidate, cls):
-                return candidate
-        inner = given.get("collection_search") if isinstance(given, Mapping) else None
-        if isinstance(inner, Mapping):
-            return cls.model_validate(inner)
-        return inner if isinstance(inner, cls) else cls()
+        """Return the context that `given` is or has as `collection_search`; else a new one.
+
+        Raises ConfigError where that is no context.
+        """
+        if isinstance(given, cls):
+            return given
+        is_map = isinstance(given, Mapping)
+        inner = given.get(_KEY) if is_map else getattr(given, _KEY, None)
+        if inner is None or isinstance(inner, cls):
+            return inner or cls()
+        return cls.from_map(inner)
+
+    @classmethod
+    def from_map(cls, given: Any) -> Self:
+        """Return the context with these fields. Raises ConfigError naming each wrong one."""
+        if not isinstance(given, Mapping):
+            raise ConfigError(f"The context is not valid: give a map, or a {cls.__name__}.")
+        try:
+            return cls.model_validate(given)
+        except ValidationError as error:
+            said = describe_problems(error, cls.model_fields)
+            raise ConfigError(f"The context is not valid. {said}") from error
 
     def using(self) -> Settings:
         """Return the settings of this run. Raises ConfigError naming the wrong setting."""
         return self.settings or process_settings()
+
+    def prices(self) -> PriceList:
+        """Return the prices by which this run counts."""
+        return self.using().price_list
 
     def ids(self, run_id: str | None = None) -> RunIds:
         """Return the ids of a new run; `run_id` is the host's own, if any."""

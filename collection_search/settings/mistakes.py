@@ -5,13 +5,14 @@ from __future__ import annotations
 import logging
 import os
 import re
-from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final
 
 from ..errors import ConfigError
+from ..text.problems import suggest
 from . import registry
 from .endpoint_description import JsonApi, ResultPaths
 from .function_settings import FunctionEntry, WebSearchSettings
+from .price_settings import price_names
 from .provider_access import ProviderAccess
 from .sources import CONFIG_VARIABLE, JSON_VARIABLES, place_of, variables_of, vendor_part
 from .table import (
@@ -32,7 +33,7 @@ _BELOW: Final = (ProviderAccess, JsonApi, ResultPaths)
 _NAME: Final = re.compile(r"[a-z][a-z0-9_]*")
 _TAKEN: Final = frozenset({"auto", "embeddings", "langfuse", "openai"})
 """Names with another meaning: a key of that name would be sent to the endpoint."""
-_LATER: Final = frozenset({"prices", "tenants"})
+_LATER: Final = frozenset({"tenants"})
 """Maps whose shape docs/settings.md shows already."""
 _told: Final[set[str]] = set()
 """Variables of which this process has warned."""
@@ -87,6 +88,8 @@ def _fields_beside(path: Sequence[str]) -> Iterable[str]:
     """Return the known names beside the last part of a path below a map of the settings."""
     if path[0] == "heuristics":
         return heuristic_names(path)
+    if path[0] == "prices":
+        return price_names(path)
     if WEB_SEARCH_ENTRY not in path:
         return _BELOW[min(len(path) - 1, len(_BELOW) + 1) - 2].model_fields
     is_entry = path[-2] == WEB_SEARCH_ENTRY
@@ -185,18 +188,3 @@ def suggest_field(name: str, *, is_variable: bool = False) -> str:
     end = f"_{part}"
     places |= {one.removesuffix(end): to for one, to in fields.items() if one.endswith(end)}
     return suggest(vendor, places, places)
-
-
-def suggest(
-    name: str, known: Iterable[str], shown: Mapping[str, str] = MappingProxyType({})
-) -> str:
-    """Return the nearest known name as the end of a sentence, empty where none is near.
-
-    >>> suggest("Tenannt", ["home", "tenant"]), suggest("colour", ["home", "tenant"])
-    ('; did you mean tenant?', '')
-    """
-    import difflib
-
-    names = {one.lower(): shown.get(one, one) for one in known}
-    near = difflib.get_close_matches(name.lower().replace("-", "_"), names, n=1)
-    return f"; did you mean {names[near[0]]}?" if near else ""

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import hashlib
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 from urllib.parse import urlsplit
 
 from ..contracts.page import PageRules
 
 if TYPE_CHECKING:
     from . import Settings
+
+
+_NO_FETCH_RULES: Final = {"proxy", "run_id", "max_cost_usd"}
 
 
 def rules_of(settings: Settings) -> PageRules:
@@ -32,11 +35,14 @@ def rules_of(settings: Settings) -> PageRules:
 def under_rules(settings: Settings, rules: PageRules | None) -> Settings:
     """Return the settings with the page's rules in place of their own.
 
-    The proxy stays: a worker with another proxy does not take the page.
+    The proxy stays: a worker with another proxy does not take the page. Who pays for the page is
+    no setting.
     """
-    if rules is None or rules == rules_of(settings):
+    if rules is None:
         return settings
-    update = rules.model_dump(exclude={"proxy"})
+    update = rules.model_dump(exclude=_NO_FETCH_RULES)
+    if update == rules_of(settings).model_dump(exclude=_NO_FETCH_RULES):
+        return settings
     update |= {name: list(value) for name, value in update.items() if isinstance(value, tuple)}
     return settings.model_copy(update=update)
 

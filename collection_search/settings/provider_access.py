@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Annotated, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, SecretStr
+from pydantic import BaseModel, ConfigDict, Field, PlainSerializer, SecretStr
 
+from ..text.urls import mask_login
 from .endpoint_description import JsonApi
+
+Address = Annotated[str, PlainSerializer(mask_login)]
+"""An address that may have a password, which no dump shows."""
 
 
 class ProviderAccess(BaseModel):
@@ -15,7 +19,7 @@ class ProviderAccess(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True, hide_input_in_errors=True)
 
     api_key: SecretStr | None = None
-    base_url: str | None = Field(default=None, repr=False)
+    base_url: Address | None = Field(default=None, repr=False)
     """Scheme, host and prefix, to which the vendor's documented path is appended."""
     search_engine_id: str | None = None
     """Google's `cx`."""

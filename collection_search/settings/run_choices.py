@@ -62,6 +62,8 @@ class RunChoices(RunIdentity):
     spans: SkipJsonSchema[InstanceOf[SpanSink] | None] = None
     search_metrics: SkipJsonSchema[InstanceOf[SearchMetrics] | None] = None
     """Counts searches and what they cost; by default as the settings say."""
+    model_optional: SkipJsonSchema[bool] = True
+    """False: a run whose chat model refuses the key ends with that error before it searches."""
     asks_anew: SkipJsonSchema[bool] = False
     """True: cached answers are not used again."""
 

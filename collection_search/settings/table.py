@@ -21,7 +21,8 @@ from ..contracts.review import DeadlinePolicy
 from ..contracts.search import Name
 from ..text.validation import require_form
 from .function_settings import FunctionEntry
-from .provider_access import ProviderAccess
+from .price_settings import PriceTable
+from .provider_access import Address, ProviderAccess
 from .ranking_table import RankingTable
 
 PREFIX: Final = "COLLECTION_SEARCH_"
@@ -43,6 +44,8 @@ Listed = Annotated[list[str], NoDecode, BeforeValidator(_parts)]
 """A list; in the environment its parts are separated by spaces or commas."""
 NotNegative = Annotated[float, Field(ge=0, allow_inf_nan=False)]
 """A finite number from 0."""
+Positive = Annotated[float, Field(gt=0, allow_inf_nan=False)]
+"""A finite number above 0."""
 
 
 MetricsPrefix = Annotated[
@@ -53,7 +56,7 @@ MetricsPrefix = Annotated[
 ]
 
 
-class SettingsTable(RankingTable):
+class SettingsTable(RankingTable, PriceTable):
     """One field per setting; other modules use its subclass `Settings`."""
 
     model_config = SettingsConfigDict(
@@ -132,22 +135,20 @@ class SettingsTable(RankingTable):
         ),
     )
     capture_query: Literal["full", "masked", "hash", "none"] = Field(
-        default="masked", description="How questions appear in spans other than the tool's own."
+        default="masked", description="How questions appear in costs and in spans but the tool's."
     )
     capture_tool_query: Literal["full", "masked", "hash", "none"] = Field(
         default="full", description="How queries appear in the tool's own spans; no secrets ever."
     )
 
-    search_timeout_s: float = Field(
-        default=10.0, gt=0, description="Time limit of one search call."
+    search_timeout_s: Positive = Field(default=10.0, description="Time limit of one search call.")
+    search_retry_timeout_s: Positive = Field(
+        default=20.0, description="Time limit of the one retry after a timeout."
     )
-    search_retry_timeout_s: float = Field(
-        default=20.0, gt=0, description="Time limit of the one retry after a timeout."
+    run_deadline_s: Positive = Field(
+        default=60.0, description="Time limit of one query with all its retries."
     )
-    run_deadline_s: float = Field(
-        default=60.0, gt=0, description="Time limit of one query with all its retries."
-    )
-    model_timeout_s: float = Field(default=30.0, gt=0, description="Time limit of one model call.")
+    model_timeout_s: Positive = Field(default=30.0, description="Time limit of one model call.")
 
     metrics: bool = Field(
         default=False, description="Count searches, cost and tokens for Prometheus."
@@ -172,8 +173,8 @@ class SettingsTable(RankingTable):
         default=400, ge=1, le=36_500, description="Days for which the costs of runs are stored."
     )
 
-    gate_deadline_h: float = Field(
-        default=24.0, gt=0, le=8760, description="Hours in which a person can decide a review."
+    gate_deadline_h: Positive = Field(
+        default=24.0, le=8760, description="Hours in which a person can decide a review."
     )
     gate_policy: DeadlinePolicy = Field(
         default="approve",
@@ -183,8 +184,8 @@ class SettingsTable(RankingTable):
     ingest_workers: int = Field(
         default=8, ge=1, le=32, description="Documents that one process ingests at once."
     )
-    ingest_lease_s: float = Field(
-        default=15.0, gt=0, description="After this time a silent worker's document is taken over."
+    ingest_lease_s: Positive = Field(
+        default=15.0, description="After this time a silent worker's document is taken over."
     )
     ingest_max_attempts: int = Field(
         default=5, ge=1, description="Attempts before a document becomes a dead letter."
@@ -192,10 +193,8 @@ class SettingsTable(RankingTable):
     fetch_at_once: int = Field(
         default=32, ge=1, le=512, description="Pages that one process fetches at once."
     )
-    fetch_timeout_s: float = Field(
+    fetch_timeout_s: Positive = Field(
         default=30.0,
-        gt=0,
-        allow_inf_nan=False,
         description="Time limit of one page, without the wait between requests to its site.",
     )
     fetch_delay_s: float = Field(
@@ -218,7 +217,9 @@ class SettingsTable(RankingTable):
         default_factory=list,
         description="Addresses outside the public web, as host:port, such as an intranet wiki.",
     )
-    fetch_proxy: str | None = Field(default=None, repr=False, description="Proxy for all pages.")
+    fetch_proxy: Address | None = Field(
+        default=None, repr=False, description="Proxy for all pages."
+    )
     fetch_contact: str | None = Field(
         default=None, max_length=200, description="Your contact address, sent with every request."
     )
@@ -236,10 +237,8 @@ class SettingsTable(RankingTable):
     coverage_timeout_s: NotNegative = Field(
         default=600.0, description="How long a coverage check waits for the pages of its ticket."
     )
-    coverage_interval_s: float = Field(
+    coverage_interval_s: Positive = Field(
         default=30.0,
-        gt=0,
-        allow_inf_nan=False,
         description="How often it then looks at pages that other processes work on.",
     )
 
@@ -255,7 +254,7 @@ class SettingsTable(RankingTable):
     openai_api_key: SecretStr | None = _vendor(
         "openai_api_key", "OPENAI_API_KEY", description="Key of OpenAI or of the endpoint below."
     )
-    openai_base_url: str | None = _vendor(
+    openai_base_url: Address | None = _vendor(
         "openai_base_url",
         "OPENAI_BASE_URL",
         repr=False,  # it may contain a password
@@ -264,7 +263,7 @@ class SettingsTable(RankingTable):
     embeddings_api_key: SecretStr | None = Field(
         default=None, description="Key of the endpoint below, where it is another one."
     )
-    embeddings_base_url: str | None = Field(
+    embeddings_base_url: Address | None = Field(
         default=None,
         repr=False,  # it may contain a password
         description="Endpoint of embeddings, where it is not OPENAI_BASE_URL.",
@@ -277,7 +276,7 @@ class SettingsTable(RankingTable):
     langfuse_secret_key: SecretStr | None = _vendor(
         "langfuse_secret_key", "LANGFUSE_SECRET_KEY", description="Belongs to the public key."
     )
-    langfuse_base_url: str | None = _vendor(
+    langfuse_base_url: Address | None = _vendor(
         "langfuse_base_url",
         "LANGFUSE_BASE_URL",
         "LANGFUSE_HOST",

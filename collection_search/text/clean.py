@@ -10,6 +10,9 @@ from typing import Final
 from ..errors import InvalidQueryError
 from .tables import is_in_row
 
+MAX_QUERY_CHARS: Final = 2_000
+"""Limit of a query or question, in characters of its one line."""
+
 _UNSEEN = re.compile(
     "[\x00-\x08\x0e-\x1b\x7f-\x84\x86-\x9f\ud800-\udfff"  # control characters, broken surrogates
     "\u00ad\u0600-\u0605\u061c\u06dd\u070f\u0890\u0891\u08e2\u180e\u200b-\u200f\u202a-\u202e"
@@ -94,12 +97,18 @@ def normalize_query(text: str) -> str:
     as specified; this splits joined emoji.
 
     Raises InvalidQueryError when no plain word is left beside search operators, excluded words,
-    boolean words and punctuation. A symbol outside ASCII, such as an emoji, counts as a word.
+    boolean words and punctuation, and over 2000 characters. A symbol outside ASCII, such as an
+    emoji, counts as a word.
 
     >>> normalize_query("  python   asyncio site:docs.python.org ")
     'python asyncio site:docs.python.org'
     """
     query = _one_line(text)
+    if len(query) > MAX_QUERY_CHARS:
+        raise InvalidQueryError(
+            f"the query has {len(query)} characters; at most {MAX_QUERY_CHARS} are searched for:"
+            " shorten it"
+        )
     if _OPERATORS_ONLY.fullmatch(_folded(query)):
         raise InvalidQueryError(
             "the query is empty or holds search operators only; add a word to search for"

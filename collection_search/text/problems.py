@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
 
     from pydantic import ValidationError
     from pydantic_core import ErrorDetails
@@ -49,8 +50,11 @@ def list_problems(error: ValidationError, *, with_input: bool = False) -> list[E
 
     `with_input` is for words that a person has just typed, which are no secrets.
     """
-    problems = error.errors(include_url=False, include_input=with_input)
+    problems = error.errors(include_url=False)
     for problem in problems:
+        given = problem["input"] if with_input else problem.pop("input")  # type: ignore[misc]
+        if isinstance(given, str) and problem["type"] in ("too_long", "too_short"):
+            problem["type"] = f"string_{problem['type']}"  # pydantic's name of it in most cases
         limits = {name: _plain(value) for name, value in problem.pop("ctx", {}).items()}
         if words := _WORDS.get(problem["type"]):
             problem["msg"] = words.format_map(limits)
@@ -58,8 +62,10 @@ def list_problems(error: ValidationError, *, with_input: bool = False) -> list[E
     return problems
 
 
-def describe_problems(error: ValidationError) -> str:
+def describe_problems(error: ValidationError, known: Iterable[str] = ()) -> str:
     """Return all problems in one line, each after the name of its field.
+
+    `known` are names of which the nearest one is suggested for an unknown field.
 
     >>> from pydantic import BaseModel, ValidationError
     >>> class Point(BaseModel):
@@ -70,10 +76,38 @@ def describe_problems(error: ValidationError) -> str:
     ...     describe_problems(error)
     'x: give a whole number'
     """
+    return join_problems(list_problems(error), known)
+
+
+def join_problems(problems: Iterable[ErrorDetails], known: Iterable[str] = ()) -> str:
+    """Return the problems as `describe_problems` does."""
+    names = tuple(known)
     return "; ".join(
         f"{'.'.join(map(str, problem['loc'])) or 'input'}: {problem['msg']}"
-        for problem in list_problems(error)
+        f"{_suggest_field(problem, names)}"
+        for problem in problems
     )
+
+
+def _suggest_field(problem: ErrorDetails, names: Iterable[str]) -> str:
+    path = problem["loc"]
+    is_unknown = problem["type"] == "extra_forbidden" and len(path) == 1
+    return suggest(str(path[0]), names).replace("; ", ", ") if is_unknown else ""
+
+
+def suggest(
+    name: str, known: Iterable[str], shown: Mapping[str, str] = MappingProxyType({})
+) -> str:
+    """Return the nearest known name as the end of a sentence, empty where none is near.
+
+    >>> suggest("Tenannt", ["home", "tenant"]), suggest("colour", ["home", "tenant"])
+    ('; did you mean tenant?', '')
+    """
+    import difflib
+
+    names = {one.lower(): shown.get(one, one) for one in known}
+    near = difflib.get_close_matches(name.lower().replace("-", "_"), names, n=1)
+    return f"; did you mean {names[near[0]]}?" if near else ""
 
 
 def _plain(value: Any) -> str:

@@ -46,6 +46,7 @@ _URL = re.compile(
     re.ASCII | re.IGNORECASE | re.VERBOSE,
 )
 _USERINFO = re.compile(r"https?://[^/?#]*@", re.ASCII | re.IGNORECASE)
+_LOGIN = re.compile(r"(?:(?<=://)|^(?![A-Za-z][A-Za-z0-9+.-]*://))(?P<user>[^/?#@:]*:)?[^/?#]*@")
 _HOST_NAME = re.compile(r"[a-z0-9_-]{1,63}(?:\.[a-z0-9_-]{1,63})*\.?")
 _MAX_HOST_NAME = 254
 _DEFAULT_PORT: Final = {"http": "80", "https": "443"}
@@ -72,6 +73,15 @@ _KEY_HOST_NOISE = re.compile(
     r"|(?<=[a-z])\.m(?=\.(?:wiki(?:books|news|pedia|quote|source|versity|voyage)|wiktionary)\.org)"
 )
 _KEY_SESSION = re.compile(r";jsessionid=[^/;]*", re.IGNORECASE)
+
+
+def mask_login(address: str) -> str:
+    """Return the address without the password in it, or without a login that is a token.
+
+    >>> mask_login("https://ann:secret@proxy.example:8080/v1"), mask_login("token@host/@a")
+    ('https://ann:***@proxy.example:8080/v1', '***@host/@a')
+    """
+    return _LOGIN.sub(lambda found: f"{found['user'] or ''}***@", address, count=1)
 
 
 def normalize_url(url: str) -> str:

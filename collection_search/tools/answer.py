@@ -14,13 +14,14 @@ from .answers.paid_chat import chat_model, explain_missing_model, paid_chat
 from .answers.passage_lists import fence_passages
 from .public_arguments import context_for
 from .retrieve import aretrieve
-from .spending.account import Account
+from .spending.run_spendings import open_account
 
 if TYPE_CHECKING:
     from ..context import SearchContext
     from ..contracts.answer import Answer
     from ..contracts.collection import Filters, Passage
     from ..ports import ChatModel, Span
+    from .spending.account import Account
 
 
 async def aanswer(
@@ -70,8 +71,9 @@ async def _asked(
     """Return the model's answer, or the reason why it gave none."""
     ids, sink = context.ids(), await context.sink()
     with sink.span("answer", kind="generation", trace=context.trace(ids)) as span:
-        account = Account(context, ids)
+        account = await open_account(context, ids)
         try:
+            account.name_question(question)
             answered = await _written(question, passages, model, account, span)
         except Exception as error:  # noqa: BLE001 - any model's failure; it is in the answer
             reason, cause, cost = failure_reason(error)

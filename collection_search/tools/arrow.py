@@ -16,9 +16,8 @@ from pydantic import ValidationError
 
 from ..contracts.service import SearchRequest
 from ..errors import ArrowSyntaxError, InputError, InvalidQueryError, WebSearchError
-from ..settings.mistakes import suggest
 from ..text.clean import normalize_query
-from ..text.problems import list_problems
+from ..text.problems import list_problems, suggest
 from ..text.untrusted import fence
 from .failed_calls import describe_failure
 from .search.function_entry import limit_results

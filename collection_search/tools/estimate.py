@@ -8,15 +8,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 from ..contracts.prices import (
     CHARS_PER_TOKEN,
-    chat_cost,
-    embedding_cost,
-    judgement_tokens,
-    plan_tokens,
-    price_date,
-    search_cost,
     tokens_in,
     total_cost,
-    verdict_tokens,
 )
 from ..planning.criteria_prompts import criteria_messages
 from ..planning.fallback import complete_queries, fallback_queries
@@ -36,10 +29,11 @@ from .spending.plan_cache import cached_plan, plan_key
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
+    from datetime import date
 
     from ..context import SearchContext
     from ..contracts.inputs import GraphInput
-    from ..contracts.prices import PriceKind
+    from ..contracts.price_list import PriceKind, PriceList
     from ..ports import QueryModel
 
 CANDIDATE_CHARS: Final = (200, 900)
@@ -63,12 +57,14 @@ class CostPart:
     low_usd: float | None
     """None, as `high_usd`: the price is not known."""
     high_usd: float | None
+    seen: date | None = None
+    """The day on which the price was read; None for a user's own."""
 
     def as_dict(self) -> dict[str, Any]:
         """Return the part as JSON has it, with the day of its price."""
         facts = asdict(self)
-        day = price_date(facts.pop("kind"), self.name)
-        return facts | {"priced_on": day.isoformat() if day else None}
+        del facts["kind"], facts["seen"]
+        return facts | {"priced_on": self.seen.isoformat() if self.seen else None}
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,35 +99,37 @@ async def estimate_run(given: GraphInput, context: SearchContext) -> Estimate:
     (provider, *fallbacks), _ = await context.search_providers()
     embedders = await context.embedders()
     given = given.model_copy(update={"purpose": context.searched_purpose(given.purpose)})
+    tariff = _Tariff(given, context.prices())
     queries = await _cached_queries(given, context, model)
     least = QUALITY[given.quality_mode].min_queries
     least, most = (least, MAX_QUERIES) if queries is None else (len(queries), len(queries))
     known: list[str] = []
     parts: list[CostPart] = []
     if queries is None and model is not None:
-        parts.append(_plan(given, model.model_name))
+        parts.append(tariff.plan(model.model_name))
     elif model is not None:
         known.append("the plan")
     spared = 0
-    search = _searches(given, provider.adapter, least, most)
+    search = tariff.searches(provider.adapter, least, most)
     if queries is not None and search.high_usd != 0:
         spared = await _cached_searches(queries, given, context)
         known += [f"{spared} of {most} searches"] if spared else []
     if spared < most:
         parts.append(_share(search, (most - spared) / most))
         for each in fallbacks:  # may get all queries, if the first provider fails
-            part = _share(_searches(given, each.adapter, least, most), (most - spared) / most)
+            part = _share(tariff.searches(each.adapter, least, most), (most - spared) / most)
             parts.append(replace(part, task="fallback", low=0, low_usd=part.low_usd and 0.0))
     for place, embedder in enumerate(embedders):
         name, is_first = embedder.fingerprint, place == 0
-        compared, stored = _embeddings(given, name, most, may_be_known=spared == most)
+        compared, stored = tariff.embeddings(name, most, may_be_known=spared == most)
         parts.append(compared)
         if is_first and given.auto_ingest:  # the collection has vectors of the first one alone
             parts.append(stored)
     if context.reranker_choice() == "model":
-        parts.extend(_judgements(given, model))
+        parts.extend(tariff.judgements(model))
     if judge is not None:
-        parts.extend(_criteria(given, criteria, judge.model_name, context))
+        on_pages = context.using().criteria_on_pages
+        parts.extend(tariff.criteria(criteria, judge.model_name, on_pages=on_pages))
     return Estimate([part for part in parts if part.high_usd != 0], known)
 
 
@@ -168,87 +166,100 @@ def _share(part: CostPart, share: float) -> CostPart:
     return replace(part, low=part.low * share, high=part.high * share)
 
 
-def _plan(given: GraphInput, model: str) -> CostPart:
-    messages = strategy_messages(given.question, purpose=given.purpose, count=MAX_QUERIES)
-    high = tokens_in(text for _, text in messages)
-    low = sum(len(text) for _, text in messages) // _LONG_TOKEN
-    least, most = plan_tokens(model)
-    costs = chat_cost(model, low, least), chat_cost(model, high, most)
-    return CostPart("chat", "plan", model, "tokens", low + least, high + most, *costs)
+@dataclass(frozen=True, slots=True)
+class _Tariff:
+    """The parts of a run's cost, by the run's input and prices."""
 
+    given: GraphInput
+    prices: PriceList
 
-def _judgements(given: GraphInput, model: QueryModel | None) -> Iterator[CostPart]:
-    """Yield the cost of judging pages: none, since no score may be unsure, to as many as can be."""
-    band = QUALITY[given.quality_mode].judged_band
-    if band is None or not isinstance(model, ChatModel):
-        return
-    count = min(band.max_pages, given.max_candidates)
-    longest = JudgedPage("", "x" * CANDIDATE_CHARS[1], "")
-    messages = premium_messages(given.question, count * [longest])
-    asked = tokens_in(one.text for one in messages)
-    told = judgement_tokens(model.model_name, count)
-    cost = chat_cost(model.model_name, asked, told)
-    yield CostPart("chat", "judge", model.model_name, "tokens", 0, asked + told, cost and 0.0, cost)
+    def _dated(self, part: CostPart) -> CostPart:
+        return replace(part, seen=self.prices.price_date(part.kind, part.name))
 
+    def plan(self, model: str) -> CostPart:
+        """Return the cost of planning the queries."""
+        question, purpose = self.given.question, self.given.purpose
+        messages = strategy_messages(question, purpose=purpose, count=MAX_QUERIES)
+        high = tokens_in(text for _, text in messages)
+        low = sum(len(text) for _, text in messages) // _LONG_TOKEN
+        least, most = self.prices.plan_tokens(model)
+        costs = self.prices.chat_cost(model, low, least), self.prices.chat_cost(model, high, most)
+        part = CostPart("chat", "plan", model, "tokens", low + least, high + most, *costs)
+        return self._dated(part)
 
-def _searches(given: GraphInput, adapter: Any, least: int, most: int) -> CostPart:
-    name = describe(adapter).info.name
-    ranges = [_units(given, adapter, queries) for queries in (least, most)]
-    low, high = min(low for low, _ in ranges), max(high for _, high in ranges)
-    costs = search_cost(name, low), search_cost(name, high)
-    return CostPart("search", "search", name, "requests", low, high, *costs)
+    def judgements(self, model: QueryModel | None) -> Iterator[CostPart]:
+        """Yield the cost of judging pages: from none, as all scores may be sure, to all."""
+        band = QUALITY[self.given.quality_mode].judged_band
+        if band is None or not isinstance(model, ChatModel):
+            return
+        count = min(band.max_pages, self.given.max_candidates)
+        longest = JudgedPage("", "x" * CANDIDATE_CHARS[1], "")
+        messages = premium_messages(self.given.question, count * [longest])
+        asked = tokens_in(one.text for one in messages)
+        name, most = model.model_name, self.prices.judgement_tokens(model.model_name, count)
+        cost = self.prices.chat_cost(name, asked, most)
+        part = CostPart("chat", "judge", name, "tokens", 0, asked + most, cost and 0.0, cost)
+        yield self._dated(part)
 
+    def searches(self, adapter: Any, least: int, most: int) -> CostPart:
+        """Return the cost of so many queries."""
+        name = describe(adapter).info.name
+        ranges = [self._units(adapter, queries) for queries in (least, most)]
+        low, high = min(low for low, _ in ranges), max(high for _, high in ranges)
+        costs = self.prices.search_cost(name, low), self.prices.search_cost(name, high)
+        return self._dated(CostPart("search", "search", name, "requests", low, high, *costs))
 
-def _units(given: GraphInput, adapter: Any, queries: int) -> tuple[float, float]:
-    """Return the price units of this number of queries, with one page and with all pages."""
-    quality = QUALITY[given.quality_mode]
-    wanted = results_per_query(given.max_candidates, queries)
-    described = describe(adapter)
-    size = described.info.page_size
-    count = rows_to_request(wanted, oversample_factor=quality.oversample_factor, page_size=size)
-    first = count if size is None else min(count, size)
-    price = price_of(described)
-    low, high = (price(Asked(given.question, n, quality.options)).units for n in (first, count))
-    return queries * low, queries * high
+    def _units(self, adapter: Any, queries: int) -> tuple[float, float]:
+        """Return the price units of this number of queries, with one page and with all pages."""
+        quality = QUALITY[self.given.quality_mode]
+        wanted = results_per_query(self.given.max_candidates, queries)
+        described = describe(adapter)
+        size = described.info.page_size
+        count = rows_to_request(wanted, oversample_factor=quality.oversample_factor, page_size=size)
+        first = count if size is None else min(count, size)
+        price = price_of(described)
+        asked = (Asked(self.given.question, n, quality.options) for n in (first, count))
+        low, high = (price(each).units for each in asked)
+        return queries * low, queries * high
 
+    def embeddings(
+        self, fingerprint: str, queries: int, *, may_be_known: bool
+    ) -> tuple[CostPart, CostPart]:
+        """Return the cost of comparing and of ingesting; vectors to compare `may_be_known`."""
+        rows = results_per_query(self.given.max_candidates, queries)
+        short, long = CANDIDATE_CHARS
+        low = 0 if may_be_known else (len(self.given.question) + rows * short) // _LONG_TOKEN
+        high = (len(self.given.question) + queries * rows * long) // CHARS_PER_TOKEN
+        most = self.given.auto_ingest_top_k * PAGE_CHARS // CHARS_PER_TOKEN
+        compared = self._embedding("rank", fingerprint, low, high)
+        return compared, self._embedding("ingest", fingerprint, 0, most)
 
-def _embeddings(
-    given: GraphInput, fingerprint: str, queries: int, *, may_be_known: bool
-) -> tuple[CostPart, CostPart]:
-    """Return the cost of comparing and of ingesting; vectors to compare `may_be_known`."""
-    rows = results_per_query(given.max_candidates, queries)
-    short, long = CANDIDATE_CHARS
-    low = 0 if may_be_known else (len(given.question) + rows * short) // _LONG_TOKEN
-    high = (len(given.question) + queries * rows * long) // CHARS_PER_TOKEN
-    most = given.auto_ingest_top_k * PAGE_CHARS // CHARS_PER_TOKEN
-    return _embedding("rank", fingerprint, low, high), _embedding("ingest", fingerprint, 0, most)
+    def criteria(
+        self, criteria: Sequence[str], model: str, *, on_pages: bool
+    ) -> Iterator[CostPart]:
+        """Yield the cost of judging the results, and of judging pages before they are stored."""
+        chars = CANDIDATE_CHARS[1] + RESULT_CHARS
+        each = pages_per_call(len(criteria))
+        pages = self.given.max_candidates
+        yield self._judgement("criteria", model, criteria, pages, each=each, chars=chars)
+        if on_pages and self.given.auto_ingest:
+            pages = self.given.auto_ingest_top_k
+            yield self._judgement("pages", model, criteria, pages, each=1, chars=JUDGED_CHARS)
 
+    def _judgement(
+        self, task: str, model: str, criteria: Sequence[str], pages: int, *, each: int, chars: int
+    ) -> CostPart:
+        """Return the cost of judging up to so many pages; they may be fewer, or known."""
+        calls = math.ceil(pages / each)
+        rules = tokens_in(message.text for message in criteria_messages(criteria, []))
+        asked = calls * rules + pages * chars // CHARS_PER_TOKEN
+        made = calls * self.prices.verdict_tokens(model, min(each, pages) * len(criteria))
+        cost = self.prices.chat_cost(model, asked, made)
+        unit = f"tokens in {calls} call{'' if calls == 1 else 's'} at most"
+        part = CostPart("chat", task, model, unit, 0, asked + made, cost and 0.0, cost)
+        return self._dated(part)
 
-def _criteria(
-    given: GraphInput, criteria: Sequence[str], model: str, context: SearchContext
-) -> Iterator[CostPart]:
-    """Yield the cost of judging the results, and of judging pages before they are stored."""
-    chars = CANDIDATE_CHARS[1] + RESULT_CHARS
-    each = pages_per_call(len(criteria))
-    yield _judgement("criteria", model, criteria, given.max_candidates, each=each, chars=chars)
-    if context.using().criteria_on_pages and given.auto_ingest:
-        pages = given.auto_ingest_top_k
-        yield _judgement("pages", model, criteria, pages, each=1, chars=JUDGED_CHARS)
-
-
-def _judgement(
-    task: str, model: str, criteria: Sequence[str], pages: int, *, each: int, chars: int
-) -> CostPart:
-    """Return the cost of judging up to so many pages; they may be fewer, or known from before."""
-    calls = math.ceil(pages / each)
-    rules = tokens_in(message.text for message in criteria_messages(criteria, []))
-    given = calls * rules + pages * chars // CHARS_PER_TOKEN
-    made = calls * verdict_tokens(model, min(each, pages) * len(criteria))
-    cost = chat_cost(model, given, made)
-    unit = f"tokens in {calls} call{'' if calls == 1 else 's'} at most"
-    return CostPart("chat", task, model, unit, 0, given + made, cost and 0.0, cost)
-
-
-def _embedding(task: str, fingerprint: str, low: int, high: int) -> CostPart:
-    costs = embedding_cost(fingerprint, low), embedding_cost(fingerprint, high)
-    return CostPart("embedding", task, fingerprint, "tokens", low, high, *costs)
+    def _embedding(self, task: str, fingerprint: str, low: int, high: int) -> CostPart:
+        least, most = (self.prices.embedding_cost(fingerprint, tokens) for tokens in (low, high))
+        part = CostPart("embedding", task, fingerprint, "tokens", low, high, least, most)
+        return self._dated(part)

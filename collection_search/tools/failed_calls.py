@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Final
 from .. import errors
 from ..contracts.functions import FunctionResult
 from ..errors import CollectionSearchError, UnknownCollectionError
-from ..text.redaction import error_message, redact_error
+from ..runtime.failure_log import log_failure
+from ..text.redaction import error_message
 from ..text.untrusted import neutralize_line
 
 if TYPE_CHECKING:
@@ -41,7 +42,7 @@ def describe_failure(error: BaseException) -> str:
         return neutralize_line(f"There is no collection {error.collection!r}. {known}")
     if isinstance(error, CollectionSearchError):
         return _with_advice(_neutralized(error_message(error)), getattr(error, "retryable", None))
-    logger.error("a function call failed", exc_info=redact_error(error))
+    log_failure(logger, "a function call failed", error, level=logging.ERROR)
     return f"something unexpected failed ({type(error).__name__}). The log has the cause."
 
 

@@ -11,11 +11,11 @@ from ..contracts.ingestion import IngestionItem, IngestionRequest, Ticket
 from ..errors import CollectionSearchError, IngestError, InputError
 from ..ports.staging import require_session
 from ..runtime.concurrency import blocking, compute, offload, run_blocking
-from ..settings.page_rules import rules_of
 from ..text.loose_keys import current_key
 from .ingestion.crawls import FoundPages, find_crawl_pages, record_crawl, without_removed
 from .ingestion.embedders import bind_to
 from .ingestion.engine import IngestionEngine
+from .ingestion.page_payers import paid_rules
 from .ingestion.process_engines import engine_of
 from .ingestion.sites import deduplicate_urls
 from .ingestion.storage_rights import apply_storage_rights
@@ -51,8 +51,8 @@ class LedgerTrigger:
 
     Implements `collection_search.ports.IngestionTrigger`. A new collection is bound to the
     embedder; without one it is searched by its words alone. A provider's text that may not be
-    stored is left out, and its page is fetched by a worker with a `reader`. The cost of embedding
-    is recorded for the `payer`, by default for the settings.
+    stored is left out, and its page is fetched by a worker with a `reader`. The `payer` pays for
+    embedding, by default that of the settings; its ceiling travels with the pages.
     """
 
     store: Storage
@@ -85,7 +85,8 @@ class LedgerTrigger:
     async def trigger(self, request: IngestionRequest) -> Ticket:
         """Return the durable receipt. Raises `IngestError`; nothing was accepted then."""
         items = apply_storage_rights(request.items, self.settings)
-        rules = request.rules or rules_of(self.settings)
+        payer = self.payer or SearchContext(settings=self.settings)
+        rules = request.rules or paid_rules(payer, request.run_id or "")
         request = replace(request, items=items, rules=rules)
         try:
             if self.reader is not None and any(not item.content_ref for item in request.items):

@@ -9,13 +9,13 @@ import numpy as np
 
 from ..contracts.collection import TenantScope
 from ..contracts.embedded_text import chunk_texts, titled_fingerprint
-from ..contracts.prices import embedding_cost
-from ..errors import ModelError
+from ..errors import CostLimitReached, ModelError
 from ..ports.collections import require_collection
 from ..runtime.concurrency import blocking, offload
-from .ingestion.embedders import account_of, embed_texts
+from .ingestion.embedders import embed_texts
 from .ingestion.process_engines import engine_of
 from .public_arguments import context_for, validate_arguments
+from .spending.run_spendings import open_account
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -27,7 +27,6 @@ if TYPE_CHECKING:
 
 BATCH: Final = 64
 """Chunks of one embedding request."""
-_KEPT: Final = "The collection keeps its vectors; do this again to go on."
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,8 +60,8 @@ async def areembed(
     context's, else the settings'. `reembed` blocks, inside a running event loop too; `areembed` is
     its coroutine.
 
-    Raises InputError for an unknown collection, ConfigError, StoreError, and ModelError, after
-    which a retry may help.
+    Raises InputError for an unknown collection, ConfigError, StoreError, ModelError, after which a
+    retry may help, and CostLimitReached before the first part that the ceiling does not allow.
     """
     validate_arguments(collection=collection, on_progress=on_progress)
     context = context_for(context, tenant)
@@ -73,7 +72,8 @@ async def areembed(
         store, context.using()
     )  # referenced, so that it lives while its pages return
     engine.add_embedder(embedder, context)
-    account = account_of(context, scope, context.run_id)
+    payer = context.model_copy(update={"tenant_id": scope.tenant_id})
+    account = await open_account(payer, payer.ids(), is_new=context.run_id is None)
     return await _Change(store.collections, scope, on_progress, account).to(embedder)
 
 
@@ -92,6 +92,8 @@ class _Change:
     chunks: int = 0
     tokens: list[int | None] = field(default_factory=list)
     dimension: int | None = None
+    prepared: tuple[int, int] = (0, 0)
+    """The chunks with a new vector, and all."""
 
     async def to(self, embedder: Embedder | None) -> Reembedded:
         name = None if embedder is None else embedder.fingerprint
@@ -102,7 +104,7 @@ class _Change:
                 await self._prepare(embedder)
             is_changed = await offload(self.collections.change_embedder, self.scope, remembered)
         tokens = None if None in self.tokens else sum(filter(None, self.tokens))
-        cost = 0.0 if name is None else embedding_cost(name, tokens)
+        cost = 0.0 if name is None else self.account.prices.embedding_cost(name, tokens)
         return Reembedded(name, self.chunks, tokens, cost)
 
     async def _prepare(self, embedder: Embedder) -> None:
@@ -111,8 +113,9 @@ class _Change:
         pending = self.collections.pending_vectors
         while True:
             chunks, left, total = await offload(pending, self.scope, name, limit=BATCH)
+            self.prepared = total - left, total
             if self.on_progress is not None:
-                self.on_progress(total - left, total)
+                self.on_progress(*self.prepared)
             if not chunks:
                 return
             texts = chunk_texts(name, ((chunk.title, chunk.text) for chunk in chunks))
@@ -124,14 +127,24 @@ class _Change:
         try:
             answer = await embed_texts(embedder, texts, account=self.account)
         except ModelError as error:
-            raise ModelError(f"{str(error).rstrip('.')}. {_KEPT}") from error
+            raise ModelError(f"{str(error).rstrip('.')}. {self._kept()}") from error
+        except CostLimitReached as error:
+            raise CostLimitReached(f"{error} {self._kept()}") from error
         self.tokens.append(answer.input_tokens)
         vectors = answer.vectors
         expected = len(texts), self.dimension or vectors.shape[-1]
         if vectors.shape != expected or not np.isfinite(vectors).all():
             raise ModelError(
                 f"{embedder.fingerprint} gave vectors of the shape {vectors.shape} for"
-                f" {len(texts)} texts, or some that hold no numbers. {_KEPT}"
+                f" {len(texts)} texts, or some that hold no numbers. {self._kept()}"
             )
         self.dimension = vectors.shape[1]
         return vectors
+
+    def _kept(self) -> str:
+        """Return what an error leaves, and how to go on."""
+        done, total = self.prepared
+        return (
+            "The collection keeps its vectors; do this again to go on:"
+            f" {done} of its {total} chunks have new ones."
+        )

@@ -15,13 +15,18 @@ from ..runtime.concurrency import blocking, offload
 from ..text.clean import normalize_query
 from .ingestion.embedders import embedder_for, observed_vectors
 from .public_arguments import context_for, validate_arguments
+from .spending.paid_embedder import PaidEmbedder
+from .spending.run_spendings import open_account
 
 if TYPE_CHECKING:
+    import asyncio
     from collections.abc import Sequence
 
     from ..context import SearchContext
     from ..contracts.collection import CollectionInfo, Filters, StoredChunk, Vectors
-    from ..ports import CollectionStore, Storage
+    from ..contracts.state import RunIds
+    from ..ports import CollectionStore, Embedder, Storage
+    from ..ranking.model_scale import ModelScale
     from ..ranking.passages import JoinedChunks
     from ..ranking.scoring import Calibration, Profile, Scored
 
@@ -70,11 +75,12 @@ async def aretrieve(
     scope = TenantScope(context.tenant(), collection)
     store: Storage = await context.storage()
     embedder = await embedder_for(context, store, scope)
-    scale, profile = None, context.profile()
-    if embedder is not None and profile != "literal":
-        scale = start_scale(embedder, folder=context.using().home)
-    vector = None
+    scale, vector, profile = None, None, context.profile()
     if embedder is not None:
+        ids, is_new = context.ids(), context.run_id is None
+        context = context.model_copy(update=dict(ids))  # both costs belong to one run
+        if profile != "literal":
+            scale = await _started_scale(embedder, context, ids, is_new=is_new)
         vector = await observed_vectors(embedder, [query], context)
     found = await offload(_found, store.collections, scope, query, vector, k=k, filters=filters)
     if not found:
@@ -94,6 +100,15 @@ async def figures_of(collection: str, context: SearchContext) -> CollectionInfo:
     """Return the figures of the context's collection. Raises UnknownCollectionError, StoreError."""
     store, scope = await context.storage(), TenantScope(context.tenant(), collection)
     return await offload(require_collection, store.collections, scope)
+
+
+async def _started_scale(
+    embedder: Embedder, context: SearchContext, ids: RunIds, *, is_new: bool
+) -> asyncio.Future[ModelScale]:
+    """Return the scale under way; its first measurement is paid by the run."""
+    account = await open_account(context, ids, is_new=is_new)
+    await account.close(is_last=False)  # what is recorded from now on is written by itself
+    return start_scale(PaidEmbedder(embedder, account), folder=context.using().home)
 
 
 def _found(

@@ -71,7 +71,18 @@ def validate_decision(gate: Gate, given: Mapping[str, Any]) -> ReviewDecision:
     try:
         return decision_model(gate.candidates).model_validate(given)
     except ValidationError as error:
-        raise InputError(f"The decision is not valid. {describe_problems(error)}") from error
+        raise refuse_decision(error) from error
+
+
+def refuse_decision(error: ValidationError) -> InputError:
+    """Return the error of a decision that is not valid.
+
+    What LangGraph has marked stays marked: the interrupt can be answered again.
+    """
+    said = describe_problems(error, ReviewDecision.model_fields)
+    refusal = InputError(f"The decision is not valid. {said}")
+    vars(refusal).update(vars(error))
+    return refusal
 
 
 def settle_review(

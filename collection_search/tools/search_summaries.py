@@ -7,7 +7,7 @@ import logging
 from typing import TYPE_CHECKING, Any, Final
 
 from ..contracts.prices import tokens_in
-from ..text.redaction import redact_error
+from ..runtime.failure_log import log_failure
 from ..text.untrusted import fence, neutralize
 from .search_texts import FULL_TOKENS, cut_to_tokens
 
@@ -68,7 +68,7 @@ async def _summarized(
         return result
     try:
         summary = await summarize(query, result.content, tokens)
-    except Exception as error:
-        logger.warning("a result could not be summarized", exc_info=redact_error(error))
+    except Exception as error:  # noqa: BLE001 - it is logged
+        log_failure(logger, "a result could not be summarized", error)
         return result
     return result.model_copy(update={"content": summary}) if summary.strip() else result

@@ -179,9 +179,14 @@ async def test_an_unknown_gate(server: Server) -> None:
     ("events", "kind", "says"),
     [
         (
-            [("error", '{"error": "ValidationError", "message": "no such status"}')],
+            [("error", '{"error": "InputError", "message": "no such status"}')],
             InputError,
             "stays open: no such status",
+        ),
+        (
+            [("error", '{"error": "ValidationError", "message": "of an older server"}')],
+            InputError,
+            "stays open: of an older server",
         ),
         (
             [

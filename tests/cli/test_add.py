@@ -75,7 +75,9 @@ def test_pages_that_failed_are_5(site: LoopbackSite, command: Invoke) -> None:
     assert ended.code == 5
     assert (ended.json["stored"], ended.json["failed"]) == (1, 1)
     assert ended.json["pages"][1]["error"].startswith("gone: ")
-    assert ended.warnings[0].startswith(f"warning: {site.address('/none')} was not ingested: gone")
+    assert ended.warnings == ["warning: 1 page was not ingested:"]
+    assert "1  the page is gone (answered with HTTP status 404)" in ended.err
+    assert f"Look for its new address and add that.\n       {site.address('/none')}\n" in ended.err
 
 
 @pytest.mark.slow
@@ -110,9 +112,11 @@ def test_pages_can_be_left_to_a_worker(site: LoopbackSite, command: Invoke) -> N
 
 @pytest.mark.slow
 def test_links_are_followed_when_asked(site: LoopbackSite, command: Invoke) -> None:
-    """Over `--depth` steps, for `--max-pages`."""
+    """Over `--depth` steps, for `--max-pages`, which means nothing without them."""
     links = '<a href="/green">g</a> <a href="/black">b</a>'
     start = site.put("/", article("Teas", essay("all teas") + links))
+    refused = command(*ADD, start, "--max-pages", "2")
+    assert (refused.code, "--depth finds: add it" in refused.complaints[0]) == (2, True)
     ended = command(*ADD, start, "--depth", "1")
     assert "3 of 3 pages stored" in ended.out
     assert "2 of 2" in command(*ADD, start, "--depth", "1", "--max-pages", "2").out
@@ -218,7 +222,7 @@ def test_a_page_that_failed_is_deleted(site: LoopbackSite, command: Invoke) -> N
 def test_an_unknown_collection_is_refused_before_anything_is_indexed(command: Invoke) -> None:
     """With those that are known."""
     ended = command("collections", "refresh", "none")
-    assert (ended.code, "has no collection 'none'" in ended.complaints[0]) == (2, True)
+    assert (ended.code, "no collection 'none'" in ended.complaints[0]) == (2, True)
     assert "Indexing" not in ended.err
 
 

@@ -190,7 +190,10 @@ def test_a_failed_embedder_leaves_the_collection_as_it_was(command: Invoke) -> N
     ended = command("collections", "reembed", "py", "--embeddings", "broken_embedder", "--yes")
     assert ended.code == 4
     [complaint] = ended.complaints
-    assert "no answer. The collection keeps its vectors; do this again to go on." in complaint
+    assert (
+        "no answer. The collection keeps its vectors; do this again to go on: 0 of its 3"
+        in complaint
+    )
     assert command("collections", "export", "py").out == before
     assert "acme" in command("collections", "reembed", "py", "--tenant", "acme").complaints[0]
 
@@ -251,9 +254,9 @@ def test_the_tenant_before_a_sub_command_counts(run: Invoke, command: Invoke) ->
 
 @pytest.mark.parametrize("action", [("export",), ("delete", "--yes"), ("reembed",)])
 def test_an_unknown_collection_is_refused(command: Invoke, action: tuple[str, ...]) -> None:
-    """The sentence names the tenant and the collection."""
+    """The sentence names the collection, and says how to make one."""
     ended = command("collections", *action, "nix")
     assert ended.code == 2
     [complaint] = ended.complaints
-    says = "collection-search: Tenant 'local' has no collection 'nix'. It has none yet"
+    says = "collection-search: There is no collection 'nix', and no other yet. Make one: "
     assert complaint.startswith(says)

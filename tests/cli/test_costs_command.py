@@ -47,7 +47,8 @@ def test_a_run_is_in_the_books(command: Invoke, world: PaidWorld) -> None:
     [by_day] = command("costs", "--json").json["totals"]
     [alone] = command("costs", "--run", by_run["group"], "--json").json["totals"]
     assert by_run["cost_usd"] == by_day["cost_usd"] == alone["cost_usd"] == spent
-    assert by_run["requests"] == len(world.search.requests) + 2
+    of_models = 3  # the plan, the texts, and at the first use of the embedder its anchors
+    assert by_run["requests"] == len(world.search.requests) + of_models
 
 
 def test_a_search_tells_what_it_cost(command: Invoke, world: PaidWorld) -> None:
@@ -68,12 +69,33 @@ def test_the_table_is_for_people(command: Invoke, world: PaidWorld) -> None:
     assert len(world.search.requests) == 1
 
 
-def test_a_run_is_told_with_its_time(command: Invoke, world: PaidWorld) -> None:
-    """An id alone says nothing to people."""
-    command("search", "asyncio")
-    [line, _] = command("costs", "--by", "run").out.splitlines()
-    assert re.match(r"20\d\d-\d\d-\d\d \d\d:\d\d  run-\w+ +\$0\.008  1 call$", line)
+def test_a_run_is_told_with_its_time_and_question(command: Invoke, world: PaidWorld) -> None:
+    """An id alone says nothing to people. What a setting masks elsewhere is masked here too."""
+    command("search", "asyncio ann@example.com")
+    [line, question, run, _] = command("costs", "--by", "run").out.splitlines()
+    assert re.match(r"20\d\d-\d\d-\d\d \d\d:\d\d  \$0\.008  1 call$", line)
+    assert question == "  asyncio [email]"
+    assert re.match(r"  run-\w+$", run)
+    alone = command("costs", "--run", run.strip(), "--json").json
+    assert alone["totals"][0]["question"] == "asyncio [email]"
     assert world.search.requests
+
+
+def test_a_question_that_is_not_to_be_captured_is_not_kept(
+    command: Invoke, world: PaidWorld, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The time, the cost and the id are what is left."""
+    monkeypatch.setenv("COLLECTION_SEARCH_CAPTURE_QUERY", "none")
+    command("search", "asyncio")
+    assert "\n  (its question is not kept)\n  run-" in command("costs", "--by", "run").out
+
+
+@pytest.mark.slow
+def test_a_run_and_its_further_calls_have_one_question(command: Invoke, world: PaidWorld) -> None:
+    """Of all stages of a run."""
+    asked(command, "--provider", "tavily")
+    [total] = command("costs", "--by", "run", "--json").json["totals"]
+    assert total["question"] == QUESTION
 
 
 def test_books_are_of_one_tenant(command: Invoke, world: PaidWorld) -> None:

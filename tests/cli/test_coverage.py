@@ -89,7 +89,8 @@ def test_the_pages_of_a_ticket_are_ingested_first(command: Invoke) -> None:
     ended = command("coverage", SOUP, "--collection", "py", "--ticket", ticket)
     assert ended.code == 0, ended
     assert "Pages of the ticket: 1 of 2 stored, 1 failed" in ended.out
-    assert "failed    https://example.com/1\n          The page holds no text" in ended.out
+    assert "    1  The page holds no text" in ended.out
+    assert "\n       https://example.com/1\n" in ended.out
     assert ended.out.splitlines()[-2:] == [
         "  collection-search ingest retry-failed --collection py",
         "  collection-search worker --once",

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 import pytest
 
 from collection_search.testing import ProviderServer
-from collection_search.testing.providers.wire import KEY
+from collection_search.testing.providers.wire import KEY, Reply
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -48,9 +49,22 @@ def test_out_of_the_box(doctor: Invoke) -> None:
     assert "search offline: ok; a run takes it; configured by default; no key needed; free" in (
         ended.out
     )
+    assert lines[-1].startswith("Not set up: brave, ")
+    assert lines[-1].endswith(", model, tracing; --all shows what each one needs.")
+    assert not [line for line in lines if line.startswith(("search brave", "  next:"))]
+
+
+@pytest.mark.slow
+def test_all_parts_on_request(doctor: Invoke) -> None:
+    """What is not set up comes last, with its next step."""
+    ended = doctor("--all")
+    lines = ended.out.splitlines()
     assert "  next: Set BRAVE_API_KEY, or run: collection-search keys set brave" in lines
     assert "ends on 2027-01-01" in ended.out
     assert "storing in some plans only" in ended.out
+    assert "Not set up:" not in ended.out
+    off = [": not set up" in line for line in lines if not line.startswith("  ")]
+    assert off == sorted(off)
 
 
 def test_a_good_key(doctor: Invoke, tavily: ProviderServer) -> None:
@@ -116,18 +130,34 @@ def test_json_of_a_failure(
 
 
 @pytest.mark.slow
-def test_a_table_on_a_terminal(
-    doctor: Invoke, tavily: ProviderServer, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize("columns", [80, 140])
+def test_on_a_terminal_no_row_is_too_wide(
+    doctor: Invoke, tavily: ProviderServer, monkeypatch: pytest.MonkeyPatch, columns: int
 ) -> None:
-    """One row for each part."""
+    """Texts break between words, and the remedy is there as a whole."""
     monkeypatch.setenv("FORCE_COLOR", "1")
-    monkeypatch.setenv("COLUMNS", "160")
-    ended = doctor()
+    monkeypatch.setenv("COLUMNS", str(columns))
+    monkeypatch.setenv("TAVILY_API_KEY", WRONG)
+    shown = re.sub(r"\x1b\[[0-9;]*m", "", doctor().out)
+    assert max(map(len, shown.splitlines())) <= columns
+    assert "\nsearch tavily: FAILED\n  a run takes it; " in shown
+    step = "next: Set TAVILY_API_KEY to the right key, or run: collection-search keys set tavily"
+    assert step in " ".join(shown.split())
+
+
+@pytest.mark.parametrize("status", [404, 405, 501])
+def test_an_endpoint_without_the_free_call_is_no_broken_key(
+    doctor: Invoke, tavily: ProviderServer, status: int
+) -> None:
+    """A gateway or a compatible server may have the search alone; only a paid call would tell."""
+    tavily.reply(Reply.of_json({"detail": "no such page"}, status))
+    ended = doctor("--provider", "tavily")
     assert ended.code == 0
-    assert "Next step" in ended.out
-    rows = [line for line in ended.out.splitlines() if "search tavily" in line]
-    assert len(rows) == 1
-    assert "870 credits left" in ended.out
+    [line] = [one for one in ended.out.splitlines() if one.startswith("search tavily")]
+    assert line.startswith("search tavily: not checked; ")
+    assert "key not checked" in line
+    assert "answers, but has no call that tells the quota" in line
+    assert line.endswith("a check of the key costs one search: --spend")
 
 
 def test_a_provider_that_nobody_knows(doctor: Invoke) -> None:

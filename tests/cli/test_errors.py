@@ -94,10 +94,59 @@ def test_a_provider_of_the_settings_that_there_is_not(
     assert "Did you mean brave?" in ended.err
 
 
-def test_a_command_that_there_is_not(command: Invoke) -> None:
-    """The nearest one is told."""
-    (complaint,) = command("colections").complaints
-    assert "No such command 'colections'. Did you mean 'collections'? See" in complaint
+@pytest.mark.parametrize(
+    ("arguments", "meant"),
+    [
+        (("colections",), "collections"),
+        (("list",), "collections list"),
+        (("rm", "py"), "collections delete"),
+        (("delete", "py"), "collections delete"),
+        (("query", QUESTION), "ask"),
+        (("crawl", "https://a.org"), "ingest add"),
+        (("fetch", "https://a.org"), "page"),
+        (("collections", "ls"), "list"),
+        (("collections", "rm", "py"), "delete"),
+        (("corpus", "delete", "docs"), "remove"),
+    ],
+    ids=str,
+)
+def test_a_command_that_there_is_not(
+    command: Invoke, arguments: tuple[str, ...], meant: str
+) -> None:
+    """The one that is meant is told, by a near spelling or by a word of other programs."""
+    ended = command(*arguments)
+    (complaint,) = ended.complaints
+    assert ended.code == 2
+    assert f". Did you mean '{meant}'? See" in complaint
+
+
+@pytest.mark.parametrize(
+    ("arguments", "meant"),
+    [
+        (("search", QUESTION, "--limit", "3"), "--max-results"),
+        (("search", QUESTION, "--num", "3"), "--max-results"),
+        ((*RUN, "--limit", "3"), "--max-candidates"),
+        ((*RUN, "--max-results", "3"), "--max-candidates"),
+        ((*ASK, "-n", "3"), "--k"),
+        ((*ASK, "--output", "json"), "--json"),
+        ((*RUN, "--providr", "x"), "--provider"),
+    ],
+    ids=str,
+)
+def test_an_option_that_there_is_not(
+    command: Invoke, arguments: tuple[str, ...], meant: str
+) -> None:
+    """The one that is meant is told, likewise."""
+    ended = command(*arguments)
+    (complaint,) = ended.complaints
+    assert ended.code == 2
+    assert f". Did you mean {meant}? See" in complaint
+
+
+def test_an_option_before_its_sub_command(command: Invoke) -> None:
+    """Where it stands is told."""
+    (complaint,) = command("--provider", "offline", "run").complaints
+    assert "Options of a sub-command stand after its name. See" in complaint
 
 
 def test_half_a_tracing_is_told(command: Invoke, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -115,7 +164,6 @@ def test_a_model_without_a_key(command: Invoke) -> None:
     ("arguments", "says"),
     [
         (("run", "--json"), "QUESTION"),
-        (("run", QUESTION, "--json"), "--collection"),
         (("runn", "--json"), "runn"),
         (("ask", QUESTION, "--collection", "py", "--nix", "--json"), "--nix"),
         (("-v", "--json"), "--json"),
@@ -166,6 +214,41 @@ def test_a_wrong_setting(command: Invoke, monkeypatch: pytest.MonkeyPatch) -> No
     )
 
 
-def test_an_unknown_collection(command: Invoke) -> None:
-    """Asking a collection that does not exist is an input error, not an empty answer."""
-    one_sentence(command(*ASK, "--json"), says="no collection 'py'", kind="UnknownCollectionError")
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("ask", QUESTION, "--collection", "pyy"),
+        ("coverage", "--collection", "pyy"),
+        ("ingest", "failed", "--collection", "pyy"),
+        *(("collections", name, "pyy") for name in ("show", "export", "refresh", "reembed")),
+        ("collections", "delete", "pyy", "--yes"),
+        ("collections", "forget", "pyy", "--question", QUESTION),
+    ],
+    ids=" ".join,
+)
+def test_an_unknown_collection(command: Invoke, run: Invoke, arguments: tuple[str, ...]) -> None:
+    """Those that there are are listed, the nearest one first; no tenant is spoken of."""
+    assert run("--auto-ingest", "--top-k", "1").code == 0
+    assert command(*RUN[:3], "atlas", *RUN[4:], "--auto-ingest", "--top-k", "1").code == 0
+    ended = command(*arguments)
+    assert ended.code == 2
+    (complaint,) = ended.complaints
+    says = "There is no collection 'pyy'. Did you mean 'py'? Known: py, atlas."
+    assert complaint == f"collection-search: {says}"
+
+
+def test_the_first_collection_is_still_to_be_made(command: Invoke) -> None:
+    """How is told; asking what does not exist is an input error, to a program as well."""
+    one_sentence(
+        command(*ASK, "--json"),
+        says="no collection 'py', and no other yet. Make one: collection-search run QUESTION"
+        " --auto-ingest --collection py",
+        kind="UnknownCollectionError",
+    )
+
+
+def test_a_tenant_that_was_named_is_told(command: Invoke, monkeypatch: pytest.MonkeyPatch) -> None:
+    """By its option or by the settings."""
+    assert "Tenant 'local' has no collection" in command(*ASK, "--tenant", "local").complaints[0]
+    monkeypatch.setenv("COLLECTION_SEARCH_TENANT", "acme")
+    assert "Tenant 'acme' has no collection 'py'" in command(*ASK).complaints[0]

@@ -11,7 +11,9 @@ from support.labelled_data import JUDGEMENTS, PAGES, write_dataset
 
 from collection_search.cli.shared.preparation import confirm_cost
 from collection_search.cli.shared.terminal import Screen
+from collection_search.contracts.price_list import LIST_PRICES
 from collection_search.testing import OpenAIServer
+from collection_search.tools.spending.spend_writer import spend_writer
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -115,7 +117,7 @@ def test_an_embedder_that_was_agreed_to(command: Invoke, folder: Path) -> None:
 def test_a_price_that_is_known_is_told(
     command: Invoke, folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Before the work as an estimate, in the report as what it was; anchors are not a part of it."""
+    """Before the work as an estimate, in the report as what it was, with the anchors."""
     with OpenAIServer() as server:
         monkeypatch.setenv("OPENAI_API_KEY", "sk-test")
         monkeypatch.setenv("OPENAI_BASE_URL", server.base_url)
@@ -135,8 +137,45 @@ def test_a_price_that_is_known_is_told(
 @pytest.mark.parametrize("yes", [True, False])
 def test_what_is_free_is_not_asked_for(capsys: pytest.CaptureFixture[str], *, yes: bool) -> None:
     """An embedder on this machine costs nothing, and nothing is said."""
-    confirm_cost("local:a-model", texts="9 texts", chars=900, yes=yes, screen=Screen())
+    confirm_cost("local:a-model", LIST_PRICES, texts="9 texts", chars=900, yes=yes, screen=Screen())
     assert capsys.readouterr() == ("", "")
+
+
+@pytest.mark.slow
+def test_what_it_costs_is_in_the_books(
+    command: Invoke, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Corpus and anchors, to the last token, in a run of their own."""
+    with OpenAIServer() as server:
+        monkeypatch.setenv("OPENAI_API_KEY", "sk-test")
+        monkeypatch.setenv("OPENAI_BASE_URL", server.base_url)
+        asked = ("eval", "--dataset", str(folder), "--embeddings", "openai:text-embedding-3-small")
+        ended = command(*asked, "--yes", "--json")
+        texts = [request.body["input"] for request in server.requests]
+    spend_writer().flush()
+    counted = sum(len(text.split()) for part in texts for text in part)
+    [run] = command("costs", "--by", "run", "--json").json["totals"]
+    assert (run["requests"], run["input_tokens"]) == (len(texts), counted)
+    assert ended.json["input_tokens"] == counted
+    assert ended.json["cost_usd"] == run["cost_usd"]
+
+
+@pytest.mark.slow
+def test_a_ceiling_ends_it(command: Invoke, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """With the code of other ceilings; what was paid until then stays in the books."""
+    with OpenAIServer() as server:
+        monkeypatch.setenv("OPENAI_API_KEY", "sk-test")
+        monkeypatch.setenv("OPENAI_BASE_URL", server.base_url)
+        asked = ("eval", "--dataset", str(folder), "--embeddings", "openai:text-embedding-3-small")
+        ended = command(*asked, "--yes", "--max-cost", "0.00002")
+        texts = [request.body["input"] for request in server.requests]
+    assert (ended.code, ended.out) == (4, "")
+    assert "The ceiling of $0.00002 does not allow" in ended.err
+    assert "collection-search costs" in ended.err
+    assert [len(part) for part in texts] == [9]  # the corpus, and no anchors
+    spend_writer().flush()
+    [run] = command("costs", "--by", "run", "--json").json["totals"]
+    assert run["input_tokens"] == sum(len(text.split()) for text in texts[0])
 
 
 def test_an_embedder_that_fails(command: Invoke, folder: Path) -> None:

@@ -10,6 +10,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
@@ -45,15 +46,70 @@ def interrupted(
 
 
 @pytest.mark.slow
-def test_ctrl_c_while_searching(started: Start) -> None:
-    """The run ends at once with 130 and says how to go on, to a program as well."""
+@pytest.mark.parametrize(
+    ("options", "says"),
+    [
+        ((), "Interrupted. Nothing was stored;"),
+        (("--auto-ingest",), "Interrupted. Nothing is lost"),
+    ],
+)
+def test_ctrl_c_while_searching(started: Start, options: tuple[str, ...], says: str) -> None:
+    """The run ends at once with 130; it speaks of the ledger where it would ingest."""
     code, out, err = interrupted(
-        started(*RUN, "--provider", "hanging"), after="Strategy Generation"
+        started(*RUN, "--provider", "hanging", *options), after="Strategy Generation"
     )
     assert code == 130
     assert out == ""
-    assert err.startswith("collection-search: Interrupted. Nothing is lost:")
+    assert err.startswith(f"collection-search: {says}")
+    assert ("ledger" in err) == bool(options)
     assert "Traceback" not in err
+
+
+@pytest.mark.slow
+def test_an_interrupted_search_does_not_speak_of_the_ledger(started: Start) -> None:
+    """Nothing of it is kept but what it cost."""
+    process = started("search", QUESTION, "--provider", "hanging", "-v")
+    code, out, err = interrupted(process, after="search provider: ")
+    assert (code, out) == (130, "")
+    (told,) = [line for line in err.splitlines() if line.startswith("collection-search: ")]
+    says = "Interrupted. Nothing was stored; 'collection-search costs' tells what was paid."
+    assert told == f"collection-search: {says}"
+
+
+FULL = Path("/dev/full")
+
+
+@pytest.mark.skipif(not FULL.exists(), reason="a device of Linux")
+@pytest.mark.parametrize("arguments", [("--help",), ("collections",), ("collections", "--json")])
+def test_a_full_disk_is_told(arguments: tuple[str, ...]) -> None:
+    """One sentence and code 1, whichever way the command prints."""
+    with FULL.open("w") as full:
+        ended = subprocess.run(
+            [sys.executable, "-m", "collection_search", *arguments],
+            stdout=full,
+            stderr=subprocess.PIPE,
+            text=True,
+            check=False,
+        )
+    assert ended.returncode == 1
+    assert ended.stderr.startswith("collection-search: The output cannot be written (No space left")
+    assert len(ended.stderr.splitlines()) == 1
+
+
+@pytest.mark.parametrize("arguments", [("--help",), ("collections",), ("collections", "--json")])
+def test_a_reader_that_has_gone_is_no_mistake(arguments: tuple[str, ...]) -> None:
+    """As after `| head`: nothing is said, and the code is that of SIGPIPE."""
+    reader, writer = os.pipe()
+    os.close(reader)
+    ended = subprocess.run(
+        [sys.executable, "-m", "collection_search", *arguments],
+        stdout=writer,
+        stderr=subprocess.PIPE,
+        text=True,
+        check=False,
+    )
+    os.close(writer)
+    assert (ended.returncode, ended.stderr) == (141, "")
 
 
 @pytest.mark.slow
@@ -61,7 +117,9 @@ def test_an_interrupt_while_a_string_is_executed(started: Start) -> None:
     """`python -m` ends with 130 here, too; CPython alone would end it by SIGINT, which is -2."""
     process = started(*SEARCH, "--provider", "interrupting")
     _, err = process.communicate(timeout=90)
-    assert (process.returncode, err) == (130, "collection-search: Interrupted.\n")
+    assert process.returncode == 130
+    assert err.startswith("collection-search: Interrupted. Nothing was stored;")
+    assert len(err.splitlines()) == 1
 
 
 @pytest.mark.slow

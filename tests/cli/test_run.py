@@ -205,3 +205,25 @@ def test_a_page_without_text_waits_to_be_fetched(run: Invoke) -> None:
     assert ended.code == 0
     assert "Collection py: 10 pages are queued; 'collection-search worker' ingests" in ended.out
     assert "collection-search worker --once" in ended.out
+
+
+def test_a_look_needs_no_collection(command: Invoke) -> None:
+    """Without ingestion; nothing is said of one but where the next command needs it."""
+    ended = command("run", QUESTION, "--provider", "scripted")
+    assert ended.code == 0
+    assert "Next, ingest the best of them into a collection:\n" in ended.out
+    assert "--auto-ingest --collection NAME --provider scripted" in ended.out
+    assert "preview" not in ended.out
+    assert "no collections" in command("collections").out
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("option", ["--auto-ingest", "--review"])
+def test_an_ingestion_names_its_collection(command: Invoke, run: Invoke, option: str) -> None:
+    """The error lists those that there are; nothing is searched."""
+    assert run("--auto-ingest", "--top-k", "1").code == 0
+    ended = command("run", QUESTION, "--provider", "scripted", option)
+    assert (ended.code, ended.out) == (2, "")
+    (complaint,) = ended.complaints
+    assert f"{option} needs --collection NAME" in complaint
+    assert "Known: py; any other name makes a new one." in complaint

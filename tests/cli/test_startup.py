@@ -44,7 +44,8 @@ def test_help_is_plain_and_light(arguments: list[str]) -> None:
 def test_the_help_names_every_sub_command() -> None:
     """No sub-command is hidden, and each says in one line what it does."""
     out, _ = python(HELP, "--help")
-    rows = [line.split(maxsplit=1) for line in out.partition("Commands:")[2].splitlines() if line]
+    listed = out.partition("Commands:")[2].partition("Examples:")[0]
+    rows = [line.split(maxsplit=1) for line in listed.splitlines() if line.strip()]
     assert [name for name, _ in rows] == list(COMMANDS)
     assert not any(text.endswith("...") for _, text in rows)
 

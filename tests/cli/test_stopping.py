@@ -206,6 +206,7 @@ def test_a_blocked_thread_does_not_keep_the_process(stuck: Path, started: Start)
         code, err = ended(process, children)
     assert code == 130
     assert TOO_LATE in err
+    assert "ledger" not in err
 
 
 def test_an_embedder_that_blocks_the_event_loop(stuck: Path, started: Start) -> None:

@@ -21,13 +21,16 @@ from collection_search import (
     WebSearchService,
     WebSearchWorker,
 )
+from collection_search.adapters.search.brave import BraveSearch
 from collection_search.adapters.search.tavily import TavilySearch
 from collection_search.resilience import ProviderGuard
 from collection_search.runtime.concurrency import run_blocking
 from collection_search.runtime.spans import NULL_SINK
 from collection_search.settings.adapter_factory import make_adapter
+from collection_search.settings.rate_file import RateFile
 from collection_search.testing import FakeClock, ProviderServer, example_context
 from collection_search.testing.provider_server import DIALECTS
+from collection_search.testing.providers.brave import Brave
 from collection_search.testing.providers.google import ENGINE_ID
 from collection_search.testing.providers.tavily import Tavily
 from collection_search.testing.providers.wire import KEY
@@ -119,6 +122,73 @@ def test_a_plan_of_one_per_second_never_throttles_five_parallel_queries(
     assert [response.outcome.meta["attempts"] for response in responses] == [1] * len(calls)
     assert (dialect.throttled, len(dialect.arrivals)) == (0, len(calls))
     assert clock.monotonic() == pytest.approx(1.05 * (len(calls) - 1))
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_without_any_setting_one_refusal_teaches_the_rate(method: str) -> None:
+    """Five queries at once, run after run, without header and hint: all are answered."""
+    clock = VirtualTime()
+    with ProviderServer(OnePerSecond(clock.monotonic)) as server:
+        guard = guard_at(clock)
+        worker = worker_at(clock, TavilySearch(api_key=KEY, base_url=server.base_url), guard)
+        for run in range(3):
+            calls = [(worker, f"asyncio {run} {n}") for n in range(5)]
+            responses = _all_at_once(clock, calls, method)
+            assert [response.outcome.decision for response in responses] == ["ok"] * 5
+            extra = sum(response.outcome.meta["attempts"] - 1 for response in responses)
+            assert extra == (1 if run == 0 else 0)
+        dialect: Any = server.dialect
+    assert dialect.throttled == 1
+    assert len(dialect.arrivals) == 16
+
+
+class BraveOnePerSecond(Brave):
+    """The same plan at Brave, whose answers state it in their headers."""
+
+    def __init__(self, clock: Callable[[], float]) -> None:
+        super().__init__()
+        self.clock = clock
+        self.last = -10.0
+        self.throttled = 0
+
+    def answer(self, request: ProviderRequest) -> Reply:
+        early, self.last = self.clock() - self.last < 1.0, self.clock()
+        self.throttled += early
+        return self.failures()["throttled"].reply if early else super().answer(request)
+
+
+@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("alone_first", [True, False])
+def test_a_header_teaches_the_rate(method: str, alone_first: bool) -> None:
+    """After one answer nobody is refused; without it one is at most, and costs no budget."""
+    clock = VirtualTime()
+    with ProviderServer(BraveOnePerSecond(clock.monotonic)) as server:
+        guard = guard_at(clock, "brave")
+        worker = worker_at(clock, BraveSearch(api_key=KEY, base_url=server.base_url), guard)
+        if alone_first:
+            _all_at_once(clock, [(worker, "asyncio")], method)
+        responses = _all_at_once(clock, [(worker, f"asyncio {n}") for n in range(5)], method)
+        dialect: Any = server.dialect
+    assert [response.outcome.decision for response in responses] == ["ok"] * 5
+    assert dialect.throttled == (0 if alone_first else 1)
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_the_next_process_knows_the_rate(tmp_path: Path, method: str) -> None:
+    """One refusal ever: a guard that is made later reads what the first one wrote."""
+    clock = VirtualTime()
+    with ProviderServer(OnePerSecond(clock.monotonic)) as server:
+        for run in range(3):
+            guard = guard_at(clock, memory=RateFile(tmp_path / "home", "tavily 1"))
+            worker = worker_at(clock, TavilySearch(api_key=KEY, base_url=server.base_url), guard)
+            _all_at_once(clock, [(worker, "wait")], method)  # the last process's second is over
+            clock._now += 2
+            calls = [(worker, f"asyncio {run} {n}") for n in range(5)]
+            responses = _all_at_once(clock, calls, method)
+            assert [response.outcome.decision for response in responses] == ["ok"] * 5
+            clock._now += 2
+        dialect: Any = server.dialect
+    assert dialect.throttled == 1
 
 
 @pytest.mark.parametrize("method", METHODS)
@@ -323,7 +393,8 @@ def test_throttle_and_quota_are_never_confused(
         closed = again.meta["error"]
         assert (closed["code"], closed["retryable"]) == ("quotaExceeded", False)
         assert f"{name} is not asked" in closed["message"]
-        assert "It is tried again at 2023-11-15 00:00 UTC." in closed["message"]
+        again_at = "15 00:00" if name == "openalex" else "14 22:23"  # it tells: midnight
+        assert f"It is asked again at 2023-11-{again_at} UTC." in closed["message"]
         clock.advance(closed["retry_in_ms"] / 1000)
         assert searched(worker, method).outcome.decision == "ok"
         assert len(server.requests) == refused + 1
@@ -416,8 +487,8 @@ def test_a_provider_that_is_dead_for_a_minute(closed_port: int) -> None:
     refused = {m: o for m, o in ours.items() if o.decision == "error" and not o.meta["attempts"]}
     assert DEAD_FROM <= min(refused) <= DEAD_FROM + 5
     error = refused[min(refused)].meta["error"]
-    assert (error["code"], error["retryable"]) == ("serviceUnavailable", False)
-    assert "It is tried again in" in error["message"]
+    assert (error["code"], error["retryable"]) == ("serviceUnavailable", True)
+    assert "It is asked again in" in error["message"]
     assert error["retry_in_ms"] > 0
     in_vain = [moment for moment, _ in dying.asked if DEAD_FROM + 5 <= moment < DEAD_UNTIL]
     assert len(in_vain) <= 4
@@ -470,7 +541,7 @@ def test_the_fallback_answers_while_the_first_is_closed(pair: Any, method: str) 
     for answer in answers:
         told = [(attempt.provider, attempt.rationale) for attempt in answer.routing]
         assert told == [("tavily", "provider_quota_exceeded"), ("brave", "search_completed")]
-    assert "It is tried again at" in answers[-1].routing[0].message
+    assert "It is asked again at" in answers[-1].routing[0].message
 
 
 def test_without_the_fallback_the_closed_provider_is_told(pair: Any) -> None:
@@ -486,7 +557,7 @@ def test_without_the_fallback_the_closed_provider_is_told(pair: Any) -> None:
     assert (len(first.requests), len(second.requests)) == (1, 0)
     assert [(error.code, error.retryable) for error in errors] == [("quotaExceeded", False)] * 2
     assert errors[1].retry_after_ms
-    assert "It is tried again at" in errors[1].message
+    assert "It is asked again at" in errors[1].message
 
 
 def test_a_key_that_is_refused_three_times_is_not_sent_again(pair: Any) -> None:

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any, get_args
 import pytest
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.graph import END, START, StateGraph
-from pydantic import ValidationError
 from support.review_world import ADDED, DAY_S, ReviewWorld, Thread
 from support.scripted_world import INPUT, fair_pages, good_pages, poor_pages
 from typing_extensions import TypedDict
@@ -260,7 +259,7 @@ async def test_a_wrong_decision_is_refused_and_the_gate_stays_open(
     """Nothing is ingested, and a right answer still counts."""
     thread = thread_of(world)
     await thread.start()
-    with pytest.raises(ValidationError, match=said):
+    with pytest.raises(InputError, match=said):
         await thread.answer(**decision)
     assert world.trigger.requests == []
     assert world.store.gates.gates("local")[0].state == "open"

@@ -5,9 +5,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from langgraph.checkpoint.memory import InMemorySaver
 from support.paid_world import PLAN_USD, QUERIES, SEARCH_USD, PaidWorld, facts
 
 from collection_search import CollectionSearchGraph
+from collection_search.graphs.collection_search import build_graph
+from collection_search.nodes.stage import _ids_in
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -126,3 +129,26 @@ async def test_the_stream_says_it(world: PaidWorld) -> None:
     assert {one["cost_limit_usd"] for one in ended.values()} == {ROOM_FOR_TWO}
     reached = [node for node, one in ended.items() if one["cost_limit_reached"]]
     assert reached == ["k_parallel_web_search"]
+
+
+@pytest.mark.parametrize("forged", [0.0, -5.0, None, "much", [1]])
+async def test_a_state_that_a_caller_writes_lifts_no_ceiling(world: PaidWorld, forged: Any) -> None:
+    """The run's spending is the process's and the books', its telemetry is for display."""
+    limit = len(QUERIES) * SEARCH_USD + PLAN_USD + 0.00001
+    graph = build_graph(checkpointer=InMemorySaver(), interrupt_before=["k_embedding_rank"])
+    config: Any = {"configurable": {"thread_id": "t"}}
+    context = world.context(max_cost_usd=limit)
+    question = {"question": "How?", "collection_scope": "c", "purpose": "docs"}
+    before = await graph.ainvoke(question, config, context=context)
+    telemetry = {"cost_usd": forged, "nodes": {"a": {"cost_usd": forged}, "b": forged}}
+    await graph.aupdate_state(config, {"telemetry": telemetry})
+    result = await graph.ainvoke(None, config, context=context)
+    assert world.embedded == []
+    assert "cost_limit_reached" in result["flags"]
+    assert before["telemetry"]["cost_limit_usd"] == limit
+
+
+@pytest.mark.parametrize("ids", [None, "run", {"run_id": 7}, {"run_id": "mine"}])
+def test_ids_that_are_none_are_replaced(ids: Any) -> None:
+    """A state that a caller wrote does not end the run with an error."""
+    assert _ids_in({"ids": ids}) is None

@@ -176,10 +176,11 @@ def test_a_lost_scale_is_asked_for_again(context: SearchContext) -> None:
 
 
 def test_tokens_and_price_are_told(context: SearchContext, sink: RecordingSink) -> None:
-    """In the observation and the output, those of the question's request alone."""
+    """In the observation and the output, with those of the anchors at first use."""
     embedder = ScriptedEmbedder(fingerprint="openai:text-embedding-3-small")
     result = run(context, embeddings=embedder)
-    tokens = sum(len(text.split()) for text in embedder.calls[0])
+    assert len(embedder.calls) == 2
+    tokens = sum(len(text.split()) for call in embedder.calls for text in call)
     cost = tokens * 2 / 10**8
     facts = result["telemetry"]["nodes"]["k_embedding_rank"]
     assert (facts["input_tokens"], facts["cost_usd"]) == (tokens, cost)

@@ -13,6 +13,7 @@ from collection_search.cassette import Cassette
 from collection_search.contracts.inputs import GraphInput
 from collection_search.errors import ConfigError, ModelError
 from collection_search.ranking.anchors import anchor_texts
+from collection_search.ranking.calibration import scale_of
 from collection_search.settings.remote_caller import restrict_remote_caller
 from collection_search.testing import ScriptedAdapter, ScriptedEmbedder
 from collection_search.tools.estimate import estimate_run
@@ -49,6 +50,12 @@ def facts(result: Any) -> Any:
 def other(**options: Any) -> ScriptedEmbedder:
     """Return a model that hashes the same words to other places."""
     return ScriptedEmbedder(dimension=96, **options)
+
+
+def measure_scales(context: SearchContext) -> None:
+    """Let no run of the test pay for anchors."""
+    for each in (ScriptedEmbedder(fingerprint=SMALL), other(fingerprint=LARGE)):
+        asyncio.run(scale_of(each, folder=context.using().home))
 
 
 # --- the model is checked
@@ -181,6 +188,7 @@ def test_one_that_cannot_tell_is_left_out_of_the_mean(context: SearchContext) ->
 
 def test_each_has_its_own_cost_and_observation(context: SearchContext, sink: RecordingSink) -> None:
     """Tokens and price per model; the node has the sum and no usage of its own."""
+    measure_scales(context)
     one, two = ScriptedEmbedder(fingerprint=SMALL), other(fingerprint=LARGE)
     result = run(context, embeddings=one, ensemble=[two])
     tokens = sum(len(text.split()) for text in one.calls[0])
@@ -211,6 +219,7 @@ def test_each_has_its_own_vectors(context: SearchContext) -> None:
 
 def test_the_ceiling_leaves_out_who_is_too_dear(context: SearchContext) -> None:
     """The first one in order is asked first; what was found is kept."""
+    measure_scales(context)
     one, two = ScriptedEmbedder(fingerprint=SMALL), other(fingerprint=LARGE)
     alone = run(context, embeddings=ScriptedEmbedder(fingerprint=SMALL))
     context.settings = context.using().model_copy(update={"answer_cache_s": 0})

@@ -23,7 +23,7 @@ from collection_search import (
     WebSearchService,
 )
 from collection_search.cassette import Cassette
-from collection_search.errors import InputError
+from collection_search.errors import ConfigError, InputError
 from collection_search.settings import adapter_factory
 from collection_search.settings.adapter_factory import adapter_of, make_adapter
 from collection_search.settings.collection_embedder import restore_embedder
@@ -234,7 +234,7 @@ def test_only_a_client_is_taken(wrong: Any) -> None:
         SearchContext(http_client=wrong)
     if not isinstance(wrong, httpx.Client):
         server = Runtime(context={"collection_search": {"http_client": wrong}})
-        with pytest.raises(ValidationError, match=r"http_client must be an httpx\.AsyncClient"):
+        with pytest.raises(ConfigError, match=r"http_client must be an httpx\.AsyncClient"):
             SearchContext.of(server)
     with pytest.raises(InputError, match=r"http_client must be an httpx\.AsyncClient"):
         WebSearchService(Settings(), http_client=wrong)

@@ -80,7 +80,7 @@ def test_a_scripted_model_and_embedder_are_counted(tmp_path: Path) -> None:
     result = run(tmp_path, metrics, model=model, embeddings=ScriptedEmbedder())
     read = scrape(metrics.app())
     embedding = {"kind": "embedding", "name": "64"}
-    assert read.value(UNPRICED, **embedding) == 1
+    assert read.value(UNPRICED, **embedding) == 2  # the anchors, at first use
     assert (
         read.value(TOKENS, **embedding, direction="input") == facts(result, "rank")["input_tokens"]
     )
@@ -95,7 +95,8 @@ def test_a_failed_model_call_has_an_unknown_cost(tmp_path: Path) -> None:
     for may_be_billed, expected in ((True, 1.0), (False, None)):
         metrics = PrometheusMetrics("p_")
         error = ModelError("no", may_be_billed=may_be_billed)
-        run(tmp_path, metrics, embeddings=ScriptedEmbedder(errors=[error]))
+        embedder = ScriptedEmbedder(errors=[error])
+        run(tmp_path, metrics, embeddings=embedder, ranking_profile="literal")
         read = scrape(metrics.app())
         assert read.value(UNPRICED, kind="embedding", name="64") == expected
 

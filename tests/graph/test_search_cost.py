@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from support.scripted_world import good_pages
 
 from collection_search import CollectionSearchGraph, SearchContext
-from collection_search.contracts.prices import search_cost
+from collection_search.contracts.price_list import LIST_PRICES
 from collection_search.contracts.search import SearchAdapterResponse
 from collection_search.errors import SearchProviderBadResponse, SearchProviderInvalidQuery
 from collection_search.testing import ScriptedAdapter
@@ -32,19 +32,19 @@ def answer(**more: Any) -> SearchAdapterResponse:
 def test_what_failed_is_not_billed(context: SearchContext) -> None:
     """Of three queries one is answered."""
     failure = SearchProviderInvalidQuery("too long")
-    assert cost(context, answer(), failure, failure) == search_cost("brave", 1)
+    assert cost(context, answer(), failure, failure) == LIST_PRICES.search_cost("brave", 1)
     assert cost(context, failure) == 0.0
 
 
 def test_what_may_have_been_worked_on_counts_as_billed(context: SearchContext) -> None:
     """As it does for the quota: whoever did not understand the answer may pay for it."""
     failure = SearchProviderBadResponse("no JSON")
-    assert cost(context, answer(), failure, failure) == search_cost("brave", 3)
+    assert cost(context, answer(), failure, failure) == LIST_PRICES.search_cost("brave", 3)
 
 
 def test_every_page_of_results_is_billed(context: SearchContext) -> None:
     """Three queries of two requests each."""
-    assert cost(context, answer(request_count=2)) == search_cost("brave", 6)
+    assert cost(context, answer(request_count=2)) == LIST_PRICES.search_cost("brave", 6)
 
 
 def test_the_providers_own_word_counts(context: SearchContext) -> None:

@@ -7,7 +7,6 @@ import json
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from pydantic import ValidationError
 from support.paid_world import SEARCH_USD, PaidWorld
 from support.scripted_world import INPUT, good_pages
 
@@ -218,7 +217,7 @@ def test_bad_input_is_refused(context: SearchContext, given: Any, problem: str) 
 
 async def test_the_first_node_refuses_bad_input_by_itself(context: SearchContext) -> None:
     """A host that invokes the bare graph is told as well."""
-    with pytest.raises(ValidationError, match="needs a query"):
+    with pytest.raises(InputError, match="needs a query"):
         await graph.ainvoke({"source": "search", "collection_scope": "docs"}, context=context)
 
 

@@ -88,7 +88,7 @@ steps_of_a_guard = st.one_of(
 @pytest.mark.slow
 @given(st.lists(steps_of_a_guard, max_size=80))
 def test_a_guard_never_gets_stuck(steps: list[tuple[str, object]]) -> None:
-    """Whatever happened: it refuses with typed, final errors, and lets a call pass after a while."""
+    """Whatever happened: its refusals are typed, and after a while it lets a call pass."""
     clock = FakeClock()
     guard = ProviderGuard("p", clock=clock.monotonic, wall_clock=clock.time)
     permits: list[Permit] = []
@@ -105,9 +105,9 @@ def test_a_guard_never_gets_stuck(steps: list[tuple[str, object]]) -> None:
             guard.settle(permits.pop(0), failure=value)  # type: ignore[arg-type]
         elif permits and step == "abandon":
             guard.abandon(permits.pop(), sent=bool(value))
-    assert not any(error.retryable for error in refusals)
+    assert all(error.code == "serviceUnavailable" for error in refusals if error.retryable)
     assert all(error.retry_in_ms is None or error.retry_in_ms > 0 for error in refusals)
-    clock.advance(400)
+    clock.advance(4_000)
     guard.settle(guard.admit())
     guard.settle(guard.admit())
 

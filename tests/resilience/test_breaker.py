@@ -106,12 +106,32 @@ class TestOpening:
     def test_a_quota_that_is_used_up(self, breaker: Breaker, clock: FakeClock) -> None:
         """Once said, it holds until the reset, also against answers that are under way."""
         late = enter(breaker)
-        breaker.used_up(3_600, "no credits")
+        breaker.used_up(late, 3_600, "no credits")
         breaker.succeeded(late)
         clock.advance(3_599)
         assert breaker.refusal() == Refusal("quota", "no credits", 1)
         clock.advance(1)
         assert enter(breaker).is_trial
+
+    def test_a_quota_without_a_told_reset(self, breaker: Breaker, clock: FakeClock) -> None:
+        """Ten minutes, then a trial each, twice as late up to an hour; success starts anew."""
+        waits = []
+        for _ in range(5):
+            breaker.used_up(enter(breaker), None, "no credits")
+            refusal = breaker.refusal()
+            assert refusal is not None
+            waits.append(refusal.retry_in_s)
+            clock.advance(refusal.retry_in_s)
+        assert waits == [600, 1_200, 2_400, 3_600, 3_600]
+        breaker.succeeded(enter(breaker))
+        breaker.used_up(enter(breaker), None, "no credits")
+        assert breaker.refusal() == Refusal("quota", "no credits", 600)
+
+    def test_refusals_at_once_are_one(self, breaker: Breaker) -> None:
+        """Five queries of one run that find the plan used up do not lengthen the wait."""
+        for passed in [enter(breaker) for _ in range(5)]:
+            breaker.used_up(passed, None, "no credits")
+        assert breaker.refusal() == Refusal("quota", "no credits", 600)
 
 
 class TestTrial:

@@ -75,10 +75,15 @@ def guard(clock: FakeClock) -> ProviderGuard:
 
 
 def limited(
-    clock: FakeClock, store: Counted, limit: int = 100, period: Period = "month"
+    clock: FakeClock,
+    store: Counted,
+    limit: int = 100,
+    period: Period = "month",
+    rate_per_s: float | None = None,
 ) -> ProviderGuard:
     return ProviderGuard(
         "brave",
+        rate_per_s=rate_per_s,
         quota=Quota(store, "key", limit, period),
         clock=clock.monotonic,
         wall_clock=clock.time,
@@ -99,16 +104,16 @@ def fail_until_open(guard: ProviderGuard, clock: FakeClock) -> None:
 
 class TestBreaker:
     def test_it_says_who_why_and_when(self, guard: ProviderGuard, clock: FakeClock) -> None:
-        """A refusal is no failure of the provider's: a retry now does not help."""
+        """A refusal is no failure of the provider's; a retry at the named time may help."""
         fail_until_open(guard, clock)
         with pytest.raises(SearchProviderUnavailable) as caught:
             guard.admit()
         error = caught.value
         assert str(error) == (
             "brave is not asked, since it keeps failing (brave did not answer)."
-            " It is tried again in 5 s."
+            " It is asked again in 5 s."
         )
-        assert (error.code, error.retryable) == ("serviceUnavailable", False)
+        assert (error.code, error.retryable) == ("serviceUnavailable", True)
         assert error.retry_in_ms is not None
         assert 0 < error.retry_in_ms <= 5_000
 
@@ -153,31 +158,39 @@ class TestBreaker:
         call(guard)
         call(guard)
 
-    @pytest.mark.parametrize(
-        ("period", "passed_s", "begins", "left_s"),
-        [
-            ("day", -60, "2026-12-01", 120),
-            ("month", -60, "2026-12-01", 120),
-            ("day", 60, "2026-12-02", 86_400),
-            ("month", 60, "2027-01-01", 31 * 86_400),
-        ],
-    )
-    def test_a_used_up_plan_without_a_hint(
-        self, clock: FakeClock, period: Period, passed_s: float, begins: str, left_s: float
-    ) -> None:
-        """It begins anew with the next day or month."""
-        clock.advance(passed_s)
-        guard = ProviderGuard(
-            "brave", quota_period=period, clock=clock.monotonic, wall_clock=clock.time
-        )
+    def test_a_used_up_plan_without_a_hint(self, guard: ProviderGuard, clock: FakeClock) -> None:
+        """Credits may be bought at any time: a later search tries it after ten minutes."""
         call(guard, SearchProviderQuotaExceeded("used up", code="quotaExceeded"))
-        with pytest.raises(SearchProviderQuotaExceeded, match=f"at {begins} 00:00 UTC"):
+        with pytest.raises(SearchProviderQuotaExceeded, match="asked again at 2026-12-01 00:09"):
             guard.admit()
-        clock.advance(left_s - 1)
-        with pytest.raises(SearchProviderQuotaExceeded, match="in 1 s"):
+        clock.advance(599)
+        with pytest.raises(SearchProviderQuotaExceeded, match="in 1 s") as caught:
             guard.admit()
+        assert caught.value.retryable is False
         clock.advance(1)
         call(guard)
+        call(guard)
+
+    @pytest.mark.parametrize("hint_ms", [0, -5_000])
+    def test_a_reset_that_is_over_is_no_hint(self, guard: ProviderGuard, hint_ms: int) -> None:
+        """Otherwise every search would ask."""
+        call(
+            guard,
+            SearchProviderQuotaExceeded("used up", code="quotaExceeded", retry_in_ms=hint_ms),
+        )
+        with pytest.raises(SearchProviderQuotaExceeded) as caught:
+            guard.admit()
+        assert caught.value.retry_in_ms == 600_000
+
+    def test_the_first_refusal_says_when_too(self, guard: ProviderGuard) -> None:
+        """Its own sentence stays; a told reset stays as well, and no other failure changes."""
+        used_up = SearchProviderQuotaExceeded("Buy credits.", code="quotaExceeded")
+        call(guard, used_up)
+        told = guard.told_when(used_up)
+        assert str(told) == "Buy credits. It is asked again at 2026-12-01 00:09 UTC."
+        assert (told.code, told.retryable, told.retry_in_ms) == ("quotaExceeded", False, 600_000)
+        throttle = SearchProviderQuotaExceeded("slow down")
+        assert guard.told_when(throttle) is throttle
 
     def test_a_refused_key_is_not_hammered(self, guard: ProviderGuard) -> None:
         """The error stays that of the key, with what the adapter said to do."""
@@ -322,13 +335,14 @@ class TestQuota:
 
     def test_a_call_gets_what_is_left(self, clock: FakeClock, store: Counted) -> None:
         """If fewer requests will do; one that was not granted is refused."""
-        guard = limited(clock, store, limit=3)
+        guard = limited(clock, store, limit=3, rate_per_s=1_000)
         guard.settle(guard.admit())
+        clock.advance(0.01)
         with pytest.raises(SearchProviderQuotaExceeded):
             guard.admit(requests=3)
         permit = guard.admit(requests=3, least=1)
         assert (permit.reserved, store.counts["2026-11"]) == (2, 3)
-        assert guard.next(permit, 1) == 0
+        assert guard.next(permit, 1) < 0.01
         with pytest.raises(SearchProviderQuotaExceeded) as caught:
             guard.next(permit, 2)
         assert caught.value.code == "quotaExceeded"

@@ -73,7 +73,9 @@ class Provider:
             except SearchProviderError:
                 self.refused.append(self.clock.monotonic())
                 return
-            yield permit.wait_s + delay_s()
+            while (wait_s := self.guard.start(permit)) > 0:
+                yield wait_s
+            yield delay_s()
             (self.retries if attempt else self.first).append(self.clock.monotonic())
             failure = self.answer(self.clock.monotonic())
             yield ANSWER_S
@@ -125,7 +127,8 @@ def test_a_short_break_costs_a_run_nothing() -> None:
     for _ in range(5):
         world.start(0, provider.search())
     world.run()
-    assert (len(provider.answered), len(provider.retries)) == (5, 5)
+    assert len(provider.answered) == 5
+    assert len(provider.retries) == 2  # nothing is known of it yet: two are under way at once
 
 
 class OnePerSecond:
@@ -154,11 +157,45 @@ def test_a_one_per_second_plan_never_throttles_five_parallel_queries(shift_s: fl
     assert len(provider.answered) == 100
 
 
-def test_five_parallel_queries_without_a_guard_are_throttled() -> None:
-    """The server of the test before does what it should."""
-    world, server = World(), OnePerSecond()
+@pytest.mark.parametrize("shift_s", [0.0, 0.04])
+def test_a_one_per_second_plan_is_found_out_by_one_refusal(shift_s: float) -> None:
+    """Run after run without a setting: one refusal ever, all answered, one retry, no budget."""
+    world, server, dice = World(), OnePerSecond(), random.Random(1)
     provider = Provider(world, server)
-    for _ in range(5):
-        world.start(0, provider.search())
+    for run in range(20):
+        for _ in range(5):
+            world.start(6.0 * run, provider.search(delay_s=lambda: dice.uniform(0, shift_s)))
     world.run()
-    assert server.throttled >= 4
+    assert server.throttled == 1
+    assert (len(provider.answered), len(provider.retries)) == (100, 1)
+
+
+def test_a_provider_that_takes_all_is_asked_by_all_at_once() -> None:
+    """Once the first two are answered; from the second run on nobody waits."""
+    world = World()
+    provider = Provider(world, lambda _: None)
+    for run in range(3):
+        for _ in range(5):
+            world.start(10.0 * run, provider.search())
+    world.run()
+    assert sorted(provider.first)[:5] == pytest.approx([0, 0, 0.05, 0.05, 0.05], abs=0.06)
+    assert sorted(provider.first)[5:] == [10.0] * 5 + [20.0] * 5
+
+
+def test_a_rate_that_shrinks_is_learnt_by_one_burst() -> None:
+    """A plan was changed: those that were under way are refused once, and all are answered."""
+    world, server = World(), OnePerSecond()
+    provider = Provider(world, lambda at: None if at < 50 else server(at))
+    for start in (0.0, 100.0, 200.0):
+        for _ in range(5):
+            world.start(start, provider.search())
+    world.run()
+    assert len(provider.answered) == 15
+    assert server.throttled == 4
+    assert not [at for at in provider.retries if at > 150]
+
+
+def test_the_server_of_the_tests_before_refuses_five_at_once() -> None:
+    """It does what it should: without a limit four of them come too early."""
+    server = OnePerSecond()
+    assert [server(10.0) is None for _ in range(5)] == [True, False, False, False, False]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from langgraph_sdk import get_sync_client
@@ -65,13 +65,55 @@ def test_progress_is_in_the_custom_stream(client: SyncLangGraphClient) -> None:
     assert finished == ["k_generate_strategy", "k_parallel_web_search", "k_embedding_rank"]
 
 
-def test_bad_input_is_refused(client: SyncLangGraphClient) -> None:
-    """An empty question and a number out of range never reach a provider."""
-    for wrong in ({"question": " "}, {"max_candidates": 4}):
-        result = client.runs.wait(
-            None, "collection_search", input={**QUESTION, **wrong}, raise_error=False
-        )
-        assert "ValidationError" in str(result), result
+@pytest.mark.parametrize(
+    ("wrong", "says"),
+    [
+        ({"question": " "}, "question: the query is empty"),
+        ({"max_candidates": 4}, "max_candidates: give 5 or more"),
+        ({"max_candidate": 7}, "there is no such field, did you mean max_candidates?"),
+    ],
+)
+@pytest.mark.parametrize("has_thread", [False, True], ids=["stateless", "in a thread"])
+def test_bad_input_is_refused(
+    client: SyncLangGraphClient, wrong: dict[str, Any], says: str, has_thread: bool
+) -> None:
+    """Neither a wrong value nor a misspelt field reaches a provider."""
+    result = client.runs.wait(
+        client.threads.create()["thread_id"] if has_thread else None,
+        "collection_search",
+        input={**QUESTION, **wrong},
+        raise_error=False,
+    )
+    assert result["__error__"]["error"] == "InputError"
+    assert says in result["__error__"]["message"]
+
+
+WHAT_A_GRAPH_TAKES = {
+    "collection_search": QUESTION,
+    "collection_review": QUESTION,
+    "research_agent": {"question": QUESTION["question"]},
+    "universal_ingestion": {"collection_scope": "py", "source": "search", "query": "asyncio"},
+}
+
+
+@pytest.mark.parametrize(("graph", "given"), WHAT_A_GRAPH_TAKES.items())
+def test_a_bad_context_is_refused(
+    client: SyncLangGraphClient, graph: str, given: dict[str, Any]
+) -> None:
+    """A misspelt ceiling is no run without a ceiling; an assistant's context counts too."""
+
+    def refuse(assistant: str, context: dict[str, Any]) -> str:
+        result = client.runs.wait(None, assistant, input=given, context=context, raise_error=False)
+        assert result.get("__error__", result)["error"] == "ConfigError"
+        return str(result["__error__"]["message"])
+
+    said = refuse(graph, {"max_costs_usd": 1})
+    assert "there is no such field, did you mean max_cost_usd?" in said
+    assert "tenant_id: there is no such field" in refuse(graph, {"tenant_id": "victim"})
+    assert "max_cost_usd: give a number" in refuse(graph, {"max_cost_usd": "much"})
+    own = client.assistants.create(graph, context={"max_costs_usd": 1})["assistant_id"]
+    assert "did you mean max_cost_usd?" in refuse(own, {"case_id": "c"})
+    client.assistants.delete(own)
 
 
 def test_remote_caller_cannot_choose_what_is_not_configured(client: SyncLangGraphClient) -> None:

@@ -134,7 +134,7 @@ async def test_over_http(world: World) -> None:
             {"status": "partial", "added_urls": ["file:///etc/passwd"]},
         ):
             refused = await paused.answer(wrong)
-            assert refused["__error__"]["error"] == "ValidationError", refused
+            assert refused["__error__"]["error"] == "InputError", refused
         assert world.stored("http") == {}
         (gate,) = [one for one in await open_gates(world) if one == paused.request["gate_id"]]
         assert gate  # listed although the thread counts as failed now

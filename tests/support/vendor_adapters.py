@@ -62,7 +62,9 @@ def envelope(vendor: Vendor, rows: Any) -> dict[str, Any]:
     """Return the rows as the vendor wraps them."""
     known = {
         "brave": {"type": "search", "web": {"results": rows}},
-        "google": {"items": rows},
+        "google": {"kind": "customsearch#search", "items": rows},
+        "openalex": {"meta": {"count": 7, "page": 1, "per_page": 25}, "results": rows},
+        "searxng": {"query": "x", "results": rows},
         "wikipedia": {"query": {"search": rows}},
         "serper": {"searchParameters": {"q": "x"}, "organic": rows, "credits": 1},
         "serpapi": SERPAPI_SUCCESS | {"organic_results": rows},

@@ -5,7 +5,7 @@ import pytest
 
 from collection_search.errors import InvalidUrlError
 from collection_search.text.loose_keys import loose_url_key
-from collection_search.text.urls import is_pdf, normalize_url, url_key
+from collection_search.text.urls import is_pdf, mask_login, normalize_url, url_key
 
 SITE = "https://example.com"
 
@@ -306,3 +306,20 @@ def test_time_is_linear(part):
         except InvalidUrlError:
             continue
     assert time.process_time() - begin < 3
+
+
+@pytest.mark.parametrize(
+    ("address", "shown"),
+    [
+        ("https://ann:pa@ss:w@host/a", "https://ann:***@host/a"),
+        ("https://token@host", "https://***@host"),
+        ("ann:secret@proxy:8080", "ann:***@proxy:8080"),
+        ("socks5h://:secret@proxy", "socks5h://:***@proxy"),
+        ("https://host/@ann:b@c?x=a:b@c", "https://host/@ann:b@c?x=a:b@c"),
+        ("https://host:8080/v1", "https://host:8080/v1"),
+        ("proxy:8080", "proxy:8080"),
+        ("", ""),
+    ],
+)
+def test_a_login_in_an_address_is_masked(address: str, shown: str) -> None:
+    assert mask_login(address) == shown

@@ -13,7 +13,7 @@ from langgraph.prebuilt import ToolNode
 from support.recorded_runs import RunRecorder
 
 from collection_search import RetrieveTool, SearchContext, Settings, aretrieve, retrieve
-from collection_search.contracts.prices import embedding_cost
+from collection_search.contracts.price_list import LIST_PRICES
 from collection_search.errors import ModelError
 from collection_search.runtime.concurrency import run_blocking
 from collection_search.testing import (
@@ -181,7 +181,7 @@ def test_the_observation_has_tokens_and_cost(context: SearchContext, sink: Recor
         "model": MODEL,
         "input_tokens": tokens,
         "output_tokens": None,
-        "cost_usd": embedding_cost(MODEL, tokens),
+        "cost_usd": LIST_PRICES.embedding_cost(MODEL, tokens),
     }
     assert span.failure is None
 

@@ -8,8 +8,11 @@ import pytest
 from support.paid_world import SEARCH_USD, PaidWorld
 
 from collection_search import CollectionSearchGraph, GraphInput, SearchContext, Settings
-from collection_search.contracts.prices import CHARS_PER_TOKEN, JUDGEMENT_TOKENS
+from collection_search.cli.estimate import format_estimate
+from collection_search.contracts.price_list import JUDGEMENT_TOKENS
+from collection_search.contracts.prices import CHARS_PER_TOKEN
 from collection_search.planning.premium_prompt import PAGE_CHARS
+from collection_search.settings.price_settings import OwnPrices
 from collection_search.testing import ScriptedAdapter
 from collection_search.tools.estimate import estimate_run
 
@@ -126,6 +129,16 @@ async def test_unknown_prices_are_named_and_not_guessed(tmp_path: Path) -> None:
     assert (estimate.low_usd, estimate.high_usd) == (0.0, 0.0)
     [part] = estimate.parts
     assert part.as_dict()["priced_on"] is None
+
+
+async def test_prices_of_one_s_own_are_estimated_without_a_day(tmp_path: Path) -> None:
+    """The text says whose they are."""
+    mine = OwnPrices.model_validate({"search": {"scripted": {"per_thousand_requests": 3}}})
+    settings = Settings(home=tmp_path, prices=mine)
+    estimate = await told(SearchContext(settings=settings, provider=ScriptedAdapter()))
+    [part] = estimate.parts
+    assert (part.low_usd, part.as_dict()["priced_on"]) == (0.009, None)
+    assert any("at your own price" in line for line in format_estimate(estimate, None))
 
 
 @pytest.mark.parametrize("is_on", [True, False])

@@ -17,7 +17,7 @@ from collection_search import SearchContext
 from collection_search.adapters.search.brave import BraveSearch
 from collection_search.adapters.search.tavily import TavilySearch
 from collection_search.contracts.options import SearchOptions
-from collection_search.contracts.prices import price_date, search_cost
+from collection_search.contracts.price_list import LIST_PRICES
 from collection_search.contracts.service import SearchRequest
 from collection_search.errors import (
     ConfigError,
@@ -665,8 +665,8 @@ def test_default_endpoints(adapter, endpoint):
 )
 def test_pricing(provider, units, cost):
     """Pricing: Tavily $0.008 a credit, Brave by usage; each with the day it was read."""
-    assert search_cost(provider, units) == cost
-    assert price_date("search", provider) == date(2026, 11, 21)
+    assert LIST_PRICES.search_cost(provider, units) == cost
+    assert LIST_PRICES.price_date("search", provider) == date(2026, 11, 21)
 
 
 @pytest.mark.parametrize("depth", ["basic", "deep"])

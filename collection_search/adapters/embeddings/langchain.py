@@ -10,6 +10,7 @@ import anyio.to_thread
 from ...contracts.collection import Embedded
 from ..models.error_mapping import Remedies, model_errors
 from ..models.object_memo import Memory
+from ..models.single_retry import retries_itself, retry_once
 from ..models.vendors import EMBEDDINGS, make_vendor_model
 from .batches import clean_texts, empty_vectors, unit_vectors
 from .fingerprint import fingerprint_of
@@ -65,11 +66,18 @@ class LangChainEmbedder:
         subject = f"The embedding model {self.fingerprint}"
         with model_errors(subject, remedies=self._remedies, timeout_s=self._timeout_s):
             async with asyncio.timeout(self._timeout_s):
-                rows = await self._rows(clean_texts(texts))
+                rows = await self._rows_of_busy(clean_texts(texts))
         known = self._dimensions.get(self.fingerprint)
         vectors = unit_vectors(rows, count=len(texts), subject=subject, dimension=known)
         self._dimensions[self.fingerprint] = vectors.shape[1]
         return Embedded(vectors)
+
+    async def _rows_of_busy(self, texts: list[str]) -> Any:
+        """Return the rows; a busy endpoint is asked twice if the object does not do so itself."""
+        if retries_itself(self._embeddings):
+            return await self._rows(texts)
+        until = asyncio.get_running_loop().time() + self._timeout_s
+        return await retry_once(lambda _: self._rows(texts), until=until)
 
     async def _rows(self, texts: list[str]) -> Any:
         if _is_asynchronous(self._embeddings):

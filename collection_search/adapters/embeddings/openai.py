@@ -13,9 +13,12 @@ from ...contracts.collection import Embedded
 from ...errors import ConfigError
 from ...runtime.concurrency import compute
 from ...text.redaction import mask_text
+from ...text.urls import mask_login
 from ..models.endpoint import Endpoint, EndpointError, clean_key, require_key, token_count
 from ..models.error_mapping import Remedies, model_errors
 from ..models.health_check import check_endpoint_health
+from ..models.output_methods import ModelRequests, Tokens
+from ..models.single_retry import retry_once
 from .batches import clean_texts, empty_vectors, unit_vectors, unusable_error
 
 if TYPE_CHECKING:
@@ -89,7 +92,7 @@ class OpenAIEmbedder:
             http_client=http_client,
             remedies=Remedies(
                 key=key_variable,
-                address=f"{variable} ({mask_text(base_url)})" if base_url else variable,
+                address=f"{variable} ({mask_text(mask_login(base_url))})" if base_url else variable,
                 model="COLLECTION_SEARCH_EMBEDDINGS",
             ),
         )
@@ -98,8 +101,14 @@ class OpenAIEmbedder:
         """Return `(len(texts), d)` float32, unit length, in order. Raises `ModelError`."""
         if not texts:
             return Embedded(empty_vectors(self._dimension), input_tokens=0)
-        with model_errors(self._subject, remedies=self._remedies, timeout_s=self._timeout_s):
-            answers = await self._all(list(_batches(clean_texts(texts))))
+        requests = ModelRequests()
+        with model_errors(
+            self._subject,
+            remedies=self._remedies,
+            timeout_s=self._timeout_s,
+            requests=requests,
+        ):
+            answers = await self._all(list(_batches(clean_texts(texts))), requests)
         tokens = [answer.input_tokens for answer in answers]
         vectors = [answer.vectors for answer in answers]
         return Embedded(
@@ -112,16 +121,16 @@ class OpenAIEmbedder:
         with model_errors(self._subject, remedies=self._remedies, timeout_s=timeout):
             return await check_endpoint_health(self._endpoint, self._model, timeout_s=timeout)
 
-    async def _all(self, batches: Sequence[list[str]]) -> list[Embedded]:
+    async def _all(self, batches: Sequence[list[str]], requests: ModelRequests) -> list[Embedded]:
         """Return the batches' answers in order; one that fails cancels the others."""
-        first = await self._batch(batches[0])  # finds out what the endpoint takes
+        first = await self._batch(batches[0], requests)  # finds out what the endpoint takes
         if len(batches) == 1:
             return [first]
         turn = asyncio.Semaphore(_AT_ONCE)
 
         async def in_turn(texts: list[str]) -> Embedded:
             async with turn:
-                return await self._batch(texts)
+                return await self._batch(texts, requests)
 
         try:
             async with asyncio.TaskGroup() as group:
@@ -130,15 +139,17 @@ class OpenAIEmbedder:
             raise failed.exceptions[0] from None
         return [first, *(task.result() for task in tasks)]
 
-    async def _batch(self, texts: list[str]) -> Embedded:
+    async def _batch(self, texts: list[str], requests: ModelRequests) -> Embedded:
         body: dict[str, Any] = {"model": self._model, "input": texts}
         if self._dimensions:
             body["dimensions"] = self._dimensions
+        requests.begin()
         answer = await self._answer(body)
         if len(answer) > _QUICK_BYTES:
             read = await compute(self._read, answer, len(texts))
         else:
             read = self._read(answer, len(texts))
+        requests.pay(Tokens(read.input_tokens, 0))
         self._dimension = read.vectors.shape[1]
         return read
 
@@ -161,9 +172,15 @@ class OpenAIEmbedder:
         return answer
 
     async def _post(self, body: dict[str, Any]) -> bytes:
-        return await self._endpoint.post(
-            "embeddings", body, timeout_s=self._timeout_s, max_bytes=_MAX_BYTES
-        )
+        """Return the answer to a request, which a busy endpoint is sent twice."""
+
+        async def post(timeout_s: float) -> bytes:
+            return await self._endpoint.post(
+                "embeddings", body, timeout_s=timeout_s, max_bytes=_MAX_BYTES
+            )
+
+        until = asyncio.get_running_loop().time() + self._timeout_s
+        return await retry_once(post, until=until)
 
     def _read(self, body: bytes, count: int) -> Embedded:
         answer = self._endpoint.read(body)

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 from ...ports import ChatToolCall
 from ...text.clean import to_unicode
-from .error_mapping import Declined
 from .plan_parsing import without_thoughts
+from .stop_reasons import CutOff, is_cut_off, raise_if_stopped
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -85,13 +85,21 @@ def _langchain_message(message: ChatMessage) -> BaseMessage:
 
 
 def message_of(answer: dict[str, Any]) -> dict[str, Any]:
-    """Return the message of a chat completion. Raises Declined, ValueError without one."""
+    """Return the message of a chat completion. Raises Declined, Filtered, ValueError."""
     match answer:
-        case {"choices": [{"message": {"refusal": str(reason)}}, *_]} if reason:
-            raise Declined(reason)
         case {"choices": [{"message": dict(message)}, *_]}:
+            raise_if_stopped(stop_of(answer), message.get("refusal"))
             return message
+    raise_if_stopped(stop_of(answer))
     raise ValueError("The answer has no message.")
+
+
+def stop_of(answer: dict[str, Any]) -> Any:
+    """Return why a chat completion ended, None where it does not say."""
+    match answer:
+        case {"choices": [{"finish_reason": reason}, *_]}:
+            return reason
+    return None
 
 
 def text_of(message: dict[str, Any]) -> str:
@@ -106,7 +114,7 @@ def text_of(message: dict[str, Any]) -> str:
 
 
 def read_openai_message(answer: dict[str, Any]) -> tuple[str, tuple[ChatToolCall, ...]]:
-    """Return text and calls of a chat completion. Raises Declined, ValueError without a message."""
+    """Return text and calls of a chat completion. Raises as `message_of`."""
     message = message_of(answer)
     calls = message.get("tool_calls")
     return text_of(message), _openai_calls(calls if isinstance(calls, list) else [])
@@ -134,11 +142,14 @@ def read_langchain_message(message: AIMessage) -> tuple[str, tuple[ChatToolCall,
     )
 
 
-def checked_text(text: str, calls: Sequence[ChatToolCall]) -> str:
-    """Return the text without the model's thoughts. Raises ValueError for an empty reply."""
+def checked_text(text: str, calls: Sequence[ChatToolCall], stop: Any) -> str:
+    """Return the text without the model's thoughts; `stop` is why it ended.
+
+    Raises ValueError for an empty reply, CutOff where a limit of tokens left nothing of it.
+    """
     shown = without_thoughts(text).strip()
     if not shown and not calls:
-        raise ValueError("The answer is empty.")
+        raise CutOff if is_cut_off(stop) else ValueError("The answer is empty.")
     return shown
 
 

@@ -33,11 +33,19 @@ class EndpointError(Exception):
     """A refusal of the endpoint; the message is its own, without the key."""
 
     def __init__(
-        self, message: str, *, status: int | None = None, code: str = "", kind: str = ""
+        self,
+        message: str,
+        *,
+        status: int | None = None,
+        code: str = "",
+        kind: str = "",
+        wait_s: float | None = None,
     ) -> None:
         super().__init__(message)
         self.status_code = status
         self.code = code
+        self.wait_s = wait_s
+        """The seconds that it asks to wait before a retry."""
         self.kind = kind
         """A kind of failure, set where the status does not show it."""
 
@@ -122,6 +130,7 @@ class Endpoint:
             status=refusal.status,
             code=" ".join(refusal.codes),
             kind="elsewhere" if redirects else "",
+            wait_s=refusal.wait_s,
         )
 
     def _told(self, text: str) -> str:

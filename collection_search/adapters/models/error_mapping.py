@@ -7,17 +7,21 @@ import re
 import socket
 from contextlib import contextmanager
 from dataclasses import dataclass
+from http import HTTPStatus
 from typing import TYPE_CHECKING, Final, Literal, Self
 
 from ...errors import ModelError
 from ...text.redaction import redact
 from ..refusals import http_status_of
+from .output_methods import UNKNOWN, ModelRequests, Tokens
+from .stop_reasons import CutOff, Declined, is_filter
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
 ModelErrorKind = Literal[
     "key",
+    "forbidden",
     "model",
     "throttled",
     "quota",
@@ -27,6 +31,8 @@ ModelErrorKind = Literal[
     "down",
     "no_method",
     "declined",
+    "filtered",
+    "cut_off",
     "unusable",
     "other",
 ]
@@ -51,10 +57,6 @@ class Remedies:
         )
 
 
-class Declined(Exception):  # noqa: N818 - no failure of the program
-    """The model declined to answer; the message is its reason."""
-
-
 @contextmanager
 def model_errors(
     subject: str,
@@ -62,34 +64,62 @@ def model_errors(
     remedies: Remedies,
     timeout_s: float,
     malformed: ModelErrorKind = "other",
+    requests: ModelRequests | None = None,
 ) -> Iterator[None]:
     """Raise a ModelError in place of any other error; `subject` is such as "The model gpt-4o-mini".
 
-    `malformed` is the kind of an error in the form of the answer.
+    `malformed` is the kind of an error in the form of the answer. `requests` are the requests that
+    were made: their cost, and a first refusal of a method, are in the error.
     """
     try:
         yield
     except ModelError:
         raise
     except Exception as error:
-        raise _model_error(subject, error, remedies, timeout_s, malformed) from error
+        status = http_status_of(error)
+        kind = _kind(error, status) or (malformed if isinstance(error, _OF_FORM) else "other")
+        sentence = _SENTENCES[kind].format(
+            where=remedies, timeout_s=timeout_s, cause=_cause(error, kind)
+        )
+        answer = f" (HTTP {status})" if status else ""
+        before = _refused_before(error, requests)
+        raise _model_error(f"{subject}{answer} {sentence}{before}", kind, requests) from error
 
 
-def _model_error(
-    subject: str, error: Exception, remedies: Remedies, timeout_s: float, malformed: ModelErrorKind
-) -> ModelError:
-    status = http_status_of(error)
-    kind = _kind(error, status) or (malformed if isinstance(error, _OF_FORM) else "other")
-    cause = redact(str(error), most=300).rstrip(". \n") or type(error).__name__
-    if kind == "address":  # the sentence itself says that it cannot be reached
-        cause = cause.rpartition("cannot be reached: ")[2]
-    what = _SENTENCES[kind].format(where=remedies, timeout_s=timeout_s, cause=cause)
-    answer = f" (HTTP {status})" if status else ""
+def _model_error(message: str, kind: ModelErrorKind, requests: ModelRequests | None) -> ModelError:
+    is_unbilled = kind in _UNBILLED
+    spent, answers = UNKNOWN, 0
+    if requests is not None:
+        answers = requests.answers
+        unknown = requests.under_way - is_unbilled  # the request that failed is one of them
+        spent = UNKNOWN if unknown > 0 else requests.spent
+    elif is_unbilled:
+        spent = Tokens()
     return ModelError(
-        f"{subject}{answer} {what}",
-        may_be_billed=kind not in _UNBILLED,
+        message,
+        may_be_billed=answers > 0 or not is_unbilled,
         unavailable=kind in _UNAVAILABLE,
+        key_refused=kind in _OF_KEY,
+        input_tokens=spent.input,
+        output_tokens=spent.output,
     )
+
+
+def _cause(error: Exception, kind: ModelErrorKind) -> str:
+    cause = redact(str(error), most=300).rstrip(". \n") or type(error).__name__
+    # the sentence itself says that it cannot be reached
+    return cause.rpartition("cannot be reached: ")[2] if kind == "address" else cause
+
+
+def _refused_before(error: Exception, requests: ModelRequests | None) -> str:
+    """Return what refused a method before another one failed, and make it the error's cause."""
+    first = requests.refusal if requests else None
+    if first is None or first is error:
+        return ""
+    if error.__cause__ is None:
+        error.__cause__ = first
+    said = redact(str(first), most=300).rstrip(". \n")
+    return "" if said in str(error) else f" Before, it refused a form of answer: {said}."
 
 
 _SENTENCES: Final[dict[ModelErrorKind, str]] = {
@@ -101,16 +131,20 @@ _SENTENCES: Final[dict[ModelErrorKind, str]] = {
     "address": "cannot be reached: {cause}. Check {where.address}.",
     "elsewhere": "is not at this address: {cause}. Check {where.address}.",
     "down": "failed on its own side: {cause}. Run again later.",
-    "no_method": "answers neither by JSON schema nor by tool call nor in JSON. Take another one.",
+    "forbidden": "refuses access: {cause}. Check {where.key} and what it is allowed to use.",
+    "no_method": "cannot do what it is asked to: {cause}. Take another one.",
     "declined": "declined to answer: {cause}.",
+    "filtered": "gave no answer: its content filter stopped it: {cause}. Use other words.",
+    "cut_off": "ran into its limit of tokens before its answer was complete. Take another one.",
     "unusable": "gave an answer that holds no list of queries. Take another one if this repeats.",
     "other": "failed: {cause}.",
 }
 
 _UNBILLED: Final[frozenset[ModelErrorKind]] = frozenset(
-    {"key", "model", "throttled", "quota", "address", "elsewhere", "down"}
+    {"key", "forbidden", "model", "throttled", "quota", "address", "elsewhere", "down"}
 )
 """Kinds of failures before any work was done, which vendors do not bill."""
+_OF_KEY: Final = frozenset({"key", "forbidden"})
 _UNAVAILABLE: Final = _UNBILLED | {"timeout"}
 """Kinds of failures that every other input would have, too."""
 _OF_FORM: Final = (ValueError, LookupError, TypeError)
@@ -118,10 +152,19 @@ _NO_MONEY: Final = re.compile(
     r"insufficient[_ ](?:quota|balance|funds|credits?)|credit balance|out of credits", re.IGNORECASE
 )
 
+_REFUSED_INPUT: Final = frozenset({400, 403})
+_BAD_KEY: Final = re.compile(
+    r"(?:invalid|incorrect|wrong|expired)[_ ](?:api[_ ]?)?key|api[_ ]?key[_ ](?:not valid|invalid"
+    r"|expired)",
+    re.IGNORECASE,
+)
+"""How Google and xAI word it, whose status is 400."""
+_BAD_MODEL: Final = re.compile(r"model_not_found|access to model", re.IGNORECASE)
+
 _BY_STATUS: Final[dict[int, ModelErrorKind]] = {
     401: "key",
     402: "quota",
-    403: "key",
+    403: "forbidden",
     404: "model",
     405: "model",
     408: "timeout",
@@ -154,14 +197,24 @@ _BY_FAILURE: Final[dict[str, ModelErrorKind]] = {
 }
 
 
+def is_out_of_money(error: Exception) -> bool:
+    """Return whether the account has no money or quota left: no retry helps."""
+    return bool(_NO_MONEY.search(f"{getattr(error, 'code', '')} {error}"))
+
+
 def _kind(error: Exception, status: int | None) -> ModelErrorKind | None:
     """Return the kind that the error itself shows, or None."""
+    said = f"{getattr(error, 'code', '')} {error}"
     ancestry = " ".join(parent.__name__ for parent in type(error).__mro__)
     known = _BY_FAILURE.get(getattr(error, "kind", ""))
     signs: tuple[tuple[ModelErrorKind | None, object], ...] = (
         ("no_method", isinstance(error, NotImplementedError)),
         ("declined", isinstance(error, Declined)),
-        ("quota", _NO_MONEY.search(f"{getattr(error, 'code', '')} {error}")),
+        ("cut_off", isinstance(error, CutOff)),
+        ("filtered", is_filter(error)),
+        ("quota", is_out_of_money(error)),
+        ("key", status in _REFUSED_INPUT and _BAD_KEY.search(said)),
+        ("model", status == HTTPStatus.FORBIDDEN and _BAD_MODEL.search(said)),
         (known, known),
         (_BY_STATUS.get(status or 0, "other"), status),
         ("timeout", "Timeout" in ancestry),

@@ -26,7 +26,7 @@ async def check_endpoint_health(endpoint: Endpoint, model: str, *, timeout_s: fl
         names = _names(endpoint, await endpoint.get("models", timeout_s=timeout_s))
     except EndpointError as error:
         if error.status_code in _NO_LIST:
-            return Health("it answers, but lists no models")
+            return Health("it answers, but lists no models: a paid call would tell of the key")
         raise
     listed = f"it serves {model}" if model in names else f"its list of models lacks {model}"
     return Health(

@@ -1,44 +1,52 @@
-"""Plans and chats with any LangChain chat model, by structured output and bound tools."""
+"""Plans and chats with any LangChain chat model, by structured output or by words."""
 
 from __future__ import annotations
 
 import asyncio
+import functools
 import warnings
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final, Self
+from typing import TYPE_CHECKING, Any, Final, Self, TypeVar
 
-from pydantic import ValidationError
-
-from ...planning.prompts import SearchQueries, strategy_messages
+from ...planning.prompts import strategy_messages
 from ...ports import ChatReply, QueryPlan
-from ..refusals import http_status_of
 from .chat_messages import (
     checked_text,
     langchain_messages,
     openai_tools,
     read_langchain_message,
 )
-from .endpoint import tokens_of
 from .error_mapping import Remedies, model_errors
+from .langchain_answer import (
+    MethodRefusedError,
+    ask_by_method,
+    name_of_model,
+    raise_if_message_stopped,
+    reason_to_stop,
+    usage_of,
+)
 from .object_memo import Memory
-from .output_methods import WEAKER, OutputMethod, Tokens, refuses_method
-from .plan_parsing import parse_queries
+from .output_methods import MOST_WORDY_ANSWERS, UNKNOWN, WEAKER, ModelRequests, OutputMethod
+from .plan_parsing import NoJsonError, parse_queries
+from .single_retry import retries_itself, retry_once
 from .vendors import CHAT, make_vendor_model
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Awaitable, Callable, Sequence
+    from contextlib import AbstractContextManager
 
     from langchain_core.language_models import BaseChatModel
-    from langchain_core.messages import AIMessage
 
     from ...ports import ChatMessage, ChatTool
     from ...settings import Settings
+    from .error_mapping import ModelErrorKind
 
+Answer = TypeVar("Answer")
 
 _WHAT_THE_LADDER_DOES_ANYWAY: Final = (
     "This model does not support OpenAI's structured output|Cannot use method='json_schema'"
+    "|Unrecognized structured output method"
 )
-_NOTHING: Final = Tokens()
 
 
 @dataclass(slots=True)
@@ -52,7 +60,7 @@ _LEARNT: Final = Memory(_Learnt)
 
 
 class LangChainQueryModel:
-    """A LangChain chat model object as `QueryModel` and `ChatModel`.
+    """A LangChain chat model, or another object with `ainvoke`, as `QueryModel` and `ChatModel`.
 
     Which method the object takes is remembered as long as it lives, for all that wrap it.
     """
@@ -82,109 +90,97 @@ class LangChainQueryModel:
     async def plan(self, question: str, *, purpose: str, count: int) -> QueryPlan:
         """Return up to `count` queries. Raises `ModelError`; the caller falls back, not retries."""
         messages = strategy_messages(question, purpose=purpose, count=count)
-        subject, limit_s = f"The model {self.model_name}", self._timeout_s
-        with model_errors(
-            subject, remedies=self._remedies, timeout_s=limit_s, malformed="unusable"
-        ):
-            async with asyncio.timeout(limit_s):
-                answer, spent = await self._answer(messages, self._learnt.method)
-            return _plan(self.model_name, answer, spent)
+        requests = ModelRequests()
+        with self._errors(requests, malformed="unusable"):
+            async with asyncio.timeout(self._timeout_s):
+                return await self._plan(messages, requests, self._time_limit())
 
     async def chat(
         self, messages: Sequence[ChatMessage], *, tools: Sequence[ChatTool] = ()
     ) -> ChatReply:
-        """Return the reply, never an empty one. Raises `ModelError`; there is no retry inside."""
-        subject, limit_s = f"The model {self.model_name}", self._timeout_s
-        with model_errors(subject, remedies=self._remedies, timeout_s=limit_s):
-            chat: Any = self._model.bind_tools(openai_tools(tools)) if tools else self._model
-            async with asyncio.timeout(limit_s):
-                message: AIMessage = await chat.ainvoke(langchain_messages(messages))
+        """Return the reply, never an empty one. Raises `ModelError`; a retry seldom helps."""
+        requests = ModelRequests()
+        with self._errors(requests):
+            chat = _with_tools(self._model, tools) if tools else self._model
+            given = langchain_messages(messages)
+            until = self._time_limit()
+            async with asyncio.timeout(self._timeout_s):
+                message: Any = await self._paid(lambda: chat.ainvoke(given), requests, until)
+            requests.pay(usage_of(message))
+            raise_if_message_stopped(message)
             text, calls = read_langchain_message(message)
-            spent = _usage(message)
-            return ChatReply(
-                checked_text(text, calls),
-                calls,
-                _model_of(message, self.model_name),
-                spent.input,
-                spent.output,
-            )
+            shown = checked_text(text, calls, reason_to_stop(message))
+            return ChatReply(shown, calls, _model_of(message, self.model_name), *requests.spent)
 
-    async def _answer(
-        self, messages: list[tuple[str, str]], method: OutputMethod, spent: Tokens = _NOTHING
-    ) -> tuple[dict[str, Any], Tokens]:
-        """Return raw and parsed answer by the first method that is not refused, and its cost."""
-        try:
-            answer = await _ask(self._model, messages, method)
-        except NotImplementedError as refusal:
-            if method not in WEAKER:
-                raise
-            spent = spent.plus(_cost(refusal.__cause__))
-            return await self._answer(messages, WEAKER[method], spent)
-        self._learnt.method = method
-        return answer, spent
+    def _time_limit(self) -> float:
+        """Return the event loop's time at which a call that begins now has to end."""
+        return asyncio.get_running_loop().time() + self._timeout_s
 
+    async def _plan(
+        self, messages: list[tuple[str, str]], requests: ModelRequests, until: float
+    ) -> QueryPlan:
+        """Return the plan by the first method that is accepted."""
+        method = self._learnt.method
+        while True:
+            ask = functools.partial(ask_by_method, self._model, messages, method)
+            try:
+                answer = await self._paid(ask, requests, until)
+            except MethodRefusedError as refusal:
+                requests.refuse(refusal)
+                if refusal.is_billed:
+                    requests.pay(UNKNOWN)
+                method = WEAKER[method]
+                continue
+            requests.pay(answer.tokens)
+            if answer.stopped is not None:
+                raise answer.stopped
+            has_next = answer.is_of_library and requests.answers < MOST_WORDY_ANSWERS
+            try:
+                queries = parse_queries(answer.content, in_words=not has_next, stop=answer.stop)
+            except NoJsonError:
+                if not has_next:
+                    raise
+                method = WEAKER[method]
+                continue
+            self._learnt.method = method
+            return QueryPlan(queries, answer.model or self.model_name, *requests.spent)
 
-async def _ask(
-    chat: BaseChatModel, messages: list[tuple[str, str]], method: OutputMethod
-) -> dict[str, Any]:
-    """Return one answer. Raises NotImplementedError where the model refuses the method itself."""
-    try:
-        structured: Any = chat.with_structured_output(
-            SearchQueries, method=method, include_raw=True
+    async def _paid(
+        self, call: Callable[[], Awaitable[Answer]], requests: ModelRequests, until: float
+    ) -> Answer:
+        """Return the call's answer; a busy endpoint is asked twice if the object does not do so."""
+        requests.begin()
+        if retries_itself(self._model):
+            return await call()
+        return await retry_once(lambda _: call(), until=until)
+
+    def _errors(
+        self, requests: ModelRequests, *, malformed: ModelErrorKind = "other"
+    ) -> AbstractContextManager[None]:
+        return model_errors(
+            f"The model {self.model_name}",
+            remedies=self._remedies,
+            timeout_s=self._timeout_s,
+            malformed=malformed,
+            requests=requests,
         )
-    except (TypeError, ValueError) as error:
-        raise NotImplementedError(str(error)) from error
+
+
+def _with_tools(model: Any, tools: Sequence[ChatTool]) -> Any:
+    """Return the model with the tools. Raises NotImplementedError where it takes none."""
     try:
-        answer: dict[str, Any] = await structured.ainvoke(messages)
-    except Exception as error:
-        if _refuses_method(error):
-            raise NotImplementedError(str(error)) from error
-        raise
-    return answer
+        return model.bind_tools(openai_tools(tools))
+    except (AttributeError, NotImplementedError) as error:
+        raise NotImplementedError("it takes no tools") from error
 
 
-def _refuses_method(error: Exception) -> bool:
-    """Return whether the endpoint lacks the method: it says so, or answered in prose."""
-    if isinstance(error, ValidationError):
-        return error.errors()[0]["type"] == "json_invalid"
-    return refuses_method(http_status_of(error), str(error))
+def _model_of(message: Any, name: str) -> str:
+    return name_of_model(message) or name
 
 
-def _cost(refusal: BaseException | None) -> Tokens:
-    """Return the tokens of a refusal: none, or those of an answer in prose."""
-    if not isinstance(refusal, ValidationError):
-        return _NOTHING
-    try:
-        answer = refusal.response.json()  # type: ignore[attr-defined] # langchain-openai's own
-    except (AttributeError, ValueError):
-        answer = None
-    return tokens_of(answer) if isinstance(answer, dict) else Tokens(None, None)
-
-
-def _plan(name: str, answer: dict[str, Any], spent: Tokens) -> QueryPlan:
-    raw = answer["raw"]
-    # the JSON may stand in a code fence or in the text beside no tool call
-    queries = parse_queries(str(raw.text) if answer["parsed"] is None else answer["parsed"])
-    spent = spent.plus(_usage(raw))
-    return QueryPlan(
-        queries=queries,
-        model=_model_of(raw, name),
-        input_tokens=spent.input,
-        output_tokens=spent.output,
-    )
-
-
-def _usage(message: AIMessage) -> Tokens:
-    usage = message.usage_metadata
-    return Tokens(usage["input_tokens"], usage["output_tokens"]) if usage else Tokens(None, None)
-
-
-def _model_of(message: AIMessage, name: str) -> str:
-    return message.response_metadata.get("model_name") or name
-
-
-def _name(model: BaseChatModel) -> str:
+def _name(model: Any) -> str:
     for attribute in ("model_name", "model", "model_id"):
         if isinstance(name := getattr(model, attribute, None), str) and name:
             return name
-    return model.get_name()
+    get_name = getattr(model, "get_name", None)
+    return str(get_name()) if callable(get_name) else type(model).__name__

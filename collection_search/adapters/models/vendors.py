@@ -118,7 +118,7 @@ def _built(table: VendorTable, entry: VendorClass, vendor: str, model: str) -> A
         )
     cls = getattr(importlib.import_module(entry.module), entry.name)
     options = {entry.parameter: model, **entry.options}
-    if "max_retries" in getattr(cls, "model_fields", {}):  # the caller falls back, not retries
+    if "max_retries" in getattr(cls, "model_fields", {}):  # the one retry is ours
         options["max_retries"] = 0
     return cls(**options)
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Final
 from ...text.validation import whole_number
 from ..retry_after import parse_numbers
 from .http.adapter import HttpSearch, ResultPage
-from .http.error_mapping import FailureRules
+from .http.error_mapping import LACKS_OPTION, FailureRules
 from .http.json_values import read_path
 from .http.query_limits import DOMAINS, drop_empty, supported_options
 from .http.regions import map_codes
@@ -62,7 +62,9 @@ class BraveSearch(HttpSearch):
         codes={
             "SUBSCRIPTION_TOKEN_INVALID": "authenticationFailed",  # comes with status 422
             "QUOTA_LIMITED": "quotaExceeded",
+            "OPTION_NOT_IN_PLAN": "invalidQuery",
         },
+        sentences={"OPTION_NOT_IN_PLAN": LACKS_OPTION},
         once_more=frozenset({"SUBSCRIPTION_TOKEN_INVALID"}),  # seen with good keys too
     )
 
@@ -92,6 +94,10 @@ class BraveSearch(HttpSearch):
             more=more if isinstance(more, bool) else None,
             quota_remaining=_left_this_month(response),
         )
+
+    def is_answer(self, answer: Any) -> bool:
+        """Return whether it is an answer of the web or news search: without hits its type tells."""
+        return read_path(answer, "type") in ("search", "news")
 
     def meaning(self, refusal: VendorRefusal) -> ErrorCode:
         """Return the error code of a refusal; only its counters show that a quota is used up."""

@@ -38,6 +38,7 @@ class ExaSearch(HttpSearch):
     key_header = "x-api-key"
     page_size = 10
     max_count = 100
+    always_sends = ("results",)
     supports: ClassVar = supported_options(
         "search_depth", *DOMAINS, "include_content", "freshness", "country", emulated=["topic"]
     )  # a topic is a category

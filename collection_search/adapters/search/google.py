@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from datetime import date
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, Final
 
 from ...errors import ConfigError
 from .http.adapter import HttpSearch, ResultPage
@@ -26,6 +26,15 @@ if TYPE_CHECKING:
     from ...settings.provider_access import ProviderAccess
     from ..http import HttpResponse
     from ..refusals import VendorRefusal
+
+_DISABLED: Final = "api has not been used in project|or it is disabled"
+_CLOSED: Final = "does not have the access to custom search"
+_ENABLE: Final = (
+    "The Custom Search API is not enabled in the project of {key}. Enable it in the Google Cloud"
+    " console (APIs & Services, Library, Custom Search API), and try again some minutes later."
+)
+_MARKS: Final = ("kind", "queries", "searchInformation")
+"""Of these an answer has at least one."""
 
 
 class GoogleSearchAdapter(HttpSearch):
@@ -63,8 +72,19 @@ class GoogleSearchAdapter(HttpSearch):
             "quotaExceeded": "quotaExceeded",
             "rateLimitExceeded": "rateLimited",
             "userRateLimitExceeded": "rateLimited",
+            "SERVICE_DISABLED": "invalidQuery",
+            "accessNotConfigured": "invalidQuery",
         },
-        texts={"api key not valid": "authenticationFailed"},
+        texts={
+            "api key not valid": "authenticationFailed",
+            _DISABLED: "invalidQuery",
+            _CLOSED: "invalidQuery",
+        },
+        sentences={
+            **dict.fromkeys(("SERVICE_DISABLED", "accessNotConfigured", _DISABLED), _ENABLE),
+            _CLOSED: "{name} takes no new projects: that of {key} has no access to it. "
+            "Use another provider.",
+        },
     )
 
     def __init__(
@@ -142,6 +162,15 @@ class GoogleSearchAdapter(HttpSearch):
         raw = [] if items is None else self.listed(items, response)
         more = bool(read_path(answer, "queries", "nextPage"))
         return self.page_of(raw, response, more=more)
+
+    def is_answer(self, answer: Any) -> bool:
+        """Return whether it is an answer of Custom Search: of its marks one at least is right."""
+        kind, queries, information = (read_path(answer, name) for name in _MARKS)
+        return (
+            kind == "customsearch#search"
+            or isinstance(queries, dict)
+            or isinstance(information, dict)
+        )
 
     def meaning(self, refusal: VendorRefusal) -> ErrorCode:
         """Return the error code of a refusal; one code of Google's means two kinds of limit."""

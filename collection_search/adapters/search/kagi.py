@@ -11,7 +11,7 @@ from ...text.validation import number_within
 from .http.adapter import HttpSearch, ResultPage
 from .http.error_mapping import FailureRules
 from .http.json_values import read_path
-from .http.query_limits import DOMAINS, shift_day, supported_options
+from .http.query_limits import DOMAINS, date_parameters, drop_empty, supported_options
 from .http.result_page import Paging, RowNames
 
 if TYPE_CHECKING:
@@ -40,7 +40,8 @@ class KagiSearch(HttpSearch):
     paging = Paging("page", first=1)
     page_size = 10
     max_pages = 10
-    supports: ClassVar = supported_options(emulated=[*DOMAINS, "freshness"])
+    always_sends = ("meta", "data")
+    supports: ClassVar = supported_options("freshness", "country", emulated=DOMAINS)
     rules = FailureRules(
         codes={"general.invalid_token": "authenticationFailed", _NO_BALANCE: "quotaExceeded"},
         texts={
@@ -50,11 +51,11 @@ class KagiSearch(HttpSearch):
     )
 
     def parameters(self, query: str, count: int, options: SearchOptions) -> dict[str, Any]:
-        """Return what the call for each page sends; dates are operators in the query."""
-        first, last = options.published(self.today())
-        after = f"after:{shift_day(first, -1)}" if first else ""
-        before = f"before:{shift_day(last, 1)}" if last else ""
-        return {"query": " ".join(filter(None, [query, after, before])), "limit": count}
+        """Return what the call for each page sends; both days of a range are included."""
+        filters = date_parameters(options, self.today(), after="{}", before="{}")
+        if options.country:
+            filters["region"] = options.country.lower()
+        return {"query": query, "limit": count} | drop_empty({"filters": filters})
 
     def parse(self, response: HttpResponse) -> ResultPage:
         """Return the page of results; without hits no `search`. Raises SearchProviderError."""

@@ -28,6 +28,7 @@ class LinkupSearch(HttpSearch):
     path = "v1/search"
     names = RowNames(title="name", snippet="content", content="content")
     page_size = 100
+    always_sends = ("results",)
     supports: ClassVar = supported_options("search_depth", *DOMAINS, "include_content", "freshness")
     rules = FailureRules(
         codes={

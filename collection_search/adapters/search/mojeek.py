@@ -35,6 +35,7 @@ class MojeekSearch(HttpSearch):
     paging = Paging("s", first=1, counts_rows=True)
     page_size = 10
     max_pages = 10
+    always_sends = ("response.status", "response.results")
     supports: ClassVar = supported_options(
         "include_domains", "freshness", emulated=["exclude_domains"]
     )

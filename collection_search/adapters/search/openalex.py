@@ -73,6 +73,7 @@ class OpenAlexSearch(HttpSearch):
     page_size = 100
     max_pages = 100  # the first 10,000 works
     max_query_chars = 400  # an address may have 4 KB, and a character nine bytes
+    always_sends = ("meta", "results")
     supports: ClassVar = supported_options("freshness", "language")
     rate_per_s = 10.0
     storage_rights = "allowed"  # CC0

@@ -6,7 +6,13 @@ from typing import TYPE_CHECKING, Any, ClassVar, Final
 
 from .http.adapter import HttpSearch
 from .http.error_mapping import FailureRules
-from .http.query_limits import DOMAINS, date_parameters, drop_empty, supported_options
+from .http.query_limits import (
+    AMERICAN_DAY,
+    DOMAINS,
+    date_parameters,
+    drop_empty,
+    supported_options,
+)
 from .http.result_page import RowNames
 
 if TYPE_CHECKING:
@@ -14,7 +20,7 @@ if TYPE_CHECKING:
 
 MAX_DOMAINS: Final = 20
 """Domains that one search takes, all to allow or all to deny."""
-_DAY: Final = "{0.month:02}/{0.day:02}/{0.year:04}"
+_DAYS: Final = ("search_after_date_filter", "search_before_date_filter")
 
 
 class PerplexitySearch(HttpSearch):
@@ -28,6 +34,7 @@ class PerplexitySearch(HttpSearch):
     default_base_url = "https://api.perplexity.ai"
     names = RowNames(dates=("date",))
     page_size = 20
+    always_sends = ("results",)
     supports: ClassVar = supported_options(
         *DOMAINS, "freshness", "language", "country", emulated=["search_depth"]
     )  # deep: more of each page
@@ -45,7 +52,7 @@ class PerplexitySearch(HttpSearch):
             "search_language_filter": [options.language] if options.language else None,
             "country": options.country,
         }
-        days = {"search_after_date_filter": _DAY, "search_before_date_filter": _DAY}
+        days = dict.fromkeys(_DAYS, AMERICAN_DAY)
         dates = date_parameters(options, self.today(), word="search_recency_filter", **days)
         return {"query": query, "max_results": count} | drop_empty(chosen) | dates
 

@@ -46,6 +46,8 @@ class SearxngSearch(HttpSearch):
     page_size = 20  # for planning: about 10 an engine and page
     max_pages = 100
     fills_pages = False
+    page_is_open = True
+    always_sends = ("results", "query|unresponsive_engines")
     supports: ClassVar = {
         "max_results": "post_filtered",
         "include_domains": "emulated",  # where its engines know the operator
@@ -84,20 +86,26 @@ class SearxngSearch(HttpSearch):
         return {"q": query, "format": "json"} | drop_empty(chosen)
 
     def parse(self, response: HttpResponse) -> ResultPage:
-        """Return the page of results; an empty one with failed engines is an error."""
-        answer = self.answer(response)
-        raw = [
-            row
-            for row in self.listed(answer.get("results"), response)
-            if row.get("template") != "keyvalue.html" and row.get("url") is not None
-        ]
-        failed = _failed_engines(answer.get("unresponsive_engines"))
-        if failed and not raw:
+        """Return the first page of results; an empty one with failed engines is an error."""
+        page = self.parse_further(response)
+        failed = _failed_engines(self.answer(response).get("unresponsive_engines"))
+        if failed and not page.raw:
             raise SearchProviderUnavailable(
-                f"{self.title} found nothing because its engines failed: {failed}. "
+                f"{self.title} found nothing, and engines of it failed: {failed}. "
                 "Try again later, or enable other engines.",
                 http_status=response.status,
             )
+        return page
+
+    def parse_further(self, response: HttpResponse) -> ResultPage:
+        """Return a page of results; without any it is the end.
+
+        SearXNG lists suspended engines for pages too that they would not have been asked for.
+        """
+        answer = self.answer(response)
+        listed = self.listed(answer.get("results"), response)
+        raw = [row for row in listed if row.get("template") != "keyvalue.html"]
+        failed = _failed_engines(answer.get("unresponsive_engines"))
         notices = [f"{self.title} had no answer from some engines: {failed}."] if failed else []
         return self.page_of(raw, response, notices=notices, complete=not failed)
 

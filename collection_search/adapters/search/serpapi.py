@@ -11,6 +11,7 @@ from .http.error_mapping import FailureRules
 from .http.health_check import to_whole_number
 from .http.json_values import read_path
 from .http.query_limits import DOMAINS, google_parameters, supported_options
+from .http.regions import GOOGLE_LANGUAGES
 from .http.result_page import Paging, RowNames
 
 if TYPE_CHECKING:
@@ -36,8 +37,9 @@ class SerpApiSearch(HttpSearch):
     paging = Paging("start", counts_rows=True)
     page_size = 10
     max_pages = 10
+    always_sends = ("search_metadata",)
     supports: ClassVar = supported_options("freshness", "language", "country", emulated=DOMAINS)
-    ranges_of_days = False
+    languages = GOOGLE_LANGUAGES
     rules = FailureRules(
         texts={
             "invalid api key": "authenticationFailed",
@@ -46,12 +48,12 @@ class SerpApiSearch(HttpSearch):
         },
         no_hits="hasn.t returned any results",  # with status 200
     )
-    without_hits: ClassVar = {"organic_results": []}
+    without_hits: ClassVar = {"search_metadata": {"status": "Success"}, "organic_results": []}
 
     def parameters(self, query: str, count: int, options: SearchOptions) -> dict[str, Any]:
         """Return what the call for each page sends."""
         sent = {"engine": "google", "q": query, "num": count, "api_key": self.key()}
-        return sent | google_parameters(options)
+        return sent | google_parameters(options, self.today(), self.languages)
 
     def parse(self, response: HttpResponse) -> ResultPage:
         """Return the page of results. Raises SearchProviderError, for an error in a 200 too."""

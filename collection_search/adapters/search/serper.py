@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from .http.adapter import HttpSearch, ResultPage
 from .http.error_mapping import FailureRules
 from .http.query_limits import DOMAINS, google_parameters, supported_options
+from .http.regions import GOOGLE_LANGUAGES
 from .http.result_page import Paging, RowNames
 
 if TYPE_CHECKING:
@@ -31,15 +32,20 @@ class SerperSearch(HttpSearch):
     max_pages = 10
     fills_pages = False  # Google's pages hold less where other boxes take the room
     max_query_chars = 2048
+    always_sends = ("organic|searchParameters",)
     supports: ClassVar = supported_options(
         "freshness", "language", "country", emulated=[*DOMAINS, "topic"]
     )  # news have another endpoint
-    ranges_of_days = False
+    languages = GOOGLE_LANGUAGES
     rules = FailureRules(texts={"not enough credits": "quotaExceeded"})  # with status 400
 
     def parameters(self, query: str, count: int, options: SearchOptions) -> dict[str, Any]:
         """Return what the call for each page sends."""
-        return {"q": query, "num": count, **google_parameters(options)}
+        return {
+            "q": query,
+            "num": count,
+            **google_parameters(options, self.today(), self.languages),
+        }
 
     def credits(self, options: SearchOptions, count: int) -> float:  # noqa: ARG002
         """Return the credits of one request."""

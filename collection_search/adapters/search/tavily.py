@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, Final
 
 from ...contracts.health import Health
 from ..http import HttpRequest, join_url
@@ -20,6 +20,9 @@ if TYPE_CHECKING:
     from ...errors import ErrorCode
     from ..http import HttpResponse
     from ..refusals import VendorRefusal
+
+_NO_SITE: Final = "(include|exclude)_domains.* invalid|must have a valid suffix"
+"""What is said of domains such as `gov.uk`, which are no site but a suffix."""
 
 
 class TavilySearch(HttpSearch):
@@ -44,8 +47,14 @@ class TavilySearch(HttpSearch):
     )
     prefers_domains = True
     countries = named_codes("tavily_countries.txt")
+    always_sends = ("results",)
     rules = FailureRules(
-        statuses={432: "quotaExceeded", 433: "quotaExceeded"}  # of the plan, of pay-as-you-go
+        statuses={432: "quotaExceeded", 433: "quotaExceeded"},  # of the plan, of pay-as-you-go
+        texts={_NO_SITE: "invalidQuery"},
+        sentences={
+            _NO_SITE: "{name} takes whole domains only, such as service.gov.uk, and not a suffix"
+            " that many share, such as gov or gov.uk. Leave the suffix out of the domains."
+        },
     )
 
     def login(self) -> dict[str, str]:

@@ -54,6 +54,7 @@ class WikipediaSearch(HttpSearch):
     page_size = 50
     max_pages = 200
     max_query_chars = 300
+    always_sends = ("query.search",)
     supports: ClassVar = supported_options(emulated=["language"])  # another wiki
     storage_rights = "allowed"  # under the licence of its texts
     rules = FailureRules(

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import typer
 
+from .completion import complete_collections
 from .exit_codes import refuse_option
 from .metrics_file import prepare_metrics
 
@@ -17,7 +18,12 @@ if TYPE_CHECKING:
 _LOGGER: Final = logging.getLogger(__name__)
 
 QuestionArgument = Annotated[str, typer.Argument(metavar="QUESTION", help="What you want to know.")]
-Collection = Annotated[str, typer.Option("--collection", "-c", help="Name of the collection.")]
+Collection = Annotated[
+    str,
+    typer.Option(
+        "--collection", "-c", help="Name of the collection.", autocompletion=complete_collections
+    ),
+]
 Tenant = Annotated[
     str | None,
     typer.Option("--tenant", help="Whose collections; by default those of the settings' tenant."),

@@ -7,6 +7,7 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from ...ranking.score_text import format_score
+from .failed_pages import format_unstored
 from .next_steps import shell_command
 
 if TYPE_CHECKING:
@@ -67,7 +68,7 @@ def _miss(query: QueryCoverage) -> str:
     return f"the best passage scores {format_score(best, decimals=0)}, too low for an answer"
 
 
-def format_missing(coverage: Coverage, missing: MissingPages) -> Iterator[str]:
+def format_missing(coverage: Coverage, missing: MissingPages, *, width: int) -> Iterator[str]:
     """Yield what became of the pages of the ticket, and each one that is not stored."""
     pages = missing.unstored
     if (ingestion := coverage["ingestion"]) is not None:
@@ -77,9 +78,7 @@ def format_missing(coverage: Coverage, missing: MissingPages) -> Iterator[str]:
         yield f"Pages of the ticket: {', '.join(parts)}"
     elif pages or missing.waiting:
         yield f"Pages: {len(pages)} failed, {missing.waiting} waiting"
-    for page in pages:
-        yield f"{page['state']:<{_MARK}}{page['url']}"
-        yield f"{'':<{_MARK}}{page['reason'] or 'waits for its turn'}"
+    yield from format_unstored(pages, width=width)
     if ingestion is not None or pages or missing.waiting:
         yield ""
 

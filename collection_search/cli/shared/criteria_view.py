@@ -5,7 +5,7 @@ from __future__ import annotations
 import textwrap
 from typing import TYPE_CHECKING, Any, Final
 
-from ...contracts.prices import format_usd
+from ...text.money import round_usd
 from .terminal import printable
 
 if TYPE_CHECKING:
@@ -44,7 +44,7 @@ def format_judgement(facts: Mapping[str, Any]) -> str:
     pages, calls = facts["page_count"], facts["call_count"]
     price = ", price not known"
     if (cost := facts["cost_usd"]) is not None:
-        amounts = (format_usd(float(f"{usd:.2g}")) for usd in (cost, facts["cost_per_page_usd"]))
+        amounts = (round_usd(usd) for usd in (cost, facts["cost_per_page_usd"]))
         price = ", {} ({} a page)".format(*amounts) if cost else ""
     counts = [
         f"{count} {what}"

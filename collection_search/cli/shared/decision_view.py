@@ -6,32 +6,37 @@ import textwrap
 from itertools import groupby
 from typing import TYPE_CHECKING, Any, Final
 
+from .narrow_tables import narrow_tables
+
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from ...tools.decisions.review_figures import BandFigures, LearntScore, PeriodFigures
 
-_COLUMNS: Final = ("opened", "person", "deadline", "open", "shown", "approved", "rejected", "added")
+_COLUMNS: Final = (
+    "when", "opened", "person", "deadline", "open", "shown", "approved", "rejected", "added",
+    "median",
+)  # fmt: skip
 _WIDTH: Final = 78
 _MINUTE_S: Final = 60
 _HOUR_S: Final = 3600
 _DAY_S: Final = 86_400
 
 
-def format_periods(figures: Sequence[PeriodFigures]) -> Iterator[str]:
-    """Yield a table per collection: a row for each day or week."""
+def format_periods(figures: Sequence[PeriodFigures], *, width: int) -> Iterator[str]:
+    """Yield a table per collection: a row for each day or week; several where that is narrow."""
     for name, rows in groupby(figures, key=lambda each: each.collection):
         yield f"Collection {name}"
-        yield f"{'':10} {' '.join(_COLUMNS)}  median"
-        for each in rows:
-            numbers = (each.opened, each.by_person, each.by_deadline, each.is_open, each.shown)
-            decided = (each.approved, each.rejected, each.added)
-            cells = " ".join(
-                f"{number:>{len(column)}}"
-                for number, column in zip((*numbers, *decided), _COLUMNS, strict=True)
-            )
-            yield f"{each.period:10} {cells}  {format_wait(each.median_decision_s):>6}"
+        cells = [_cells(each) for each in rows]
+        yield from narrow_tables(_COLUMNS, cells, columns=width, gap=" ")
         yield ""
+
+
+def _cells(each: PeriodFigures) -> tuple[str, ...]:
+    numbers = (each.opened, each.by_person, each.by_deadline, each.is_open, each.shown)
+    decided = (each.approved, each.rejected, each.added)
+    counts = (str(number) for number in (*numbers, *decided))
+    return each.period, *counts, format_wait(each.median_decision_s)
 
 
 def format_bands(figures: Sequence[BandFigures], scores: Sequence[LearntScore]) -> Iterator[str]:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 from ...errors import (
     ArrowSyntaxError,
     CollectionSearchError,
+    CostLimitReached,
     FetchError,
     IngestError,
     InputError,
@@ -17,8 +18,11 @@ from ...errors import (
     QualityThresholdError,
     SearchProviderError,
 )
+from .interruption import INTERRUPTED
+from .near_names import explain_option
 from .signals import stop_signal
 from .terminal import printable
+from .wrapping import fit_stderr
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -30,17 +34,21 @@ class ExitCode(IntEnum):
     """The exit code of a command."""
 
     DONE = 0
+    NOT_WRITTEN = 1
+    """The output cannot be written: the disk is full, for example."""
     WRONG_INPUT = 2
     """Usage, input, settings or a database that cannot be used: nothing was done."""
     NOTHING_FOUND = 3
     PROVIDER_FAILED = 4
-    """Or a model, or the site of a page."""
+    """Or a model, or the site of a page; or the ceiling of the cost allowed no call."""
     INGESTION_FAILED = 5
     """At least in part."""
     HUNG_UP = 129
     """By SIGHUP: the terminal was closed."""
     INTERRUPTED = 130
     """By Ctrl-C."""
+    READER_GONE = 141
+    """Another program read the output and has ended, as after `| head`."""
     TERMINATED = 143
     """By SIGTERM."""
 
@@ -50,7 +58,7 @@ class UsageError(CollectionSearchError):
 
     def __init__(self, error: Any) -> None:
         path = error.ctx.command_path if error.ctx else "collection-search"
-        problem = error.format_message().strip().rstrip(".")
+        problem = (explain_option(error) or error.format_message()).strip().rstrip(".")
         end = "" if problem.endswith("?") else "."
         super().__init__(f"{problem}{end} See '{path} --help'.")
 
@@ -71,7 +79,7 @@ def refuse_option(error: ValidationError, flags: Mapping[str, str]) -> InputErro
 class Interrupted(CollectionSearchError):  # noqa: N818 - an end, not a mistake
     """Ctrl-C, SIGTERM or SIGHUP; `outcome` is the run's where it had one already."""
 
-    def __init__(self, message: str = "Interrupted.", outcome: str | None = None) -> None:
+    def __init__(self, message: str = INTERRUPTED, outcome: str | None = None) -> None:
         super().__init__(message)
         self.outcome = outcome
 
@@ -79,6 +87,7 @@ class Interrupted(CollectionSearchError):  # noqa: N818 - an end, not a mistake
 _CODES: Final[dict[type[CollectionSearchError], ExitCode]] = {
     SearchProviderError: ExitCode.PROVIDER_FAILED,
     ModelError: ExitCode.PROVIDER_FAILED,
+    CostLimitReached: ExitCode.PROVIDER_FAILED,
     FetchError: ExitCode.PROVIDER_FAILED,
     IngestError: ExitCode.INGESTION_FAILED,
     QualityThresholdError: ExitCode.NOTHING_FOUND,
@@ -107,7 +116,8 @@ def print_error(error: CollectionSearchError, *, as_json: bool) -> ExitCode:
     """Print the error, on stdout too where JSON was asked for, and return the exit code."""
     text = error.reason if isinstance(error, ArrowSyntaxError) else str(error)
     message = " ".join(printable(text).split())
-    print(f"collection-search: {message}", file=sys.stderr)
+    for row in fit_stderr(f"collection-search: {message}"):
+        print(row, file=sys.stderr)
     if isinstance(error, ArrowSyntaxError):
         print(f"{printable(error.line)}\n{' ' * error.position}^", file=sys.stderr)
     if as_json:

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import logging
 import sys
+import time
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Final
+
+from .wrapping import fit_stderr
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-_OURS: Final = "collection_search."
+_PACKAGE: Final = "collection_search"
 _REPORTED: Final = (
     "collection_search.graphs.",
     "collection_search.nodes.",
@@ -18,13 +21,14 @@ _REPORTED: Final = (
     "collection_search.tools.similarity.",
 )
 """Their warnings are in the run's output, which the command prints."""
+_TRACEBACK_CHARS: Final = 100_000
 
 
 @contextmanager
 def terminal_logging() -> Iterator[None]:
     """Send log records to stderr while the command runs, and restore the set-up afterwards."""
-    root, handler = logging.getLogger(), _Terminal()
-    level = root.level
+    root, ours, handler = logging.getLogger(), logging.getLogger(_PACKAGE), _Terminal()
+    levels = root.level, ours.level
     root.addHandler(handler)
     logging.captureWarnings(capture=True)
     try:
@@ -32,24 +36,42 @@ def terminal_logging() -> Iterator[None]:
     finally:
         logging.captureWarnings(capture=False)
         root.removeHandler(handler)
-        root.setLevel(level)
+        root.setLevel(levels[0])
+        ours.setLevel(levels[1])
 
 
 def log_verbosely() -> None:
-    """Show every record from level INFO on, with tracebacks."""
-    logging.getLogger().setLevel(logging.INFO)
+    """Show each step of this package, and what libraries log from level INFO on.
+
+    Each record has the seconds since the command's start. Secrets are masked, in tracebacks too.
+    """
+    root = logging.getLogger()
+    root.setLevel(logging.INFO)
+    logging.getLogger(_PACKAGE).setLevel(logging.DEBUG)
+    for handler in root.handlers:
+        if isinstance(handler, _Terminal):
+            handler.is_verbose = True
 
 
 class _Terminal(logging.Handler):
+    def __init__(self) -> None:
+        super().__init__()
+        self.is_verbose = False
+        self._started = time.time()
+
     def emit(self, record: logging.LogRecord) -> None:
-        if logging.getLogger().level == logging.INFO:
-            print(self.format(record), file=sys.stderr)
+        if self.is_verbose:
+            from ...text.redaction import redact
+
+            text = redact(self.format(record), most=_TRACEBACK_CHARS)
+            print(f"{record.created - self._started:7.3f} s  {text}", file=sys.stderr)
         elif _is_worth_a_line(record):
-            print(f"warning: {_one_line(record)}", file=sys.stderr)
+            for row in fit_stderr(f"warning: {_one_line(record)}"):
+                print(row, file=sys.stderr)
 
 
 def _is_worth_a_line(record: logging.LogRecord) -> bool:
-    ours = record.name.startswith(_OURS) and not record.name.startswith(_REPORTED)
+    ours = record.name.startswith(f"{_PACKAGE}.") and not record.name.startswith(_REPORTED)
     return ours and record.levelno == logging.WARNING
 
 

@@ -5,7 +5,7 @@ A wide table becomes several with the same first column.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 from .terminal import printable
 
@@ -15,15 +15,14 @@ if TYPE_CHECKING:
     from ...tools.evaluation.report_tables import Report
     from .terminal import Screen
 
-_GAP: Final = "  "
-
 
 def narrow_tables(
-    head: Sequence[str], rows: Sequence[Sequence[str]], *, columns: int = 80
+    head: Sequence[str], rows: Sequence[Sequence[str]], *, columns: int = 80, gap: str = "  "
 ) -> list[str]:
     r"""Return the lines of one or more tables, none wider than `columns` (20 or more).
 
-    What does not fit a cell is cut, and ends in an ellipsis. No row, no line.
+    `gap` stands between the cells. What does not fit a cell is cut, and ends in an ellipsis. No
+    row, no line.
 
     >>> lines = narrow_tables(["method", "P@1", "ms"], [["BM25", "0.5", "1"]], columns=20)
     >>> print("\n".join(lines))
@@ -35,17 +34,17 @@ def narrow_tables(
         return []
     cells = [[printable(cell) for cell in row] for row in (head, *rows)]
     widths = [max(map(_width, column)) for column in zip(*cells, strict=True)]
-    others = sum(len(_GAP) + width for width in widths[1:])
+    others = sum(len(gap) + width for width in widths[1:])
     widths[0] = min(widths[0], max(columns // 2, columns - others))
-    room = columns - widths[0] - len(_GAP)
+    room = columns - widths[0] - len(gap)
     widths[1:] = [min(width, room) for width in widths[1:]]
     lines: list[str] = []
-    for group in _groups(widths, columns):
+    for group in _groups(widths, columns, gap):
         lines += [""] if lines else []
         chosen = [[row[place] for place in group] for row in cells]
         chosen.insert(1, ["-" * widths[place] for place in group])
         sizes = [widths[place] for place in group]
-        lines += [_GAP.join(map(_padded, row, sizes)).rstrip() for row in chosen]
+        lines += [gap.join(map(_padded, row, sizes)).rstrip() for row in chosen]
     return lines
 
 
@@ -66,15 +65,15 @@ def print_report(report: Report, screen: Screen) -> None:
             screen.rows(screen.wrap(section.note))
 
 
-def _groups(widths: Sequence[int], columns: int) -> Iterator[list[int]]:
+def _groups(widths: Sequence[int], columns: int, gap: str) -> Iterator[list[int]]:
     """Yield the places of the columns of each table, the first column always among them."""
     group, used = [0], widths[0]
     for place in range(1, len(widths)):
-        if used + len(_GAP) + widths[place] > columns and len(group) > 1:
+        if used + len(gap) + widths[place] > columns and len(group) > 1:
             yield group
             group, used = [0], widths[0]
         group.append(place)
-        used += len(_GAP) + widths[place]
+        used += len(gap) + widths[place]
     yield group
 
 

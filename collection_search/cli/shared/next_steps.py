@@ -25,13 +25,18 @@ def next_steps(
     collection: str,
     tenant: str | None,
     chosen: Mapping[str, str | Sequence[str] | None],
+    flags: Sequence[str] = (),
 ) -> Iterator[str]:
-    """Yield the next commands, with the `chosen` options."""
+    """Yield the next commands, with the `chosen` options and the `flags` of a run.
+
+    NAME stands for a blank `collection`.
+    """
     question, receipt = output["question"], output["ingestion"]
-    where = {"collection": collection, "tenant": tenant}
+    where = {"collection": collection or "NAME", "tenant": tenant}
     if output["outcome"] == "search_completed":
-        yield "Next, ingest the best of them:"
-        yield f"  {shell_command('run', question, '--auto-ingest', **where, **chosen)}"
+        into = "" if collection else " into a collection"
+        yield f"Next, ingest the best of them{into}:"
+        yield f"  {shell_command('run', question, '--auto-ingest', *flags, **where, **chosen)}"
     elif receipt and receipt["ticket"] and _is_searchable(receipt["status"]):
         yield "Next, ask the collection:"
         if _is_waiting(receipt["status"]):

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from decimal import Decimal
 from typing import TYPE_CHECKING, Any, Final, Self
 
+from ...text.money import round_usd
 from .terminal import printable
 
 if TYPE_CHECKING:
@@ -90,4 +90,4 @@ def _cost(facts: Mapping[str, Any]) -> str:
     cost = facts.get("cost_usd", 0)
     if cost is None:
         return ", price unknown"
-    return f", ${Decimal(f'{cost:.4g}'):f}" if cost else ""
+    return f", {round_usd(cost)}" if cost else ""

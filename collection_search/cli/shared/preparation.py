@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 import os
 import sys
 from contextlib import contextmanager
@@ -16,8 +17,11 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from ...context import SearchContext
+    from ...contracts.price_list import PriceList
     from ...settings.provider_choice import SearchProvider
     from .terminal import Screen
+
+_LOGGER: Final = logging.getLogger(__name__)
 
 FLUSH_TIMEOUT_S: Final = 2
 
@@ -44,27 +48,37 @@ def prepare_provider(context: SearchContext, screen: Screen) -> SearchProvider:
     settings = context.using()
     asyncio.run(refuse_unknown_choices(settings, "default_provider", "fallback_provider"))
     provider = asyncio.run(context.search_provider())
-    if (prepared := describe(provider.adapter).preparation) is not None:
+    described = describe(provider.adapter)
+    _LOGGER.debug("search provider: %s (%s)", described.info.name, provider.reason)
+    if (prepared := described.preparation) is not None:
         with screen.bar("Indexing the documentation on this machine") as advance:
             prepared.prepare(advance)
     return provider
 
 
 def confirm_cost(
-    fingerprint: str, *, texts: str, chars: int, yes: bool, screen: Screen, instead: str = ""
+    fingerprint: str,
+    prices: PriceList,
+    *,
+    texts: str,
+    chars: int,
+    yes: bool,
+    screen: Screen,
+    instead: str = "",
 ) -> None:
     """Ask before embedding the texts costs money; return at once where it is free.
 
     `texts` describes their number and kind, `chars` is their length in total, `instead` names an
     alternative to `--yes`. Raises InputError without a terminal, and typer.Abort.
     """
-    from ...contracts.prices import CHARS_PER_TOKEN, embedding_cost
+    from ...contracts.prices import CHARS_PER_TOKEN
+    from ...text.money import round_usd
 
     tokens = chars // CHARS_PER_TOKEN
-    cost = embedding_cost(fingerprint, tokens)
+    cost = prices.embedding_cost(fingerprint, tokens)
     if cost == 0:
         return
-    price = "at a price that is not known" if cost is None else f"for about ${cost:.6f}"
+    price = "at a price that is not known" if cost is None else f"for about {round_usd(cost)}"
     task = f"{fingerprint} has to embed {texts} {price}"
     if yes:
         screen.note(f"{task} (about {tokens} tokens).")

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final
 
 from .exit_codes import ExitCode
+from .failed_pages import format_unstored
 from .next_steps import shell_command
 from .review_view import count_candidates
 from .run_exit_code import exit_verdict
@@ -30,7 +31,7 @@ def format_review(review: Mapping[str, Any]) -> str:
     return f"Decision: {review['status']} by {by}: {', '.join(parts)}{comment}"
 
 
-def format_outcome(output: Mapping[str, Any]) -> Iterator[str]:
+def format_outcome(output: Mapping[str, Any], *, width: int) -> Iterator[str]:
     """Yield the decision in force, what was ingested, and what the collection answers."""
     if output["review"]:
         yield format_review(output["review"])
@@ -44,8 +45,8 @@ def format_outcome(output: Mapping[str, Any]) -> Iterator[str]:
         yield f"Collection {receipt['collection']}: {', '.join(parts)}"
     elif receipt.get("ticket"):
         yield f"Collection {receipt['collection']}: {receipt['count']} pages accepted"
-    for page in ((coverage or {}).get("ingestion") or {}).get("unstored", ()):
-        yield f"  {page['state']}: {page['url']}: {page['reason'] or 'waits for its turn'}"
+    unstored = ((coverage or {}).get("ingestion") or {}).get("unstored", ())
+    yield from format_unstored(unstored, width=width)
     if coverage:
         answered = sum(query["answered"] for query in coverage["queries"])
         yield f"Coverage: {answered} of {len(coverage['queries'])} queries answered"

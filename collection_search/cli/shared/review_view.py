@@ -21,6 +21,8 @@ if TYPE_CHECKING:
     from ...contracts.review import Gate, ReviewCandidate
 
 _INDENT: Final = " " * 5
+TITLE_COLUMN: Final = 12
+"""Columns before a candidate's title."""
 _LEAST_WIDTH: Final = 40
 _REASON_LINES: Final = 4
 _SNIPPET_LINES: Final = 2
@@ -49,15 +51,13 @@ def list_review(gate: Gate) -> dict[str, Any]:
 
 
 def format_reviews(gates: Sequence[Gate]) -> Iterator[str]:
-    """Yield two lines for each open review."""
+    """Yield three lines for each open review: its id, its question, until when it is open."""
     for gate in gates:
         candidates = count_candidates(len(gate.candidates))
         in_round = f", round {gate.round}" if gate.round > 1 else ""
-        yield (
-            f"{gate.gate_id}  {gate.collection}  {candidates}{in_round}  {format_deadline(gate)}"
-            f"  ({_HOSTS[gate.host]})"
-        )
+        yield f"{gate.gate_id}  {gate.collection}, {candidates}{in_round} ({_HOSTS[gate.host]})"
         yield f"  {gate.question}"
+        yield f"  {format_deadline(gate)}"
 
 
 def count_candidates(count: int) -> str:

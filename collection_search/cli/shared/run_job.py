@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import asyncio
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
+from ...errors import ModelError
 from .context_options import chosen_options, review_options
 from .criteria_view import format_criteria, verdict_rows
 from .exit_codes import Interrupted
+from .failed_pages import warn_of_failed
+from .interruption import ACCEPTED, PAID
 from .live_hint import suggest_live_settings
 from .next_steps import next_steps, run_options
 from .pipeline_view import Pipeline
@@ -27,12 +30,16 @@ from .run_summary import (
 from .signals import stop_grace_s
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from ...context import SearchContext
     from ...ports import Storage
     from .exit_codes import ExitCode
+    from .failed_pages import UningestedPage
     from .terminal import Screen
+
+NO_COLLECTION: Final = "preview"
+"""Scope of a run that ingests nothing and names no collection; nothing of that name is made."""
 
 
 @dataclass
@@ -49,6 +56,8 @@ class Job:
     """True: the run pauses until a person has decided what is ingested."""
     output: dict[str, Any] = field(default_factory=dict)
     """The graph's output once the run has ended; `ingestion` gains a `status`."""
+    failed: Sequence[UningestedPage] = ()
+    """Pages that could not be ingested."""
     store: Storage | None = None
     """Set once it is open."""
 
@@ -58,7 +67,7 @@ class Job:
             try:
                 self._prepare()
                 self.output = asyncio.run(self._searched())
-                self.output["ingestion"] = follow_ingestion(
+                self.output["ingestion"], self.failed = follow_ingestion(
                     self.output["ingestion"],
                     self.context,
                     self.screen,
@@ -75,6 +84,7 @@ class Job:
             self._tell()
         for warning in format_warnings(self.output):
             self.screen.warn(warning)
+        warn_of_failed(self.failed, self.screen)
         code, complaint = exit_verdict(
             self.output, waited=self.waits, fetches=self.context.fetches()
         )
@@ -91,9 +101,15 @@ class Job:
         self.context.ingests = self.waits
 
     async def _searched(self) -> dict[str, Any]:
-        """Return the graph's output, and show its nodes while they run."""
+        """Return the graph's output, and show its nodes while they run.
+
+        Raises ModelError for a refused key of a model that is not optional.
+        """
         with Pipeline(self.screen) as pipeline:
-            output = await (self._paused(pipeline) if self.reviewed else self._ended(pipeline))
+            try:
+                output = await (self._paused(pipeline) if self.reviewed else self._ended(pipeline))
+            except ModelError as error:
+                raise _with_ways_out(error) from error
         if self.context.cassette and self.context.cassette.missing:  # nothing was sent
             nothing = {"cost_usd": 0.0, "cost_complete": True}
             output["telemetry"] = {**output["telemetry"], **nothing}
@@ -125,11 +141,9 @@ class Job:
 
         if self.store is not None:
             engine_of(self.store, self.context.using()).stop(timeout_s=stop_grace_s())
-        return Interrupted(
-            "Interrupted. Nothing is lost: what was accepted for ingestion waits in the ledger and "
-            "'collection-search worker' goes on with it; to start over, run the command again.",
-            self.output.get("outcome"),
-        )
+        ingests = self.given["auto_ingest"] or self.output.get("ingestion")
+        told = f"{ACCEPTED} To start over, run the command again." if ingests else PAID
+        return Interrupted(told, self.output.get("outcome"))
 
     def _tell(self) -> None:
         self._section(format_search(self.output))
@@ -140,7 +154,7 @@ class Job:
             rows = zip(results, score_rows(results, threshold=threshold, width=width), strict=True)
             for result, (scores, url, why, *judged) in rows:
                 self.screen.line(scores)
-                self.screen.line(url, style="dim")
+                self.screen.link(url, indent=len(INDENT))
                 self.screen.rows(self.screen.wrap(why, indent=len(INDENT)), style="dim")
                 for line in judged:
                     self.screen.line(line, style="dim")
@@ -163,9 +177,28 @@ class Job:
             "case": self.context.case_id,
             "max-cost": None if limit is None else f"{limit:g}",
         }
-        return next_steps(self.output, collection=collection, tenant=tenant, chosen=chosen)
+        return next_steps(
+            self.output,
+            collection="" if collection == NO_COLLECTION else collection,
+            tenant=tenant,
+            chosen=chosen,
+            flags=["--model-optional"] if self.context.model_optional else [],
+        )
 
     def _section(self, lines: Iterable[str]) -> None:
         section = list(lines)
         for line in [*section, ""] if section else ():
             self.screen.line(line)
+
+
+def _with_ways_out(error: ModelError) -> ModelError:
+    """Return the error with what the command can do without its model."""
+    if not error.key_refused:
+        return error
+    return ModelError(
+        f"{error} Nothing was searched. Add --model-optional to search without the model, with"
+        " queries made from the question's words.",
+        may_be_billed=error.may_be_billed,
+        unavailable=error.unavailable,
+        key_refused=True,
+    )

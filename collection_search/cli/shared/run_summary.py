@@ -9,6 +9,7 @@ from ...contracts.prices import format_usd
 from ...errors import CostLimitReached
 from ...ranking.rejudging import judged_addend
 from ...ranking.score_text import format_score
+from ...text.money import round_usd
 from .run_exit_code import WORKER, embedder_failure, was_too_dear
 from .terminal import printable
 
@@ -68,7 +69,7 @@ def _member(facts: Mapping[str, Any]) -> str:
     '  local:b: free, left out'
     """
     tokens, cost = facts["input_tokens"], facts["cost_usd"]
-    price = "price not known" if cost is None else format_usd(cost) if cost else "free"
+    price = "price not known" if cost is None else round_usd(cost) if cost else "free"
     counted = "" if not tokens else f"{tokens:,} tokens"
     left_out = "" if facts["counts"] else "left out"
     return f"  {facts['embedder']}: {', '.join(filter(None, (counted, price, left_out)))}"
@@ -112,7 +113,7 @@ def cost_line(
         return
     is_blank = not (cost or is_complete)
     parts = (
-        "Cost: not known" if is_blank else f"Cost: {format_usd(cost)}",
+        "Cost: not known" if is_blank else f"Cost: {round_usd(cost)}",
         "" if limit is None or is_blank else f"of {format_usd(limit)} at most",
         "" if is_complete or is_blank else "and what has no known price",
         f"({', '.join(spared)} known from before)" if spared else "",
@@ -133,7 +134,7 @@ def score_rows(
     >>> for line in next(score_rows([page], threshold=60, width=80)):
     ...     print(line)
       1   92.0        0.84        71.0  Tasks
-         https://a.example/t
+    https://a.example/t
     By wording it is close.
     """
     for place, result in enumerate(results, start=1):
@@ -145,7 +146,7 @@ def score_rows(
         title = _fitted(result["title"], width and width - len(scores))
         judged = judged_line(result, width and width - len(INDENT))
         why = result["explanation"].get("sentence", "")
-        yield scores + title, INDENT + result["url"], why, *(INDENT + line for line in judged)
+        yield scores + title, result["url"], why, *(INDENT + line for line in judged)
 
 
 def judged_line(result: Mapping[str, Any], width: int | None) -> Iterator[str]:

@@ -108,7 +108,8 @@ class _StopWatch:
         released = threading.Event()
 
         def leave() -> None:
-            _tell(f"{why} Ended at once; nothing in the ledger is lost.")
+            kept = "; nothing in the ledger is lost" if _has_claimed() else ""
+            _tell(f"{why} Ended at once{kept}.")
             _stop_claiming(release=True)
             released.set()
 
@@ -220,6 +221,12 @@ def _note(number: int) -> None:
     """Note the first signal; the watch's thread may be faster, or slower."""
     if _watch is not None and _watch.by is None:
         _watch.by = number
+
+
+def _has_claimed() -> bool:
+    """Return whether this process has worked on rows of the ledger."""
+    module = sys.modules.get(_LEASES)
+    return module is not None and module.has_worked()
 
 
 def _stop_claiming(*, release: bool = False) -> None:

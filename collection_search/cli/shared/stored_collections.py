@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from .completion import complete_collections
+
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
@@ -15,7 +17,12 @@ if TYPE_CHECKING:
     from ...ports import CollectionStore
     from .terminal import Screen
 
-NameArgument = Annotated[str, typer.Argument(metavar="NAME", help="Name of the collection.")]
+NameArgument = Annotated[
+    str,
+    typer.Argument(
+        metavar="NAME", help="Name of the collection.", autocompletion=complete_collections
+    ),
+]
 Yes = Annotated[bool, typer.Option("--yes", help="Do not ask.")]
 
 

@@ -8,6 +8,8 @@ import sys
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Final
 
+from .wrapping import columns_of, fit_line
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
@@ -16,6 +18,8 @@ if TYPE_CHECKING:
 
 READABLE_COLUMNS: Final = 100
 PIPED_COLUMNS: Final = 80
+_HANG: Final = 2
+"""Columns before the further rows of a problem."""
 
 
 class Screen:
@@ -43,14 +47,27 @@ class Screen:
         """Columns of the terminal; None where lines may have any length."""
         return self._out.width if self._out.is_terminal else None
 
-    def line(self, text: str = "", *, style: str | None = None) -> None:
-        """Print one line of the result."""
-        self._out.print(printable(text), style=style)
+    def line(self, text: str = "", *, style: str | None = None, hang: int | None = None) -> None:
+        """Print one line of the result, in a terminal in rows broken between words.
+
+        `hang` are the columns before its further rows, by default as many as before the first.
+        """
+        _print_fitted(self._out, printable(text), style=style, hang=hang)
 
     @property
     def text_width(self) -> int:
         """Columns of running text: a pipe has 80, and very long rows cannot be read."""
         return min(self.width or PIPED_COLUMNS, READABLE_COLUMNS)
+
+    @property
+    def table_width(self) -> int:
+        """Columns of a table: all of the terminal, 80 of a pipe."""
+        return self.width or PIPED_COLUMNS
+
+    @property
+    def err_width(self) -> int:
+        """Columns of a table among the problems."""
+        return self.err.width if self.err.is_terminal else PIPED_COLUMNS
 
     def wrap(
         self,
@@ -84,11 +101,16 @@ class Screen:
             self._out.print(row, style=style)
 
     def link(self, url: str, *, indent: int = 0) -> None:
-        """Print an address in one piece; a terminal that can opens it at a click."""
+        """Print an address in one piece; a terminal that can opens it at a click.
+
+        One that does not fit behind its indentation begins further left.
+        """
         from rich.style import Style
         from rich.text import Text
 
         shown = printable(url)
+        if self.width is not None:
+            indent = max(min(indent, self.width - columns_of(shown)), 0)
         target = shown if shown.startswith(("https://", "http://")) else None
         self._out.print(Text(" " * indent) + Text(shown, Style(dim=True, link=target)))
 
@@ -99,15 +121,17 @@ class Screen:
     def note(self, text: str) -> None:
         """Print one line to stderr; with `as_json` on a terminal only."""
         if self.err.is_terminal or not self.as_json:
-            self.err.print(printable(text))
+            _print_fitted(self.err, printable(text))
 
-    def warn(self, text: str) -> None:
-        """Print a problem that did not end the command."""
-        self.err.print(f"warning: {printable(text)}", style="yellow")
+    def warn(self, text: str, *, table: Iterable[str] = ()) -> None:
+        """Print a problem that did not end the command, with the lines of its table."""
+        _print_fitted(self.err, f"warning: {printable(text)}", style="yellow", hang=_HANG)
+        for row in table:
+            _print_fitted(self.err, printable(row), style="yellow")
 
     def fail(self, text: str) -> None:
         """Print why the command failed."""
-        self.err.print(f"collection-search: {printable(text)}", style="red")
+        _print_fitted(self.err, f"collection-search: {printable(text)}", style="red", hang=_HANG)
 
     @contextmanager
     def bar(self, label: str) -> Iterator[Callable[[int, int], None]]:
@@ -131,6 +155,15 @@ def printable(text: str) -> str:
     'a[31m page of yours'
     """
     return "".join(char if char.isprintable() else " " * char.isspace() for char in text)
+
+
+def _print_fitted(
+    console: Console, text: str, *, style: str | None = None, hang: int | None = None
+) -> None:
+    """Print one line; a pipe gets it whole."""
+    rows = fit_line(text, console.width, hang=hang) if console.is_terminal else [text]
+    for row in rows:
+        console.print(row, style=style)
 
 
 def _console(*, stderr: bool) -> Console:

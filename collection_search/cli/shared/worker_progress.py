@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 from collections import Counter
 from typing import TYPE_CHECKING, Final
+from urllib.parse import urlsplit
 
 from .put_off import name_cause
 
@@ -12,37 +13,60 @@ if TYPE_CHECKING:
     from ...contracts.ingestion import PageDone
     from .terminal import Screen
 
+_HOST: Final = "host:"
+"""Begins the cause of a site, as in `Pause.cause`."""
 _OUTCOMES: Final = ("new", "changed", "unchanged", "gone", "failed")
 
 
 class Progress:
-    """Counts of pages since the last printed sum; each failed page is printed at once."""
+    """Counts of pages since the last printed sum; each failed page is printed at once.
+
+    A page or a cause of waiting is printed again only when something else is wrong with it, or
+    when it has worked meanwhile.
+    """
 
     def __init__(self, screen: Screen) -> None:
         self._screen = screen
         self._lock = threading.Lock()
         self._counts: Counter[str] = Counter()
         self._problem = ""
+        self._failures: dict[str, str] = {}
+        """The error that was printed last, by collection and page."""
+        self._pauses: dict[str, str] = {}
+        """The same by cause of waiting, until it works again."""
         self.failed = 0
         """Pages that failed since the beginning."""
-        self.first_failure = ""
-        """The first of them, with its cause."""
 
     def on_page_done(self, page: PageDone) -> None:
         """Count a page; the engine calls this from its threads."""
-        url, collection = page.claim.url, page.claim.scope.collection
-        is_failed = page.outcome == "failed"
+        told = f"{page.claim.scope.collection}: {page.claim.url}"
+        is_new = False
         with self._lock:
             self._counts[page.outcome] += 1
-            self.failed += is_failed
-            if is_failed:
-                self.first_failure = self.first_failure or f"{url}: {page.error}"
-        if is_failed:
-            self._screen.warn(f"{collection}: {url} was not ingested: {page.error}")
+            if page.outcome == "failed":
+                self.failed += 1
+                is_new = self._failures.get(told) != page.error
+                self._failures[told] = page.error
+            else:
+                self._failures.pop(told, None)
+                self._forget_pauses(page.claim.url)
+        if is_new:
+            self._screen.warn(f"{told} was not ingested: {page.error}")
 
     def on_pause(self, cause: str, error: str) -> None:
         """Print that work waits; the engine calls this from its threads."""
-        self._screen.note(f"Waiting for {name_cause(cause)}, which is tried again: {error}")
+        with self._lock:
+            is_new = self._pauses.get(cause) != error
+            self._pauses[cause] = error
+        if is_new:
+            self._screen.note(f"Waiting for {name_cause(cause)}, which is tried again: {error}")
+
+    def _forget_pauses(self, url: str) -> None:
+        """Forget what works, now that the page was ingested: its site, network and embedder."""
+        site = f"{_HOST}{urlsplit(url).netloc}"
+        others = [cause for cause in self._pauses if not cause.startswith(_HOST)]
+        for cause in (site, *others):
+            self._pauses.pop(cause, None)
 
     def warn_once(self, problem: str) -> None:
         """Print a problem of the work, unless it is the one that was printed last."""

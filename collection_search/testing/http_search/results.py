@@ -102,6 +102,14 @@ class ResultsContract(HttpContract):
         with suppress(SearchProviderBadResponse):
             assert not self._search().results
 
+    def test_rows_without_an_address_are_no_empty_web(self) -> None:
+        """Where no row has an address the answer is a bad one: nothing is known of the web."""
+        rows: list[Any] = [{}, {"of_tomorrow": {"new": [1]}}]
+        self.running.reply(Reply.of_json(self.running.dialect.envelope(rows)))
+        error = self._error()
+        assert isinstance(error, SearchProviderBadResponse)
+        assert (error.code, error.retryable) == ("unknown", False)
+
     def test_every_odd_part_of_the_answer_is_survived(self) -> None:
         """Any field of the answer may have another type."""
         dialect = self.running.dialect

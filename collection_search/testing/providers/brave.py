@@ -6,7 +6,7 @@ import re
 from typing import TYPE_CHECKING, Any, ClassVar, Final
 
 from ...contracts.options import SearchOptions
-from ...errors import SearchProviderAuthenticationFailed
+from ...errors import SearchProviderAuthenticationFailed, SearchProviderInvalidQuery
 from .sample_index import SamplePage, find_hits, highlight
 from .wire import (
     Dialect,
@@ -134,6 +134,7 @@ class Brave(Dialect):
             "throttled_without_a_hint": (busy, throttled),
             "quota_used_up": (over.having(**_remaining(0, 0)), used_up),
             "quota_limited": (_limit("QUOTA_LIMITED", quota_current=2001), used_up),
+            "option_not_in_plan": (_OPTION_NOT_IN_PLAN, _PLAN_ERROR),
             "invalid_parameter": (invalid_parameter, refused_query),
         }
 
@@ -208,4 +209,13 @@ _TOKEN_ERROR: Final = ExpectedError(
     422,
     waits_s=(0.6,),
     names="BRAVE_API_KEY",
+)
+_OPTION_NOT_IN_PLAN: Final = _error(
+    400,
+    "OPTION_NOT_IN_PLAN",
+    "The option is not subscribed in the plan.",
+    component="authentication",
+)
+_PLAN_ERROR: Final = ExpectedError(
+    SearchProviderInvalidQuery, "invalidQuery", 400, names="plan that has it"
 )

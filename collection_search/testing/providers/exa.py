@@ -97,12 +97,12 @@ class Exa(Dialect):
         """Return the errors; every one except the rate limit has a tag."""
         limit = "You've exceeded your Exa rate limit of 10 requests per second."
         budget = "This API key has reached its budget."
-        forbidden = _error(403, "ACCESS_DENIED", "Your plan does not include this feature.")
+        not_in_the_plan = _error(403, "ACCESS_DENIED", "Your plan does not include this feature.")
         no_credit = _error(402, "NO_MORE_CREDITS", "You have exceeded your credits limit.")
         return {
             "key_refused": (_INVALID_KEY, refused),
             "key_echoed": (_error(401, "INVALID_API_KEY", f"Invalid API key: {self.key}"), refused),
-            "forbidden": (forbidden, refused),
+            "not_in_the_plan": (not_in_the_plan, refused_query),
             "throttled": (Reply.of_json({"error": limit}, 429), throttled),
             "no_credit": (no_credit, used_up),
             "budget_used_up": (_error(402, "API_KEY_BUDGET_EXCEEDED", budget), used_up),

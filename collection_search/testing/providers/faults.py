@@ -30,6 +30,14 @@ BOMB_BYTES: Final = 32 * 1024 * 1024
 ENDLESS: Final = frozenset({"held", "slow"})
 """Misbehaviours that last until the caller leaves."""
 
+FOREIGN: Final[Mapping[str, object]] = {
+    "object": {},
+    "list": [],
+    "state": {"status": "ok"},
+    "message": {"message": "No route matched with those values"},
+}
+"""JSON with status 200 of a proxy, or of another server that runs at the address."""
+
 _NO_ANSWER: Final = 502
 """The status of `SearchProviderBadResponse` where none was received or the answer broke off."""
 
@@ -41,7 +49,7 @@ class RetryAfterForm:
     value: Callable[[float], str]
     """The header's value, given the time in seconds since 1970."""
     at_least_ms: int | None
-    """None: it says nothing, as if it were missing."""
+    """None: it says nothing, or a time that is over, as if it were missing."""
     at_most_ms: int | None
 
 
@@ -53,11 +61,11 @@ RETRY_AFTER: Final[Mapping[str, RetryAfterForm]] = {
     "seconds": _fixed("7", 7000),
     "padded": _fixed(" 7 ", 7000),
     "float": _fixed("1.5", 1500),
-    "zero": _fixed("0", 0),
-    "negative": _fixed("-5", 0),
+    "zero": _fixed("0", None),
+    "negative": _fixed("-5", None),
     "a_day": _fixed("86400", 86_400_000),
     "date_to_come": RetryAfterForm(lambda now: formatdate(now + 20, usegmt=True), 1, 20_000),
-    "date_past": RetryAfterForm(lambda now: formatdate(now - 45, usegmt=True), 0, 0),
+    "date_past": RetryAfterForm(lambda now: formatdate(now - 45, usegmt=True), None, None),
     "date_tomorrow": RetryAfterForm(
         lambda now: formatdate(now + 86_400, usegmt=True), 80_000_000, 86_400_000
     ),
@@ -107,6 +115,10 @@ def misbehaviours(dialect: Dialect) -> dict[str, ProviderFailure]:
             "half_json": (_json(nothing.body[:-9]), not_understood),
             "not_utf8": (_json(b'{"results": "\xff\xfe\xfa"}'), not_understood),
             "deeply_nested": (_json(b"[" * 200_000), not_understood),
+            **{
+                f"foreign_{name}": (Reply.of_json(value), not_understood)
+                for name, value in FOREIGN.items()
+            },
             "list": (Reply.of_json([{}]), not_understood),
             "null": (Reply.of_json(None), not_understood),
             "number": (Reply.of_json(7), not_understood),

@@ -6,10 +6,12 @@ import re
 from typing import TYPE_CHECKING, Any, ClassVar, Final
 
 from ...contracts.options import SearchOptions
+from ...errors import SearchProviderInvalidQuery
 from .sample_index import SamplePage, find_hits
 from .wire import (
     KEY,
     Dialect,
+    ExpectedError,
     ProviderRequest,
     Reply,
     VendorErrors,
@@ -124,6 +126,9 @@ class Google(Dialect):
         return {
             "key_invalid": (_KEY_INVALID, refused),
             "forbidden": (_error(403, suspended, "forbidden", _DENIED), refused),
+            "api_disabled": (_API_DISABLED, _DISABLED_ERROR),
+            "api_disabled_old_form": (_API_DISABLED_OLD, _DISABLED_ERROR),
+            "closed_to_the_project": (_CLOSED, refused_query),
             "throttled": (_quota("per minute per user"), throttled),
             "used_up_for_the_day": (_quota("per day"), used_up),
             "used_up_old_form": (_DAILY_LIMIT, used_up),
@@ -192,4 +197,20 @@ _DAILY_ERROR: Final = {
 }
 _DAILY_LIMIT: Final = Reply.of_json(
     {"error": {"errors": [_DAILY_ERROR], "code": 403, "message": _DAILY_TEXT}}, 403
+)
+_DISABLED_TEXT: Final = (
+    "Custom Search API has not been used in project 451270028559 before or it is disabled."
+    " Enable it by visiting https://console.developers.google.com/apis/api/customsearch.googleapis.com/overview"
+    " then retry."
+)
+_DISABLED_INFO: Final = _KEY_INFO | {"reason": "SERVICE_DISABLED"}
+_API_DISABLED: Final = _error(
+    403, _DISABLED_TEXT, "accessNotConfigured", _DENIED | {"details": [_DISABLED_INFO]}
+)
+_API_DISABLED_OLD: Final = _error(403, _DISABLED_TEXT, "accessNotConfigured", {})
+_DISABLED_ERROR: Final = ExpectedError(
+    SearchProviderInvalidQuery, "invalidQuery", 403, names="Enable it in the Google Cloud console"
+)
+_CLOSED: Final = _error(
+    403, "This project does not have the access to Custom Search JSON API.", "forbidden", _DENIED
 )

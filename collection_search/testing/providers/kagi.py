@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from datetime import date, timedelta
 from typing import TYPE_CHECKING, Any, ClassVar, Final
 
 from ...contracts.options import SearchOptions
@@ -26,7 +25,11 @@ from .wire import (
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-_A_DAY: Final = timedelta(days=1)
+_FILTERS: Final = {
+    "after": re.compile(r"\d{4}-\d\d-\d\d"),
+    "before": re.compile(r"\d{4}-\d\d-\d\d"),
+    "region": re.compile("[a-z]{2}|no_region"),
+}
 _MAX_LIMIT: Final = 1_024
 _MAX_PAGE: Final = 10
 _META: Final = {"trace": "76d2cbd0bb4d5cf0", "node": "europe-west4", "ms": 143}
@@ -58,19 +61,22 @@ class Kagi(Dialect):
             and is_within(body.get("limit", self.default_count), 1, _MAX_LIMIT)
             and is_within(body.get("page", 1), 1, _MAX_PAGE)
         )
-        if not is_in_range:
+        filters = body.get("filters") or {}
+        known = all(
+            name in _FILTERS and _FILTERS[name].fullmatch(filters[name]) for name in filters
+        )
+        if not is_in_range or not known:
             return _INVALID_QUERY
         return Reply.of_json(self._found(body, self.options(request)))
 
     def options(self, request: ProviderRequest) -> SearchOptions:
-        """Return what the operators ask for; the days that they name are excluded."""
-        query = request.body["query"]
-        after, before = (
-            re.search(rf"\b{name}:(\d{{4}}-\d\d-\d\d)", query) for name in ("after", "before")
+        """Return what operators and filters ask for; the days of the filters are included."""
+        filters = request.body.get("filters") or {}
+        return SearchOptions(
+            **sites_of(request.body["query"]),
+            freshness=to_freshness(filters.get("after"), filters.get("before")),
+            country=filters.get("region"),
         )
-        first = str(date.fromisoformat(after[1]) + _A_DAY) if after else None
-        last = str(date.fromisoformat(before[1]) - _A_DAY) if before else None
-        return SearchOptions(**sites_of(query), freshness=to_freshness(first, last))
 
     def row(self, page: SamplePage) -> dict[str, Any]:
         """Return a row of the group `search`; not every one has a time."""

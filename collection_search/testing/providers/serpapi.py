@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Final
 
 from ...contracts.options import SearchOptions
 from .sample_index import SamplePage, find_hits
-from .serper import FORMS, PERIODS
+from .serper import FORMS, google_options
 from .wire import (
     Dialect,
     ProviderRequest,
@@ -54,9 +54,7 @@ class SerpApi(Dialect):
         params = request.params
         return SearchOptions(
             **sites_of(params["q"]),
-            freshness=PERIODS.get(params.get("tbs", "")),
-            language=params.get("hl", "")[:2] or None,
-            country=params.get("gl"),
+            **google_options(params),
         )
 
     def row(self, page: SamplePage) -> dict[str, Any]:

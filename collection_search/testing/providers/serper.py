@@ -17,19 +17,23 @@ from .wire import (
     refused_query,
     sites_of,
     throttled,
+    to_freshness,
     used_up,
 )
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+_DAY: Final = r"(\d\d)/(\d\d)/(\d{4})"
 FORMS: Final = {
-    "tbs": re.compile("qdr:[hdwmy]"),
+    "tbs": re.compile(rf"qdr:[hdwmy]|cdr:1,cd_min:{_DAY},cd_max:{_DAY}"),
+    "lr": re.compile("lang_([a-z]{2}|zh-(CN|TW))"),
     "gl": re.compile("[a-z]{2}"),
     "hl": re.compile("[a-z]{2}(-[A-Za-z]{2,4})?"),
 }
 """Patterns of the parameters that Google's own pages have."""
-PERIODS: Final = {"qdr:d": "day", "qdr:w": "week", "qdr:m": "month", "qdr:y": "year"}
+_PERIODS: Final = {"qdr:d": "day", "qdr:w": "week", "qdr:m": "month", "qdr:y": "year"}
+_CODES: Final = {"iw": "he"}
 _MAX_NUM: Final = 100
 _MAX_PAGE: Final = 1_000
 
@@ -62,9 +66,7 @@ class Serper(Dialect):
         return SearchOptions(
             **sites_of(body["q"]),
             topic="news" if request.path == "/news" else None,
-            freshness=PERIODS.get(body.get("tbs")),
-            language=body.get("hl", "")[:2] or None,
-            country=body.get("gl"),
+            **google_options(body),
         )
 
     def row(self, page: SamplePage) -> dict[str, Any]:
@@ -123,6 +125,19 @@ class Serper(Dialect):
             answer["peopleAlsoAsk"] = [{"question": "Why?", **box}]
             answer["relatedSearches"] = [{"query": "something else"}]
         return answer
+
+
+def google_options(given: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what the parameters of Google's own pages ask for, as options."""
+    days = re.findall(_DAY, given.get("tbs", ""))
+    written = [f"{year}-{month}-{day}" for month, day, year in days]
+    language = given.get("lr", "").removeprefix("lang_")[:2]
+    return {
+        "freshness": (to_freshness(*written) if days else None)
+        or _PERIODS.get(given.get("tbs", "")),
+        "language": _CODES.get(language, language) or None,
+        "country": given.get("gl"),
+    }
 
 
 def _complaint(body: Mapping[str, Any]) -> Reply | None:

@@ -41,6 +41,9 @@ _COUNTRIES: Final = {"germany": "DE", "france": "FR", "united kingdom": "GB"}
 """A few of those that are known by name."""
 _MAX_DOMAINS: Final = {"include_domains": 300, "exclude_domains": 150}
 
+_SUFFIXES: Final = {"gov", "edu", "gov.uk", "ac.uk", "nhs.uk"}
+"""Some of the domains below which everybody has their own: not one of these is a site."""
+
 
 class Tavily(Dialect):
     """Tavily's answers: JSON bodies; every fourth page has no text."""
@@ -122,6 +125,8 @@ class Tavily(Dialect):
             "throttled_keyless": (_KEYLESS_LIMIT, throttled(429, 12_000)),
             "plan_used_up": (plan_used_up, used_up),
             "pay_as_you_go_used_up": (pay_as_you_go_used_up, used_up),
+            "suffix_as_domain": (_no_domains("include_domains", ["gov.uk"]), refused_query),
+            "not_in_the_plan": (_NOT_IN_THE_PLAN, refused_query),
             "query_too_long": (_TOO_LONG, refused_query),
             "invalid_list": (_too_many(25), refused_query),
         }
@@ -167,6 +172,8 @@ def _complaint(body: Mapping[str, Any]) -> Reply | None:
     for name, most in _MAX_DOMAINS.items():
         if len(body.get(name) or ()) > most:
             return _error(400, f"Max {most} domains are allowed in {name}.")
+        if (given := body.get(name)) and all(domain in _SUFFIXES for domain in given):
+            return _no_domains(name, given)
     return _complaint_about_options(body)
 
 
@@ -183,6 +190,11 @@ def _complaint_about_options(body: Mapping[str, Any]) -> Reply | None:
     return None
 
 
+def _no_domains(name: str, given: Any) -> Reply:
+    suffix = "Domains must have a valid suffix (e.g., 'tavily.com' instead of 'tavily')."
+    return _error(400, f"All domains in {name} are invalid: {given}. {suffix}")
+
+
 def _error(status: int, text: str) -> Reply:
     return Reply.of_json({"detail": {"error": text}}, status)
 
@@ -197,6 +209,7 @@ def _too_many(asked: Any) -> Reply:
     return _invalid("less_than_equal", "max_results", text, asked)
 
 
+_NOT_IN_THE_PLAN: Final = _error(403, "This feature is not available on your current plan.")
 _TOO_LONG: Final = _error(400, "Query is too long. Max query length is 400 characters.")
 _KEYLESS_LIMIT: Final = Reply.of_json(
     {

@@ -6,7 +6,7 @@ import json
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from ...contracts.prices import answer_tokens, chat_cost, tokens_in
+from ...contracts.prices import tokens_in
 from ...ports import ChatModel
 from ..spending.budget import cost_of_failure
 
@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from ...context import SearchContext
+    from ...contracts.price_list import PriceList
     from ...ports import ChatMessage, ChatReply, ChatTool, Listener, Span
     from ..spending.account import Account
 
@@ -61,8 +62,8 @@ async def paid_chat(
     Raises CostLimitReached where the run may not pay for the call, and the model's own error. The
     cost of a failed call is not known, unless the error says that it is not billed.
     """
-    reserved = _estimate(model, messages, tools, most_tokens)
-    account.budget.reserve(reserved)
+    reserved = _estimate(account.prices, model, messages, tools, most_tokens)
+    account.budget.reserve(reserved, "chat", model.model_name)
     cost: float | None = None
     told = [(_LISTENERS_ROLES.get(one.role, one.role), _told(one)) for one in messages]
     try:
@@ -80,7 +81,7 @@ async def paid_chat(
         raise
     else:
         given, made = reply.input_tokens, reply.output_tokens
-        cost = chat_cost(reply.model, given, made)
+        cost = account.prices.chat_cost(reply.model, given, made)
         span.usage(model=reply.model, input_tokens=given, output_tokens=made, cost_usd=cost)
         account.record_cost("chat", reply.model, cost, input_tokens=given, output_tokens=made)
         return PaidReply(reply, cost)
@@ -89,6 +90,7 @@ async def paid_chat(
 
 
 def _estimate(
+    prices: PriceList,
     model: ChatModel,
     messages: Sequence[ChatMessage],
     tools: Sequence[ChatTool],
@@ -96,8 +98,8 @@ def _estimate(
 ) -> float | None:
     texts = [_told(message) for message in messages]
     texts += [json.dumps([tool.name, tool.description, dict(tool.parameters)]) for tool in tools]
-    most = answer_tokens(model.model_name) if most_tokens is None else most_tokens
-    return chat_cost(model.model_name, tokens_in(texts), most)
+    most = prices.answer_tokens(model.model_name) if most_tokens is None else most_tokens
+    return prices.chat_cost(model.model_name, tokens_in(texts), most)
 
 
 def _told(one: ChatMessage | ChatReply) -> str:

@@ -7,11 +7,12 @@ import logging
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
-from ...contracts.prices import total_if_known, verdict_tokens
+from ...contracts.prices import total_if_known
 from ...errors import CostLimitReached, InputError
 from ...planning.criteria_prompts import JUDGE_RULES, criteria_messages
+from ...runtime.failure_log import log_failure
 from ...runtime.unheard import NULL_LISTENER
-from ...text.redaction import error_message, redact_error
+from ...text.redaction import error_message
 from ...text.untrusted import fence
 from ..answers.paid_chat import chat_model, explain_missing_model, paid_chat
 from ..spending.account import answer_key
@@ -162,6 +163,7 @@ class Judge:
         fenced = [fence(texts[place].shown) for place in batch.places]
         messages = criteria_messages([criteria[n] for n in batch.criteria], fenced)
         verdicts = len(batch.places) * len(batch.criteria)
+        most_tokens = self.account.prices.verdict_tokens(self.model.model_name, verdicts)
         async with slots:
             with self.sink.span("judge_criteria", kind="generation", trace=self.trace) as span:
                 span.set({"page_count": len(batch.places), "criteria_count": len(batch.criteria)})
@@ -172,14 +174,14 @@ class Judge:
                         account=self.account,
                         span=span,
                         listener=self.listener,
-                        most_tokens=verdict_tokens(self.model.model_name, verdicts),
+                        most_tokens=most_tokens,
                     )
-                except Exception as error:  # of any kind: the run goes on
+                except Exception as error:  # noqa: BLE001 - of any kind: the run goes on
                     message = error_message(error)
                     span.fail(type(error).__name__, message)
                     is_made = not isinstance(error, CostLimitReached)
                     if is_made:
-                        logger.warning("pages were not judged", exc_info=redact_error(error))
+                        log_failure(logger, "pages were not judged", error)
                     cost = cost_of_failure(error)
                     return _Answered(failure=message, cost_usd=cost, is_made=is_made)
         reply = paid.reply

@@ -5,11 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, cast, get_args
 
 from ...contracts.criteria import MAX_CRITERIA, PageCriteria, UnclearPages, normalize_criteria
-from ...errors import CollectionSearchError, IngestError, InputError
+from ...errors import CollectionSearchError, CostLimitReached, IngestError, InputError
 from ...runtime.concurrency import compute
-from ..spending.account import Account
-from ..spending.budget import RunBudget
 from ..spending.plan_cache import named_model
+from ..spending.run_spendings import open_account
 from .judge import Judge, require_judge
 from .page_batches import JUDGED_CHARS, text_to_judge
 from .verdicts import is_denied, weigh_verdicts
@@ -73,22 +72,22 @@ async def judge_text(
 ) -> PageCriteria:
     """Return the verdicts about a page's text; the `payer` has the model and pays for it.
 
-    No ceiling holds the call: the run is over, and a page that waits would find the same ceiling.
-    Raises CriteriaNotMetError for a page that they refuse, and CriteriaNotJudgedError where no
-    model could judge it.
+    Raises CriteriaNotMetError for a page that they refuse, CriteriaNotJudgedError where no model
+    could judge it, and CostLimitReached where the payer's ceiling does not allow the call.
     """
     try:
         model = await require_judge(payer)
     except InputError as error:
         raise CriteriaNotJudgedError(f"The page waits to be judged. {error}") from error
-    account = Account(payer, payer.ids())
-    account.budget = RunBudget(None)
+    account = await open_account(payer, payer.ids(), is_new=payer.run_id is None)
     judged = await compute(text_to_judge, title, "", text, chars=JUDGED_CHARS)
     judge = Judge(model, account, sink, trace, identity=named_model(payer) or ())
     try:
         (page,) = (await judge.judge([judged], criteria)).pages
     finally:
         await account.close()
+    if page.failure and account.budget.is_reached:
+        raise CostLimitReached(page.failure)
     if page.failure and not is_denied(page.verdicts):
         raise CriteriaNotJudgedError(f"The page waits to be judged. {page.failure}")
     met = weigh_verdicts(page.verdicts, judged="page", unclear=unclear, on_page=True)

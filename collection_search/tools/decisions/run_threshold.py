@@ -10,7 +10,8 @@ from ...errors import ConfigError, StoreError
 from ...ranking.adaptive import DecidedScores, Threshold, learn_threshold, scale_key
 from ...ranking.rejudging import judged_addend
 from ...runtime.concurrency import offload
-from ...text.redaction import error_message, redact_error
+from ...runtime.failure_log import log_failure
+from ...text.redaction import error_message
 from .history import list_decisions
 
 if TYPE_CHECKING:
@@ -46,7 +47,7 @@ async def find_run_threshold(context: SearchContext, state: CollectionSearchStat
             list_decisions, gates, context.tenant(), collection=state["collection_scope"]
         )
     except (ConfigError, StoreError) as error:
-        logger.warning("decisions could not be read", exc_info=redact_error(error))
+        log_failure(logger, "decisions could not be read", error)
         cause = error_message(error)
         return Threshold(asked, reason=f"the default: decisions could not be read: {cause}")
     return learn_threshold(on_scale(decisions, _run_scale(state["results"])), default=asked)

@@ -7,7 +7,6 @@ from dataclasses import replace
 from http import HTTPStatus
 from typing import TYPE_CHECKING, Final
 
-from ...contracts.prices import chat_cost, embedding_cost
 from ...errors import ModelError
 from ...ports.description import health_check_of
 from ...ranking.calibration import known_scale
@@ -38,11 +37,12 @@ async def check_model(settings: Settings, *, limit_s: float) -> Finding:
             detail="queries are planned by rules",
             next_step=f"Set {PREFIX}MODEL, for example to openai:gpt-4o-mini.",
         )
+    prices = settings.price_list
     reading, writing = (
-        chat_cost(settings.model, *counts) for counts in ((_MILLION, 0), (0, _MILLION))
+        prices.chat_cost(settings.model, *counts) for counts in ((_MILLION, 0), (0, _MILLION))
     )
     per = "per million tokens read and written"
-    price = ListPrice.of("chat", settings.model, reading, per, writing)
+    price = ListPrice.of(reading, per, prices.price_date("chat", settings.model), writing)
     causes = [where_set(settings, "model"), *_key_of(settings, settings.model, ("openai",))]
     finding = Finding("model", settings.model, configured_by=", ".join(causes), price=price)
     check = _examined(settings, finding, "models", limit_s)
@@ -54,8 +54,9 @@ async def check_embedder(
 ) -> Finding:
     """Return the state of the embedder, or of the one that the ensemble has `beside` it."""
     name, field = (beside, "ensemble") if beside else (settings.embeddings, "embeddings")
-    cost = embedding_cost(name, _MILLION)
-    price = ListPrice.of("embedding", name, cost, "per million tokens")
+    prices = settings.price_list
+    cost, seen = prices.embedding_cost(name, _MILLION), prices.price_date("embedding", name)
+    price = ListPrice.of(cost, "per million tokens", seen)
     if name == "lexical":
         detail = "similarity by words, computed in this process"
         return Finding(

@@ -5,13 +5,11 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Any, Final, Literal
 
-from ...contracts.prices import price_date
-
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
+    from datetime import date
 
     from ...contracts.health import StorageRights
-    from ...contracts.prices import PriceKind
 
 Component = Literal["search", "model", "embedder", "store", "tracing", "function"]
 State = Literal["ok", "failed", "unchecked", "off"]
@@ -27,34 +25,33 @@ _STORAGE: Final[Mapping[StorageRights, str]] = {
 
 @dataclass(frozen=True, slots=True)
 class ListPrice:
-    """A list price in US dollars, and the day on which it was read."""
+    """A price in US dollars, and the day on which it was read."""
 
     usd: float
     per: str
     seen: str | None
+    """ISO date; None for a user's own price."""
     output_usd: float | None = None
     """Price of a model's output, where it differs."""
 
     @classmethod
     def of(
         cls,
-        kind: PriceKind,
-        name: str,
         usd: float | None,
         per: str,
+        seen: date | None,
         output_usd: float | None = None,
     ) -> ListPrice | None:
         """Return the price with its date, None where it is not known."""
         if usd is None:
             return None
-        seen = price_date(kind, name)
         return cls(usd, per, seen.isoformat() if seen else None, output_usd)
 
     def __str__(self) -> str:
         if not self.usd and not self.output_usd:
             return "free"
         output = "" if self.output_usd is None else f" and ${self.output_usd:g}"
-        return f"${self.usd:g}{output} {self.per} ({self.seen})"
+        return f"${self.usd:g}{output} {self.per} ({self.seen or 'your own price'})"
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any, Final
 from anyio import to_thread
 
 from ...contracts.options import utc_today
-from ...contracts.prices import search_cost
 from ...errors import (
     ConfigError,
     CostLimitReached,
@@ -61,10 +60,14 @@ async def check_provider(
         vendor = await to_thread.run_sync(class_of, settings, "search", vendor_name)
     except Exception as error:  # noqa: BLE001 - a third party's module may raise anything
         return failed_finding(finding, f"it cannot be loaded: {type(error).__name__}")
-    info = read_info(vendor)
+    info, prices = read_info(vendor), settings.price_list
     finding = replace(
         finding,
-        price=ListPrice.of("search", vendor_name, search_cost(vendor_name, 1), "a search"),
+        price=ListPrice.of(
+            prices.search_cost(vendor_name, 1),
+            "a search",
+            prices.price_date("search", vendor_name),
+        ),
         ends_on=info.ends_on.isoformat() if info.ends_on else None,
         storage_rights=(settings.described(vendor_name) or info).storage_rights or "unknown",
     )
@@ -227,7 +230,7 @@ def _keyless(info: ProviderInfo) -> str:
 def _with_health(finding: Finding, health: Health, info: ProviderInfo) -> Finding:
     found = replace(
         finding,
-        state="ok",
+        state="ok" if health.has_free_call else "unchecked",
         reachable=True,
         key=_key_state(info, is_valid=health.key_valid),
         quota_left=health.quota_left,

@@ -38,6 +38,7 @@ class SearchProbe:
             spans=NULL_SINK,
             metrics=await self._context.metrics(),
             guard=await self._context.guard(adapter),
+            prices=self._account.prices,
             budget=self._account.budget,
             on_billed=self._account.record_billed,
         )

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from ...contracts.prices import embedding_cost
+from ...contracts.price_list import LIST_PRICES
 from ...errors import ModelError
 from ...ranking.calibration import scale_of
 from ...ranking.metrics import (
@@ -23,6 +23,7 @@ from ...ranking.metrics import (
     reciprocal_rank,
 )
 from ...ranking.scoring import LEXICAL, forget_pools
+from ..spending.paid_embedder import PaidEmbedder
 from .findings import Difference, Evaluation, Figures
 from .gate_findings import gate_findings
 from .pools import build_pools, embed_corpus
@@ -51,6 +52,8 @@ class Model:
     name: str
     space: Space
     calibration: Calibration
+    input_tokens: int | None = None
+    """Of the corpus, and of the anchors where the scale was measured."""
     cost_usd: float | None = None
     """None when the price is not known."""
     problem: str | None = None
@@ -74,7 +77,8 @@ async def measure_embedder(
 ) -> Model:
     """Return the corpus as the embedder represents it, calibrated as in a run. Raises ModelError.
 
-    `folder`: the settings' data folder with the embedder's scale. `progress` counts texts.
+    `folder`: the settings' data folder with the embedder's scale. `progress` counts texts. A
+    `PaidEmbedder` pays for the measurement of its scale too, and raises CostLimitReached.
     """
     space = await embed_corpus(corpus, embedder, progress)
     problem: str | None = None
@@ -87,7 +91,10 @@ async def measure_embedder(
         calibration = scale.calibration_for(questions)  # they are in one language
         problem = f"{embedder.fingerprint}: {why}." if (why := calibration.reason) else None
     name = embedder.fingerprint
-    return Model(name, space, calibration, embedding_cost(name, space.input_tokens), problem)
+    tokens, cost = space.input_tokens, LIST_PRICES.embedding_cost(name, space.input_tokens)
+    if isinstance(embedder, PaidEmbedder):
+        tokens, cost = embedder.input_tokens, embedder.cost_usd
+    return Model(name, space, calibration, tokens, cost, problem)
 
 
 def list_contenders(model: Model | None = None) -> list[Contender]:
@@ -150,7 +157,7 @@ def evaluate_ranking(
         model=model.name if model else None,
         embedded_texts=len(corpus.texts) if model else 0,
         embedded_pages=len(corpus.to_embed) if model else 0,
-        input_tokens=model.space.input_tokens if model else 0,
+        input_tokens=model.input_tokens if model else 0,
         cost_usd=model.cost_usd if model else 0.0,
         calibration=model.calibration if model else None,
         methods=[each.figures() for each in judged],

@@ -13,7 +13,7 @@ from ...ranking.order_comparison import IngestionRule, OrderComparison, ScoredPa
 from ...ranking.preferences import refusal_of
 from ...ranking.scoring import PageText, judge_pool, rank_pool
 from ...runtime.concurrency import offload
-from ...text.redaction import redact_error
+from ...runtime.failure_log import log_failure
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -157,4 +157,4 @@ async def _store(comparison: ProfileComparison, context: SearchContext) -> None:
         storage = await context.storage()
         await offload(storage.comparisons.add, comparison)
     except CollectionSearchError as error:
-        logger.warning("the comparison is not stored", exc_info=redact_error(error))
+        log_failure(logger, "the comparison is not stored", error)

@@ -11,11 +11,12 @@ from ...contracts.ingestion import IngestionItem, IngestionRequest, Priority
 from ...contracts.refresh_report import CrawledAgain
 from ...errors import CollectionSearchError, InputError
 from ...runtime.concurrency import offload, run_blocking
-from ...settings.page_rules import rules_of
+from ...runtime.failure_log import log_failure
 from ...text.path_patterns import PathPatterns
-from ...text.redaction import redact, redact_error
+from ...text.redaction import redact
 from ...text.urls import host_of_key
 from ...text.urls import is_pdf as is_pdf_address
+from .page_payers import paid_rules
 from .sites import MOST_PAGES, collect_pages, deduplicate_urls
 
 if TYPE_CHECKING:
@@ -98,8 +99,8 @@ async def record_crawl(
         keys = list(dict.fromkeys([*known, *pages]))
         crawl = crawl.model_copy(update={"url_keys": keys})
         await offload(store.collections.remember_crawl, scope, crawl)
-    except Exception as error:
-        logger.warning("the crawl could not be remembered", exc_info=redact_error(error))
+    except Exception as error:  # noqa: BLE001 - it is logged
+        log_failure(logger, "the crawl could not be remembered", error)
 
 
 async def repeat_crawls(
@@ -175,7 +176,7 @@ async def _enqueue(
         trace_id=ids["trace_id"],
         known="keep",
         priority=Priority.REFRESH,
-        rules=rules_of(context.using()),
+        rules=paid_rules(context, ids["run_id"]),
     )
     return (await offload(store.ledger.enqueue, request)).ticket_id
 

@@ -7,14 +7,15 @@ from typing import TYPE_CHECKING
 from ...context import SearchContext
 from ...contracts.collection import model_of
 from ...contracts.embedded_text import embedder_of_vectors, titled_fingerprint
-from ...contracts.prices import embedding_cost
 from ...errors import ModelError
 from ...runtime.concurrency import compute, offload
 from ...runtime.spans import NULL_SPAN
 from ...runtime.unheard import NULL_LISTENER
 from ...settings.adapter_factory import surrounding_listener
 from ...settings.collection_embedder import collection_embedder
-from ..spending.account import Account
+from ..spending.paid_embedder import PaidEmbedder
+from ..spending.run_spendings import open_account
+from .page_payers import paying_for
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
     from ...contracts.ingestion import Claim
     from ...ports import CollectionStore, Embedder, Listener, Span, Storage
     from ...settings import Settings
+    from ..spending.account import Account
 
 
 class Embedders:
@@ -45,11 +47,10 @@ class Embedders:
         if payer is not None and payer.fetches():
             self._payer = payer
 
-    def account(self, embedder: Embedder, claim: Claim) -> Account:
-        """Return the account of the page's tenant, for the run that selected the page."""
-        payer = self._payers.get(embedder.fingerprint, self._payer)
-        run_id = claim.provenance.get("run_id")
-        return account_of(payer, claim.scope, str(run_id) if run_id else None)
+    async def account(self, embedder: Embedder, claim: Claim) -> Account:
+        """Return the account of the page's tenant, for the run that pays for the page."""
+        payer = paying_for(claim, self._payers.get(embedder.fingerprint, self._payer))
+        return await open_account(payer, payer.ids())
 
     def fingerprint(self, scope: TenantScope) -> str | None:
         """Return what the collection remembers of its embedder, None for a lexical one."""
@@ -115,12 +116,6 @@ async def embedder_for(
     )
 
 
-def account_of(context: SearchContext, scope: TenantScope, run_id: str | None) -> Account:
-    """Return the account for embedding for the tenant; without a run it has a new id."""
-    payer = context.model_copy(update={"tenant_id": scope.tenant_id, "run_id": run_id})
-    return Account(payer, payer.ids())
-
-
 async def observed_vectors(
     embedder: Embedder, texts: Sequence[str], context: SearchContext
 ) -> Vectors:
@@ -134,7 +129,7 @@ async def observed_vectors(
         return await vectors_of(
             embedder,
             texts,
-            account=Account(context, ids),
+            account=await open_account(context, ids, is_new=context.run_id is None),
             span=span,
             listener=surrounding_listener(),
         )
@@ -144,7 +139,7 @@ async def vectors_of(
     embedder: Embedder,
     texts: Sequence[str],
     *,
-    account: Account | None = None,
+    account: Account,
     span: Span = NULL_SPAN,
     listener: Listener = NULL_LISTENER,
 ) -> Vectors:
@@ -167,29 +162,14 @@ async def embed_texts(
     embedder: Embedder,
     texts: Sequence[str],
     *,
-    account: Account | None,
+    account: Account,
     span: Span = NULL_SPAN,
 ) -> Embedded:
-    """Return or raise the embedder's result, and record its cost in account and span.
-
-    The cost of a failed call is not known, unless the error says that it is not billed.
-    """
-    tokens: int | None = None
+    """Return or raise what `PaidEmbedder.embed` does, and close the account."""
     try:
-        answer = await embedder.embed(texts)
-    except ModelError as error:
-        tokens = None if error.may_be_billed else 0
-        raise
-    else:
-        tokens = answer.input_tokens
-        return answer
+        return await PaidEmbedder(embedder, account, span).embed(texts)
     finally:
-        cost = embedding_cost(embedder.fingerprint, tokens)
-        model = model_of(embedder.fingerprint)
-        span.usage(model=model, input_tokens=tokens, output_tokens=None, cost_usd=cost)
-        if account is not None:
-            account.record_cost("embedding", embedder.fingerprint, cost, input_tokens=tokens)
-            await account.close()
+        await account.close()
 
 
 def _are_numbers(vectors: Vectors) -> bool:

@@ -8,6 +8,7 @@ from ...errors import (
     NEVER_PERMITTED,
     CollectionSearchError,
     ConfigError,
+    CostLimitReached,
     ExtractionError,
     FetchError,
     FetchReason,
@@ -24,7 +25,7 @@ from .leases import netloc
 if TYPE_CHECKING:
     from ...contracts.ingestion import Claim
 
-_PERMANENT: Final = (ConfigError, ExtractionError, IngestError)
+_PERMANENT: Final = (ConfigError, CostLimitReached, ExtractionError, IngestError)
 """Failures that a retry would repeat."""
 BACKOFF_S: Final = 1.0
 """First delay before another attempt; it doubles with every attempt."""
@@ -32,6 +33,10 @@ MAX_BACKOFF_S: Final = 60.0
 _ALLOWED: Final = (
     ". A page of your own network needs its host:port in the setting fetch_allowed, such as"
     " wiki.intra:443."
+)
+_KEPT: Final = (
+    " The page's text is kept: to go on with it, 'collection-search ingest retry-failed' with a"
+    " higher --max-cost."
 )
 _NOT_PUBLIC: Final = frozenset({"blocked_address", "blocked_host"})
 VANISHED: Final = frozenset({"gone", "soft_404"})
@@ -163,6 +168,8 @@ def cause_of(error: Exception) -> str:
     if isinstance(error, FetchError):
         way_out = _ALLOWED if may_be_allowed(error) else ""
         return redact(f"{error.reason}: {error}{way_out}")
+    if isinstance(error, CostLimitReached):
+        return f"{error}{_KEPT}"
     return redact(str(error) if isinstance(error, CollectionSearchError) else repr(error))
 
 

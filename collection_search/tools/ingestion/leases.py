@@ -90,6 +90,11 @@ class Leases:
 _leases: weakref.WeakSet[Leases] = weakref.WeakSet()
 
 
+def has_worked() -> bool:
+    """Return whether an engine of this process may have claimed rows."""
+    return bool(_leases)
+
+
 def stop_claiming(*, release: bool) -> None:
     """Claim no further rows in this process; release those in hand if wanted.
 

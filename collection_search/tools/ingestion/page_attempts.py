@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import time
 from dataclasses import dataclass, field
+from functools import partial
 from typing import TYPE_CHECKING, Final
 
 from ...contracts.ingestion import PageDone
-from ...errors import FetchError
+from ...errors import CostLimitReached, FetchError
 from ...ports.ledger import NETWORK, embedder_cause, host_cause
 from ...settings.page_rules import under_rules
 from .failures import (
@@ -117,7 +118,9 @@ class PageAttempts:
             max_attempts=self.work.settings.ingest_max_attempts,
             backoff_s=self.backoff_s,
         )
-        if await self.work.retry.call(self.work.store.ledger.fail, claim, cause, retry_in_s=in_s):
+        more = {"keeps_text": True} if isinstance(error, CostLimitReached) else {}
+        fail = partial(self.work.store.ledger.fail, claim, cause, retry_in_s=in_s, **more)
+        if await self.work.retry.call(fail):
             self.watchers.tell(PageDone(claim, "failed", cause))
 
     async def _outage(self, claim: Claim, error: Exception) -> list[str]:

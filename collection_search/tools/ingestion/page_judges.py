@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from ...context import SearchContext
 from ..criteria.page_judge import criteria_on_page, judge_text
+from .page_payers import paying_for
 
 if TYPE_CHECKING:
     from ...contracts.criteria import PageCriteria
@@ -33,17 +34,14 @@ class PageJudges:
         """Return the verdicts about the page's text, None where it is not to be judged.
 
         Raises CriteriaNotMetError for a page that is not to be stored, CriteriaNotJudgedError for
-        one that waits for a model, and ConfigError.
+        one that waits for a model, CostLimitReached, and ConfigError.
         """
         asked = criteria_on_page(claim.provenance, is_staged=claim.content_ref is not None)
         if asked is None:
             return None
         criteria, unclear = asked
-        tenant, run_id = claim.scope.tenant_id, claim.provenance.get("run_id")
-        payer = self._payers.get(tenant) or SearchContext(settings=self._settings)
-        payer = payer.model_copy(
-            update={"tenant_id": tenant, "run_id": str(run_id) if run_id else None}
-        )
+        known = self._payers.get(claim.scope.tenant_id)
+        payer = paying_for(claim, known or SearchContext(settings=self._settings))
         return await judge_text(
             title, text, criteria, unclear=unclear, payer=payer, sink=sink, trace=trace
         )

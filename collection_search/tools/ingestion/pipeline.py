@@ -13,6 +13,7 @@ from ...contracts.ingestion import ExtractedPage, Fetched, PageDone
 from ...contracts.page import NotModified, ReadPage
 from ...errors import (
     ConfigError,
+    CostLimitReached,
     ExtractionError,
     IngestError,
     ModelError,
@@ -85,7 +86,7 @@ class PageWork:
             title = to_unicode(page.title) or claim.title or claim.url
             try:
                 return await self._finished(claim, said, title, _fetched(page)) | facts
-            except (ModelError, ConfigError, CriteriaNotJudgedError):
+            except (ModelError, ConfigError, CriteriaNotJudgedError, CostLimitReached):
                 await self._keep_text(claim, said, title, page)
                 raise
 
@@ -140,7 +141,7 @@ class PageWork:
         if found is None:
             return chunks
         embedder, remembered = found
-        account = self.embedders.account(embedder, claim)
+        account = await self.embedders.account(embedder, claim)
         texts = chunk_texts(remembered, ((title, chunk.whole_text) for chunk in chunks))
         vectors = await vectors_of(embedder, texts, account=account)
         return await compute(_with_vectors, chunks, vectors)

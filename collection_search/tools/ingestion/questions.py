@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from ...contracts.collection import LastCoverage
 from ...runtime.concurrency import offload
-from ...text.redaction import redact_error
+from ...runtime.failure_log import log_failure
 
 if TYPE_CHECKING:
     from ...context import SearchContext
@@ -32,8 +32,8 @@ async def record_question(
         store = await context.storage()
         asked = record.model_copy(update={"provider": provider})
         await offload(store.collections.remember_question, scope, asked)
-    except Exception as error:
-        logger.warning("the question could not be remembered", exc_info=redact_error(error))
+    except Exception as error:  # noqa: BLE001 - it is logged
+        log_failure(logger, "the question could not be remembered", error)
 
 
 async def question_record(
@@ -57,5 +57,5 @@ async def record_coverage(
             store = await context.storage()
             verified = record.model_copy(update={"coverage": last})
             await offload(store.collections.remember_question, scope, verified)
-    except Exception as error:
-        logger.warning("the coverage could not be remembered", exc_info=redact_error(error))
+    except Exception as error:  # noqa: BLE001 - it is logged
+        log_failure(logger, "the coverage could not be remembered", error)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
@@ -12,6 +13,8 @@ if TYPE_CHECKING:
 
     PageListener = Callable[[PageDone], None]
     PauseListener = Callable[[str, str], None]
+
+logger = logging.getLogger(__name__)
 
 
 class Watchers:
@@ -43,7 +46,9 @@ class Watchers:
 
     def tell(self, page: PageDone | None = None) -> None:
         """Tell that a page is done; without one, that the work has ended."""
-        if page is not None and self.on_page_done is not None:
-            self.on_page_done(page)
+        if page is not None:
+            logger.debug("page %s: %s", page.outcome, page.claim.url)
+            if self.on_page_done is not None:
+                self.on_page_done(page)
         for wake in tuple(self._wakes):
             wake()

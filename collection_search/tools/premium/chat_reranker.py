@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ...contracts.prices import judgement_tokens
 from ...planning.premium_prompt import premium_messages, read_judgements
 from ...ports import Judgements
 from ..answers.paid_chat import paid_chat
@@ -31,13 +30,14 @@ class ChatReranker:
     async def judge(self, question: str, pages: Sequence[JudgedPage]) -> Judgements:
         """Return the model's judgements. Raises ModelError, CostLimitReached."""
         messages = premium_messages(question, pages)
+        most = self._account.prices.judgement_tokens(self._model.model_name, len(pages))
         paid = await paid_chat(
             self._model,
             messages,
             account=self._account,
             span=self._span,
             listener=self._listener,
-            most_tokens=judgement_tokens(self._model.model_name, len(pages)),
+            most_tokens=most,
         )
         reply = paid.reply
         return Judgements(

@@ -38,7 +38,7 @@ def wanted(options: SearchOptions | None) -> SearchOptions:
 
 
 def validate_query(query: str) -> str:
-    """Return the query in one line. Raises InvalidQueryError for one without a word."""
+    """Return the query in one line. Raises InvalidQueryError: no word, or too many characters."""
     try:
         return WebSearchInput(query=query).query
     except ValidationError as error:

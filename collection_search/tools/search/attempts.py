@@ -6,7 +6,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, TypeVar
 
-from ...contracts.prices import search_cost
+from ...contracts.price_list import LIST_PRICES, PriceList
 from ...errors import SearchProviderError, SearchProviderTimeout, StoreError
 from ...resilience.provider_limits import MAY_BE_BILLED
 from .billing import AttemptPrice, cost_of, requests_of
@@ -40,6 +40,7 @@ class AttemptRules:
     retry_timeout_s: float
     """Of the attempt after a timeout."""
     price_of: Callable[[Asked], AttemptPrice]
+    prices: PriceList = LIST_PRICES
     guard: ProviderGuard | None = None
     budget: RunBudget | None = None
     on_billed: Callable[[str, int, float | None], None] | None = None
@@ -99,11 +100,11 @@ class Attempts:
         requests = 0
         spent: float | None = 0.0
         if rules.budget is not None:
-            reserved = search_cost(rules.provider, rules.price_of(self.asked).units)
-            rules.budget.reserve(reserved)
+            reserved = rules.prices.search_cost(rules.provider, rules.price_of(self.asked).units)
+            rules.budget.reserve(reserved, "search", rules.provider)
         try:
             answer = await self._guarded(timeout_s, is_retry=is_retry)
-            requests, spent = requests_of(answer), cost_of(rules.provider, answer)
+            requests, spent = requests_of(answer), cost_of(rules.provider, answer, rules.prices)
             self.report.requests += requests - 1
         except BaseException as error:
             if self.report.attempts > tried:
@@ -128,7 +129,7 @@ class Attempts:
             if error.code not in MAY_BE_BILLED:
                 return 0, 0.0
             price = AttemptPrice(1, price.units / max(1, price.requests))
-        return price.requests, search_cost(self.rules.provider, price.units)
+        return price.requests, self.rules.prices.search_cost(self.rules.provider, price.units)
 
     async def _guarded(self, timeout_s: float, *, is_retry: bool) -> SearchAdapterResponse:
         """Return the answer of one attempt that the provider's limits allow."""
@@ -162,19 +163,23 @@ class Attempts:
             return permit
 
         try:
+            await self._exchange_rate(guard)
             permit = await self._guard_call(admitted)
-            if permit.wait_s > 0:
-                await self.caller.sleep(permit.wait_s)
-            if (missing_s := guard.start()) > 0:
-                await self.caller.sleep(missing_s)
-        except SearchProviderError as error:
-            raise _NotAdmittedError(error) from error
-        except BaseException:
+            while (wait_s := guard.start(permit, max_wait_s=max(0.0, self._left_s()))) > 0:
+                await self.caller.sleep(wait_s)
+        except BaseException as error:
             is_gone = True
             for permit in permits:
                 await self._give_back(guard, permit)
+            if isinstance(error, SearchProviderError):
+                raise _NotAdmittedError(error) from error
             raise
         return permit
+
+    async def _exchange_rate(self, guard: ProviderGuard) -> None:
+        """Share what was learnt of the provider's rate with other processes; that uses a file."""
+        if guard.has_news:
+            await self.caller.work(guard.exchange_rate)
 
     async def _give_back(self, guard: ProviderGuard, permit: Permit) -> None:
         def abandon() -> None:
@@ -196,9 +201,11 @@ class Attempts:
         def turn() -> Iterator[float]:
             nonlocal made
             left_s = max(0.0, self._left_s())
-            yield guard.next(permit, made, max_wait_s=max(left_s - timeout_s, left_s / 2))
+            most_s = max(left_s - timeout_s, left_s / 2)
+            guard.next(permit, made, max_wait_s=most_s)
             made += 1
-            yield guard.start()
+            while (wait_s := guard.start(permit, max_wait_s=most_s)) > 0:
+                yield wait_s
 
         return turn
 
@@ -210,7 +217,8 @@ class Attempts:
             answer = await self._attempt(min(timeout_s, left_s), left_s, turn)
         except SearchProviderError as error:
             await self._settle(permit, failure=error)
-            raise
+            told = error if guard is None else guard.told_when(error)
+            raise told from (None if told is error else error)
         await self._settle(permit, answer=answer)
         return answer
 
@@ -231,11 +239,13 @@ class Attempts:
                     failure=failure,
                     requests=requests_of(answer) if answer else 1,
                     quota_remaining=answer.quota_remaining if answer else None,
+                    rate=answer.rate if answer else None,
                 )
             )
         except StoreError as error:  # what was reserved stays counted; the answer was paid for
             notices = [f"The count of the quota may be too high: {error}"]
         self.report.notices.extend(notices)
+        await self._exchange_rate(guard)
 
     async def _guard_call(self, call: Callable[[], T]) -> T:
         """Return the result of a call of the guard, made in a thread where it uses a file."""

@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from ...contracts.prices import parse_usd, search_cost
+from ...contracts.price_list import LIST_PRICES, PriceList
+from ...contracts.prices import parse_usd
 from ...text.validation import whole_number
 
 if TYPE_CHECKING:
@@ -32,12 +33,14 @@ def price_of(adapter: SearchDescription) -> Callable[[Asked], AttemptPrice]:
     return lambda asked: AttemptPrice(*own.price(asked.count, asked.options))
 
 
-def cost_of(provider: str, answer: SearchAdapterResponse) -> float | None:
-    """Return the provider's figure for the answer, else its list price; None: unknown."""
+def cost_of(
+    provider: str, answer: SearchAdapterResponse, prices: PriceList = LIST_PRICES
+) -> float | None:
+    """Return the provider's figure for the answer, else its price; None: unknown."""
     if (said := parse_usd(answer.cost_usd)) is not None:
         return said
     units = parse_usd(answer.credits)
-    return search_cost(provider, requests_of(answer) if units is None else units)
+    return prices.search_cost(provider, requests_of(answer) if units is None else units)
 
 
 def requests_of(answer: SearchAdapterResponse) -> int:

@@ -44,7 +44,8 @@ class RetrySchedule:
     def delay_s(self, failures: Sequence[SearchProviderError]) -> float | None:
         """Return the seconds to wait after these failures, oldest first, or None to give up.
 
-        The provider's own `retry_in_ms` replaces the computed delay and gets no jitter.
+        The error's own `retry_in_ms` replaces the computed delay and gets no jitter, zero included;
+        adapters give none for a time that is over.
 
         >>> from collection_search.errors import SearchProviderTimeout
         >>> schedule = RetrySchedule(max_attempts=3, backoff_factor=0.6)
@@ -58,7 +59,7 @@ class RetrySchedule:
         is_used_up = same > 1 and last.code not in PERSISTENT_CODES
         if not last.retryable or len(failures) >= self.max_attempts or is_used_up:
             return None
-        if last.retry_in_ms is not None:
-            return max(0.0, last.retry_in_ms / 1000)
+        if last.retry_in_ms is not None and last.retry_in_ms >= 0:
+            return last.retry_in_ms / 1000
         delay = backoff_s(len(failures), factor=self.backoff_factor)
         return self.jitter(delay) if self.jitter else delay

@@ -105,6 +105,7 @@ async def build_route(
             metrics=metrics,
             guard=await context.guard(provider.adapter),
             cache=await _cache(context, provider.adapter, account),
+            prices=account.prices,
             budget=account.budget,
             on_billed=account.record_billed,
             capture_query=settings.capture_tool_query,

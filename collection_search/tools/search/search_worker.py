@@ -9,6 +9,7 @@ from itertools import islice
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from ...contracts.options import NO_OPTIONS, SearchOptions, utc_today
+from ...contracts.price_list import LIST_PRICES, PriceList
 from ...errors import (
     CollectionSearchError,
     CostLimitReached,
@@ -20,9 +21,10 @@ from ...ports import TraceRef
 from ...ports.description import describe
 from ...ports.search_function import Asked
 from ...runtime.cancellation import ends_caller
+from ...runtime.failure_log import log_failure
 from ...runtime.metering import guarded
-from ...text.clean import to_unicode
-from ...text.redaction import mask, redact_error
+from ...text.clean import MAX_QUERY_CHARS, to_unicode
+from ...text.redaction import mask
 from ...text.validation import whole_number
 from .arguments import validate_context, validate_count, validate_query, validate_seconds, wanted
 from .attempts import AttemptRules, Attempts, OutOfTimeError
@@ -83,6 +85,7 @@ class WebSearchWorker:
         spans: SpanSink | None = None,
         metrics: SearchMetrics | None = None,
         guard: ProviderGuard | None = None,
+        prices: PriceList = LIST_PRICES,
         budget: RunBudget | None = None,
         on_billed: Callable[[str, int, float | None], None] | None = None,
         cache: SearchCache | None = None,
@@ -106,6 +109,7 @@ class WebSearchWorker:
             timeout_s=validate_seconds("timeout_s", timeout_s),
             retry_timeout_s=validate_seconds("retry_timeout_s", retry_timeout_s),
             guard=guard,
+            prices=prices,
             budget=budget,
             on_billed=on_billed,
             price_of=price_of(described),
@@ -174,7 +178,8 @@ class WebSearchWorker:
         options, started = wanted(options), self._rules.timer()
         provider, guard = self._rules.provider, self._rules.guard
         sink, metrics = observers
-        report = SearchFacts(context, provider, to_unicode(str(query)), metrics=metrics)
+        said = to_unicode(str(query)[:MAX_QUERY_CHARS])  # not validated yet
+        report = SearchFacts(context, provider, said, metrics=metrics)
         if guard is not None:
             metrics.watch_breaker(provider, guard)
         with sink.span("tool.web_search", kind="tool", trace=_trace(context)) as span:
@@ -190,14 +195,13 @@ class WebSearchWorker:
                 if ends_caller(error):
                     report.count(self._rules.timer() - started, cancelled=True)
                     raise
-                self._logger.exception("web search worker failed", exc_info=redact_error(error))
+                log_failure(self._logger, "web search worker failed", error, level=logging.ERROR)
                 report.failure = Failure.of(error)
             latency_s = self._rules.timer() - started
             report.latency_ms = round(latency_s * 1000)
             report.count(latency_s)
             span.set(report.attributes(self._capture_query))
             if (cost := report.cost_usd) is not None:
-                provider = self._rules.provider
                 span.usage(model=provider, input_tokens=None, output_tokens=None, cost_usd=cost)
             if report.failure:
                 span.fail(report.failure.kind, report.failure.message)
@@ -278,11 +282,8 @@ class WebSearchWorker:
     def _asked(self, query: str, options: SearchOptions | None) -> Asked:
         """Return the request for a query and options. Raises InvalidQueryError."""
         query, options = validate_query(query), options or NO_OPTIONS
-        rows = rows_to_request(
-            options.max_results or self._max_results,
-            oversample_factor=self._oversample,
-            page_size=self._page_size,
-        )
+        count = options.max_results or self._max_results
+        rows = rows_to_request(count, oversample_factor=self._oversample, page_size=self._page_size)
         return Asked(query, rows, options)
 
     def _log_dropped(self, payload: dict[str, Any]) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from ..spending.account import Account
+from ..spending.run_spendings import open_account
 from .route import build_route
 
 if TYPE_CHECKING:
@@ -35,7 +35,7 @@ async def search_once(
     Texts that are wanted and not delivered are fetched. Raises ConfigError, StoreError.
     """
     ids = context.ids()
-    account = Account(context, ids)
+    account = await open_account(context, ids, is_new=context.run_id is None)
     route = await build_route(
         context,
         max_results=max_results,
@@ -44,6 +44,7 @@ async def search_once(
         reads_pages=True,
     )
     try:
+        account.name_question(query)
         call = context.tool_context(ids)
         response = await route.arun(query=query, context=call, options=options)
         cost = account.total_search_cost([response])

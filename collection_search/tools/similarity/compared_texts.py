@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ...contracts.collection import Embedded, model_of
-from ...contracts.prices import embedding_cost
 from ...errors import ModelError
 from ..spending.account import answer_key
 
@@ -47,7 +46,7 @@ async def find_known(
     texts: Sequence[str], embedder: Embedder, *, context: SearchContext, account: Account
 ) -> ComparedTexts:
     """Return the texts with the cached vectors of this embedder; a free one caches none."""
-    if not context.answer_cache_s() or embedding_cost(embedder.fingerprint, 1) == 0:
+    if not context.answer_cache_s() or account.prices.embedding_cost(embedder.fingerprint, 1) == 0:
         return ComparedTexts(texts)
     keys = {text: answer_key(embedder.fingerprint, text) for text in texts}
     found = await account.read_cached_vectors(list(keys.values()))

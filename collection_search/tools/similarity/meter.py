@@ -9,12 +9,14 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from ...contracts.collection import model_of
-from ...contracts.prices import embedding_cost, tokens_in
+from ...contracts.prices import tokens_in
 from ...errors import CostLimitReached
 from ...ranking.calibration import await_calibration, known_scale, start_scale
 from ...ranking.scoring import LEXICAL
-from ...text.redaction import error_message, redact_error
+from ...runtime.failure_log import log_failure
+from ...text.redaction import error_message
 from ..spending.budget import cost_of_failure
+from ..spending.paid_embedder import PaidEmbedder
 from .compared_texts import ComparedTexts, embed_all, find_known
 from .model_similarity import ModelSimilarity
 
@@ -34,6 +36,8 @@ class EmbeddingRequest:
 
     embedder: Embedder
     texts: ComparedTexts
+    price_usd: float | None
+    """Its price as far as it can be known before; None for a model without a price."""
     refusal: str = ""
     """Why it is not asked: the model is known not to tell in the question's language."""
 
@@ -41,13 +45,6 @@ class EmbeddingRequest:
     def is_sent(self) -> bool:
         """True when there are texts to embed."""
         return not self.refusal and bool(self.texts.new)
-
-    @property
-    def price_usd(self) -> float | None:
-        """The price as far as it can be known before; None for a model without a price."""
-        if not self.is_sent:
-            return 0.0
-        return embedding_cost(self.embedder.fingerprint, tokens_in(self.texts.new))
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,13 +75,17 @@ class SimilarityMeter:
         )
 
     async def _prepared(self, texts: Sequence[str], embedder: Embedder) -> EmbeddingRequest:
+        name = embedder.fingerprint
         if not self._is_literal and self.context.cassette is None:  # a cassette holds every call
             home = self.context.using().home
-            scale = await known_scale(embedder.fingerprint, folder=home)
+            scale = await known_scale(name, folder=home)
             if scale and (refusal := scale.refusal(texts[0])):
-                return EmbeddingRequest(embedder, ComparedTexts(texts), refusal)
+                return EmbeddingRequest(embedder, ComparedTexts(texts), 0.0, refusal)
         known = await find_known(texts, embedder, context=self.context, account=self.account)
-        return EmbeddingRequest(embedder, known)
+        price: float | None = 0.0
+        if known.new:
+            price = self.account.prices.embedding_cost(name, tokens_in(known.new))
+        return EmbeddingRequest(embedder, known, price)
 
     @property
     def _is_literal(self) -> bool:
@@ -93,7 +94,8 @@ class SimilarityMeter:
     def _reserve(self, request: EmbeddingRequest) -> CostLimitReached | None:
         """Reserve the price; return the error where the ceiling does not allow the call."""
         try:
-            self.account.budget.reserve(request.price_usd)
+            name = request.embedder.fingerprint
+            self.account.budget.reserve(request.price_usd, "embedding", name)
         except CostLimitReached as error:
             return error
         return None
@@ -115,32 +117,35 @@ class SimilarityMeter:
     async def _measured(self, request: EmbeddingRequest, span: Span) -> ModelSimilarity:
         """Embed the new texts in one request, and at first use the anchors meanwhile."""
         embedder, texts = request.embedder, request.texts
-        scale = None
+        anchors, scale = PaidEmbedder(embedder, self.account), None
         if not self._is_literal:
-            scale = start_scale(embedder, folder=self.context.using().home)
+            scale = start_scale(anchors, folder=self.context.using().home)
         found = await self._compared(request)
         name, tokens, cost = embedder.fingerprint, found.input_tokens, found.cost_usd
         self.account.budget.settle(request.price_usd, cost)
-        span.usage(model=model_of(name), input_tokens=tokens, output_tokens=None, cost_usd=cost)
         if request.is_sent:
             self.account.record_cost("embedding", name, cost, input_tokens=tokens)
         else:
             self.account.record_saved("embedding", name)
-        if scale is None or found.error:
-            return found
-        return replace(found, calibration=await await_calibration(scale, texts.all[0]))
+        if scale is not None and not found.error:
+            calibration = await await_calibration(scale, texts.all[0])
+            found = replace(found, calibration=calibration)
+        found = found.with_anchors(anchors.input_tokens, anchors.cost_usd)
+        tokens, cost = found.input_tokens, found.cost_usd
+        span.usage(model=model_of(name), input_tokens=tokens, output_tokens=None, cost_usd=cost)
+        return found
 
     async def _compared(self, request: EmbeddingRequest) -> ModelSimilarity:
         """Return the similarities of the texts to the first one, or the cause of a failure."""
         texts, name = request.texts, request.embedder.fingerprint
-        is_sent = request.is_sent
+        is_sent, prices = request.is_sent, self.account.prices
         try:
             embedded = await embed_all(
                 texts, request.embedder, account=self.account, listener=self.listener
             )
             cosines = [float(value) for value in embedded.vectors[1:] @ embedded.vectors[0]]
-        except Exception as error:
-            logger.warning("no similarity by %s", name, exc_info=redact_error(error))
+        except Exception as error:  # noqa: BLE001 - it is logged
+            log_failure(logger, f"no similarity by {name}", error)
             return ModelSimilarity(
                 name,
                 [math.nan] * (len(texts.all) - 1),
@@ -152,6 +157,6 @@ class SimilarityMeter:
             name,
             cosines,
             input_tokens=embedded.input_tokens,
-            cost_usd=embedding_cost(name, embedded.input_tokens) if is_sent else 0.0,
+            cost_usd=prices.embedding_cost(name, embedded.input_tokens) if is_sent else 0.0,
             known=texts.known_count,
         )

@@ -58,6 +58,15 @@ class ModelSimilarity:
         is_placed = self.calibration is None or self.calibration.scale == "dense"
         return self.cosines is not None and self.error is None and is_placed
 
+    def with_anchors(self, input_tokens: int | None, cost_usd: float | None) -> ModelSimilarity:
+        """Return the same with what the measurement of the model's scale took."""
+        tokens = [self.input_tokens, input_tokens]
+        return replace(
+            self,
+            input_tokens=None if None in tokens else sum(filter(None, tokens)),
+            cost_usd=total_if_known([self.cost_usd, cost_usd]),
+        )
+
     def as_dict(self) -> dict[str, Any]:
         """Return the facts for the telemetry, JSON-plain."""
         return {

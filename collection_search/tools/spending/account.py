@@ -7,14 +7,16 @@ import json
 import logging
 import time
 from collections import Counter, defaultdict
+from dataclasses import replace
 from functools import partial
 from hashlib import blake2b
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from ...contracts.collection import model_of
-from ...contracts.prices import search_cost, total_if_known
+from ...contracts.prices import total_if_known
 from ...errors import CollectionSearchError, ConfigError
 from ...ports.usage import SpendEntry
+from ...text.redaction import redact_query
 from .budget import RunBudget
 from .spend_writer import SpendBatch, cached_answers, call_or_warn, spend_writer
 
@@ -26,6 +28,7 @@ if TYPE_CHECKING:
     from ...contracts.search import WebSearchResponse
     from ...contracts.state import RunIds
     from ...ports.usage import Payload, SpendKind
+    from .budget import RunSpending
 
 T = TypeVar("T")
 
@@ -41,11 +44,19 @@ _closing: set[asyncio.Task[None]] = set()
 class Account:
     """The budget and spending of a part of a run; `close` has it written outside the event loop.
 
-    An error in recording does not fail a run: it is logged.
+    Its ceiling is for all accounts with the same `spending`, without it for this one alone: see
+    `run_spendings.open_account`. An error in recording does not fail a run: it is logged.
     """
 
-    def __init__(self, context: SearchContext, ids: RunIds, spent_usd: float = 0.0) -> None:
-        self.budget = RunBudget(context.cost_limit(), spent_usd)
+    def __init__(
+        self, context: SearchContext, ids: RunIds, spending: RunSpending | None = None
+    ) -> None:
+        self.prices = context.prices()
+        self.budget = RunBudget(
+            context.cost_limit(),
+            spending=spending,
+            requires_prices=context.using().require_prices,
+        )
         self._context = context
         self._ids = ids
         self._entries: list[SpendEntry] = []
@@ -57,6 +68,12 @@ class Account:
         self._calls: list[tuple[SpendKind, str, dict[str, Any]]] = []
         """Calls of models that the metrics do not count yet."""
         self._is_closed = False
+        self._question: str | None = None
+
+    def name_question(self, question: object) -> None:
+        """Keep what the run was asked beside its spending, as the setting `capture_query` says."""
+        if isinstance(question, str):
+            self._question = redact_query(question, self._context.using().capture_query)
 
     def record_cost(
         self,
@@ -77,6 +94,7 @@ class Account:
         self._calls.append((kind, name, facts))
         if cost_usd != 0:
             self._record(kind, name, **facts)
+        self._close_again()  # a measurement shared with another run may outlive this one
 
     def record_saved(self, kind: SpendKind, name: str, *, requests: int = 1) -> None:
         """Record calls that were saved by cached answers."""
@@ -92,7 +110,7 @@ class Account:
         metas = [response.outcome.meta for response in responses]
         cached = Counter(meta["provider"] for meta in metas if meta.get("cached"))
         for provider, count in cached.items():
-            if search_cost(provider, 1) != 0:
+            if self.prices.search_cost(provider, 1) != 0:
                 self.record_saved("search", provider, requests=count)
         return total_if_known([cost for _, _, cost in self._paid])
 
@@ -195,7 +213,8 @@ class Account:
     def _record(self, kind: SpendKind, name: str, **facts: Any) -> None:
         run_id, tenant = self._ids["run_id"], self._context.tenant()
         try:
-            self._entries.append(SpendEntry(tenant, run_id, time.time(), kind, name, **facts))
+            entry = SpendEntry(tenant, run_id, time.time(), kind, name, **facts)
+            self._entries.append(replace(entry, question=self._question))
         except CollectionSearchError as error:
             logger.warning("what the run spent cannot be written down: %s", error)
 

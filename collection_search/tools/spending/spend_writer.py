@@ -16,7 +16,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Final, TypeVar
 from weakref import WeakKeyDictionary
 
-from ...text.redaction import redact_error
+from ...runtime.failure_log import log_failure
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -162,8 +162,8 @@ def call_or_warn(work: Callable[[], T], failure: str) -> T | None:
     """Return the result of the call; for a failure log a warning and return None."""
     try:
         return work()
-    except Exception as error:
-        logger.warning(failure, exc_info=redact_error(error))
+    except Exception as error:  # noqa: BLE001 - it is logged
+        log_failure(logger, failure, error)
         return None
 
 

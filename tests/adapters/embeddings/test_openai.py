@@ -254,7 +254,6 @@ async def test_a_dimension_that_changes_is_a_model_error():
     [
         (KEY_REFUSED, "(HTTP 401) refused the key. Check OPENAI_API_KEY."),
         (MODEL_UNKNOWN, "Check COLLECTION_SEARCH_EMBEDDINGS and OPENAI_BASE_URL (http://127"),
-        (THROTTLED, "(HTTP 429) is throttled"),
         (QUOTA_USED_UP, "has no quota left. Check plan and billing"),
         (SERVER_ERROR, "(HTTP 500) failed on its own side: The server had an error"),
         (OpenAIFailure(413, "Too large."), "(HTTP 413) failed: Too large."),

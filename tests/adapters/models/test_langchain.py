@@ -23,7 +23,6 @@ from collection_search.testing.openai_server import (
     KEY_REFUSED,
     QUOTA_USED_UP,
     SERVER_ERROR,
-    THROTTLED,
     OpenAIServer,
 )
 
@@ -126,11 +125,13 @@ async def test_a_method_that_an_integration_does_not_know_is_refused_too():
     assert chat.methods == ["function_calling"]
 
 
-async def test_a_model_without_any_method_says_so():
-    """All three methods refused is a model error, without a single call."""
-    chat = ScriptedChatModel(replies=[ANSWER], refuses=frozenset(METHODS))
-    assert "neither by JSON schema nor by tool call" in await failure(LangChainQueryModel(chat))
-    assert chat.calls == []
+async def test_a_model_without_any_method_is_asked_in_words():
+    """All three methods refused leaves the plain prompt, which is remembered."""
+    chat = ScriptedChatModel(replies=[FENCED], refuses=frozenset(METHODS))
+    model = LangChainQueryModel(chat)
+    assert (await plan(model)).queries == QUERIES
+    await plan(model)
+    assert (chat.methods, len(chat.calls)) == (METHODS, 2)
 
 
 async def test_json_in_prose_is_accepted_where_the_tool_call_is_missing():
@@ -255,7 +256,6 @@ async def test_an_answer_of_unknown_cost_makes_the_plans_cost_unknown():
     [
         (KEY_REFUSED, "(HTTP 401) refused the key. Check the key that the model object was given"),
         (QUOTA_USED_UP, "has no quota left"),
-        (THROTTLED, "(HTTP 429) is throttled"),
         (SERVER_ERROR, "(HTTP 500) failed on its own side"),
     ],
 )

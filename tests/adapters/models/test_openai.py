@@ -25,7 +25,6 @@ from collection_search.testing.openai_server import (
     MODEL_UNKNOWN,
     QUOTA_USED_UP,
     SERVER_ERROR,
-    THROTTLED,
     OpenAIFailure,
     OpenAIServer,
     RawReply,
@@ -222,11 +221,12 @@ async def test_usage_that_an_endpoint_does_not_report_stays_unknown(usage):
     assert (result.model, result.input_tokens, result.output_tokens) == ("gpt-4o-mini", None, None)
 
 
-async def test_an_endpoint_without_any_method_says_so():
-    """Three refusals end in one sentence."""
-    with OpenAIServer(ANSWER, refuses=frozenset(METHODS)) as server:
-        assert "neither by JSON schema" in await failure(openai(server))
-    assert len(server.requests) == 3
+async def test_an_endpoint_without_any_method_is_asked_in_words():
+    """Three refusals leave the plain prompt, which is remembered."""
+    with OpenAIServer(FENCED, refuses=frozenset(METHODS)) as server:
+        model = openai(server)
+        assert [(await plan(model)).queries for _ in range(2)] == [QUERIES] * 2
+    assert [each.method for each in server.requests] == [*METHODS, None, None]
 
 
 @pytest.mark.slow
@@ -235,7 +235,6 @@ async def test_an_endpoint_without_any_method_says_so():
     [
         (KEY_REFUSED, "(HTTP 401) refused the key. Check OPENAI_API_KEY."),
         (MODEL_UNKNOWN, "Check COLLECTION_SEARCH_MODEL and OPENAI_BASE_URL"),
-        (THROTTLED, "(HTTP 429) is throttled"),
         (QUOTA_USED_UP, "has no quota left. Check plan and billing"),
         (OpenAIFailure(402, "Insufficient Balance"), "(HTTP 402) has no quota left"),
         (OpenAIFailure(400, "Your credit balance is too low"), "(HTTP 400) has no quota left"),
@@ -265,8 +264,8 @@ async def test_an_endpoint_without_any_method_says_so():
         (RawReply.json({"error": "Bad thing"}, 400), "(HTTP 400) failed: Bad thing."),
         (RawReply.json({"detail": [{"msg": "Bad thing"}]}, 422), "(HTTP 422) failed: Bad thing."),
         (
-            RawReply.json({"error": {"message": "Upstream", "code": 503}}),
-            "(HTTP 503) failed on its own",
+            RawReply.json({"error": {"message": "Upstream", "code": 500}}),
+            "(HTTP 500) failed on its own",
         ),
         (
             RawReply.json({"error": {"message": "Upstream", "code": "x"}}),

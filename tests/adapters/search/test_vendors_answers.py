@@ -14,6 +14,7 @@ from support.vendor_adapters import (
     KAGI,
     LINKUP,
     MOJEEK,
+    OPENALEX,
     PERPLEXITY,
     SEARXNG,
     SERPAPI,
@@ -36,6 +37,8 @@ from collection_search.errors import SearchProviderBadResponse
 FRAMED = [
     vendor for vendor in VENDORS if vendor is not WIKIPEDIA
 ]  # its addresses are made of titles
+FOREIGN = [{}, {"status": "ok"}, {"message": "no such route"}, {"ok": True, "data": None}]
+"""What proxies and the like answer with status 200."""
 ROWS = [{"url": URL, "link": URL}]
 
 
@@ -47,7 +50,7 @@ ROWS = [{"url": URL, "link": URL}]
         (BRAVE, {"type": "search", "query": {"original": "x"}}, 200),
         (GOOGLE, {"kind": "customsearch#search", "searchInformation": {"totalResults": "0"}}, 200),
         (SEARXNG, {"results": [], "unresponsive_engines": []}, 200),
-        (SEARXNG, {"results": [], "answers": [{"answer": "9"}]}, 200),
+        (SEARXNG, {"query": "9", "results": [], "answers": [{"answer": "9"}]}, 200),
         (WIKIPEDIA, {"batchcomplete": "", "query": {"search": []}}, 200),
         (SERPAPI, SERPAPI_SUCCESS | {"error": "Google hasn't returned any results for this query."}, 200),
         (SERPAPI, SERPAPI_SUCCESS, 200),
@@ -66,10 +69,10 @@ def test_nothing_found_is_no_failure(vendor, value, status):
     [
         (GOOGLE, {"queries": {"nextPage": [{"startIndex": 11}]}}, True),
         (GOOGLE, {"queries": {"request": [{}]}}, False),
-        (GOOGLE, {"queries": None}, False),
-        (BRAVE, {"query": {"more_results_available": True}}, True),
-        (BRAVE, {"query": {"more_results_available": False}}, False),
-        (BRAVE, {"query": {"more_results_available": "no"}}, None),
+        (GOOGLE, {"kind": "customsearch#search", "queries": None}, False),
+        (BRAVE, {"type": "search", "query": {"more_results_available": True}}, True),
+        (BRAVE, {"type": "search", "query": {"more_results_available": False}}, False),
+        (BRAVE, {"type": "search", "query": {"more_results_available": "no"}}, None),
         (WIKIPEDIA, {"query": {"search": []}, "continue": {"sroffset": 50}}, True),
         *(
             (SERPAPI, envelope(SERPAPI, ROWS) | value, more)
@@ -110,7 +113,17 @@ def test_a_body_that_is_no_object_is_a_bad_response(vendor, body):
             for vendor in (SERPER, SERPAPI, EXA, LINKUP, PERPLEXITY, MOJEEK, KAGI)
             for rows in (7, {}, "no", [7, "x"], [{}], [{"title": "A"}], [{"url": 7, "link": 7}])
         ),
-        *((vendor, {}) for vendor in VENDORS if vendor not in (BRAVE, GOOGLE)),
+        *((vendor, value) for vendor in VENDORS for value in FOREIGN),
+        (BRAVE, {"type": "about:blank", "title": "Gone", "status": 200}),
+        (BRAVE, {"query": {"original": "x"}}),
+        (GOOGLE, {"kind": "status"}),
+        (SEARXNG, {"results": []}),
+        (SEARXNG, {"query": "x", "results": [{"title": "A"}, {"url": None, "title": "B"}]}),
+        (SERPAPI, {"organic_results": []}),
+        (MOJEEK, {"response": {"results": []}}),
+        (KAGI, {"data": {}}),
+        (KAGI, {"data": {"search": []}}),
+        (OPENALEX, {"results": []}),
         *((TAVILY, {"results": rows}) for rows in (None, 7, {}, "no", [7, "x"], [{}])),
         *((BRAVE, {"web": web}) for web in (7, [], {}, {"results": None}, {"results": ["x"]})),
         *((GOOGLE, {"items": items}) for items in (7, {}, "no", [None], [{"title": "A"}])),

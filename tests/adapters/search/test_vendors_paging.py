@@ -282,3 +282,49 @@ def test_the_end_is_logged_once(searxng, caplog):
         Ending(base_url=searxng.base_url).search("x", max_results=1, timeout=PATIENCE_S)
     said = [record.getMessage() for record in caplog.records if "example" in record.getMessage()]
     assert said == ["Some example ends on 2030-01-01: plan for another provider."]
+
+
+def test_a_refused_search_names_the_options_that_were_sent():
+    """One that the plan lacks can be left out then."""
+    with ProviderServer("brave") as server:
+        adapter = BraveSearch(api_key=server.key, base_url=server.base_url)
+        server.fail("option_not_in_plan")
+        options = SearchOptions(freshness="week", country="DE", include_content=True)
+        with pytest.raises(SearchProviderInvalidQuery) as refused:
+            adapter.search("asyncio", max_results=3, timeout=PATIENCE_S, options=options)
+        with pytest.raises(SearchProviderInvalidQuery) as usual:
+            adapter.search("asyncio", max_results=3, timeout=PATIENCE_S)
+    assert "Options that it was sent: freshness, country." in str(refused.value)
+    assert "Options" not in str(usual.value)
+    assert refused.value.http_status == usual.value.http_status == 400
+
+
+@pytest.mark.parametrize(
+    ("query", "asked", "said"),
+    [
+        ("asyncio", 60, ["SearXNG gave 46 of 60 results asked for."]),
+        ("sqlite", 10, ["SearXNG gave 8 of 10 results asked for."]),
+        ("asyncio", 40, []),
+        ("qzxv jwkpf", 40, []),
+    ],
+)
+def test_fewer_results_than_asked_for_are_told_where_no_reach_is_known(searxng, query, asked, said):
+    """SearXNG's engines decide how many there are on a page, and how many pages."""
+    adapter = SearxngSearch(base_url=searxng.base_url)
+    found = adapter.search(query, max_results=asked, timeout=PATIENCE_S)
+    assert [each for each in found.notices if "asked for" in each] == said
+
+
+@pytest.mark.parametrize("engines", [[["bing", "Suspended: CAPTCHA"]], []])
+def test_engines_that_a_further_page_leaves_out_are_no_failure(searxng, engines):
+    """SearXNG lists a suspended engine for every page, also where it has no such page."""
+    searxng.reply(
+        Reply.of_json({"query": "x", "results": [], "unresponsive_engines": engines}), after=1
+    )
+    adapter = SearxngSearch(base_url=searxng.base_url)
+    found = adapter.search("asyncio", max_results=40, timeout=PATIENCE_S)
+    assert found.results
+    assert len(searxng.requests) == 2
+    assert not [
+        each for each in found.notices if "could be read" in each or "found nothing" in each
+    ]

@@ -43,6 +43,11 @@ CLASSES = {
 RETRYABLE = {"rateLimited", "serviceUnavailable", "timeout"}
 PER = "Quota exceeded for quota metric 'Queries' and limit 'Queries per {}' of service 'x'."
 BAD_KEY = {"details": [{"@type": "x", "reason": "API_KEY_INVALID"}], "status": "INVALID_ARGUMENT"}
+SERVICE_DISABLED = {"details": [{"@type": "x", "reason": "SERVICE_DISABLED"}]}
+NOT_USED = "Custom Search API has not been used in project 7 before or it is disabled."
+CLOSED = "This project does not have the access to Custom Search JSON API."
+LACKING = "This feature is not available on your current plan."
+SUFFIX = "All domains in include_domains are invalid: ['gov.uk']. Domains must have a valid suffix"
 EXHAUSTED = {"status": "RESOURCE_EXHAUSTED"}
 KEYLESS_LIMIT = {"code": "rate_limit", "message": "Too many.", "retry_after_seconds": 37}
 
@@ -110,7 +115,7 @@ def kagi(code: Any, text: str, *, balance: Any = 4.2, name: str = "error") -> di
         (GOOGLE, 400, google(400, "API key not valid. Pass one.", "badRequest"), "authenticationFailed"),
         (GOOGLE, 400, google(400, "Bad Request", "keyInvalid"), "authenticationFailed"),
         (GOOGLE, 400, google(400, "Invalid argument.", "badRequest"), "invalidQuery"),
-        (GOOGLE, 403, google(403, "Not enabled.", "accessNotConfigured"), "authenticationFailed"),
+        (GOOGLE, 403, google(403, "Not enabled.", "accessNotConfigured"), "invalidQuery"),
         (GOOGLE, 403, google(403, "Daily Limit Exceeded", "dailyLimitExceeded"), "quotaExceeded"),
         (GOOGLE, 403, google(403, "Slow down", "userRateLimitExceeded"), "rateLimited"),
         (GOOGLE, 429, google(429, PER.format("minute"), "rateLimitExceeded", **EXHAUSTED), "rateLimited"),
@@ -176,6 +181,20 @@ def kagi(code: Any, text: str, *, balance: Any = 4.2, name: str = "error") -> di
         (MOJEEK, 200, mojeek("ERROR: Something new"), "unknown"),
         (MOJEEK, 400, mojeek("ERROR: No keywords"), "invalidQuery"),
         (MOJEEK, 429, mojeek("ERROR: Slow down"), "rateLimited"),
+        (TAVILY, 400, {"detail": {"error": SUFFIX}}, "invalidQuery"),
+        (TAVILY, 422, {"detail": {"error": SUFFIX}}, "invalidQuery"),
+        (TAVILY, 403, {"detail": {"error": LACKING}}, "invalidQuery"),
+        (TAVILY, 402, {"detail": {"error": LACKING}}, "invalidQuery"),
+        (TAVILY, 432, {"detail": {"error": "Not included in your plan any more."}}, "quotaExceeded"),
+        (BRAVE, 400, brave(400, "OPTION_NOT_IN_PLAN"), "invalidQuery"),
+        (BRAVE, 403, brave(403, "OPTION_NOT_IN_PLAN"), "invalidQuery"),
+        (GOOGLE, 403, google(403, "Disabled.", "forbidden", **SERVICE_DISABLED), "invalidQuery"),
+        (GOOGLE, 403, google(403, NOT_USED, "forbidden"), "invalidQuery"),
+        (GOOGLE, 403, google(403, CLOSED, "forbidden"), "invalidQuery"),
+        (GOOGLE, 403, google(403, "Permission denied.", "forbidden"), "authenticationFailed"),
+        (EXA, 403, {"error": "Your plan does not include this feature."}, "invalidQuery"),
+        (EXA, 403, {"error": "The credits of your plan are used up."}, "authenticationFailed"),
+        (SERPAPI, 403, {"error": "This engine requires the Production plan."}, "invalidQuery"),
         (KAGI, 401, kagi(1, "Unauthorized"), "authenticationFailed"),
         (KAGI, 401, kagi(1, "Who is this?", balance=0), "authenticationFailed"),
         (KAGI, 400, kagi("general.invalid_token", "No.", name="errors"), "authenticationFailed"),
@@ -242,6 +261,11 @@ def test_how_long_the_vendor_asks_to_wait(vendor, status, body, headers, millise
         (refused(WIKIPEDIA, 403, "Please set a user-agent."), ["WIKIPEDIA_BASE_URL", "set a user-agent"]),
         (refused(WIKIPEDIA, 200, wiki("of-tomorrow")), ["of-tomorrow: Said by the wiki."]),
         (refused(TAVILY, 503, "<style>p{}</style><h1>Out of\n order</h1><script>x()"), ["(HTTP 503: Out of order)"]),
+        (refused(GOOGLE, 403, google(403, NOT_USED, "accessNotConfigured")), ["Enable it", "GOOGLE_API_KEY"]),
+        (refused(GOOGLE, 403, google(403, CLOSED, "forbidden")), ["no new projects", "another provider"]),
+        (refused(TAVILY, 400, {"detail": {"error": SUFFIX}}), ["whole domains", "gov.uk"]),
+        (refused(BRAVE, 400, brave(400, "OPTION_NOT_IN_PLAN")), ["plan at Brave Search", "Leave the option out"]),
+        (refused(EXA, 403, {"error": LACKING}), ["plan at Exa", "Leave the option out", LACKING]),
         (refused(SERPER, 403, serper(403, "Unauthorized.")), ["Check SERPER_API_KEY", "(HTTP 403: Unauthorized.)"]),
         (refused(EXA, 402, exa("NO_MORE_CREDITS")), ["quota", "NO_MORE_CREDITS: Said by Exa."]),
         (refused(LINKUP, 429, linkup(429, "EXCEED_BUDGET_LIMIT")), ["HTTP 429, EXCEED_BUDGET_LIMIT: Said."]),

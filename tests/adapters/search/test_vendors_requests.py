@@ -20,7 +20,7 @@ from collection_search.adapters.search.serpapi import SerpApiSearch
 from collection_search.adapters.search.serper import SerperSearch
 from collection_search.adapters.search.tavily import TavilySearch
 from collection_search.adapters.search.wikipedia import WikipediaSearch
-from collection_search.contracts.prices import search_cost
+from collection_search.contracts.price_list import LIST_PRICES
 from collection_search.testing import ProviderServer
 from collection_search.testing.providers.wire import Reply
 
@@ -213,7 +213,7 @@ def test_kagi_counts_pages_from_one_and_has_ten():
     ],
 )
 def test_what_ten_searches_cost(name, dollars):
-    assert search_cost(name, 10) == dollars
+    assert LIST_PRICES.search_cost(name, 10) == dollars
 
 
 @pytest.mark.parametrize(

@@ -89,7 +89,7 @@ def test_rows_of_searxng_without_an_address_are_skipped():
     labelled = {"template": "keyvalue.html", "url": URL, "title": "facts"}
     rows = [key_value, {"url": URL, "title": "A"}, labelled]
     assert [row.title for row in SEARXNG.parse(answer({"results": rows})).rows] == ["A"]
-    assert SEARXNG.parse(answer({"results": [key_value]})).rows == []
+    assert SEARXNG.parse(answer({"query": "x", "results": [key_value]})).rows == []
 
 
 @pytest.mark.parametrize(
@@ -142,7 +142,9 @@ def test_a_row_of_wikipedia():
 )
 def test_what_is_left_of_the_month_at_brave(limit, remaining, left):
     headers = {"x_ratelimit_limit": limit, "x_ratelimit_remaining": remaining}
-    response = answer({"web": {"results": []}}, **{n: h for n, h in headers.items() if h})
+    response = answer(
+        {"type": "search", "web": {"results": []}}, **{n: h for n, h in headers.items() if h}
+    )
     assert BRAVE.parse(response).quota_remaining == left
 
 

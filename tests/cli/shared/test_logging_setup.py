@@ -35,18 +35,29 @@ def test_the_rest_is_silent(name: str, level: int, capsys: pytest.CaptureFixture
 
 
 def test_verbose_shows_everything(capsys: pytest.CaptureFixture[str]) -> None:
-    """On demand every record from INFO on is printed, tracebacks included."""
+    """On demand: our steps, other libraries from INFO on, tracebacks; secrets are masked."""
     with terminal_logging():
         log_verbosely()
-        logging.getLogger("some.library").info("GET /")
+        logging.getLogger("some.library").debug("too much")
+        logging.getLogger("some.library").info("GET /?api_key=abcdefgh")
+        logging.getLogger("collection_search.nodes.x").debug("a step")
         logging.getLogger("collection_search.nodes.x").warning("hm", exc_info=ValueError("why"))
-    assert capsys.readouterr().err == "GET /\nhm\nValueError: why\n"
+    out, err = capsys.readouterr()
+    assert out == ""
+    timed, cause = err.splitlines()[:-1], err.splitlines()[-1]
+    assert [line.partition(" s  ")[2] for line in timed] == [
+        "GET /?api_key=[secret]",
+        "a step",
+        "hm",
+    ]
+    assert cause == "ValueError: why"
 
 
 def test_the_set_up_of_the_host_returns() -> None:
     """After the command no handler and no level of ours is left behind."""
     root = logging.getLogger()
-    before = list(root.handlers), root.level
+    ours = logging.getLogger("collection_search")
+    before = list(root.handlers), root.level, ours.level
     with terminal_logging():
         log_verbosely()
-    assert (list(root.handlers), root.level) == before
+    assert (list(root.handlers), root.level, ours.level) == before

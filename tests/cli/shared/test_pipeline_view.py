@@ -33,8 +33,8 @@ def test_the_specified_lines(facts: dict[str, object], line: str) -> None:
     [
         (0.0, "1.0s"),
         (None, "1.0s, price unknown"),
-        (5.224e-05, "1.0s, $0.00005224"),
-        (2.0, "1.0s, $2"),
+        (5.224e-05, "1.0s, $0.000052"),
+        (2.0, "1.0s, $2.00"),
         (1e-9, "1.0s, $0.000000001"),
     ],
 )

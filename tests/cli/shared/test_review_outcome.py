@@ -74,11 +74,15 @@ def test_the_exit_code(ended: Any, code: ExitCode) -> None:
 
 def test_the_summary() -> None:
     """The decision in force, the pages with the reasons of those that failed, and the gaps."""
-    lines = list(format_outcome(output(ingested(2, failed=1), gaps=("green tea",))))
+    lines = list(format_outcome(output(ingested(2, failed=1), gaps=("green tea",)), width=60))
     assert lines == [
         "Decision: partial by ann: 1 candidate approved",
         "Collection tea: 2 of 3 pages stored, 1 failed",
-        "  failed: https://b.example/: gone",
+        "pages  why, what to do, and where",
+        "-----  ---------------------------------------------------",
+        "    1  the page is gone",
+        "       Look for its new address and add that.",
+        "       https://b.example/",
         "Coverage: 1 of 2 queries answered",
         "  gap: green tea",
     ]

@@ -194,6 +194,17 @@ async def test_a_wrong_key_is_told(name: str) -> None:
     assert f"keys set {name}" in finding.next_step
 
 
+@pytest.mark.parametrize("name", ["tavily", "serpapi", "openalex"])
+async def test_an_endpoint_without_the_free_call(name: str) -> None:
+    """It is not known whether the key is good; no remedy is given for a key that may be."""
+    with ProviderServer(name) as server:
+        server.reply(Reply.of_json({"detail": "no such page"}, 404))
+        finding = await alone(name, **access(server, name))
+    assert (finding.state, finding.key, finding.reachable) == ("unchecked", "not checked", True)
+    assert "--spend" in finding.detail
+    assert not finding.next_step
+
+
 @pytest.mark.parametrize("name", ["tavily", "serpapi"])
 async def test_an_answer_that_repeats_the_key(name: str) -> None:
     """It is masked."""
@@ -636,3 +647,20 @@ async def test_a_page_that_repeats_the_request_tells_no_key(name: str, status: i
         finding = await alone(name, **access(server, name))
     assert finding.state == "failed"
     assert quote(KEY, safe="") not in json.dumps(finding.as_json())
+
+
+@pytest.mark.parametrize("scheme", ["", "http://"])
+async def test_a_password_in_an_address_is_told_nowhere(scheme: str) -> None:
+    """Not even where the scheme is missing and the address is no URL."""
+    address = f"{scheme}ann:hunter2@127.0.0.1:9"
+    found = await diagnosed(
+        model="openai:m",
+        embeddings="openai:e",
+        openai_api_key=KEY,
+        openai_base_url=address,
+        langfuse_public_key="pk-lf-1",
+        langfuse_secret_key="sk-lf-1",
+        langfuse_base_url=address,
+    )
+    assert part(found, "model").state == part(found, "embedder").state == "failed"
+    assert "hunter2" not in repr([each.as_json() for each in found.findings])

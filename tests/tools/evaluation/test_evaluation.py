@@ -10,7 +10,7 @@ import pytest
 from support.labelled_data import JUDGEMENTS, write_dataset
 
 from collection_search.adapters.stores.sqlite import SQLiteStore
-from collection_search.contracts.prices import embedding_cost
+from collection_search.contracts.price_list import LIST_PRICES
 from collection_search.ranking.calibration import scale_of
 from collection_search.ranking.metrics import Interval
 from collection_search.ranking.scoring import DENSE, LEXICAL
@@ -89,7 +89,7 @@ async def test_a_model_joins_with_its_calibration(tmp_path: Path) -> None:
     corpus = searched(tmp_path)
     embedder = ScriptedEmbedder()
     space = await embed_corpus(corpus, embedder)
-    model = Model(embedder.fingerprint, space, DENSE, cost_usd=0.5)
+    model = Model(embedder.fingerprint, space, DENSE, space.input_tokens, cost_usd=0.5)
     found = evaluate_ranking(corpus, model)
     assert list(by_name(found))[:3] == ["dense, default", "dense, literal", "dense, cosine"]
     assert ("dense, default", "lexical, default") in {
@@ -109,7 +109,9 @@ async def test_a_model_is_measured_as_a_run_would(tmp_path: Path) -> None:
     model = await measure_embedder(corpus, embedder, folder=tmp_path)
     assert model.calibration == (await scale_of(embedder, folder=tmp_path)).dense
     assert (model.calibration.scale, model.problem) == ("dense", None)
-    assert model.cost_usd == embedding_cost(embedder.fingerprint, model.space.input_tokens)
+    assert model.cost_usd == LIST_PRICES.embedding_cost(
+        embedder.fingerprint, model.space.input_tokens
+    )
     assert model.cost_usd
 
 

@@ -7,11 +7,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pytest
 
-from collection_search import Settings
+from collection_search import SearchContext, Settings
 from collection_search.contracts.collection import Embedded, TenantScope
 from collection_search.errors import ModelError
 from collection_search.testing.embeddings import ScriptedEmbedder
 from collection_search.tools.ingestion.embedders import Embedders, vectors_of
+from collection_search.tools.spending.account import Account
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -59,12 +60,13 @@ def test_the_remembered_model_is_made_once(store: SQLiteStore, settings: Setting
     [np.ones((1, 4)), np.ones((3, 4)), np.array([[1.0, 0.0], [np.nan, 0.0]])],
     ids=["one", "three", "no numbers"],
 )
-async def test_unusable_vectors_are_a_failure(vectors: Any) -> None:
+async def test_unusable_vectors_are_a_failure(settings: Settings, vectors: Any) -> None:
     """Texts and vectors are never paired by chance, and nothing is stored that cannot be found."""
 
     class Broken(ScriptedEmbedder):
         async def embed(self, texts: Any) -> Embedded:
             return Embedded(vectors.astype(np.float32))
 
+    context = SearchContext(settings=settings)
     with pytest.raises(ModelError, match=r"vectors for 2 texts, or some that hold no numbers\."):
-        await vectors_of(Broken(), ["tea", "rice"])
+        await vectors_of(Broken(), ["tea", "rice"], account=Account(context, context.ids()))

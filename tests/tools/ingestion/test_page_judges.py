@@ -146,12 +146,22 @@ def test_a_page_waits_for_a_model(
     assert pages.visits == []
 
 
-def test_no_ceiling_of_a_run_lets_a_page_wait(store: SQLiteStore, settings: Settings) -> None:
-    """It would find the same ceiling whenever it is tried again."""
-    settings = settings.model_copy(update={"max_cost_usd": 0.000001})
-    model = ScriptedAnswerModel(JudgingModel(), model_name="gpt-4o-mini", usage=(1_000, 100))
-    rows = work(store, settings, model, provenance(), names=["priced"])
-    assert (rows["priced"].state, rows["priced"].error) == ("stored", None)
+def test_the_ceiling_of_a_run_ends_the_work_on_a_page(
+    store: SQLiteStore, settings: Settings
+) -> None:
+    """It would find the same ceiling whenever it is tried again; a higher one goes on with it."""
+    low = settings.model_copy(update={"max_cost_usd": 0.000001})
+    script = JudgingModel()
+    model = ScriptedAnswerModel(script, model_name="gpt-4o-mini", usage=(1_000, 100))
+    rows = work(store, low, model, provenance(), names=["priced"])
+    assert rows["priced"].state == "dead"
+    assert "ceiling of $0.000001" in (rows["priced"].error or "")
+    assert model.chats == []
+    assert store.ledger.retry_failed(SCOPE) == 1
+    pages = Pages()
+    drain(store, settings, model, pages)
+    assert {*stored(store)} == {"priced"}
+    assert pages.visits == []
 
 
 def test_a_reply_without_verdicts_lets_a_page_wait(store: SQLiteStore, settings: Settings) -> None:

@@ -17,16 +17,19 @@ from collection_search.cassette import Cassette
 from collection_search.context import SearchContext
 from collection_search.contracts.collection import TenantScope
 from collection_search.contracts.ingestion import IngestionItem, IngestionRequest
-from collection_search.contracts.prices import embedding_cost, total_cost
+from collection_search.contracts.price_list import LIST_PRICES
+from collection_search.contracts.prices import total_cost
 from collection_search.errors import ModelError, StoreError
+from collection_search.ranking.calibration import scale_of
 from collection_search.testing import ScriptedEmbedder
 from collection_search.testing.stores.suite import chunks, document
 from collection_search.tools import reembed as module
 from collection_search.tools.ingest import IngestionEngine, LedgerTrigger
-from collection_search.tools.ingestion.embedders import account_of, embed_texts
+from collection_search.tools.ingestion.embedders import embed_texts
 from collection_search.tools.langchain.vector_store import CollectionVectorStore
 from collection_search.tools.reembed import reembed
 from collection_search.tools.retrieve import retrieve
+from collection_search.tools.spending.account import Account
 from collection_search.tools.spending.spend_writer import spend_writer
 from collection_search.tools.tickets import wait
 
@@ -101,7 +104,7 @@ def context(tmp_path: Path, store: SQLiteStore, books: Books) -> SearchContext:
 
 
 def entry(tokens: int, run_id: str = "run-1", tenant: str = "acme") -> tuple[Any, ...]:
-    return tenant, run_id, "embedding", NAME, tokens, embedding_cost(NAME, tokens)
+    return tenant, run_id, "embedding", NAME, tokens, LIST_PRICES.embedding_cost(NAME, tokens)
 
 
 def filled(store: SQLiteStore, *texts: str) -> None:
@@ -113,6 +116,12 @@ def embedded(store: SQLiteStore, context: SearchContext, *texts: str) -> None:
     store.collections.bind_embedder(SCOPE, embedder.fingerprint)
     vectors = asyncio.run(embedder.embed(texts)).vectors
     store.collections.replace_document(SCOPE, document("page"), chunks(*texts, vectors=vectors))
+
+
+def measure_anchors(context: SearchContext) -> None:
+    """Let no call of the test be the first one of its embedder."""
+    embedder: Any = context.embeddings
+    asyncio.run(scale_of(embedder, folder=context.using().home))
 
 
 def pages(store: SQLiteStore, provenance: dict[str, Any], *texts: str) -> IngestionRequest:
@@ -142,6 +151,7 @@ def test_a_question_is_in_the_books(
 ) -> None:
     """Of the tenant who asks, in the name of the run, else under an id of its own."""
     embedded(store, context, "Green tea.", "Black tea.")
+    measure_anchors(context)
     assert ask(context.model_copy(update={"run_id": "run-1"}))
     assert books.told() == [entry(2)]
     for _ in range(2):
@@ -177,7 +187,10 @@ def test_a_part_that_was_paid_for_before_a_failure_is_in_the_books(
     context.embeddings = Failing(fingerprint=NAME)
     with pytest.raises(ModelError, match="overloaded"):
         reembed("docs", tenant="acme", context=context)
-    assert [one[-1] for one in books.told()] == [embedding_cost(NAME, WORDS * module.BATCH), None]
+    assert [one[-1] for one in books.told()] == [
+        LIST_PRICES.embedding_cost(NAME, WORDS * module.BATCH),
+        None,
+    ]
 
 
 def test_pages_are_in_the_books_of_the_run_that_chose_them(
@@ -247,6 +260,7 @@ def test_an_unknown_number_of_tokens_is_an_unknown_price(
 
     context.embeddings = Silent(fingerprint=NAME)
     embedded(store, context, "Green tea.")
+    measure_anchors(context)
     ask(context)
     assert [one[-2:] for one in books.told()] == [(0, None)]
     [total] = books.totals("acme", by="name")
@@ -307,6 +321,7 @@ def test_metrics_count_embeddings_outside_a_run(store: SQLiteStore, context: Sea
     metrics = PrometheusMetrics("p_")
     context = context.model_copy(update={"search_metrics": metrics})
     embedded(store, context, "Green tea.")
+    measure_anchors(context)
 
     def tokens(name: str = "text-embedding-3-small") -> float | None:
         labels = {"kind": "embedding", "name": name, "direction": "input"}
@@ -317,7 +332,7 @@ def test_metrics_count_embeddings_outside_a_run(store: SQLiteStore, context: Sea
     ingest(context, pages(store, {}, "Black tea is an oxidised tea. " * 20))
     assert (tokens() or 0) > 100
     free = context.model_copy(update={"embeddings": ScriptedEmbedder(fingerprint=FREE)})
-    asyncio.run(embed_texts(free.embeddings, ["white tea"], account=account_of(free, SCOPE, "r")))
+    asyncio.run(embed_texts(free.embeddings, ["white tea"], account=Account(free, free.ids())))
     assert tokens("a-model") == 2
     labels = {"kind": "embedding", "name": "a-model"}
     assert scrape(metrics.app()).value("p_cost_usd_total", **labels) == 0.0
@@ -331,6 +346,7 @@ def test_a_question_is_answered_without_the_extra_of_metrics(
 ) -> None:
     """It was embedded and is paid: that it cannot be counted is a warning."""
     embedded(store, context, "Green tea.")
+    measure_anchors(context)
     settings = context.using().model_copy(update={"metrics": True, "metrics_prefix": "absent_"})
     monkeypatch.delitem(sys.modules, "collection_search.adapters.metrics.prometheus")
     monkeypatch.setitem(sys.modules, "prometheus_client", None)

@@ -11,11 +11,12 @@ from typing import TYPE_CHECKING, Any, Final
 
 from ....contracts.options import NO_OPTIONS, SearchOptions
 from ....contracts.search import ProviderSearchResult, RawSearchResult, SearchAdapterResponse
-from ....errors import InputError, SearchProviderError
+from ....errors import InputError, SearchProviderError, SearchProviderInvalidQuery
 from ....runtime.concurrency import run_blocking
 from ....text.clean import to_unicode
 from ...http import HttpError, Transmit, send
 from ...httpx_client import choose_transmit
+from ...rate_headers import read_stated_rate
 from .health_check import check_vendor_health
 from .query_limits import fit_query
 from .result_page import ResultPage
@@ -31,9 +32,10 @@ if TYPE_CHECKING:
 
     from ....contracts.health import Health
     from ....contracts.options import Applied, OptionName
+    from ....contracts.search import StatedRate
     from ....settings import Settings
     from ....settings.provider_access import ProviderAccess
-    from ...http import HttpRequest
+    from ...http import HttpRequest, HttpResponse
 
     WaitTurn = Callable[[], Awaitable[None]]
 
@@ -133,19 +135,26 @@ class HttpSearch(Vendor):
             try:
                 if number and turn:
                     await found.pause(turn)
-                page = await self._page(self.request(asked, count, number, options), found)
+                request = self.request(asked, count, number, options)
+                page = await self._page(
+                    request, found, self.parse_further if number else self.parse
+                )
                 found.credits += self.credits(options, count)
                 for row in page.rows if not options.include_content else ():
                     row.content = None
             except SearchProviderError as error:
                 if number == 0:
-                    raise
+                    raise _naming(applied, error) from error.__cause__
                 found.notices.append(f"Only {number} of {pages} pages could be read. {error}")
                 found.complete = False
-                break
+                return found.response(max_results)
             is_new = found.add(page)
             if len(found.rows) >= max_results or not is_new or not self._goes_on(page, count):
                 break
+        if self.page_is_open and 0 < len(found.rows) < max_results:
+            found.notices.append(
+                f"{self.title} gave {len(found.rows)} of {max_results} results asked for."
+            )
         return found.response(max_results)
 
     def price(self, max_results: int, options: SearchOptions) -> tuple[int, float]:
@@ -166,7 +175,9 @@ class HttpSearch(Vendor):
         """Return reachability, key and account as a free call shows. Raises SearchProviderError."""
         return await check_vendor_health(self, self.transmit, timeout or self.timeout)
 
-    async def _page(self, request: HttpRequest, found: _Found) -> ResultPage:
+    async def _page(
+        self, request: HttpRequest, found: _Found, parse: Callable[[HttpResponse], ResultPage]
+    ) -> ResultPage:
         """Return one page of results; the request is counted in `found`."""
         too_late = f"no answer within {found.timeout_s:g} s"
         if (left_s := found.left_s()) <= 0:
@@ -177,7 +188,8 @@ class HttpSearch(Vendor):
         except HttpError as error:  # its own cause may show the address, and in it a key
             reason = too_late if error.kind == "timeout" else str(error)
             raise self.unanswered(error.kind, reason) from None
-        page = self.read(self.parse, response)
+        page = self.read(parse, response)
+        found.rate = read_stated_rate(response.headers) or found.rate
         found.status = response.status if response.status in SUCCESS else _NOTHING_FOUND
         return page
 
@@ -197,6 +209,18 @@ class HttpSearch(Vendor):
         if sunset := self.sunset():
             _warn_once(sunset)
             yield sunset
+
+
+def _naming(
+    applied: Mapping[OptionName, Applied], error: SearchProviderError
+) -> SearchProviderError:
+    """Return the error; of a refused search it names the options that the vendor was sent."""
+    if not (isinstance(error, SearchProviderInvalidQuery) and applied):
+        return error
+    sent = ", ".join(applied)
+    return SearchProviderInvalidQuery(
+        f"{error} Options that it was sent: {sent}.", http_status=error.http_status
+    )
 
 
 def _now() -> float:
@@ -220,6 +244,7 @@ class _Found:
     quota_remaining: int | None = None
     cost_usd: float | None = None
     complete: bool = True
+    rate: StatedRate | None = None
 
     async def pause(self, turn: WaitTurn) -> None:
         """Wait for the turn without counting its time."""
@@ -257,6 +282,7 @@ class _Found:
             notices=list(dict.fromkeys(self.notices)),
             applied=self.applied,  # type: ignore[arg-type]
             complete=self.complete,
+            rate=self.rate,
         )
 
 

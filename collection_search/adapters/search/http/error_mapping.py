@@ -32,19 +32,36 @@ class FailureRules:
     """By a regular expression in its text, case ignored. Texts of web pages do not count: they may
     come from a proxy and repeat the query."""
     statuses: Mapping[int, ErrorCode] = field(default_factory=dict)
-    sentences: Mapping[int | ErrorCode, str] = field(default_factory=dict)
-    """Messages by HTTP status, else by code; other codes have a default one."""
+    sentences: Mapping[int | str, str] = field(default_factory=dict)
+    """Messages by a key of `codes` or `texts` that fits, else by HTTP status, else by error code;
+    other error codes have a default one."""
     once_more: frozenset[str] = frozenset()
     """Vendor codes that sometimes come without a reason, so that one retry may help."""
     no_hits: str = ""
     """A regular expression for a code or text that means that nothing was found."""
 
-    def sentence(self, meaning: ErrorCode, status: int, *, has_key: bool) -> str:
+    def fitting(self, refusal: VendorRefusal) -> tuple[str, ErrorCode] | None:
+        """Return the first key of `codes`, else of `texts`, that fits, with its meaning."""
+        for pattern, meaning in self.codes.items():
+            if any(_matches(code, pattern) for code in refusal.codes):
+                return pattern, meaning
+        for pattern, meaning in self.texts.items() if refusal.error else ():
+            if re.search(pattern, refusal.text, re.IGNORECASE):
+                return pattern, meaning
+        return None
+
+    def sentence(
+        self, meaning: ErrorCode, refusal: VendorRefusal, status: int, *, has_key: bool
+    ) -> str:
         """Return the message, with the fields `{name}`, `{key}` and `{address}`."""
-        if own := self.sentences.get(status) or self.sentences.get(meaning):
-            return own
+        fitting = self.fitting(refusal)
+        for known in (fitting and fitting[0], status, meaning):
+            if known is not None and known in self.sentences:
+                return self.sentences[known]
         if meaning == "authenticationFailed" and not has_key:
             return "{name} asks for a key. Set {key}."
+        if meaning == "invalidQuery" and lacks_option(refusal):
+            return LACKS_OPTION
         return SENTENCES[meaning]
 
     def finds_nothing(self, refusal: VendorRefusal) -> bool:
@@ -65,26 +82,48 @@ def classify(refusal: VendorRefusal, rules: FailureRules) -> ErrorCode:
     'quotaExceeded'
     >>> classify(VendorRefusal(429, codes=("INSUFFICIENT_FUNDS_CREDITS",)), FailureRules())
     'quotaExceeded'
+    >>> lacking = "Your plan does not include deep searches."
+    >>> classify(VendorRefusal(403, text=lacking, error={"message": lacking}), FailureRules())
+    'invalidQuery'
     >>> classify(VendorRefusal(503), FailureRules()), classify(VendorRefusal(204), FailureRules())
     ('serviceUnavailable', 'unknown')
     """
-    for pattern, meaning in rules.codes.items():
-        if any(_matches(code, pattern) for code in refusal.codes):
-            return meaning
-    for pattern, meaning in rules.texts.items() if refusal.error else ():
-        if re.search(pattern, refusal.text, re.IGNORECASE):
-            return meaning
+    if fitting := rules.fitting(refusal):
+        return fitting[1]
+    if lacks_option(refusal):
+        return "invalidQuery"
     if refusal.status in _OF_QUOTA and any(map(_USED_UP.search, refusal.codes)):
         return "quotaExceeded"
     return rules.statuses.get(refusal.status) or code_of_status(refusal.status)
 
 
+def lacks_option(refusal: VendorRefusal) -> bool:
+    """Return whether a refusal says that the plan has no such option or feature."""
+    said = refusal.text if refusal.error and refusal.status in _OF_PLAN else ""
+    return bool(_NOT_IN_PLAN.search(said) or any(map(_PLAN_CODE.search, refusal.codes)))
+
+
+_OF_PLAN: Final = {400, 402, 403, 422}
+_PLAN: Final = r"\b(?:plan|tier|subscription)s?\b"
+_NOT_IN_PLAN: Final = re.compile(
+    r"\bnot (?:\w+ )?(?:subscribed|included|available|supported|enabled|covered|part)\b"
+    rf".{{0,30}}{_PLAN}"
+    rf"|{_PLAN} (?:does not|doesn.t) (?:include|support|cover|offer)\b"
+    rf"|\b(?:only available|requires?)\b.{{0,40}}{_PLAN}",
+    re.IGNORECASE,
+)
+"""Sentences for an option that only other plans have; not for a plan that is used up."""
+_PLAN_CODE: Final = re.compile("not_(?:in|on|included_in)_plan", re.IGNORECASE)
 _OF_QUOTA: Final = {400, 403, 429}
 _USED_UP: Final = re.compile(
     r"funds|credits|budget|insufficient|per.?day|daily|per.?month|monthly", re.IGNORECASE
 )
 """Words in vendors' codes for a quota or balance that is used up."""
 
+LACKS_OPTION: Final = (
+    "The plan at {name} lacks an option of this search. Leave the option out, or choose a plan that"
+    " has it."
+)
 SENTENCES: Final[Mapping[ErrorCode, str]] = {
     "authenticationFailed": "{name} refused the key. Check {key}.",
     "rateLimited": "{name} is throttled: too many requests in a short time. Try again later.",

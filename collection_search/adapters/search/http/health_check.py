@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from http import HTTPStatus
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import urlsplit
 
@@ -14,6 +15,10 @@ if TYPE_CHECKING:
     from ...http import Transmit
     from .vendor import Vendor
 
+_NO_SUCH_CALL: Final = {
+    HTTPStatus.NOT_FOUND, HTTPStatus.METHOD_NOT_ALLOWED, HTTPStatus.NOT_IMPLEMENTED
+}  # fmt: skip
+"""What a gateway or a compatible server answers where it has the search alone."""
 _GATEWAY: Final = range(502, 505)
 """The statuses of a gateway whose server does not answer."""
 
@@ -34,6 +39,9 @@ async def check_vendor_health(vendor: Vendor, transmit: Transmit, timeout_s: flo
         if response.status in _GATEWAY:
             raise vendor.failure(vendor.refusal(response, read_json(response)), response)
         return Health(f"{urlsplit(vendor.base_url).hostname} answers")
+    if vendor.key() and response.status in _NO_SUCH_CALL:
+        said = f"{urlsplit(vendor.base_url).hostname} answers, but has no call that tells the quota"
+        return Health(f"{said} (HTTP {response.status})", has_free_call=False)
     return vendor.read(vendor.health, response)
 
 

@@ -55,6 +55,18 @@ def read_path(value: Any, *path: str) -> Any:
     return value
 
 
+def has_path(value: Any, *path: str) -> bool:
+    """Return whether there is anything at the path of names, null included.
+
+    >>> answer = {"query": {"search": None}, "meta": 7}
+    >>> has_path(answer, "query", "search"), has_path(answer, "meta", "page")
+    (True, False)
+    """
+    *above, last = path
+    holder = read_path(value, *above)
+    return isinstance(holder, dict) and last in holder
+
+
 def find_value(value: Any, path: Sequence[str]) -> Any:
     """Return the value at the path of names and list indexes, None where it is missing.
 

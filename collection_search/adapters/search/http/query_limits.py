@@ -9,10 +9,12 @@ from typing import TYPE_CHECKING, Any, Final
 from ....errors import SearchProviderInvalidQuery
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from ....contracts.options import Applied, OptionName, SearchOptions
 
+AMERICAN_DAY: Final = "{0.month:02}/{0.day:02}/{0.year:04}"
+"""How a day is written in the United States."""
 DOMAINS: Final[tuple[OptionName, OptionName]] = ("include_domains", "exclude_domains")
 
 
@@ -133,16 +135,34 @@ def date_parameters(
     return {name: form.format(day) for (name, form), day in days if day}
 
 
-def google_parameters(options: SearchOptions) -> dict[str, str]:
+def google_parameters(
+    options: SearchOptions, today: date, languages: Mapping[str, str]
+) -> dict[str, str]:
     """Return the parameters of Google's result pages for freshness, language and country.
 
+    `languages` are the values of `lr` by code. An open range of days ends today.
+
     >>> from collection_search.contracts.options import SearchOptions
-    >>> google_parameters(SearchOptions(freshness="week", country="DE"))
-    {'tbs': 'qdr:w', 'gl': 'de'}
+    >>> day = date(2026, 3, 1)
+    >>> options = SearchOptions(freshness="week", country="DE", language="de")
+    >>> google_parameters(options, day, {"de": "lang_de"})
+    {'tbs': 'qdr:w', 'lr': 'lang_de', 'hl': 'de', 'gl': 'de'}
+    >>> google_parameters(SearchOptions(freshness="2026-01-31.."), day, {})
+    {'tbs': 'cdr:1,cd_min:01/31/2026,cd_max:03/01/2026'}
     """
+    written = languages[options.language] if options.language else ""
     chosen = {
-        "tbs": options.freshness and f"qdr:{options.freshness[0]}",
-        "hl": options.language,
+        "tbs": _google_days(options, today),
+        "lr": written,
+        "hl": written.removeprefix("lang_").lower(),
         "gl": options.country and options.country.lower(),
     }
     return drop_empty(chosen)
+
+
+def _google_days(options: SearchOptions, today: date) -> str:
+    fresh = options.freshness or ""
+    first, last = options.published(today)
+    if first is None or ".." not in fresh:
+        return f"qdr:{fresh[0]}" if fresh else ""
+    return f"cdr:1,cd_min:{AMERICAN_DAY.format(first)},cd_max:{AMERICAN_DAY.format(last or today)}"

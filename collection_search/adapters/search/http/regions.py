@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Final
 
 
 def map_codes(listed: str, form: str = "{}") -> dict[str, str]:
@@ -22,3 +23,11 @@ def named_codes(file: str) -> dict[str, str]:
     """
     lines = Path(__file__).with_name(file).read_text("utf-8").splitlines()
     return {code: name for code, _, name in (line.partition(" ") for line in lines)}
+
+
+GOOGLE_LANGUAGES: Final = map_codes(
+    "af ar be bg ca cs da de el en eo es et fa fi fr hi hr hu hy id is it ja ko lt lv nl no pl pt"
+    " ro ru sk sl sr sv sw th tl tr uk vi",
+    "lang_{}",
+) | {"he": "lang_iw", "zh": "lang_zh-CN"}
+"""The languages of the parameter `lr` of Google's result pages."""

@@ -2,21 +2,16 @@
 
 from __future__ import annotations
 
-import math
-from typing import TYPE_CHECKING, Any, ClassVar, Final, Literal, NoReturn, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, Final, Literal
 
 from ....contracts.health import Health
 from ....contracts.options import NO_OPTIONS, Applied, OptionName, SearchOptions, utc_today
 from ....contracts.prices import parse_usd
-from ....errors import BY_CODE, ErrorCode, SearchProviderBadResponse, SearchProviderError
-from ....text.known_secrets import KnownSecrets
-from ....text.redaction import redact
 from ...http import HttpRequest, join_url
-from ...refusals import MAX_TEXT_CHARS, VendorRefusal, describe_refusal, read_refusal, reports_error
+from ...refusals import reports_error
 from .credentials import validate_address, validate_key
-from .declaration import DeclaredProvider
-from .error_mapping import BY_KIND, FailureRules, classify
-from .json_values import describe_body, read_json
+from .failing_vendor import FailingVendor
+from .json_values import describe_body, has_path, read_json
 from .result_page import Paging, ResultPage, RowNames
 
 if TYPE_CHECKING:
@@ -26,14 +21,12 @@ if TYPE_CHECKING:
     from pydantic import SecretStr
 
     from ....contracts.search import ProviderSearchResult
-    from ...http import FailureKind, HttpResponse
-
-T = TypeVar("T")
+    from ...http import HttpResponse
 
 SUCCESS: Final = range(200, 300)
 
 
-class Vendor(DeclaredProvider):
+class Vendor(FailingVendor):
     """The data of one vendor; a subclass gives it, with `parameters`, and `parse` where it differs.
 
     The constructor raises ConfigError for a key or an address that is missing or cannot be right.
@@ -45,6 +38,8 @@ class Vendor(DeclaredProvider):
     """Most pages of one query."""
     fills_pages: ClassVar[bool] = True
     """Whether a page that is not full is the last one."""
+    page_is_open: ClassVar[bool] = False
+    """Whether the server decides how many rows a page has, so that its reach is not known."""
     max_query_chars: ClassVar[int | None] = None
     max_query_words: ClassVar[int | None] = None
 
@@ -71,8 +66,10 @@ class Vendor(DeclaredProvider):
     names: ClassVar[RowNames] = RowNames()
     """The names of the parts of a result."""
 
-    rules: ClassVar[FailureRules] = FailureRules()
-    """The meaning of the vendor's refusals where HTTP does not define it."""
+    always_sends: ClassVar[tuple[str, ...]] = ()
+    """Names that every answer to a search has, one without hits too. `query.search` is a name
+    within another; of `kind|queries` an answer has at least one. An answer without rows that lacks
+    a name is not the vendor's but, say, a proxy's."""
     without_hits: ClassVar[Mapping[str, Any]] = {}
     """The answer that is used in place of a refusal that matches `rules.no_hits`."""
 
@@ -158,6 +155,20 @@ class Vendor(DeclaredProvider):
         raw = self.listed(self.answer(response).get("results"), response)
         return self.page_of(raw, response, more=False)
 
+    def parse_further(self, response: HttpResponse) -> ResultPage:
+        """Return the page of results after the first; overridden where it is read otherwise."""
+        return self.parse(response)
+
+    def is_answer(self, answer: Any) -> bool:
+        """Return whether a JSON value without rows is the vendor's answer to a search.
+
+        Overridden where `always_sends` is not enough.
+        """
+        return all(
+            any(has_path(answer, *name.split(".")) for name in names.split("|"))
+            for names in self.always_sends
+        )
+
     def row(self, row: dict[str, Any]) -> ProviderSearchResult:
         """Return the result in a row of an answer; overridden where `names` are not enough."""
         return self.names.read(row, source=self.provider_name, today=self.today())
@@ -178,18 +189,6 @@ class Vendor(DeclaredProvider):
     def full_page(self, max_results: int) -> int:
         """Return how many rows a full page has in a search for `max_results`."""
         return self.max_count if max_results > self.page_size < self.max_count else self.page_size
-
-    def refusal(self, response: HttpResponse, answer: Any) -> VendorRefusal:
-        """Return the refusal in a response; `answer` is its JSON value, None without one."""
-        return read_refusal(response, answer)
-
-    def meaning(self, refusal: VendorRefusal) -> ErrorCode:
-        """Return the error code of a refusal; overridden where `rules` are not enough."""
-        return classify(refusal, self.rules)
-
-    def wait_s(self, response: HttpResponse) -> float | None:  # noqa: ARG002 - for subclasses
-        """Return the waiting time in a header that only this vendor has."""
-        return None
 
     def value(self, response: HttpResponse) -> Any:
         """Return the JSON value of a successful answer, None where it holds none.
@@ -231,62 +230,16 @@ class Vendor(DeclaredProvider):
         cost_usd: Any = None,
         complete: bool = True,
     ) -> ResultPage:
-        """Return a page of the rows with an address. Raises SearchProviderBadResponse for none."""
+        """Return a page of the rows with an address.
+
+        Raises SearchProviderBadResponse where all rows lack one, and for an answer without rows
+        that is not the vendor's: it is no search that found nothing.
+        """
         rows = [made for each in raw if (made := self.row(each)).url.strip()]
         if raw and not rows:
             self.unusable("results that have no address", response)
+        if not raw and not self.is_answer(self.value(response)):
+            self.unusable("JSON that is no answer to a search", response)
         return ResultPage(
             rows, raw, more, quota_remaining, notices, parse_usd(cost_usd), complete=complete
         )
-
-    def read(self, make: Callable[[HttpResponse], T], response: HttpResponse) -> T:
-        """Return `make(response)`. Raises SearchProviderBadResponse for an unknown form."""
-        try:
-            return make(response)
-        except (LookupError, TypeError, ValueError, AttributeError, RecursionError) as error:
-            raise SearchProviderBadResponse(
-                f"{self.title} gave an answer of an unknown form. Use another provider.",
-                http_status=response.status,
-            ) from error
-
-    def unusable(self, what: str, response: HttpResponse) -> NoReturn:
-        """Raise SearchProviderBadResponse for a successful answer that cannot be used."""
-        raise SearchProviderBadResponse(
-            f"{self.title} answered with {what} (HTTP {response.status}). "
-            f"Check {self.address_variable}, or use another provider.{self._end()}",
-            http_status=response.status,
-        )
-
-    def failure(self, refusal: VendorRefusal, response: HttpResponse) -> SearchProviderError:
-        """Return the error for a refusal; its message never shows the key."""
-        code = self.meaning(refusal)
-        sentence = self.rules.sentence(code, response.status, has_key=bool(self.key())).format(
-            name=self.title, key=self.key_variable, address=self.address_variable
-        )
-        wait_s = refusal.wait_s
-        if wait_s is None and code == "rateLimited":
-            wait_s = self.wait_s(response)
-        return BY_CODE[code](
-            f"{sentence}{self._end()} ({self._shown(describe_refusal(refusal, response.status))})",
-            retryable=None if self.rules.once_more.isdisjoint(refusal.codes) else True,
-            retry_in_ms=None if wait_s is None else math.ceil(wait_s * 1000),
-            http_status=response.status,
-        )
-
-    def unanswered(self, kind: FailureKind, reason: str) -> SearchProviderError:
-        """Return the error for a call without a complete answer."""
-        make, sentence = BY_KIND[kind]
-        return make(
-            sentence.format(
-                name=self.title, reason=self._shown(reason), address=self.address_variable
-            )
-            + self._end()
-        )
-
-    def _end(self) -> str:
-        ended = self.ends_on is not None and self.today() >= self.ends_on
-        return f" {self.sunset()}" if ended else ""
-
-    def _shown(self, text: str) -> str:
-        """Return the text with the key and other secrets redacted."""
-        return redact(KnownSecrets([self.key()]).redact(text), most=MAX_TEXT_CHARS)

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Final
 from weakref import WeakValueDictionary
 
 from ....errors import StoreError
-from ....text.redaction import redact_error
+from ....runtime.failure_log import log_failure
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -51,8 +51,8 @@ class Queued:
         """Return the payload as bytes, None when encoding fails."""
         try:
             return self.payload() if callable(self.payload) else self.payload
-        except Exception as error:  # an adapter's answer may have any form
-            logger.warning("An answer cannot be written down.", exc_info=redact_error(error))
+        except Exception as error:  # noqa: BLE001 - an adapter's answer may have any form
+            log_failure(logger, "An answer cannot be written down", error)
             return None
 
 
@@ -219,12 +219,12 @@ class AnswerQueue:
             with self._writing:
                 self._index.read_on()
         except StoreError as error:  # a read of answers reports it
-            logger.debug("The keys of answers cannot be read.", exc_info=redact_error(error))
+            log_failure(logger, "The keys of answers cannot be read", error, level=logging.DEBUG)
 
     def _complain(self, error: Exception) -> None:
         level = logging.DEBUG if self._is_failing else logging.WARNING
         self._is_failing = True
-        logger.log(level, "Answers cannot be written down.", exc_info=redact_error(error))
+        log_failure(logger, "Answers cannot be written down", error, level=level)
 
 
 _KEYS: Final = "SELECT id, key_hash FROM answers WHERE id > ? ORDER BY id LIMIT ?"

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Final
 
 from ....contracts.collection import TenantScope
 from ....contracts.ingestion import DeadLetter, Priority
-from .ledger_statements import RESTARTED, given_up, remembering
+from .ledger_statements import RETRIED, TEXT_KEPT, given_up, remembering
 from .ledger_writes import update_row
 from .staging import dropping_kept_texts
 
@@ -28,9 +28,20 @@ _DEAD_ROWS: Final = """state = 'dead' AND collection_id IN (SELECT id FROM colle
     WHERE tenant_id = :tenant AND (:name IS NULL OR name = :name))"""
 
 
-def give_up(connection: sqlite3.Connection, claim: Claim, error: str, now: float) -> bool:
-    """Give the row up if the claim still has it; return whether it is a dead letter now."""
-    if not update_row(connection, claim, "error = ?", error):
+def give_up(
+    connection: sqlite3.Connection,
+    claim: Claim,
+    error: str,
+    now: float,
+    *,
+    keeps_text: bool = False,
+) -> bool:
+    """Give the row up if the claim still has it; return whether it is a dead letter now.
+
+    With `keeps_text` a retry goes on with the text of its fetch.
+    """
+    cause = TEXT_KEPT if keeps_text else None
+    if not update_row(connection, claim, "error = ?, cause = ?", error, cause):
         return False
     row = {"id": claim.row_id, "now": now}
     connection.execute(f"UPDATE ledger SET {given_up('error')} WHERE id = :id", row)
@@ -57,7 +68,7 @@ def retry_dead_letters(
     of = {"tenant": tenant, "name": name, "policy": policy}
     with dropping_kept_texts(connection, tenant, f"ledger WHERE {_DEAD_ROWS}", of):
         return connection.execute(
-            f"UPDATE ledger SET provenance = {remembering('provenance')}, {RESTARTED},"
-            f" policy = :policy, priority = {Priority.INTERACTIVE:d} WHERE {_DEAD_ROWS}",
+            f"UPDATE ledger SET provenance = {remembering('provenance')}, {RETRIED},"
+            f" priority = {Priority.INTERACTIVE:d} WHERE {_DEAD_ROWS}",
             of,
         ).rowcount

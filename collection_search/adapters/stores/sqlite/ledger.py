@@ -214,12 +214,14 @@ class SQLiteLedger:
         change = "extracted_ref = ?, extracted = ?"
         return self._change(claim, change, page.content_ref, extracted_json(page))
 
-    def fail(self, claim: Claim, error: str, *, retry_in_s: float | None) -> bool:
+    def fail(
+        self, claim: Claim, error: str, *, retry_in_s: float | None, keeps_text: bool = False
+    ) -> bool:
         """Return the row to the queue after `retry_in_s`, or give it up; True for a dead letter."""
         now, why = self._clock(), to_unicode(error)
         with self._database.write() as connection:
             if retry_in_s is None or claim.attempts >= self._max_attempts:
-                return give_up(connection, claim, why, now)
+                return give_up(connection, claim, why, now, keeps_text=keeps_text)
             update_row(
                 connection, claim, f"{sql.PUT_BACK}, due = ?, error = ?", now + retry_in_s, why
             )

@@ -12,15 +12,23 @@ NEEDS_FETCH: Final = f"({_NOTHING_GIVEN} AND extracted_ref IS NULL)"
 IDLE: Final = f"state = CASE WHEN {NEEDS_FETCH} THEN 'to_fetch' ELSE 'waiting' END"
 """An idle row waits to be fetched, or for a worker where its text is staged."""
 PUT_BACK: Final = f"{IDLE}, owner = NULL"
-AFRESH: Final = (
+_ANEW: Final = (
     "owner = NULL, due = 0, attempts = 0, postponed = 0, error = NULL, fence = fence + 1,"
-    " cause = NULL, extracted_ref = NULL, extracted = NULL"
+    " cause = NULL"
 )
+AFRESH: Final = f"{_ANEW}, extracted_ref = NULL, extracted = NULL"
 
-RESTARTED: Final = (
-    f"state = CASE WHEN {_NOTHING_GIVEN} THEN 'to_fetch' ELSE 'waiting' END, {AFRESH}"
-)
-"""A row that starts again, without the text of an earlier fetch."""
+TEXT_KEPT: Final = "text kept"
+"""The cause of a dead row whose retry goes on with the text of its fetch."""
+_GOES_ON: Final = f"(cause IS '{TEXT_KEPT}' AND extracted_ref IS NOT NULL)"
+_POLICY: Final = """CASE WHEN json_extract(policy, '$.run_id') IS NULL THEN :policy
+    ELSE json_set(:policy, '$.run_id', json_extract(policy, '$.run_id')) END"""
+RETRIED: Final = f"""
+    state = CASE WHEN {_NOTHING_GIVEN} AND NOT {_GOES_ON} THEN 'to_fetch' ELSE 'waiting' END,
+    extracted_ref = CASE WHEN {_GOES_ON} THEN extracted_ref END,
+    extracted = CASE WHEN {_GOES_ON} THEN extracted END, policy = {_POLICY}, {_ANEW}
+"""
+"""A dead row that starts again under new rules; the run that pays for it stays the same."""
 
 # A text replaces nothing that was fetched: pages and texts of them would take turns.
 _TAKES_TEXT: Final = "(excluded.content_ref IS NOT NULL AND fetched IS NULL)"

@@ -13,6 +13,7 @@ from ....ports.usage import SpendTotal
 from ....text.clean import to_unicode
 from .answer_cache import AnswerQueue
 from .database import BUSY_TIMEOUT_S, Database, Schema
+from .run_questions import forget_questions, keep_questions, read_questions
 from .space import enable_secure_delete
 
 if TYPE_CHECKING:
@@ -153,10 +154,11 @@ class SQLiteUsage:
 
     def add(self, entries: Iterable[SpendEntry]) -> None:
         """Store the entries in one transaction."""
-        rows = [_spend_row(entry) for entry in entries]
-        if rows:
+        together = list(entries)
+        if together:
             with self._database.write() as connection:
-                connection.executemany(_ADD, rows)
+                connection.executemany(_ADD, [_spend_row(entry) for entry in together])
+                keep_questions(connection, together)
 
     def totals(
         self, tenant_id: str, *, since: float | None = None, by: SpendGroup = "day"
@@ -169,7 +171,8 @@ class SQLiteUsage:
                 f" WHERE tenant_id = ? AND at >= ? GROUP BY 1, 2, cost_usd ORDER BY {order}",
                 (tenant_id, float("-inf") if since is None else since),
             ).fetchall()
-        return _totals(rows)
+            asked = read_questions(connection, tenant_id) if by == "run" else {}
+        return [replace(total, question=asked.get(total.group)) for total in _totals(rows)]
 
     def run_total(self, tenant_id: str, run_id: str) -> SpendTotal:
         """Return the sums of one run; zeros when nothing is known of it."""
@@ -179,7 +182,9 @@ class SQLiteUsage:
                 " WHERE tenant_id = ? AND run_id = ? GROUP BY cost_usd",
                 (tenant_id, run_id),
             ).fetchall()
-        return next(iter(_totals(rows)), SpendTotal(run_id))
+            asked = read_questions(connection, tenant_id, run_id)
+        total = next(iter(_totals(rows)), SpendTotal(run_id))
+        return replace(total, question=asked.get(run_id))
 
     def forget(self, older_than_s: float) -> int:
         """Delete the entries of that age, of all tenants; return how many."""
@@ -191,13 +196,16 @@ class SQLiteUsage:
 
     def _delete(self, what: str, value: float) -> int:
         with self._database.write() as connection:
-            return connection.execute(f"DELETE FROM {what}", (value,)).rowcount
+            count = connection.execute(f"DELETE FROM {what}", (value,)).rowcount
+            forget_questions(connection)
+        return count
 
     def _erase(self, what: str, *values: str | float) -> int:
         """Delete rows so that no free page and no log of the database contains them."""
         with self._database.write() as connection:
             enable_secure_delete(connection)
             count = connection.execute(f"DELETE FROM {what}", values).rowcount
+            forget_questions(connection)
         self._database.truncate_log()
         return count
 

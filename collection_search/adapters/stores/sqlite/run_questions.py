@@ -1,0 +1,59 @@
+"""What runs were asked, beside what they spent."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from ....text.clean import to_unicode
+
+if TYPE_CHECKING:
+    import sqlite3
+    from collections.abc import Sequence
+
+    from ....ports.usage import SpendEntry
+
+# Made on first use, so that a file of an earlier version needs no migration.
+_TABLE: Final = """
+    CREATE TABLE IF NOT EXISTS run_questions (
+        tenant_id TEXT NOT NULL,
+        run_id TEXT NOT NULL,
+        question TEXT NOT NULL,
+        PRIMARY KEY (tenant_id, run_id)
+    ) WITHOUT ROWID
+"""
+_IS_MADE: Final = "SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = 'run_questions'"
+
+
+def keep_questions(connection: sqlite3.Connection, entries: Sequence[SpendEntry]) -> None:
+    """Keep the question of each run among the entries, the first that is told of a run."""
+    rows = [
+        (entry.tenant_id, entry.run_id, to_unicode(entry.question))
+        for entry in entries
+        if entry.question
+    ]
+    if rows:
+        connection.execute(_TABLE)
+        connection.executemany("INSERT OR IGNORE INTO run_questions VALUES (?, ?, ?)", rows)
+
+
+def read_questions(
+    connection: sqlite3.Connection, tenant_id: str, run_id: str | None = None
+) -> dict[str, str]:
+    """Return the questions of one of a tenant's runs, or of all, by the ids of the runs."""
+    if connection.execute(_IS_MADE).fetchone() is None:
+        return {}
+    rows = connection.execute(
+        "SELECT run_id, question FROM run_questions"
+        " WHERE tenant_id = :tenant AND run_id = coalesce(:run, run_id)",
+        {"tenant": tenant_id, "run": run_id},
+    )
+    return {row["run_id"]: row["question"] for row in rows}
+
+
+def forget_questions(connection: sqlite3.Connection) -> None:
+    """Delete the questions of runs whose spending is no longer kept."""
+    if connection.execute(_IS_MADE).fetchone() is not None:
+        connection.execute(
+            "DELETE FROM run_questions WHERE NOT EXISTS (SELECT 1 FROM spend WHERE"
+            " spend.tenant_id = run_questions.tenant_id AND spend.run_id = run_questions.run_id)"
+        )

@@ -1,0 +1,128 @@
+"""Validation of what a caller gives a graph: input, context, and the answer to an interrupt.
+
+LangGraph drops unknown keys of an input before a model sees them, and raises pydantic's own error
+for a wrong value.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import partial
+from typing import TYPE_CHECKING, Any, Final, TypeVar
+
+from langgraph.graph.state import CompiledStateGraph
+from langgraph.types import Command
+from pydantic import BaseModel, ValidationError
+
+from ..context import SearchContext
+from ..errors import InputError
+from ..text.problems import join_problems, list_problems
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Collection, Iterator
+
+    from langchain_core.runnables import RunnableConfig
+    from langgraph.graph import StateGraph
+
+InputT = TypeVar("InputT", bound=BaseModel)
+
+_READ_AS_OURS: Final = (Mapping, str, bytes, int, float, list, tuple, set)
+"""What is no context of a host: a map of our fields, or a mistake."""
+
+
+class ValidatingGraph(CompiledStateGraph[Any, Any, Any, Any]):
+    """A compiled graph that refuses a wrong input and a wrong context before it runs.
+
+    `invoke`, `ainvoke` and the streams raise InputError for the input and ConfigError for the
+    context, and name each wrong or unknown field. As a node of another graph it takes what it
+    needs from that graph's state.
+    """
+
+    @classmethod
+    def compile(
+        cls, builder: StateGraph[Any, Any, Any, Any], first: str, **options: Any
+    ) -> ValidatingGraph:
+        """Return the compiled graph; `first` is its first node, `options` go to `compile`."""
+        graph = cls.__new__(cls)
+        vars(graph).update(vars(builder.compile(**options)))
+        node = graph.nodes[first]
+        # Typed with a model, or LangGraph would neither validate nor fill in the defaults.
+        node.mapper = partial(validate_input, builder.nodes[first].input_schema)
+        return graph
+
+    def stream(
+        self,
+        input: Any,  # noqa: A002 - LangGraph's name
+        config: RunnableConfig | None = None,
+        *,
+        context: Any = None,
+        **options: Any,
+    ) -> Iterator[Any]:
+        """Return the chunks of LangGraph's stream. Raises InputError, ConfigError."""
+        self._refuse_wrong(input, config)
+        return super().stream(input, config, context=read_context(context), **options)
+
+    def astream(
+        self,
+        input: Any,  # noqa: A002 - LangGraph's name
+        config: RunnableConfig | None = None,
+        *,
+        context: Any = None,
+        **options: Any,
+    ) -> AsyncIterator[Any]:
+        """Return the chunks of LangGraph's stream. Raises InputError, ConfigError."""
+        self._refuse_wrong(input, config)
+        return super().astream(input, config, context=read_context(context), **options)
+
+    def _refuse_wrong(self, given: Any, config: RunnableConfig | None) -> None:
+        asked = (config or {}).get("configurable", {})
+        if given is None or asked.get("checkpoint_ns"):
+            return  # a resumed run, or a node of another graph: that one's state has further keys
+        if isinstance(given, Command):
+            _refuse_empty(given)
+            return
+        model = self.builder.input_schema
+        if not isinstance(given, model):
+            _refuse_wrong_fields(model, given, is_thread="thread_id" in asked)
+
+
+def _refuse_empty(command: Command[Any]) -> None:
+    """Raise InputError for a command without contents, which LangGraph stumbles over."""
+    if command.resume is None and command.update is None and not command.goto:
+        raise InputError(
+            "The command is empty. Give the answer to the interrupt: Command(resume=...)."
+        )
+
+
+def _refuse_wrong_fields(model: type[BaseModel], given: Any, *, is_thread: bool) -> None:
+    """Raise InputError for fields that are wrong or unknown.
+
+    Fields that are missing may be in the thread already: the first node looks for them.
+    """
+    if not isinstance(given, Mapping):
+        raise InputError("The input is not valid: give a map of the fields.")
+    try:
+        model.model_validate(given)
+    except ValidationError as error:
+        problems = list_problems(error)
+        if is_thread:
+            problems = [one for one in problems if one["type"] != "missing" and one["loc"]]
+        if problems:
+            raise _input_error(model, problems) from error
+
+
+def validate_input(model: type[InputT], given: Mapping[str, Any]) -> InputT:
+    """Return a graph's input. Raises InputError naming each wrong or unknown field."""
+    try:
+        return model.model_validate(given)
+    except ValidationError as error:
+        raise _input_error(model, list_problems(error)) from error
+
+
+def _input_error(model: type[BaseModel], problems: Collection[Any]) -> InputError:
+    return InputError(f"The input is not valid. {join_problems(problems, model.model_fields)}")
+
+
+def read_context(given: Any) -> Any:
+    """Return the context of a run for LangGraph; a map becomes ours. Raises ConfigError."""
+    return SearchContext.from_map(given) if isinstance(given, _READ_AS_OURS) else given

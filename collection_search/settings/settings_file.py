@@ -1,0 +1,94 @@
+"""The settings file, read as YAML, with mistakes told by line and column."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+import yaml
+
+from ..errors import ConfigError
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+_ONE_A_LINE: Final = "must hold one setting a line, as in 'tenant: acme'"
+_NEEDS_QUOTES: Final = "a name that YAML reads as something else, such as 1 or on, needs quotes"
+_WORDS: Final = (
+    ("character '\\t'", "a tab stands where only blanks may; indent with blanks"),
+    ("cannot start any token", "put a text that begins with this character into quotes"),
+    ("mapping values are not allowed", "check the indentation; a text with a colon needs quotes"),
+    ("end of stream", "a quotation mark is not closed"),
+    ("constructor for the tag", "put a text that begins with ! into quotes"),
+    ("undefined alias", "put a text that begins with * into quotes"),
+    ("alphabetic or numeric character", "put a text that begins with * or & into quotes"),
+    ("but found another document", "a second document begins; remove the line ---"),
+    ("unhashable key", "a list or map stands where a name should"),
+    ("expected <block end>", "check the indentation and the quotation marks"),
+    ("could not find expected ':'", "a colon is missing after the name"),
+    ("expected ',' or", "a bracket is not closed, or a comma is missing"),
+    ("while parsing a flow", "a bracket is not closed, or a comma is missing"),
+)
+"""What to do, by a part of PyYAML's message."""
+
+
+def read_settings_file(path: Path) -> dict[str, Any]:
+    """Return the map in the file, an empty one where there is no file.
+
+    Raises ConfigError, without a value of the file.
+    """
+    if not path.is_file():
+        return {}
+    try:
+        with path.open(encoding="utf-8") as file:
+            read = yaml.load(file, Loader=_Loader)  # noqa: S506 - a SafeLoader
+    except yaml.MarkedYAMLError as error:
+        raise _unreadable(path, f"{_place(error)}: {_describe(error)}.") from None
+    except (yaml.YAMLError, UnicodeDecodeError):
+        raise _unreadable(path, "It has bytes that are no text; save it as UTF-8.") from None
+    except (ValueError, OverflowError):
+        raise _unreadable(path, "A date or number in it does not exist; quote it.") from None
+    except RecursionError:
+        raise _unreadable(path, "Its lists or maps are nested too deeply.") from None
+    except OSError as error:
+        raise ConfigError(f"The settings file {path} cannot be read ({error.strerror}).") from error
+    if read is None:
+        return {}
+    if not isinstance(read, dict):
+        raise ConfigError(f"The settings file {path} {_ONE_A_LINE}.")
+    return read
+
+
+class _Loader(yaml.SafeLoader):
+    """PyYAML takes the last of two equal names; here that is a mistake."""
+
+    def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:  # noqa: FBT001, FBT002 - PyYAML's signature
+        """Return the map, whose names are texts and stand there once."""
+        there = set[str]()
+        for key, _ in node.value:
+            if not isinstance(key, yaml.ScalarNode) or key.tag == "tag:yaml.org,2002:merge":
+                continue
+            if key.tag != "tag:yaml.org,2002:str":
+                raise _mistake(_NEEDS_QUOTES, key)
+            if key.value in there:
+                raise _mistake(f"the name {key.value!r} stands here for the second time", key)
+            there.add(key.value)
+        return super().construct_mapping(node, deep=deep)
+
+
+def _mistake(what: str, node: yaml.Node) -> yaml.constructor.ConstructorError:
+    return yaml.constructor.ConstructorError(problem=what, problem_mark=node.start_mark)
+
+
+def _unreadable(path: Path, why: str) -> ConfigError:
+    return ConfigError(f"The settings file {path} cannot be read as YAML. {why}")
+
+
+def _place(error: yaml.MarkedYAMLError) -> str:
+    is_open = "end of stream" in (error.problem or "")  # the text began somewhere before
+    mark = (error.context_mark if is_open else None) or error.problem_mark or error.context_mark
+    return f"Line {mark.line + 1}, column {mark.column + 1}" if mark else "Somewhere in it"
+
+
+def _describe(error: yaml.MarkedYAMLError) -> str:
+    said = f"{error.problem} {error.context or ''}"
+    return next((words for part, words in _WORDS if part in said), str(error.problem))

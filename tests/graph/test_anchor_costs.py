@@ -1,0 +1,119 @@
+"""The first use of an embedder: its anchors are in the books of one run, and under its ceiling."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from support.paid_world import PaidWorld, facts
+
+from collection_search import CollectionSearchGraph
+from collection_search.contracts.collection import TenantScope
+from collection_search.contracts.price_list import LIST_PRICES
+from collection_search.ranking.anchors import anchor_texts
+from collection_search.runtime.concurrency import run_blocking
+from collection_search.testing.stores.suite import chunks, document
+from collection_search.tools.reembed import reembed
+from collection_search.tools.retrieve import retrieve
+from collection_search.tools.spending.spend_writer import spend_writer
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from collection_search.ports.usage import SpendTotal
+
+NAME = "openai:text-embedding-3-small"
+INPUT = {"question": "How does asyncio work?", "collection_scope": "c", "purpose": "docs"}
+
+
+@pytest.fixture
+def world(tmp_path: Path) -> Iterator[PaidWorld]:
+    with PaidWorld(tmp_path) as world:
+        yield world
+
+
+def is_of_anchors(body: Any) -> bool:
+    return body["input"][0] in anchor_texts()
+
+
+def embedding_bodies(world: PaidWorld) -> list[Any]:
+    return [one.body for one in world.models.requests if one.path.endswith("/embeddings")]
+
+
+def counted(bodies: list[Any]) -> int:
+    """Return the tokens that the server counted."""
+    return sum(len(text.split()) for body in bodies for text in body["input"])
+
+
+def embeddings_in_books(world: PaidWorld) -> SpendTotal:
+    spend_writer().flush()
+    store = run_blocking(world.context().usage())
+    assert store is not None
+    [total] = [one for one in store.totals("local", by="name") if one.kind == "embedding"]
+    return total
+
+
+def test_the_books_equal_what_the_server_counted(world: PaidWorld) -> None:
+    """To the last token, in the books as in the run's own figures."""
+    result = world.ask()
+    bodies, total = embedding_bodies(world), embeddings_in_books(world)
+    assert sum(map(is_of_anchors, bodies)) == 1
+    assert (total.requests, total.input_tokens) == (len(bodies), counted(bodies))
+    node = facts(result, "rank")
+    assert node["input_tokens"] == counted(bodies)
+    assert node["cost_usd"] == LIST_PRICES.embedding_cost(NAME, counted(bodies))
+    world.forget()
+    world.ask("What is a task group?")
+    assert not any(map(is_of_anchors, embedding_bodies(world)))
+
+
+def test_one_of_two_runs_pays(world: PaidWorld) -> None:
+    """They start at the same time and share the measurement."""
+
+    async def both() -> list[Any]:
+        graphs = [CollectionSearchGraph(world.context(run_id=f"run-{n}")) for n in range(2)]
+        return await asyncio.gather(
+            *(graph.arun(INPUT | {"question": f"Question {n}?"}) for n, graph in enumerate(graphs))
+        )
+
+    results = [output for _, output in asyncio.run(both())]
+    bodies, total = embedding_bodies(world), embeddings_in_books(world)
+    assert sum(map(is_of_anchors, bodies)) == 1
+    assert (total.requests, total.input_tokens) == (len(bodies), counted(bodies))
+    tokens = [facts(each, "rank")["input_tokens"] for each in results]
+    assert sum(tokens) == counted(bodies)
+    anchors = counted([body for body in bodies if is_of_anchors(body)])
+    assert sorted(each > anchors for each in tokens) == [False, True]
+
+
+def test_a_ceiling_below_the_anchors_lets_words_decide(world: PaidWorld) -> None:
+    """Nobody is asked for them, and a run that may pay for them is not kept from it."""
+    ours = {
+        "prices": {"embedding": {"text-embedding-3-small": {"per_million_tokens": 1_000}}},
+        "answer_cache_s": 0,
+    }
+    result = world.ask(settings=ours, max_cost_usd=3)
+    assert len(embedding_bodies(world)) == 1
+    assert not any(map(is_of_anchors, embedding_bodies(world)))
+    assert {"cost_limit_reached", "embedding_degraded"} <= set(result["flags"])
+    assert 0 < result["telemetry"]["cost_usd"] <= 3
+    again = world.ask(settings=ours)
+    assert "embedding_degraded" not in again["flags"]
+    assert sum(map(is_of_anchors, embedding_bodies(world))) == 1
+
+
+def test_a_question_to_a_collection_pays_for_both(world: PaidWorld) -> None:
+    """The question's vector and the anchors belong to one run."""
+    context = world.context()
+    store = run_blocking(context.storage())
+    store.collections.replace_document(TenantScope("local", "tea"), document("p"), chunks("Tea."))
+    reembed("tea", context=context)
+    retrieve("green tea", collection="tea", context=context)
+    bodies, total = embedding_bodies(world), embeddings_in_books(world)
+    assert (total.requests, total.input_tokens) == (len(bodies), counted(bodies))
+    usage = run_blocking(context.usage())
+    assert usage is not None
+    runs = usage.totals("local", by="run")
+    assert sorted(one.requests for one in runs) == [1, 2]
