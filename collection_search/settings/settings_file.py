@@ -40,7 +40,7 @@ def read_settings_file(path: Path) -> dict[str, Any]:
         return {}
     try:
         with path.open(encoding="utf-8") as file:
-            read = yaml.load(file, Loader=_Loader)  # noqa: S506 - a SafeLoader
+            read = _Loader(file).get_single_data()
     except yaml.MarkedYAMLError as error:
         raise _unreadable(path, f"{_place(error)}: {_describe(error)}.") from None
     except (yaml.YAMLError, UnicodeDecodeError):
