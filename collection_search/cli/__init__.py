@@ -131,6 +131,13 @@ def _exit_code(arguments: list[str]) -> int:
         return print_error(error, as_json=as_json)
     except (KeyboardInterrupt, typer.Abort):
         return print_error(interrupted, as_json=as_json)
+    except BaseException as error:
+        from asyncio import CancelledError
+
+        # What `asyncio.run` raises after a Ctrl-C in its very first moment.
+        if stop_signal() is None or not isinstance(error, CancelledError):
+            raise
+        return print_error(interrupted, as_json=as_json)
     return print_error(interrupted, as_json=as_json) if code == ExitCode.INTERRUPTED else code
 
 

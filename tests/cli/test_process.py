@@ -76,6 +76,36 @@ def test_an_interrupted_search_does_not_speak_of_the_ledger(started: Start) -> N
     assert told == f"collection-search: {says}"
 
 
+AT_ONCE = """
+import functools, signal, sys
+from collection_search.cli import main
+
+set_handler = signal.signal
+set_handler(signal.SIGINT, signal.default_int_handler)
+
+def interrupt_at_once(number, handler):
+    before = set_handler(number, handler)
+    if number == signal.SIGINT and isinstance(handler, functools.partial):  # that of asyncio
+        signal.raise_signal(signal.SIGINT)
+    return before
+
+signal.signal = interrupt_at_once
+main(["doctor"])
+"""
+
+
+def test_ctrl_c_as_an_event_loop_begins() -> None:
+    """`asyncio.run` forgets it then and raises CancelledError in place of KeyboardInterrupt."""
+    ended = subprocess.run(
+        [sys.executable, "-c", AT_ONCE],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert ended.returncode == 130
+    assert ended.stderr == "collection-search: Interrupted. Nothing was changed.\n"
+
+
 FULL = Path("/dev/full")
 
 
