@@ -15,7 +15,7 @@ from ...ranking.calibration import await_calibration, known_scale, start_scale
 from ...ranking.scoring import LEXICAL
 from ...runtime.failure_log import log_failure
 from ...text.redaction import error_message
-from ..spending.budget import cost_of_failure
+from ..spending.booked_call import CallUsage, book_usage, usage_of_failure
 from ..spending.paid_embedder import PaidEmbedder
 from .compared_texts import ComparedTexts, embed_all, find_known
 from .model_similarity import ModelSimilarity
@@ -121,10 +121,10 @@ class SimilarityMeter:
         if not self._is_literal:
             scale = start_scale(anchors, folder=self.context.using().home)
         found = await self._compared(request)
-        name, tokens, cost = embedder.fingerprint, found.input_tokens, found.cost_usd
-        self.account.budget.settle(request.price_usd, cost)
+        name, price = embedder.fingerprint, request.price_usd
         if request.is_sent:
-            self.account.record_cost("embedding", name, cost, input_tokens=tokens)
+            usage = CallUsage(name, found.input_tokens, None, found.cost_usd)
+            book_usage(usage, "embedding", self.account, reserved_usd=price)
         else:
             self.account.record_saved("embedding", name)
         if scale is not None and not found.error:
@@ -146,11 +146,12 @@ class SimilarityMeter:
             cosines = [float(value) for value in embedded.vectors[1:] @ embedded.vectors[0]]
         except Exception as error:  # noqa: BLE001 - it is logged
             log_failure(logger, f"no similarity by {name}", error)
+            spent = usage_of_failure(error, "embedding", name, prices)
             return ModelSimilarity(
                 name,
                 [math.nan] * (len(texts.all) - 1),
-                input_tokens=None,
-                cost_usd=cost_of_failure(error),
+                input_tokens=spent.input_tokens,
+                cost_usd=spent.cost_usd,
                 error=error_message(error),
             )
         return ModelSimilarity(
