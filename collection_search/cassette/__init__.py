@@ -85,6 +85,10 @@ class Cassette(ABC):
         written.
         """
 
+    def unrecorded_scale(self, fingerprint: str) -> Path | None:  # noqa: ARG002 - for recordings
+        """Return the folder for a scale whose anchors a recording lacks; None where it has them."""
+        return None
+
     @abstractmethod
     def search(self, adapter: Any) -> Any:
         """Return the search adapter through which the run searches.
