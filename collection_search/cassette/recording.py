@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import functools
 import time
-import uuid
 from asyncio import CancelledError
 from typing import TYPE_CHECKING, Any, Final
 
@@ -57,7 +56,6 @@ class RecordingCassette(Cassette):
         self._parts: set[str] = set()
         self._scales: set[str] = set()
         """Embedders that were asked for the anchors."""
-        self._nowhere = self.path / uuid.uuid4().hex
 
     def search(self, adapter: Any) -> Any:
         """Return the adapter with its signatures and attributes, recorded."""
@@ -124,7 +122,7 @@ class RecordingCassette(Cassette):
                 self._scales.add(fingerprint)
 
     def unrecorded_scale(self, fingerprint: str) -> Path | None:
-        """Return a folder that nothing is written to; None once the anchors were asked for."""
+        """Return the folder for it; None once the embedder was asked for the anchors."""
         with self._lock:
             return None if fingerprint in self._scales else self._nowhere
 

@@ -25,10 +25,14 @@ def start_paid_scale(embedder: PaidEmbedder, context: SearchContext) -> asyncio.
     """Return the scale under way, as `start_scale` does; the embedder's account pays for it.
 
     A recording gets the anchors also where the scale is known, so that other machines can replay
-    it; what keeps it from them changes nothing in the run.
+    it; what keeps it from them changes nothing in the run. A replay reads them there.
     """
-    scale = start_scale(embedder, folder=context.using().home)
-    if context.cassette is None or context.cassette.replays:
+    home, cassette = context.using().home, context.cassette
+    if cassette is None:
+        return start_scale(embedder, folder=home)
+    folder = cassette.recorded_scale(embedder.fingerprint)
+    scale = start_scale(embedder, folder=folder or home)
+    if cassette.replays:
         return scale
     task = asyncio.ensure_future(_recorded(scale, embedder, context))
     _recordings.add(task)
