@@ -5,11 +5,13 @@ from __future__ import annotations
 import json
 from typing import Any
 
+import numpy as np
 import pytest
-from langchain_openai import ChatOpenAI
+from langchain_openai import ChatOpenAI, OpenAIEmbeddings
 from pydantic import SecretStr
 from support.planning import ANSWER, KEY, QUERIES, failure, plan
 
+from collection_search.adapters.embeddings.langchain import LangChainEmbedder
 from collection_search.adapters.embeddings.openai import MAX_INPUTS, OpenAIEmbedder
 from collection_search.adapters.models.langchain import LangChainQueryModel
 from collection_search.adapters.models.openai import OpenAIQueryModel
@@ -114,3 +116,54 @@ async def test_a_batch_that_was_answered_is_billed_although_the_next_one_fails()
     with OpenAIServer(embeddings=[many, SERVER_ERROR]) as server, pytest.raises(ModelError) as told:
         await OpenAIEmbedder("m", base_url=server.base_url).embed(["a"] * (MAX_INPUTS + 1))
     assert (told.value.may_be_billed, told.value.input_tokens) == (True, 7)
+
+
+def of_library(
+    server: OpenAIServer, timeout_s: float = 20.0, retries: int = 0
+) -> LangChainEmbedder:
+    embeddings = OpenAIEmbeddings(
+        model="m",
+        api_key=SecretStr(KEY),
+        base_url=server.base_url,
+        max_retries=retries,
+        check_embedding_ctx_length=False,
+    )
+    return LangChainEmbedder(embeddings, timeout_s=timeout_s)
+
+
+@pytest.mark.parametrize("status", [429, 503, 529])
+async def test_a_busy_embedder_of_a_library_is_asked_once_more(status: int) -> None:
+    """And not a third time: the second refusal is told, and costs nothing."""
+    vectors = RawReply.json({"object": "list", "data": [{"index": 0, "embedding": [3.0, 4.0]}]})
+    with OpenAIServer(embeddings=[busy(status), vectors]) as server:
+        found = await of_library(server).embed(["a"])
+    assert found.vectors.tolist() == pytest.approx(np.array([[0.6, 0.8]]))
+    assert len(server.requests) == 2
+    with OpenAIServer(embeddings=[busy(status)]) as server, pytest.raises(ModelError) as told:
+        await of_library(server).embed(["a"])
+    assert len(server.requests) == 2
+    assert not told.value.may_be_billed
+    assert ("throttled" if status == 429 else f"HTTP {status}") in str(told.value)
+
+
+@pytest.mark.parametrize(
+    ("reply", "made"),
+    [
+        (busy(429, "3600"), {}),
+        (busy(503, "2"), {"timeout_s": 1.9}),
+        (QUOTA_USED_UP, {}),
+        (SERVER_ERROR, {}),
+    ],
+)
+async def test_an_embedder_of_a_library_is_not_asked_in_vain(reply: Any, made: Any) -> None:
+    """A wait that ends after the time limit, a quota without money, a failure of another kind."""
+    with OpenAIServer(embeddings=[reply]) as server, pytest.raises(ModelError):
+        await of_library(server, **made).embed(["a"])
+    assert len(server.requests) == 1
+
+
+async def test_an_embedder_with_its_own_retries_is_not_retried_on_top() -> None:
+    """One of its own makes two requests, not four."""
+    with OpenAIServer(embeddings=[busy(429)]) as server, pytest.raises(ModelError):
+        await of_library(server, retries=1).embed(["a"])
+    assert len(server.requests) == 2
