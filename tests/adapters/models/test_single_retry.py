@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from langchain_core.language_models import GenericFakeChatModel
 from langchain_openai import ChatOpenAI, OpenAIEmbeddings
-from pydantic import SecretStr
+from pydantic import Field, SecretStr
 from support.planning import ANSWER, KEY, QUERIES, failure, plan
 
 from collection_search.adapters.embeddings.langchain import LangChainEmbedder
@@ -179,7 +179,7 @@ async def test_an_embedder_with_its_own_retries_is_not_retried_on_top() -> None:
 class Overloaded(GenericFakeChatModel):
     """As ChatAnthropic, with the vendor's own client, before an endpoint that is overloaded."""
 
-    asked: list[int] = []
+    asked: list[int] = Field(default_factory=list)
 
     async def _agenerate(self, *_args: Any, **_options: Any) -> Any:
         self.asked.append(529)
@@ -191,7 +191,7 @@ class Overloaded(GenericFakeChatModel):
 
 async def test_an_overloaded_anthropic_is_asked_once_more_and_told() -> None:
     """Status 529 is theirs alone; nothing was billed."""
-    model = Overloaded(messages=iter(()), asked=[])
+    model = Overloaded(messages=iter(()))
     with pytest.raises(ModelError, match="HTTP 529") as told:
         await LangChainQueryModel(model, timeout_s=20.0).chat([ChatMessage("user", "Tea?")])
     assert len(model.asked) == 2
