@@ -36,7 +36,7 @@ class BookedCall:
 
     def __init__(self, prices: PriceList, kind: ModelKind, name: str) -> None:
         self._prices = prices
-        self._kind = kind
+        self._kind: ModelKind = kind
         self._name = name
         self._usage: CallUsage | None = None
 
