@@ -9,6 +9,7 @@ before anything is written.
 from __future__ import annotations
 
 import threading
+import uuid
 from abc import ABC, abstractmethod
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -35,6 +36,8 @@ class Cassette(ABC):
         self.path = Path(path)
         self._scrubber = Scrubber()
         self._lock = threading.Lock()
+        self._nowhere = self.path / uuid.uuid4().hex
+        """A folder below a file: a scale in it is known to this cassette alone."""
 
     @staticmethod
     def record(path: str | Path) -> Cassette:
@@ -84,6 +87,14 @@ class Cassette(ABC):
         `recorded_pools.read_pools` returns them. Raises InputError for a file that cannot be
         written.
         """
+
+    def unrecorded_scale(self, fingerprint: str) -> Path | None:  # noqa: ARG002 - for recordings
+        """Return the folder for a scale whose anchors a recording lacks; None where it has them."""
+        return None
+
+    def recorded_scale(self, fingerprint: str) -> Path | None:  # noqa: ARG002 - for replays
+        """Return the folder for a scale whose anchors a replay has; None where it lacks them."""
+        return None
 
     @abstractmethod
     def search(self, adapter: Any) -> Any:

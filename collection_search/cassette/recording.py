@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import functools
 import time
-import uuid
 from asyncio import CancelledError
-from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Final
 
 from ..errors import CollectionSearchError, InputError, ModelError, SearchProviderBadResponse
@@ -57,6 +55,7 @@ class RecordingCassette(Cassette):
         tape.append_lines(self.path)
         self._parts: set[str] = set()
         self._scales: set[str] = set()
+        """Embedders that were asked for the anchors."""
 
     def search(self, adapter: Any) -> Any:
         """Return the adapter with its signatures and attributes, recorded."""
@@ -114,12 +113,18 @@ class RecordingCassette(Cassette):
         }
         tape.append_lines(self.path, value)
 
-    def needs_scale(self, fingerprint: str) -> bool:
-        """Return whether this is the first request to record the embedder's scale."""
+    def note_embedding(self, fingerprint: str, texts: Sequence[str]) -> None:
+        """Note whether the embedder is asked for the anchors, which give it its scale."""
+        from ..ranking.anchors import anchor_texts
+
+        if list(texts[:1]) == anchor_texts()[:1]:
+            with self._lock:
+                self._scales.add(fingerprint)
+
+    def unrecorded_scale(self, fingerprint: str) -> Path | None:
+        """Return the folder for it; None once the embedder was asked for the anchors."""
         with self._lock:
-            is_new = fingerprint not in self._scales
-            self._scales.add(fingerprint)
-            return is_new
+            return None if fingerprint in self._scales else self._nowhere
 
     def _told(self, kind: str, by: str, outcome: Any) -> dict[str, Any]:
         """Return the answer or the error, masked; vectors are no texts and stay as they are."""
@@ -228,11 +233,7 @@ class RecordedChatModel(RecordedModel):
 
 
 class RecordedEmbedder:
-    """An embedder, recorded, and once the anchor texts that give its similarities their scale.
-
-    A machine that knows the scale does not ask for them; one that replays may have to. They take
-    one more request, of a few hundred sentences.
-    """
+    """An embedder, recorded."""
 
     def __init__(
         self, embedder: Any, cassette: RecordingCassette, *, beside: str | None = None
@@ -251,21 +252,9 @@ class RecordedEmbedder:
         note = functools.partial(
             self._cassette.write_exchange, "embed", self.fingerprint, embed_request(texts)
         )
+        await offload(self._cassette.note_embedding, self.fingerprint, texts)
         embedded: Embedded = await _recorded(lambda: self._embedder.embed(texts), note)
-        if self._cassette.needs_scale(self.fingerprint):
-            await self._record_scale(texts)
         return embedded
-
-    async def _record_scale(self, texts: Sequence[str]) -> None:
-        from ..ranking.anchors import anchor_texts
-        from ..ranking.calibration import scale_of
-
-        anchors = await offload(anchor_texts)
-        if list(texts[:1]) == anchors[:1]:  # the run asks for them itself
-            return
-        nowhere = self._cassette.path / uuid.uuid4().hex
-        with suppress(CollectionSearchError):  # the failure is on the cassette
-            await scale_of(self, folder=nowhere)
 
 
 class RecordedReranker:

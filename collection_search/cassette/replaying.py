@@ -117,6 +117,14 @@ class ReplayingCassette(Cassette):
         part = self._part("reranker", name if name in known or not alike else alike[-1])
         return judge if part is None else ReplayedReranker(part["name"], self)
 
+    def recorded_scale(self, fingerprint: str) -> Path | None:
+        """Return the folder for it, so that a replay does not depend on the machine."""
+        from ..ranking.anchors import anchor_texts
+
+        request = self._scrubber.scrubbed(embed_request(anchor_texts()))
+        outcomes = self._outcomes.get(tape.key_of("embed", fingerprint, request), ())
+        return self._nowhere if any("answer" in one for one in outcomes) else None
+
     def play(self, kind: str, by: str, request: dict[str, Any], what: str) -> Any:
         """Return or raise what was recorded next for this request."""
         key = tape.key_of(kind, by, self._scrubber.scrubbed(request))

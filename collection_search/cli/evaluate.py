@@ -157,14 +157,17 @@ def _paid(
     from ..cassette.recorded_pools import RecordedVectors
     from ..tools.evaluation.evaluation import measure_embedder
     from ..tools.evaluation.paid_model import pay_for_model
+    from ..tools.spending.paid_scale import unmeasured_anchors
     from .shared.preparation import confirm_cost
 
     if not isinstance(embedder, RecordedVectors):
+        anchors = asyncio.run(unmeasured_anchors(embedder.fingerprint, context))
+        first = f" and {len(anchors)} anchors, since it is new here," if anchors else ""
         confirm_cost(
             embedder.fingerprint,
             context.prices(),
-            texts=f"{len(corpus.texts)} texts",
-            chars=sum(map(len, corpus.texts)),
+            texts=f"{len(corpus.texts)} texts{first}",
+            chars=sum(map(len, [*corpus.texts, *anchors])),
             yes=yes,
             instead=", or --embeddings lexical",
             screen=screen,

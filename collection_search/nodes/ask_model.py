@@ -52,7 +52,7 @@ async def ask_model(state: ResearchState, run: StageRun) -> ModelUpdate:
     try:
         reply, cost = await _next_step(state, run, model)
     except Exception as error:  # noqa: BLE001 - of any kind: the run goes on
-        reason, cause, lost = failure_reason(error)
+        reason, cause, lost = failure_reason(error, model, run.account.prices)
         run.span.fail(type(error).__name__, cause)
         log_failure(logger, "the model failed: passages only", error)
         flags: list[ResearchFlag] = ["model_failed"] if reason == "model_failed" else []

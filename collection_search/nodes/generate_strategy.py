@@ -5,13 +5,13 @@ from __future__ import annotations
 import logging
 from typing import TYPE_CHECKING, Any, Final
 
-from ..errors import CostLimitReached, ModelError
+from ..errors import CostLimitReached
 from ..planning.fallback import complete_queries, fallback_queries, usable_queries
 from ..planning.quality import QUALITY
 from ..runtime.failure_log import log_failure
 from ..text.redaction import error_message, redact_query
 from ..tools.criteria.judge import require_judge
-from ..tools.spending.budget import cost_of_failure
+from ..tools.spending.booked_call import usage_of_failure
 from ..tools.spending.paid_plan import paid_plan
 from ..tools.spending.plan_cache import cache_plan, cached_plan, plan_key
 from .stage import StageRun, stage
@@ -77,6 +77,7 @@ async def _strategy(
             state.question,
             purpose=state.purpose,
             account=run.account,
+            span=run.span,
             listener=run.listener,
         )
         has_any = bool(usable_queries(plan.queries))
@@ -102,29 +103,13 @@ def _failed(
 ) -> tuple[Strategy, dict[str, Any]]:
     message = error_message(error)
     run.span.fail(type(error).__name__, message)
-    given, made = _tokens_of(error)
-    cost = (
-        cost_of_failure(error)
-        if given is None
-        else run.account.prices.chat_cost(model, given, made)
-    )
     if not isinstance(error, CostLimitReached):
         log_failure(logger, "query planning failed: deterministic queries", error)
-    run.account.record_cost("chat", model, cost, input_tokens=given, output_tokens=made)
-    facts = {"model": model, "error": message, "cost_usd": cost}
-    if given is not None:
-        facts |= {"input_tokens": given, "output_tokens": made}
-        run.span.usage(model=model, input_tokens=given, output_tokens=made, cost_usd=cost)
+    spent = usage_of_failure(error, "chat", model, run.account.prices)
+    facts = {"model": model, "error": message, "cost_usd": spent.cost_usd}
+    if spent.input_tokens:
+        facts |= {"input_tokens": spent.input_tokens, "output_tokens": spent.output_tokens}
     return _fallback(state, wanted, model=model, error=message), facts
-
-
-def _tokens_of(error: Exception) -> tuple[int | None, int | None]:
-    """Return the tokens of the answers that a failed call brought; None where not known."""
-    if not isinstance(error, ModelError) or not error.may_be_billed:
-        return None, None
-    if error.input_tokens is None or error.output_tokens is None:
-        return None, None
-    return error.input_tokens, error.output_tokens
 
 
 def _fallback(state: SearchInput, wanted: int, *, model: str | None, error: str | None) -> Strategy:
@@ -136,11 +121,9 @@ def _usage(plan: QueryPlan, run: StageRun, *, is_known: bool) -> dict[str, Any]:
     tokens = (0, 0) if is_known else (plan.input_tokens, plan.output_tokens)
     cost = 0.0 if is_known else run.account.prices.chat_cost(plan.model, *tokens)
     given, made = tokens
-    run.span.usage(model=plan.model, input_tokens=given, output_tokens=made, cost_usd=cost)
     if is_known:
+        run.span.usage(model=plan.model, input_tokens=given, output_tokens=made, cost_usd=cost)
         run.account.record_saved("chat", plan.model)
-    else:
-        run.account.record_cost("chat", plan.model, cost, input_tokens=given, output_tokens=made)
     return {
         "model": plan.model,
         "input_tokens": given,

@@ -12,7 +12,7 @@ from ..ranking.rejudging import explain_judgement, rejudge
 from ..runtime.failure_log import log_failure
 from ..text.redaction import error_message
 from ..tools.premium.band_judging import page_judge
-from ..tools.spending.budget import cost_of_failure
+from ..tools.spending.booked_call import usage_of_failure
 from .stage import StageRun, stage
 
 if TYPE_CHECKING:
@@ -110,12 +110,14 @@ def _failed(
     run: StageRun,
     error: Exception,
 ) -> PremiumUpdate:
-    message, cost = error_message(error), cost_of_failure(error)
+    message = error_message(error)
     run.span.fail(type(error).__name__, message)
     if not isinstance(error, CostLimitReached):
         log_failure(logger, "no page was judged: the ranking stays", error)
     name = judge.reranker.reranker_name if judge else None
-    facts = {"judge": name, "model": name, "cost_usd": cost if judge else 0.0}
+    facts: dict[str, Any] = {"judge": name, "model": name, "cost_usd": 0.0}
+    if name is not None:
+        facts["cost_usd"] = usage_of_failure(error, "chat", name, run.account.prices).cost_usd
     is_asked = judge is not None and not isinstance(error, CostLimitReached)
     facts |= {"call_count": int(is_asked), "unjudged_count": unjudged, "error": message}
     return _update(results, [], facts, ["premium_degraded"])

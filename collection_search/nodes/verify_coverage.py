@@ -18,7 +18,7 @@ from ..tools.coverage.query_coverage import AnsweredQuery, ask_queries
 from ..tools.coverage.verification import build_coverage, unique_queries
 from ..tools.ingestion.embedders import embedder_for
 from ..tools.ingestion.questions import record_coverage
-from ..tools.spending.budget import cost_of_failure
+from ..tools.spending.booked_call import usage_of_failure
 from ..tools.spending.cost_meter import with_meter
 from ..tools.spending.paid_plan import paid_plan
 from .review_candidates import review_round
@@ -155,25 +155,19 @@ class _Check:
                     gaps,
                     purpose=self.purpose,
                     account=run.account,
+                    span=span,
                     listener=run.listener,
                 )
             except Exception as error:  # noqa: BLE001 - any model's failure; it is logged here
                 span.fail(type(error).__name__, error_message(error))
-                self._record_failed_plan(model.model_name, error)
+                if not isinstance(error, CostLimitReached):
+                    log_failure(logger, "planning for gaps failed", error)
+                spent = usage_of_failure(error, "chat", model.model_name, run.account.prices)
+                self.costs.append(spent.cost_usd)
                 return ()
-            given, made = plan.input_tokens, plan.output_tokens
-            cost = run.account.prices.chat_cost(plan.model, given, made)
-            span.usage(model=plan.model, input_tokens=given, output_tokens=made, cost_usd=cost)
-        run.account.record_cost("chat", plan.model, cost, input_tokens=given, output_tokens=made)
-        self.costs.append(cost)
+        given, made = plan.input_tokens, plan.output_tokens
+        self.costs.append(run.account.prices.chat_cost(plan.model, given, made))
         return plan.queries
-
-    def _record_failed_plan(self, model: str, error: Exception) -> None:
-        cost = cost_of_failure(error)
-        if not isinstance(error, CostLimitReached):
-            log_failure(logger, "planning for gaps failed", error)
-        self.run.account.record_cost("chat", model, cost)
-        self.costs.append(cost)
 
     async def _require(self, queries: Sequence[str]) -> None:
         """Raise CostLimitReached where the run may not embed all queries; each reserves its own."""

@@ -25,6 +25,7 @@ from .criteria.page_batches import JUDGED_CHARS, RESULT_CHARS, pages_per_call
 from .search.billing import price_of
 from .search.route import build_route
 from .spending.account import Account
+from .spending.paid_scale import unmeasured_anchors
 from .spending.plan_cache import cached_plan, plan_key
 
 if TYPE_CHECKING:
@@ -122,7 +123,7 @@ async def estimate_run(given: GraphInput, context: SearchContext) -> Estimate:
     for place, embedder in enumerate(embedders):
         name, is_first = embedder.fingerprint, place == 0
         compared, stored = tariff.embeddings(name, most, may_be_known=spared == most)
-        parts.append(compared)
+        parts += [compared, *await _anchors(name, tariff, context)]
         if is_first and given.auto_ingest:  # the collection has vectors of the first one alone
             parts.append(stored)
     if context.reranker_choice() == "model":
@@ -131,6 +132,14 @@ async def estimate_run(given: GraphInput, context: SearchContext) -> Estimate:
         on_pages = context.using().criteria_on_pages
         parts.extend(tariff.criteria(criteria, judge.model_name, on_pages=on_pages))
     return Estimate([part for part in parts if part.high_usd != 0], known)
+
+
+async def _anchors(fingerprint: str, tariff: _Tariff, context: SearchContext) -> list[CostPart]:
+    """Return the cost of measuring the scale of an embedder that is new; nothing for others."""
+    if context.profile() == "literal":
+        return []
+    texts = await unmeasured_anchors(fingerprint, context)
+    return [tariff.anchors(fingerprint, texts)] if texts else []
 
 
 async def _cached_queries(
@@ -233,6 +242,11 @@ class _Tariff:
         most = self.given.auto_ingest_top_k * PAGE_CHARS // CHARS_PER_TOKEN
         compared = self._embedding("rank", fingerprint, low, high)
         return compared, self._embedding("ingest", fingerprint, 0, most)
+
+    def anchors(self, fingerprint: str, texts: Sequence[str]) -> CostPart:
+        """Return the cost of the texts that give a new embedder its scale."""
+        low = sum(map(len, texts)) // _LONG_TOKEN
+        return self._embedding("anchors", fingerprint, low, tokens_in(texts))
 
     def criteria(
         self, criteria: Sequence[str], model: str, *, on_pages: bool

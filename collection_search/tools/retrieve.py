@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 from ..contracts.collection import Passage, TenantScope
 from ..errors import InputError
 from ..ports.collections import require_collection
-from ..ranking.calibration import await_calibration, start_scale
+from ..ranking.calibration import await_calibration
 from ..ranking.evidence import measure_evidence, passage_scale
 from ..ranking.passages import ScoredChunk, choose_passages
 from ..ranking.scoring import LEXICAL, PageText, rank
@@ -16,6 +16,7 @@ from ..text.clean import normalize_query
 from .ingestion.embedders import embedder_for, observed_vectors
 from .public_arguments import context_for, validate_arguments
 from .spending.paid_embedder import PaidEmbedder
+from .spending.paid_scale import start_paid_scale
 from .spending.run_spendings import open_account
 
 if TYPE_CHECKING:
@@ -108,7 +109,7 @@ async def _started_scale(
     """Return the scale under way; its first measurement is paid by the run."""
     account = await open_account(context, ids, is_new=is_new)
     await account.close(is_last=False)  # what is recorded from now on is written by itself
-    return start_scale(PaidEmbedder(embedder, account), folder=context.using().home)
+    return start_paid_scale(PaidEmbedder(embedder, account), context)
 
 
 def _found(

@@ -12,6 +12,7 @@ from support.labelled_data import JUDGEMENTS, PAGES, write_dataset
 from collection_search.cli.shared.preparation import confirm_cost
 from collection_search.cli.shared.terminal import Screen
 from collection_search.contracts.price_list import LIST_PRICES
+from collection_search.ranking.anchors import anchor_texts
 from collection_search.testing import OpenAIServer
 from collection_search.tools.spending.spend_writer import spend_writer
 
@@ -97,7 +98,9 @@ def test_no_index_is_left(
 def test_an_embedder_is_not_paid_unasked(command: Invoke, folder: Path) -> None:
     """How much it has to embed is told first, and how to agree or to go without."""
     ended = command("eval", "--dataset", str(folder), "--embeddings", "words")
-    one_sentence(ended, says="scripted:64 has to embed 9 texts at a price that is not known")
+    anchors = len(anchor_texts())
+    asked = f"9 texts and {anchors} anchors, since it is new here, at a price that is not known"
+    one_sentence(ended, says=f"scripted:64 has to embed {asked}")
     assert "--yes" in ended.complaints[0]
     assert "--embeddings lexical" in ended.complaints[0]
 
@@ -107,7 +110,7 @@ def test_an_embedder_that_was_agreed_to(command: Invoke, folder: Path) -> None:
     """Its rankings come first, beside those by words."""
     ended = command("eval", "--dataset", str(folder), "--embeddings", "words", "--yes")
     assert ended.code == 0
-    assert "scripted:64 has to embed 9 texts at a price that is not known (about" in ended.err
+    assert "scripted:64 has to embed 9 texts and " in " ".join(ended.err.split())
     assert "Embedding ..." in ended.err
     assert "\ndense, default    " in ended.out
     assert "\ndense, default - lexical, default " in ended.out
@@ -122,10 +125,11 @@ def test_a_price_that_is_known_is_told(
         monkeypatch.setenv("OPENAI_API_KEY", "sk-test")
         monkeypatch.setenv("OPENAI_BASE_URL", server.base_url)
         asked = ("eval", "--dataset", str(folder), "--embeddings", "openai:text-embedding-3-small")
-        one_sentence(command(*asked), says="has to embed 9 texts for about $0.00000")
+        one_sentence(command(*asked), says="since it is new here, for about $0.0001")
         assert server.requests == []
         ended = command(*asked, "--yes", "--json")
         texts = [request.body["input"] for request in server.requests]
+        one_sentence(command(*asked), says="has to embed 9 texts for about $0.00000")
     assert ended.code == 0
     assert len(texts[0]) == 9
     tokens = ended.json["input_tokens"]

@@ -9,6 +9,7 @@ import pytest
 from support.paid_world import PaidWorld, facts
 
 from collection_search import CollectionSearchGraph
+from collection_search.cassette import Cassette
 from collection_search.contracts.collection import TenantScope
 from collection_search.contracts.price_list import LIST_PRICES
 from collection_search.ranking.anchors import anchor_texts
@@ -25,6 +26,8 @@ if TYPE_CHECKING:
     from collection_search.ports.usage import SpendTotal
 
 NAME = "openai:text-embedding-3-small"
+DEAR = {"embedding": {"text-embedding-3-small": {"per_million_tokens": 1_000}}}
+"""Prices at which the anchors alone cost more than all pages of a run."""
 INPUT = {"question": "How does asyncio work?", "collection_scope": "c", "purpose": "docs"}
 
 
@@ -90,11 +93,9 @@ def test_one_of_two_runs_pays(world: PaidWorld) -> None:
 
 def test_a_ceiling_below_the_anchors_lets_words_decide(world: PaidWorld) -> None:
     """Nobody is asked for them, and a run that may pay for them is not kept from it."""
-    ours = {
-        "prices": {"embedding": {"text-embedding-3-small": {"per_million_tokens": 1_000}}},
-        "answer_cache_s": 0,
-    }
+    ours = {"prices": DEAR, "answer_cache_s": 0}
     result = world.ask(settings=ours, max_cost_usd=3)
+    assert "The ceiling of $3.00" in facts(result, "rank")["error"]
     assert len(embedding_bodies(world)) == 1
     assert not any(map(is_of_anchors, embedding_bodies(world)))
     assert {"cost_limit_reached", "embedding_degraded"} <= set(result["flags"])
@@ -102,6 +103,54 @@ def test_a_ceiling_below_the_anchors_lets_words_decide(world: PaidWorld) -> None
     again = world.ask(settings=ours)
     assert "embedding_degraded" not in again["flags"]
     assert sum(map(is_of_anchors, embedding_bodies(world))) == 1
+
+
+@pytest.mark.parametrize("is_known", [False, True])
+def test_the_anchors_of_a_recording_are_in_the_books(
+    world: PaidWorld, tmp_path: Path, *, is_known: bool
+) -> None:
+    """They are asked for once, whether the scale was known before or not."""
+    if is_known:
+        world.ask()
+        spend_writer().flush()
+        usage = run_blocking(world.context().usage())
+        assert usage is not None
+        usage.forget_tenant("local")
+        world.forget()
+    cassette = Cassette.record(tmp_path / "tape.jsonl")
+    settings = {"answer_cache_s": 0}
+    results = [world.ask(cassette=cassette, settings=settings) for _ in range(2)]
+    bodies, total = embedding_bodies(world), embeddings_in_books(world)
+    assert sum(map(is_of_anchors, bodies)) == 1
+    assert (total.requests, total.input_tokens) == (3, counted(bodies))
+    assert sum(facts(each, "rank")["input_tokens"] for each in results) == counted(bodies)
+
+
+def test_a_recording_below_the_anchors_keeps_the_known_scale(
+    world: PaidWorld, tmp_path: Path
+) -> None:
+    """The ceiling keeps them from the cassette, and the run is as any other."""
+    settings = {"prices": DEAR, "answer_cache_s": 0}
+    first = world.ask(settings=settings)
+    world.forget()
+    tape = tmp_path / "tape.jsonl"
+    again = world.ask(settings=settings, max_cost_usd=3, cassette=Cassette.record(tape))
+    assert not any(map(is_of_anchors, embedding_bodies(world)))
+    assert again["results"] == first["results"]
+    assert "embedding_degraded" not in again["flags"]
+    assert again["telemetry"]["cost_usd"] <= 3
+
+
+def test_a_replay_reads_the_scale_from_the_recording(world: PaidWorld, tmp_path: Path) -> None:
+    """Also where the machine knows it, so that it tells the same costs everywhere."""
+    tape = tmp_path / "tape.jsonl"
+    live = world.ask(cassette=Cassette.record(tape), settings={"answer_cache_s": 0})
+    world.forget()
+    for home in (tmp_path, tmp_path / "there"):
+        played = world.ask(cassette=Cassette.replay(tape), settings={"home": home})
+        assert facts(played, "rank")["input_tokens"] == facts(live, "rank")["input_tokens"]
+        assert played["results"] == live["results"]
+    assert world.models.requests == []
 
 
 def test_a_question_to_a_collection_pays_for_both(world: PaidWorld) -> None:

@@ -22,9 +22,12 @@ SEARCH_USD = 0.008
 class PaidWorld:
     """Servers inside a `with` block, and the graph that calls them."""
 
-    def __init__(self, home: Path, provider: str = "tavily", queries: Any = QUERIES) -> None:
+    def __init__(
+        self, home: Path, provider: str = "tavily", queries: Any = QUERIES, reply: Any = None
+    ) -> None:
+        """Make the servers; `reply` is what the chat model says in place of a plan."""
         self.home = home
-        self.models = OpenAIServer({"queries": queries})
+        self.models = OpenAIServer({"queries": queries} if reply is None else reply)
         self.search = ProviderServer(provider)
 
     def __enter__(self) -> Self:

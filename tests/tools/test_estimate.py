@@ -8,10 +8,12 @@ import pytest
 from support.paid_world import SEARCH_USD, PaidWorld
 
 from collection_search import CollectionSearchGraph, GraphInput, SearchContext, Settings
+from collection_search.cassette import Cassette
 from collection_search.cli.estimate import format_estimate
-from collection_search.contracts.price_list import JUDGEMENT_TOKENS
+from collection_search.contracts.price_list import JUDGEMENT_TOKENS, LIST_PRICES
 from collection_search.contracts.prices import CHARS_PER_TOKEN
 from collection_search.planning.premium_prompt import PAGE_CHARS
+from collection_search.ranking.anchors import anchor_texts
 from collection_search.settings.price_settings import OwnPrices
 from collection_search.testing import ScriptedAdapter
 from collection_search.tools.estimate import estimate_run
@@ -104,7 +106,7 @@ async def test_ingestion_costs_when_it_is_asked_for(tmp_path: Path) -> None:
     """From nothing, since no page may be good enough, to the longest pages."""
     with PaidWorld(tmp_path) as world:
         tasks = [part.task for part in (await told(world.context())).parts]
-        assert tasks == ["plan", "search", "rank"]
+        assert tasks == ["plan", "search", "rank", "anchors"]
         few, many = [
             (await told(world.context(), auto_ingest=True, auto_ingest_top_k=k)).parts[-1]
             for k in (1, 20)
@@ -157,6 +159,26 @@ async def test_the_fallback_is_in_the_range(tmp_path: Path, is_on: bool) -> None
         assert estimate.high_usd == pytest.approx(
             (parts["search"].high_usd or 0) + (brave.high_usd or 0)
         )
+
+
+async def test_a_new_embedder_is_estimated_with_its_anchors(tmp_path: Path) -> None:
+    """At first use alone; the ranking by `literal` needs no scale, and what is free no part."""
+    with PaidWorld(tmp_path) as world:
+        context = world.context()
+        [anchors] = [part for part in (await told(context)).parts if part.task == "anchors"]
+        await CollectionSearchGraph(context).arun(GIVEN)
+        [paid] = [
+            LIST_PRICES.embedding_cost(anchors.name, sum(map(len, map(str.split, texts))))
+            for texts in (one.body.get("input", []) for one in world.models.requests)
+            if texts[:1] == anchor_texts()[:1]
+        ]
+        assert 0 < (paid or 0) <= (anchors.high_usd or 0) < 0.001
+        assert 0 < (anchors.low_usd or 0) <= (anchors.high_usd or 0)
+        later = await told(context)
+        literal = await told(world.context({"home": tmp_path / "new"}, ranking_profile="literal"))
+        recorded = await told(world.context(cassette=Cassette.record(tmp_path / "tape")))
+    for estimate, has_anchors in ((later, False), (literal, False), (recorded, True)):
+        assert ("anchors" in [part.task for part in estimate.parts]) == has_anchors
 
 
 @pytest.mark.slow

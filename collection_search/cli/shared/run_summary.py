@@ -240,7 +240,8 @@ def _degraded(output: Mapping[str, Any]) -> str:
     if any(each["counts"] for each in members) and (lost := [m for m in members if m["error"]]):
         return "; ".join(f"{each['embedder']} was left out: {each['error']}" for each in lost)
     if was_too_dear(output, "k_embedding_rank"):
-        return f"{facts['embedder']} was not asked, so words were compared: {facts['error']}"
+        problem = "has no scale yet" if facts["cost_usd"] else "was not asked"
+        return f"{facts['embedder']} {problem}, so words were compared: {facts['error']}"
     if error := facts.get("error"):
         return (
             f"{facts['embedder']} failed, so similarity counts as 0 and heuristics alone decide:"

@@ -8,7 +8,7 @@ from ...contracts.answer import Answer
 from ...errors import CostLimitReached
 from ...planning.answer_prompts import NO_ANSWER
 from ...text.redaction import error_message
-from ..spending.budget import cost_of_failure
+from ..spending.booked_call import usage_of_failure
 from .citing import cite
 from .passage_lists import list_sources
 
@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 
     from ...contracts.answer import AnswerReason
     from ...contracts.collection import Passage
+    from ...contracts.price_list import PriceList
+    from ...ports import ChatModel
 
 _EXCERPT_CHARS: Final = 240
 """Of each passage, where no answer was written."""
@@ -72,11 +74,14 @@ def unanswered(
     )
 
 
-def failure_reason(error: Exception) -> tuple[AnswerReason, str, float | None]:
+def failure_reason(
+    error: Exception, model: ChatModel, prices: PriceList
+) -> tuple[AnswerReason, str, float | None]:
     """Return reason, cause and cost of a model's call that failed."""
     is_refused = isinstance(error, CostLimitReached)
     reason: AnswerReason = "cost_limit" if is_refused else "model_failed"
-    return reason, error_message(error), cost_of_failure(error)
+    spent = usage_of_failure(error, "chat", model.model_name, prices)
+    return reason, error_message(error), spent.cost_usd
 
 
 def render(answer: Answer) -> str:

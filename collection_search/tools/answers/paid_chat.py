@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from ...contracts.prices import tokens_in
 from ...ports import ChatModel
-from ..spending.budget import cost_of_failure
+from ..spending.booked_call import booked_call
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -60,33 +60,22 @@ async def paid_chat(
     The ceiling reserves the price of `most_tokens` of output, by default those of an answer.
 
     Raises CostLimitReached where the run may not pay for the call, and the model's own error. The
-    cost of a failed call is not known, unless the error says that it is not billed.
+    cost of a failed call is what the error says, else not known.
     """
     reserved = _estimate(account.prices, model, messages, tools, most_tokens)
-    account.budget.reserve(reserved, "chat", model.model_name)
-    cost: float | None = None
+    name = model.model_name
     told = [(_LISTENERS_ROLES.get(one.role, one.role), _told(one)) for one in messages]
-    try:
-        async with listener.chat(model.model_name, told, is_draft=True) as call:
+    with booked_call(account, "chat", name, reserved_usd=reserved, span=span) as booked:
+        async with listener.chat(name, told, is_draft=True) as call:
             reply = await model.chat(messages, tools=tools)
+            booked.answered(reply.input_tokens, reply.output_tokens, name=reply.model)
             call.answered(
                 _told(reply),
                 model=reply.model,
                 input_tokens=reply.input_tokens,
                 output_tokens=reply.output_tokens,
             )
-    except Exception as error:
-        cost = cost_of_failure(error)
-        account.record_cost("chat", model.model_name, cost)
-        raise
-    else:
-        given, made = reply.input_tokens, reply.output_tokens
-        cost = account.prices.chat_cost(reply.model, given, made)
-        span.usage(model=reply.model, input_tokens=given, output_tokens=made, cost_usd=cost)
-        account.record_cost("chat", reply.model, cost, input_tokens=given, output_tokens=made)
-        return PaidReply(reply, cost)
-    finally:
-        account.budget.settle(reserved, cost)
+    return PaidReply(reply, booked.usage.cost_usd)
 
 
 def _estimate(

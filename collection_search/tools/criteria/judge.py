@@ -16,7 +16,7 @@ from ...text.redaction import error_message
 from ...text.untrusted import fence
 from ..answers.paid_chat import chat_model, explain_missing_model, paid_chat
 from ..spending.account import answer_key
-from ..spending.budget import cost_of_failure
+from ..spending.booked_call import usage_of_failure
 from .page_batches import PageBatch, TextToJudge, cut_batches
 from .verdicts import (
     NO_VERDICT,
@@ -182,13 +182,22 @@ class Judge:
                     is_made = not isinstance(error, CostLimitReached)
                     if is_made:
                         log_failure(logger, "pages were not judged", error)
-                    cost = cost_of_failure(error)
-                    return _Answered(failure=message, cost_usd=cost, is_made=is_made)
+                    return self._unanswered(error, message, is_made=is_made)
         reply = paid.reply
         found = parse_verdicts(reply.text, pages=len(batch.places), criteria=len(batch.criteria))
         claimed = {(batch.places[at], batch.criteria[n]): one for (at, n), one in found.items()}
         tokens = (reply.input_tokens or 0, reply.output_tokens or 0)
         return _Answered(claimed, cost_usd=paid.cost_usd, tokens=tokens)
+
+    def _unanswered(self, error: Exception, message: str, *, is_made: bool) -> _Answered:
+        """Return the end of a call that failed; a refusal may be paid for all the same."""
+        spent = usage_of_failure(error, "chat", self.model.model_name, self.account.prices)
+        return _Answered(
+            failure=message,
+            cost_usd=spent.cost_usd,
+            tokens=(spent.input_tokens or 0, spent.output_tokens or 0),
+            is_made=is_made,
+        )
 
     async def _known(
         self, texts: Sequence[TextToJudge], criteria: Sequence[str]

@@ -68,7 +68,10 @@ async def embed_all(
         embedded = await embedder.embed(new)
         vectors = embedded.vectors
         if len(vectors) != len(new):
-            raise ModelError(f"the embedder returned {len(vectors)} vectors for {len(new)} texts")
+            raise ModelError(
+                f"the embedder returned {len(vectors)} vectors for {len(new)} texts",
+                input_tokens=embedded.input_tokens,
+            )
         count, dimension = vectors.shape
         call.embedded(count=count, dimension=dimension, input_tokens=embedded.input_tokens)
     if any(row.shape[1] != vectors.shape[1] for row in known.values()):

@@ -11,12 +11,13 @@ from typing import TYPE_CHECKING
 from ...contracts.collection import model_of
 from ...contracts.prices import tokens_in
 from ...errors import CostLimitReached
-from ...ranking.calibration import await_calibration, known_scale, start_scale
+from ...ranking.calibration import await_calibration, known_scale
 from ...ranking.scoring import LEXICAL
 from ...runtime.failure_log import log_failure
 from ...text.redaction import error_message
-from ..spending.budget import cost_of_failure
+from ..spending.booked_call import CallUsage, book_usage, usage_of_failure
 from ..spending.paid_embedder import PaidEmbedder
+from ..spending.paid_scale import start_paid_scale
 from .compared_texts import ComparedTexts, embed_all, find_known
 from .model_similarity import ModelSimilarity
 
@@ -119,17 +120,19 @@ class SimilarityMeter:
         embedder, texts = request.embedder, request.texts
         anchors, scale = PaidEmbedder(embedder, self.account), None
         if not self._is_literal:
-            scale = start_scale(anchors, folder=self.context.using().home)
+            scale = start_paid_scale(anchors, self.context)
         found = await self._compared(request)
-        name, tokens, cost = embedder.fingerprint, found.input_tokens, found.cost_usd
-        self.account.budget.settle(request.price_usd, cost)
+        name, price = embedder.fingerprint, request.price_usd
         if request.is_sent:
-            self.account.record_cost("embedding", name, cost, input_tokens=tokens)
+            usage = CallUsage(name, found.input_tokens, None, found.cost_usd)
+            book_usage(usage, "embedding", self.account, reserved_usd=price)
         else:
             self.account.record_saved("embedding", name)
         if scale is not None and not found.error:
             calibration = await await_calibration(scale, texts.all[0])
-            found = replace(found, calibration=calibration)
+            failure = scale.exception() if calibration is LEXICAL else None
+            error = error_message(failure) if failure else None
+            found = replace(found, calibration=calibration, error=error)
         found = found.with_anchors(anchors.input_tokens, anchors.cost_usd)
         tokens, cost = found.input_tokens, found.cost_usd
         span.usage(model=model_of(name), input_tokens=tokens, output_tokens=None, cost_usd=cost)
@@ -146,11 +149,12 @@ class SimilarityMeter:
             cosines = [float(value) for value in embedded.vectors[1:] @ embedded.vectors[0]]
         except Exception as error:  # noqa: BLE001 - it is logged
             log_failure(logger, f"no similarity by {name}", error)
+            spent = usage_of_failure(error, "embedding", name, prices)
             return ModelSimilarity(
                 name,
                 [math.nan] * (len(texts.all) - 1),
-                input_tokens=None,
-                cost_usd=cost_of_failure(error),
+                input_tokens=spent.input_tokens,
+                cost_usd=spent.cost_usd,
                 error=error_message(error),
             )
         return ModelSimilarity(

@@ -15,16 +15,6 @@ if TYPE_CHECKING:
     from ...contracts.price_list import PriceKind
 
 
-def cost_of_failure(error: Exception) -> float | None:
-    """Return what a call that failed cost: 0 where it was not made or not answered, else unknown.
-
-    >>> cost_of_failure(CostLimitReached("too dear")), cost_of_failure(TimeoutError())
-    (0.0, None)
-    """
-    is_billed = getattr(error, "may_be_billed", True) and not isinstance(error, CostLimitReached)
-    return None if is_billed else 0.0
-
-
 class RunSpending:
     """What a run has spent or reserved, in exact US dollars; its budgets share it.
 
