@@ -136,10 +136,16 @@ def test_an_estimate_calls_nobody(command: Invoke, world: PaidWorld) -> None:
     assert (world.models.requests, world.search.requests) == ([], [])
     [head, *parts] = ended.out.splitlines()
     assert head.startswith("The run would cost $0.024 to $0.0")
-    assert [part.split()[0] for part in parts] == ["plan", "search", "rank"]
+    assert [part.split()[0] for part in parts] == ["plan", "search", "rank", "anchors"]
     assert all("at prices of 20" in part for part in parts)
     told = asked(command, "--estimate", "--auto-ingest", "--json").json["estimate"]
-    assert [part["task"] for part in told["parts"]] == ["plan", "search", "rank", "ingest"]
+    assert [part["task"] for part in told["parts"]] == [
+        "plan",
+        "search",
+        "rank",
+        "anchors",
+        "ingest",
+    ]
     assert told["low_usd"] < told["high_usd"]
     assert (world.models.requests, world.search.requests) == ([], [])
 
