@@ -30,7 +30,7 @@ from .shared.interruption import explain_interrupt
 from .shared.logging_setup import log_verbosely, terminal_logging
 from .shared.metrics_file import write_metrics_file
 from .shared.near_names import ClickUsageError, SuggestingGroup
-from .shared.signals import stop_in_order, stop_signal
+from .shared.signals import stop_in_order, stop_signal, was_stopped
 from .shared.verbosity import FLAGS, Verbose, add_verbose
 from .shared.written_output import write_out
 
@@ -135,7 +135,7 @@ def _exit_code(arguments: list[str]) -> int:
         from asyncio import CancelledError
 
         # What `asyncio.run` raises after a Ctrl-C in its very first moment.
-        if stop_signal() is None or not isinstance(error, CancelledError):
+        if not isinstance(error, CancelledError) or not was_stopped():
             raise
         return print_error(interrupted, as_json=as_json)
     return print_error(interrupted, as_json=as_json) if code == ExitCode.INTERRUPTED else code

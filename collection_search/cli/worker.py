@@ -43,9 +43,9 @@ def worker(
 
     Reviews past their deadline are decided by their policy, at the start and every few minutes.
 
-    Each page that cannot be ingested is named, and a sum ends each stretch of work. With --once
-    the exit code is 5 when pages could not be ingested. It ends when no page is due within a
-    minute, and says what waits, for whom and until when.
+    Each page that cannot be ingested is named when it fails, and a sum ends each stretch of work.
+    With --once these pages are a table before the sum, and the exit code is then 5. It ends when
+    no page is due within a minute, and says what waits, for whom and until when.
 
     Ctrl-C, SIGTERM and SIGHUP: nothing new is taken, and pages in hand have 18 seconds to be done.
     What is not done then is given back. A second Ctrl-C ends at once. The exit code is 0 after a
@@ -55,7 +55,7 @@ def worker(
     from .shared.put_off import format_pauses
 
     screen, context = Screen(), search_context()
-    progress = Progress(screen)
+    progress = Progress(screen, at_once=not once)
     engine = asyncio.run(engine_for(context))
     engine.equip(on_page_done=progress.on_page_done, on_pause=progress.on_pause)
     relieve_collector()

@@ -77,9 +77,20 @@ def test_an_interrupted_search_does_not_speak_of_the_ledger(started: Start) -> N
 
 
 AT_ONCE = """
-import functools, signal, sys
+import functools, signal, socket, time
 from collection_search.cli import main
 
+class SlowlyRead(socket.socket):
+    def recv(self, size):
+        data = super().recv(size)
+        time.sleep(0.5 if size == 1 else 0)  # the thread that reads signals, on a busy machine
+        return data
+
+def make_pair(make=socket.socketpair):
+    received, sent = make()
+    return SlowlyRead(fileno=received.detach()), sent
+
+socket.socketpair = make_pair
 set_handler = signal.signal
 set_handler(signal.SIGINT, signal.default_int_handler)
 

@@ -32,6 +32,8 @@ NOTICE_S: Final = 1.0
 """After this time a terminal is told that the command stops."""
 _RELEASE_S: Final = 1.0
 """How long a process that is ended at once may take to release its rows."""
+_READ_S: Final = 10.0
+"""How long the thread of a busy machine may take to read a signal that was sent."""
 _CALLERS: Final = 3
 """Threads for the calls of a stop: to claim no more, to tell the limit, to release."""
 _SHOW_CURSOR: Final = "\x1b[?25h\n"
@@ -74,7 +76,7 @@ class _StopWatch:
         """Return whether a signal came until now."""
         if self.by is None:
             self._sent.send(_ALL_READ)
-            self._read_all.wait(_RELEASE_S)
+            self._read_all.wait(_READ_S)
         return self.by is not None
 
     def close(self) -> None:
@@ -201,6 +203,11 @@ def leave_time_to_stop() -> None:
 def stop_signal() -> int | None:
     """Return the first signal that stopped the command; None where none was seen."""
     return None if _watch is None else _watch.by
+
+
+def was_stopped() -> bool:
+    """Return whether a signal stopped the command; waits until those sent so far were read."""
+    return _watch is not None and _watch.was_stopped()
 
 
 def stop_grace_s() -> float:

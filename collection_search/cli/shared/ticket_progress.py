@@ -28,7 +28,7 @@ def wait_with_bar(
     if not timeout_s:
         return wait(ticket, 0.0, tenant=tenant, context=context, work=False)
     engine = run_blocking(engine_for(context))
-    engine.equip(on_pause=Progress(screen).on_pause)
+    engine.equip(on_pause=Progress(screen, at_once=True).on_pause)
     with screen.bar("Ingesting") as advance:
 
         def show(status: TicketStatus) -> None:
