@@ -15,6 +15,7 @@ from .collections_files import export, import_
 from .collections_removal import compact, delete, delete_tenant, purge
 from .refresh import refresh
 from .shared.context_options import AsJson, MaxCost, Tenant, UnaskedPaid, search_context
+from .shared.missing_collection import explain_none
 from .shared.near_names import SuggestingGroup
 from .shared.preparation import confirm_cost
 from .shared.stored_collections import (
@@ -55,7 +56,8 @@ def list_(*, tenant: Tenant = None, as_json: AsJson = False) -> None:
     if as_json:
         screen.json({"tenant": owner, "collections": [info.model_dump() for info in infos]})
     elif not infos:
-        screen.line(f"{owner} has no collections. Fill one with 'collection-search run'.")
+        none = explain_none("collections", owner)
+        screen.line(f"{none} Fill one with 'collection-search run'.")
     else:
         for line in format_collections(infos, width=screen.table_width):
             screen.line(line)

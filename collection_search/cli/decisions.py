@@ -14,6 +14,7 @@ from ..errors import InputError
 from .costs import parse_since
 from .shared.context_options import AsJson, Tenant, search_context
 from .shared.decision_view import format_bands, format_periods, list_bands
+from .shared.missing_collection import explain_none
 from .shared.near_names import SuggestingGroup
 from .shared.next_steps import shell_command
 from .shared.terminal import Screen
@@ -80,7 +81,7 @@ def stats(
     for line in (*format_periods(periods, width=screen.table_width), *format_bands(bands, scores)):
         screen.line(line)
     if not gates:
-        screen.line(f"{owner} has no reviews of that time.")
+        screen.line(explain_none("reviews of that time", owner))
     elif not is_used and any(each.is_learnt for each in scores):
         screen.note("Runs use a learnt score when COLLECTION_SEARCH_ADAPTIVE_THRESHOLD=true.")
 
@@ -107,7 +108,7 @@ def export_(
     found = list_decisions(_gates(context), owner, collection=collection, limit=last)
     if not found:
         where = f" in the collection {collection}" if collection else ""
-        raise InputError(f"No person of {owner} has decided a review{where}.")
+        raise InputError(explain_none(f"decisions of people{where}", owner))
     try:
         counts = write_judgements(found[::-1], folder)
     except OSError as error:

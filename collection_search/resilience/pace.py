@@ -31,9 +31,9 @@ MAX_NOTED: Final = 1_000
 """Requests of the last second that are remembered."""
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False)
 class Turn:
-    """The turn of one request."""
+    """The turn of one request; two turns of the same time are not equal."""
 
     slot: Slot
     is_probe: bool = False
@@ -52,7 +52,7 @@ class Pace:
     """The turns of a key's requests; safe for threads. Times are seconds of its `clock`.
 
     With `rate_per_s` they keep that rate. Without, a rate is learnt: at first two requests may be
-    on their way at once, and others wait for their answers, each a second at most. Are both
+    on their way at once, and others wait for both answers, each a second at most. Are both
     answered, no request waits any more. Is one refused, or does an answer state a limit, that
     teaches the rate, and the requests that wait leave one by one.
     """
@@ -76,7 +76,10 @@ class Pace:
         """When the known rate began, on the limiter's clock."""
         self._is_saved = True
         self._is_loaded = memory is None or not self._learns
-        self._probe: Turn | None = None
+        self._under_way: set[Turn] = set()
+        """First requests of calls that have no answer yet, while nothing is known."""
+        self._awaited: set[Turn] = set()
+        """Those of them that the next probe waits for: the last probe, and what it went with."""
         self._paused_until = -math.inf
         self._made: deque[float] = deque(maxlen=MAX_NOTED)
         """Starts of the last second's requests, without the refused ones."""
@@ -115,7 +118,10 @@ class Pace:
                 self._forget()
             slot = self._limiter.reserve(max_wait_s=0.0)
             if slot.wait_s <= 0:
-                return Turn(slot)
+                turn = Turn(slot)
+                if may_probe:
+                    self._depart(turn)
+                return turn
             if may_probe and self._may_probe():
                 return self._probing()
             return Turn(self._limiter.reserve(max_wait_s=max_wait_s))
@@ -145,12 +151,14 @@ class Pace:
                 return left_s
             turn.started = now
             self._note(now)
+            if may_probe:
+                self._depart(turn)
             return 0.0
 
     def give_back(self, turn: Turn) -> None:
         """Release the turn of a request that was not made."""
         with self._lock:
-            self._end_probe(turn)
+            self._leave(turn)
             self._limiter.give_back(turn.slot)
 
     def pause(self, seconds: float) -> None:
@@ -162,12 +170,12 @@ class Pace:
     def end(self, turn: Turn) -> None:
         """Learn nothing from a request that ended in another way."""
         with self._lock:
-            self._end_probe(turn)
+            self._leave(turn)
 
     def answered(self, turn: Turn, stated: StatedRate | None = None) -> None:
         """Learn from an answered request, and from the limit that the answer states."""
         with self._lock:
-            self._end_probe(turn)
+            self._arrive(turn)
             if not self._learns:
                 return
             if stated is not None and self._state(stated):
@@ -186,7 +194,7 @@ class Pace:
         made before the rate was known belong to the same lesson.
         """
         with self._lock:
-            self._end_probe(turn)
+            self._arrive(turn)
             teaches = self._learns and self._lesson(turn.at)
             if pause_s is not None:
                 self.pause(pause_s)
@@ -235,7 +243,8 @@ class Pace:
             made=self._made,
             pause_s=max(0.0, pause_s),
         )
-        self._probe = None
+        self._under_way.clear()
+        self._awaited.clear()
         self._answered.clear()
 
     def _forget(self) -> None:
@@ -243,20 +252,34 @@ class Pace:
         self._limiter.change(SPACING * CAUTIOUS_S, made=self._made)
 
     def _may_probe(self) -> bool:
-        return self._seeks and self._probe is None and self._clock() >= self._paused_until
+        return self._seeks and not self._awaited and self._clock() >= self._paused_until
 
     def _probing(self) -> Turn:
-        self._probe = Turn(Slot(0.0, self._clock(), self._limiter.era), is_probe=True)
-        return self._probe
+        turn = Turn(Slot(0.0, self._clock(), self._limiter.era), is_probe=True)
+        self._depart(turn)
+        self._awaited = self._under_way.copy()
+        return turn
 
-    def _end_probe(self, turn: Turn) -> None:
-        if self._probe is turn:
-            self._probe = None
+    def _depart(self, turn: Turn) -> None:
+        if self._seeks:
+            self._under_way.add(turn)
+
+    def _arrive(self, turn: Turn) -> None:
+        self._under_way.discard(turn)
+        self._awaited.discard(turn)
+
+    def _leave(self, turn: Turn) -> None:
+        self._arrive(turn)
+        if turn.is_probe:  # another may find out what this one did not
+            self._awaited.clear()
 
     def _renew(self, turn: Turn, new: Turn) -> None:
         turn.slot, turn.is_probe, turn.begins = new.slot, new.is_probe, None
-        if new.is_probe:
-            self._probe = turn
+        for turns in (self._under_way, self._awaited):
+            turns.discard(turn)
+            if new in turns:
+                turns.remove(new)
+                turns.add(turn)
 
     def _note(self, now: float) -> None:
         while self._made and self._made[0] < now - WINDOW_S:

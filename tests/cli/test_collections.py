@@ -31,7 +31,7 @@ def test_an_empty_list_says_how_to_fill_it(command: Invoke) -> None:
     """Before the first run there are no collections, which is no error."""
     ended = command("collections")
     assert ended.code == 0
-    assert "local has no collections" in ended.out
+    assert ended.out == "There are no collections. Fill one with 'collection-search run'.\n"
 
 
 @pytest.mark.usefixtures("filled")

@@ -53,10 +53,10 @@ def test_the_tables_fit_eighty_columns(command: Invoke, store: SQLiteStore) -> N
 
 def test_only_the_tenant_s_reviews_are_told(command: Invoke, store: SQLiteStore) -> None:
     decide_strictly(store, tenant="theirs")
-    assert command("decisions", "stats").out == "local has no reviews of that time.\n"
+    assert command("decisions", "stats").out == "There are no reviews of that time.\n"
     ended = command("decisions", "export", "decided")
     assert ended.code == 2
-    assert "No person of local has decided a review." in ended.err
+    assert "There are no decisions of people." in ended.err
     assert command("decisions", "stats", "--tenant", "theirs", "--json").json["min_scores"]
 
 

@@ -92,7 +92,7 @@ def test_no_index_is_left(
     monkeypatch.setattr(tempfile, "tempdir", str(scratch))
     assert command("eval", "--dataset", str(folder)).code == 0
     assert list(scratch.iterdir()) == []
-    assert command("collections").out.startswith("local has no collections")
+    assert command("collections").out.startswith("There are no collections.")
 
 
 def test_an_embedder_is_not_paid_unasked(command: Invoke, folder: Path) -> None:

@@ -59,6 +59,21 @@ def test_two_answers_let_all_go(clock: FakeClock) -> None:
     assert [pace.wait_s(turn) for turn in turns[2:]] == [0] * 7
 
 
+def test_the_answer_of_one_lets_nobody_go(clock: FakeClock) -> None:
+    """The other one may be refused yet; one that starts late belongs to the two as well."""
+    for is_late in (False, True):
+        pace = pace_at(clock)
+        late, probe, waiting = (pace.take() for _ in range(3))
+        started = (probe,) if is_late else (late, probe)
+        assert [pace.wait_s(turn) for turn in started] == [0] * len(started)
+        pace.answered(probe)
+        assert pace.wait_s(waiting) == 0.05
+        assert pace.take().slot.wait_s > 0
+        assert pace.wait_s(late) == 0
+        assert pace.throttled(late, None)
+        assert pace.wait_s(waiting) == pytest.approx(1.05)
+
+
 def test_answers_one_after_the_other_prove_nothing(clock: FakeClock) -> None:
     """Nobody waits for it either."""
     pace = pace_at(clock)

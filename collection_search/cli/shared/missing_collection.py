@@ -1,4 +1,4 @@
-"""The sentence about a collection that there is not, with those that there are."""
+"""Sentences about what there is not: a collection, with those that there are, or any at all."""
 
 from __future__ import annotations
 
@@ -33,6 +33,15 @@ def explain_missing(
     return UnknownCollectionError(
         message, collection=error.collection, known=error.known, tenant_id=error.tenant_id
     )
+
+
+def explain_none(what: str, tenant: str) -> str:
+    """Return the sentence that there is none; a tenant other than the default one is named.
+
+    >>> explain_none("collections", "local"), explain_none("collections", "acme")
+    ('There are no collections.', 'acme has no collections.')
+    """
+    return f"{tenant} has no {what}." if _is_tenant_chosen(tenant, ()) else f"There are no {what}."
 
 
 def _known(given: str, known: Sequence[str], tenant: str | None) -> str:
