@@ -28,8 +28,9 @@ class ScriptedEmbedder:
 
     From 64 dimensions on it tells the anchors of the languages in `tells` apart, as a sound model
     does, so that a run uses it; hashed words alone would not be good enough.
-    `errors` are raised in order, one per call, before it works. `synonyms` maps words onto the
-    word that they count as, so that a test can have texts that are near without a common word.
+    `errors` are raised in order, one per call, before it works; `error` is raised by every call.
+    `synonyms` maps words onto the word that they count as, so that a test can have texts that are
+    near without a common word.
     """
 
     def __init__(
@@ -39,12 +40,14 @@ class ScriptedEmbedder:
         fingerprint: str | None = None,
         synonyms: dict[str, str] | None = None,
         errors: Sequence[Exception] = (),
+        error: Exception | None = None,
         tells: Collection[str] = LANGUAGES,
     ) -> None:
         self.dimension = dimension
         self.fingerprint = fingerprint or f"scripted:{dimension}"
         self.synonyms = synonyms or {}
         self.errors = list(errors)
+        self.error = error
         self.tells = tells
         self.calls: list[list[str]] = []
         """The texts of every call."""
@@ -56,6 +59,8 @@ class ScriptedEmbedder:
         self.calls.append(list(texts))
         if self.errors:
             raise self.errors.pop(0)
+        if self.error:
+            raise self.error
         counts = [
             (anchors.cache_info().currsize and anchor_vector(text, self.dimension, self.tells))
             or word_counts(text, self.dimension, synonyms=self.synonyms)

@@ -6,6 +6,7 @@ import asyncio
 from typing import TYPE_CHECKING, Any, Final
 
 import pytest
+from support.one_a_second import OneASecond
 from support.virtual_time import VirtualTime
 
 from collection_search import WebSearchWorker
@@ -18,7 +19,6 @@ from collection_search.testing.providers.brave import Brave
 from collection_search.testing.providers.wire import KEY
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
     from pathlib import Path
 
     from collection_search.contracts.search import WebSearchResponse
@@ -30,21 +30,9 @@ MANY: Final = 40
 """Results of two pages."""
 
 
-class OnePerSecond(Brave):
-    """Throttles what comes less than a second after the request before, by its own clock."""
-
-    def __init__(self, clock: Callable[[], float]) -> None:
-        super().__init__()
-        self.clock = clock
-        self.arrivals: list[float] = []
-        self.throttled = 0
-
+class OnePerSecond(OneASecond, Brave):
     def answer(self, request: ProviderRequest) -> Reply:
-        now = self.clock()
-        early = bool(self.arrivals) and now - self.arrivals[-1] < 1.0
-        self.arrivals.append(now)
-        self.throttled += early
-        return self.failures()["throttled"].reply if early else super().answer(request)
+        return self.failures()["throttled"].reply if self.is_early() else super().answer(request)
 
 
 def worker(clock: VirtualTime, server: ProviderServer, guard: ProviderGuard) -> WebSearchWorker:

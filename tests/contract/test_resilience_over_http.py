@@ -9,6 +9,7 @@ import time
 from typing import TYPE_CHECKING, Any, Final
 
 import pytest
+from support.one_a_second import OneASecond
 from support.routes import opened
 from support.scripted_world import INPUT
 from support.virtual_time import VirtualTime
@@ -85,23 +86,9 @@ def searched(worker: WebSearchWorker, method: str = "run", query: str = "asyncio
 # --- a plan of one request per second
 
 
-class OnePerSecond(Tavily):
-    """Throttles what comes less than a second after the request before, by its own clock."""
-
-    def __init__(self, clock: Callable[[], float]) -> None:
-        super().__init__()
-        self.clock = clock
-        self.arrivals: list[float] = []
-        self.throttled = 0
-
+class OnePerSecond(OneASecond, Tavily):
     def answer(self, request: ProviderRequest) -> Reply:
-        now = self.clock()
-        early = bool(self.arrivals) and now - self.arrivals[-1] < 1.0
-        self.arrivals.append(now)
-        if early:
-            self.throttled += 1
-            return self.failures()["throttled"].reply
-        return super().answer(request)
+        return self.failures()["throttled"].reply if self.is_early() else super().answer(request)
 
 
 @pytest.mark.parametrize("method", METHODS)
@@ -142,27 +129,32 @@ def test_without_any_setting_one_refusal_teaches_the_rate(method: str) -> None:
     assert len(dialect.arrivals) == 16
 
 
-class BraveOnePerSecond(Brave):
-    """The same plan at Brave, whose answers state it in their headers."""
+class BraveOnePerSecond(OneASecond, Brave):
+    """The same plan at Brave, whose answers state it in their headers.
 
-    def __init__(self, clock: Callable[[], float]) -> None:
-        super().__init__()
-        self.clock = clock
-        self.last = -10.0
-        self.throttled = 0
+    With `meets` the first answer waits for the second request.
+    """
+
+    def __init__(self, clock: Callable[[], float], *, meets: bool) -> None:
+        super().__init__(clock)
+        self.met = threading.Event()
+        if not meets:
+            self.met.set()
 
     def answer(self, request: ProviderRequest) -> Reply:
-        early, self.last = self.clock() - self.last < 1.0, self.clock()
-        self.throttled += early
-        return self.failures()["throttled"].reply if early else super().answer(request)
+        if self.is_early():
+            self.met.set()
+            return self.failures()["throttled"].reply
+        assert self.met.wait(PATIENCE_S), "no second request came"
+        return super().answer(request)
 
 
 @pytest.mark.parametrize("method", METHODS)
 @pytest.mark.parametrize("alone_first", [True, False])
 def test_a_header_teaches_the_rate(method: str, alone_first: bool) -> None:
-    """After one answer nobody is refused; without it one is at most, and costs no budget."""
+    """After one answer nobody is refused; of two at once one is, and that costs no budget."""
     clock = VirtualTime()
-    with ProviderServer(BraveOnePerSecond(clock.monotonic)) as server:
+    with ProviderServer(BraveOnePerSecond(clock.monotonic, meets=not alone_first)) as server:
         guard = guard_at(clock, "brave")
         worker = worker_at(clock, BraveSearch(api_key=KEY, base_url=server.base_url), guard)
         if alone_first:
@@ -170,8 +162,7 @@ def test_a_header_teaches_the_rate(method: str, alone_first: bool) -> None:
         responses = _all_at_once(clock, [(worker, f"asyncio {n}") for n in range(5)], method)
         dialect: Any = server.dialect
     assert [response.outcome.decision for response in responses] == ["ok"] * 5
-    # none at all where the first answer arrives before the second request leaves
-    assert dialect.throttled <= (0 if alone_first else 1)
+    assert dialect.throttled == (0 if alone_first else 1)
 
 
 @pytest.mark.parametrize("method", METHODS)

@@ -26,6 +26,7 @@ from collection_search.testing import (
     RecordingTrigger,
     ScriptedAdapter,
     ScriptedChatModel,
+    ScriptedEmbedder,
     ScriptedQueryModel,
 )
 
@@ -263,13 +264,6 @@ def test_premium_mode_runs_five_queries(context: SearchContext) -> None:
     assert len(run(context, quality_mode="premium")["strategy"]["queries"]) == 5
 
 
-class FailingEmbedder:
-    fingerprint = "failing:2"
-
-    async def embed(self, texts: Any) -> Any:
-        raise ModelError("embedding endpoint is down")
-
-
 class AxisEmbedder:
     """Puts the question and what mentions soup on one axis, everything else on the other."""
 
@@ -288,7 +282,8 @@ def test_embedding_failure_degrades(
     context: SearchContext, caplog: pytest.LogCaptureFixture
 ) -> None:
     """Without an answer of the embedder similarities count 0, flagged and logged."""
-    result = run(context.model_copy(update={"embeddings": FailingEmbedder()}))
+    down = ScriptedEmbedder(fingerprint="failing:2", error=ModelError("embedding endpoint is down"))
+    result = run(context.model_copy(update={"embeddings": down}))
     assert result["outcome"] == "search_completed"
     assert "embedding_degraded" in result["flags"]
     assert {row["embedding_similarity"] for row in result["results"]} == {0.0}

@@ -196,7 +196,7 @@ def test_tokens_and_price_are_told(context: SearchContext, sink: RecordingSink) 
 def test_what_a_failed_request_cost_is_not_known(context: SearchContext) -> None:
     """It may have been billed."""
     embedder = ScriptedEmbedder(
-        fingerprint="openai:text-embedding-3-small", errors=[ModelError("down")] * 9
+        fingerprint="openai:text-embedding-3-small", error=ModelError("down")
     )
     telemetry = run(context, embeddings=embedder)["telemetry"]
     assert telemetry["nodes"]["k_embedding_rank"]["cost_usd"] is None

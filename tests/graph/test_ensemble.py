@@ -153,7 +153,7 @@ async def test_their_requests_are_under_way_together(context: SearchContext) -> 
 def test_one_that_fails_leaves_the_others(context: SearchContext) -> None:
     """Flagged, with the cause; the scores are those of the others."""
     alone = run(context, embeddings=ScriptedEmbedder())
-    down = other(errors=[ModelError("the endpoint is down")] * 9)
+    down = other(error=ModelError("the endpoint is down"))
     for first, second in ((ScriptedEmbedder(), down), (down, ScriptedEmbedder())):
         result = run(context, embeddings=first, ensemble=[second])
         assert ranked(result) == ranked(alone)
@@ -167,8 +167,8 @@ def test_where_all_fail_no_page_has_a_similarity(context: SearchContext) -> None
     """As with one embedder; every cause is told."""
     result = run(
         context,
-        embeddings=ScriptedEmbedder(errors=[ModelError("first down")] * 9),
-        ensemble=[other(errors=[ModelError("second down")] * 9)],
+        embeddings=ScriptedEmbedder(error=ModelError("first down")),
+        ensemble=[other(error=ModelError("second down"))],
     )
     assert set(similar(result).values()) == {0.0}
     assert facts(result)["error"] == "first down; second down"

@@ -212,7 +212,7 @@ def test_auto_ingest_errors_are_logged_with_their_context(
     if outcome == "auto_ingest_trigger_failed":
         ports["trigger"] = RecordingTrigger(error=ConnectionError("refused"))
     else:
-        ports["embeddings"] = ScriptedEmbedder(errors=[ModelError("down")] * 9)
+        ports["embeddings"] = ScriptedEmbedder(error=ModelError("down"))
         caplog.set_level(logging.ERROR)
     assert run(context, changes={"auto_ingest": True}, **ports)["outcome"] == outcome
     record: Any = caplog.records[-1]
@@ -235,7 +235,7 @@ def test_flags_of_all_nodes_are_kept(context: SearchContext) -> None:
         context,
         provider=adapter,
         model=ScriptedQueryModel(ModelError("down")),
-        embeddings=ScriptedEmbedder(errors=[ModelError("down")] * 9),
+        embeddings=ScriptedEmbedder(error=ModelError("down")),
     )
     assert result["flags"] == ["strategy_fallback", "partial_search", "embedding_degraded"]
 

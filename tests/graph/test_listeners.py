@@ -236,7 +236,7 @@ async def test_a_failing_search_ends_its_run_with_the_error(heard: SearchContext
 
 async def test_a_failing_embedder_ends_its_run_with_the_error(heard: SearchContext) -> None:
     """The ranking by words goes on."""
-    embedder = ScriptedEmbedder(errors=[ModelError("down: password=hunter2")] * 4)
+    embedder = ScriptedEmbedder(error=ModelError("down: password=hunter2"))
     recorder = RunRecorder()
     result = await graph.ainvoke(INPUT, config(recorder), context=with_(heard, embeddings=embedder))
     assert "embedding_degraded" in result["flags"]

@@ -124,7 +124,7 @@ def test_failures_play_as_they_were(tape: Path, tmp_path: Path) -> None:
         tmp_path / "here",
         provider=ScriptedAdapter(good_pages()).on(QUESTION, throttled, throttled, good_pages(2)),
         model=ScriptedQueryModel(ModelError("out of order")),
-        embeddings=ScriptedEmbedder(errors=[ModelError("no answer")] * 9),
+        embeddings=ScriptedEmbedder(error=ModelError("no answer")),
     )
     assert live["flags"] == ["strategy_fallback", "embedding_degraded"]
     assert live["telemetry"]["nodes"]["k_parallel_web_search"]["request_count"] == 5

@@ -322,7 +322,7 @@ async def test_a_file_of_an_earlier_version_is_measured_anew(
     del sound["languages"]
     file.write_text(json.dumps(sound))
     new_process()
-    silent = ScriptedEmbedder(errors=[ModelError("down")] * 9)
+    silent = ScriptedEmbedder(error=ModelError("down"))
     earlier = await scale_of(silent, folder=tmp_path)
     assert (earlier.unrelated, earlier.is_complete) == (sound["unrelated"], False)
     assert earlier.calibration_for(GERMAN).scale == "dense"

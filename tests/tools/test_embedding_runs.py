@@ -146,7 +146,7 @@ async def test_below_a_retriever(context: SearchContext, *, is_async: bool) -> N
 async def test_a_failed_embedding_ends_its_run_with_the_error(context: SearchContext) -> None:
     """Without its secrets; the tool's run ends too."""
     broken = ScriptedEmbedder(
-        errors=[ModelError("down: password=hunter2")] * 9, fingerprint=f"openai:{MODEL}"
+        error=ModelError("down: password=hunter2"), fingerprint=f"openai:{MODEL}"
     )
     tool = RetrieveTool(search_context=context.model_copy(update={"embeddings": broken}))
     recorder = RunRecorder()

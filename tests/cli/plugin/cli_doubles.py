@@ -125,6 +125,6 @@ broken_model = made(BrokenModel)
 
 words = made(ScriptedEmbedder)
 other_words = made(ScriptedEmbedder, dimension=32)
-broken_embedder = made(ScriptedEmbedder, errors=[ModelError("no answer")] * 9)
+broken_embedder = made(ScriptedEmbedder, error=ModelError("no answer"))
 slow = made(SlowOnPages)
 stuck_embedder = made(StuckOnPages)
