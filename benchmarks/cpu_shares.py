@@ -152,7 +152,8 @@ async def _measure(name: str, size: int, seconds: float, folder: str) -> Iterato
                 return len(questions)
 
             for _ in range(3):
-                await crowd()
+                await ask(world.question(next(numbers)))
+            await crowd()
             relieve_collector()
             asked, cpu, ends = 0, time.process_time(), time.monotonic() + seconds
             with sampler:

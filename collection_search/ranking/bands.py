@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
@@ -51,4 +52,4 @@ def describe_band(scale: str, score: float) -> str:
 
 
 def _band(score: float) -> int:
-    return sum(score >= edge for edge in BAND_EDGES[1:-1])
+    return bisect_right(BAND_EDGES, score, 1, len(BAND_EDGES) - 1) - 1

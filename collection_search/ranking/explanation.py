@@ -7,17 +7,19 @@ rounded after each, so that every single one is off by less than 0.01.
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from .bands import describe_band
-from .heuristics import CALIBRATED
+from .heuristics import CALIBRATED, Factors
 from .preferences import EMBEDDING_SHARE
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
 
     from .weighed_page import WeighedPage
 
+_Addend: TypeAlias = "tuple[str, float, float]"
+_PARTS: Final = Factors._fields
 _AFTERWARDS: Final = frozenset({"blocked_host", "judge"})
 """Addends that say nothing of how the question's words and the model see the page."""
 _LISTED: Final = 3
@@ -48,9 +50,9 @@ def explain_score(page: WeighedPage) -> dict[str, Any]:
     """
     parts, basis = page.parts, page.basis
     scale = basis.calibration.scale if basis.calibration else "literal"
-    addends = list_addends(page)
+    addends, missing = _addends(page), _missing(page)
     told: dict[str, Any] = {
-        "sentence": describe_score(page),
+        "sentence": _sentence(page, addends, missing),
         "scale": scale,
         "meaning": _meaning(page, scale),
         "model": basis.model,
@@ -59,26 +61,26 @@ def explain_score(page: WeighedPage) -> dict[str, Any]:
         told |= {"unrelated": basis.calibration.unrelated, "related": basis.calibration.related}
     told |= {
         "embedding_score": round(page.embedding, 2),
-        "addends": addends,
+        "addends": _listed_addends(page, addends),
         "title": round(parts.title, 2),
         "snippet": parts.snippet,
         "coverage": round(parts.coverage, 2),
         "url": parts.url,
         "not_counted": [
             name
-            for name, factor in basis.factors._asdict().items()
-            if not factor * (1 - basis.share)
+            for name, weight in zip(_PARTS, basis.weights[1:], strict=True)
+            if not weight
         ],
         "matched": list(parts.matched),
-        "missing": _missing(page),
+        "missing": missing,
     }
     return told | ({"refused": page.preference.refused} if page.is_refused else {})
 
 
-def list_addends(page: WeighedPage) -> list[dict[str, Any]]:
+def _listed_addends(page: WeighedPage, addends: Sequence[_Addend]) -> list[dict[str, Any]]:
     """Return what the score is the sum of: its points sum to the score, to the last decimal."""
-    exact = [*_addends(page)]
-    whole = math.fsum(value * weight for _, value, weight in exact)
+    exact = list(addends)
+    whole = math.fsum([value * weight for _, value, weight in exact])
     clipped = min(max(whole, 0.0), 100.0)
     if clipped != whole:
         exact.append(("limit", clipped - whole, 1.0))
@@ -117,7 +119,7 @@ def sum_to(whole: float, parts: Sequence[float]) -> list[float]:
     >>> sum_to(1.0, [1 / 3, 1 / 3, 0.0, 1 / 3])
     [0.33, 0.34, 0.0, 0.33]
     """
-    last = max((place for place, part in enumerate(parts) if part), default=-1)
+    last = max([place for place, part in enumerate(parts) if part], default=-1)
     found, reached, before = [], 0.0, 0
     for place, part in enumerate(parts):
         reached += part
@@ -127,24 +129,25 @@ def sum_to(whole: float, parts: Sequence[float]) -> list[float]:
     return found
 
 
-def _addends(page: WeighedPage) -> Iterator[tuple[str, float, float]]:
-    """Yield name, value and weight of all that counts."""
-    parts, (_, share, factors, *_) = page.parts, page.basis
-    rest = 1 - share
-    yield "similarity", page.embedding, share
-    if factors.title * rest:
+def _addends(page: WeighedPage) -> list[_Addend]:
+    """Return name, value and weight of all that counts."""
+    parts, basis = page.parts, page.basis
+    weights = basis.weights
+    found: list[_Addend] = [("similarity", page.embedding, weights.similarity)]
+    if weights.title:
         if parts.untitled:
-            yield "text_in_place_of_title", parts.untitled, factors.title * rest
+            found.append(("text_in_place_of_title", parts.untitled, weights.title))
         else:
-            yield "title", parts.title, factors.title * rest
-    if factors.snippet * rest:
-        yield "snippet", parts.snippet, factors.snippet * rest
-    if factors.coverage * rest:
-        yield "coverage", parts.coverage, factors.coverage * rest
-    if factors.url * rest:
-        yield "url", max(parts.url, -parts.earned(factors) / factors.url), factors.url * rest
-    for adjustment in page.preference.adjustments:
-        yield adjustment.name, adjustment.points, 1.0
+            found.append(("title", parts.title, weights.title))
+    if weights.snippet:
+        found.append(("snippet", parts.snippet, weights.snippet))
+    if weights.coverage:
+        found.append(("coverage", parts.coverage, weights.coverage))
+    if weights.url:
+        costs = parts.url and max(parts.url, -parts.earned(basis.factors) / basis.factors.url)
+        found.append(("url", costs, weights.url))
+    found += [(each.name, each.points, 1.0) for each in page.preference.adjustments]
+    return found
 
 
 def _inputs(page: WeighedPage) -> list[dict[str, Any]]:
@@ -182,10 +185,10 @@ def _meaning(page: WeighedPage, scale: str) -> str:
     return f"{said}; {describe_band(scale, page.score)}"
 
 
-def describe_score(page: WeighedPage) -> str:
+def _sentence(page: WeighedPage, addends: Sequence[_Addend], missing: Sequence[str]) -> str:
     """Return in one sentence why the page has its score; no text of the page is in it."""
-    said = [_words(page), _closeness(page)]
-    for name, value, weight in _addends(page):
+    said = [_words(page, missing), _closeness(page)]
+    for name, value, weight in addends:
         if name == "url" and value * weight:
             said.append(f"its address costs {_points(-value * weight)}")
     for each in page.preference.adjustments:
@@ -198,7 +201,7 @@ def describe_score(page: WeighedPage) -> str:
     return "; ".join(said) + "."
 
 
-def _words(page: WeighedPage) -> str:
+def _words(page: WeighedPage, missing: Sequence[str]) -> str:
     parts, asked = page.parts, len(page.basis.terms)
     found = len(parts.matched)
     if not asked:
@@ -214,23 +217,26 @@ def _words(page: WeighedPage) -> str:
     elif found:
         titled = {0: "none", found: "all"}.get(parts.titled, str(parts.titled))
         said += f", {titled} in the title" if found > 1 else ", in the title" * parts.titled
-    return said + _named(page)
+    return said + _named(page, missing)
 
 
-def _named(page: WeighedPage) -> str:
+def _named(page: WeighedPage, missing: Sequence[str]) -> str:
     """Return the words that count most, and those that are missing."""
     parts, basis = page.parts, page.basis
     rare = [
         term.word for term in basis.terms if term.rarity >= _RARE and term.word in parts.matched
     ]
-    is_telling = basis.calibration and 0 < len(rare) < len(parts.matched)
-    lists = (("rare", rare if is_telling else []), ("missing", _missing(page)))
-    named = [f"{name}: {_listed(words)}" for name, words in lists if words]
+    named = []
+    if basis.calibration and 0 < len(rare) < len(parts.matched):
+        named.append(f"rare: {_listed(rare)}")
+    if missing:
+        named.append(f"missing: {_listed(missing)}")
     return f" ({'; '.join(named)})" if named else ""
 
 
 def _missing(page: WeighedPage) -> list[str]:
-    return [term.word for term in page.basis.terms if term.word not in page.parts.matched]
+    matched = page.parts.matched
+    return [term.word for term in page.basis.terms if term.word not in matched]
 
 
 def _listed(words: Sequence[str]) -> str:
@@ -245,8 +251,7 @@ def _closeness(page: WeighedPage) -> str:
     if basis.calibration is None:
         return f"its similarity is {page.similarity:.2f}"
     by = "by wording" if basis.calibration.scale == "lexical" else "by meaning and wording"
-    least = 100 * basis.calibration.probability(basis.calibration.unrelated, 0.0)
-    close = (page.embedding - least) / (100 - least)
+    close = (page.embedding - basis.least) / (100 - basis.least)
     how = "close" if close >= _CLOSE else "fairly close" if close >= _FAIRLY_CLOSE else "not close"
     return f"{by} it is {how}"
 

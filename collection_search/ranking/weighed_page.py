@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
@@ -11,7 +13,18 @@ if TYPE_CHECKING:
     from .scoring import Calibration
 
 
-class ScoreBasis(NamedTuple):
+class AddendWeights(NamedTuple):
+    """The weight of each addend of a score; 0 where it does not count."""
+
+    similarity: float
+    title: float
+    snippet: float
+    coverage: float
+    url: float
+
+
+@dataclass(frozen=True)
+class ScoreBasis:
     """What the scores of a pool's pages have in common."""
 
     calibration: Calibration | None
@@ -22,6 +35,18 @@ class ScoreBasis(NamedTuple):
     terms: tuple[Term, ...]
     """The words of the question."""
     model: str | None
+
+    @cached_property
+    def weights(self) -> AddendWeights:
+        """The weight of each addend of the score."""
+        rest = 1 - self.share
+        return AddendWeights(self.share, *(factor * rest for factor in self.factors))
+
+    @cached_property
+    def least(self) -> float:
+        """The embedding score of a page that has nothing to do with the question."""
+        scale = self.calibration
+        return 100 * scale.probability(scale.unrelated, 0.0) if scale else 0.0
 
 
 class WeighedPage(NamedTuple):
