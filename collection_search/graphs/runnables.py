@@ -1,8 +1,7 @@
 """A graph of stages whose nodes and edges both `invoke` and `ainvoke` run at little cost.
 
-LangChain's RunnableLambda reads signatures on every call. LangGraph runs a plain function of an
-edge in a thread, and prepares callbacks for every step of a node even where there are none.
-Together these cost several milliseconds a question.
+LangChain's RunnableLambda reads signatures on every call, and LangGraph runs a plain function of an
+edge in a thread. Together these cost several milliseconds a question.
 """
 
 from __future__ import annotations
@@ -12,7 +11,6 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from langchain_core.runnables import Runnable
-from langchain_core.runnables.config import var_child_runnable_config
 from langgraph.graph import END, START, StateGraph
 from langgraph.runtime import get_runtime
 
@@ -24,15 +22,7 @@ from ..settings.adapter_factory import has_callbacks, listener_of
 from .validating_graph import ValidatingGraph
 
 if TYPE_CHECKING:
-    from collections.abc import (
-        AsyncIterator,
-        Awaitable,
-        Callable,
-        Hashable,
-        Iterator,
-        Mapping,
-        Sequence,
-    )
+    from collections.abc import Awaitable, Callable, Hashable, Mapping
 
     from langchain_core.runnables import RunnableConfig
     from langgraph.graph.state import CompiledStateGraph
@@ -95,43 +85,6 @@ class RouteRunnable(Runnable[Any, str]):
         return self._choose(input)
 
 
-class UntracedRunnable(Runnable[Any, Any]):
-    """A node with its writers, run one after the other in the node's own task.
-
-    Where callbacks are registered (a tracer, `astream_events`), LangGraph's own sequence runs.
-    """
-
-    def __init__(self, observed: Runnable[Any, Any], steps: Sequence[Runnable[Any, Any]]) -> None:
-        self.name = observed.name
-        self._observed = observed
-        self._steps = steps
-
-    def invoke(self, input: Any, config: RunnableConfig | None = None, **kwargs: Any) -> Any:  # noqa: A002
-        """Run LangGraph's sequence."""
-        return self._observed.invoke(input, config, **kwargs)
-
-    async def ainvoke(self, input: Any, config: RunnableConfig | None = None, **kwargs: Any) -> Any:  # noqa: A002
-        """Run the steps, with the config where calls of LangGraph and LangChain look for it."""
-        if config is None or kwargs or has_callbacks(config):
-            return await self._observed.ainvoke(input, config, **kwargs)
-        token = var_child_runnable_config.set(config)
-        try:
-            value = input
-            for step in self._steps:
-                value = await step.ainvoke(value, config)
-        finally:
-            var_child_runnable_config.reset(token)
-        return value
-
-    def stream(self, *args: Any, **kwargs: Any) -> Iterator[Any]:
-        """Stream LangGraph's sequence."""
-        return self._observed.stream(*args, **kwargs)
-
-    def astream(self, *args: Any, **kwargs: Any) -> AsyncIterator[Any]:
-        """Stream LangGraph's sequence."""
-        return self._observed.astream(*args, **kwargs)
-
-
 def compile_stages(
     name: str,
     stages: Mapping[str, StageNode],
@@ -159,11 +112,7 @@ def compile_stages(
         else:
             graph.add_conditional_edges(stage, RouteRunnable(route), route.targets)
     graph.add_edge(START, names[0])
-    compiled = ValidatingGraph.compile(graph, names[0], name=name, **compile_options)
-    for part in compiled.nodes.values():
-        if part.node is not None and (steps := getattr(part.node, "steps", None)):
-            part.node = UntracedRunnable(part.node, steps)
-    return compiled
+    return ValidatingGraph.compile(graph, names[0], name=name, **compile_options)
 
 
 def _always(_state: Mapping[str, Any]) -> bool:
