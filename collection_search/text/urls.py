@@ -98,6 +98,10 @@ def normalize_url(url: str) -> str:
     >>> normalize_url("https://Example.COM/page?utm_source=fb&b=2&a=1#section")
     'https://example.com/page?a=1&b=2'
     """
+    return _remembered_form(url) if len(url) <= _MAX_REMEMBERED else _normal_form(url)
+
+
+def _normal_form(url: str) -> str:
     url = url.strip(" ")
     normal = _NORMAL.fullmatch(url)
     if normal:
@@ -114,6 +118,10 @@ def normalize_url(url: str) -> str:
     address = f"{scheme}://{_host(host)}{_port(port, scheme)}{_path(path or '/')}"
     query = _query(_escaped(query), _is_tracking) if query else ""
     return f"{address}?{query}" if query else address
+
+
+_remembered_form = lru_cache(maxsize=1 << 8)(_normal_form)
+"""Worker, result and key of a page need it one after the other; the cache takes 128 KiB."""
 
 
 def url_key(url: str) -> str:

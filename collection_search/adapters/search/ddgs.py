@@ -127,7 +127,7 @@ class DdgsSearch:
         if not isinstance(found, list):
             raise SearchProviderBadResponse("ddgs gave no list of results. Use another provider.")
         raw = [row for row in found if isinstance(row, dict)]
-        rows = [_NAMES.read(row, source="ddgs", today=utc_today()) for row in raw]
+        rows = [_NAMES.read(row, source="ddgs", today=utc_today) for row in raw]
         return [row for row in rows if row.url.strip()][: keywords["max_results"]]
 
 

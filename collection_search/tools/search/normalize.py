@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from operator import attrgetter
 from typing import Any, Final, NamedTuple
 
 from pydantic import ValidationError
 
-from ...contracts.search import SearchResult
+from ...contracts.search import ProviderSearchResult, SearchResult
 from ...errors import InvalidUrlError
 from ...text.clean import clean_snippet, excerpt, to_unicode
 from ...text.loose_keys import loose_url_key
@@ -36,6 +37,7 @@ class _Row(NamedTuple):
     published_date: Any
 
 
+_fields_of: Final = attrgetter(*_Row._fields)
 _LOGGED: Final = _Row._fields[: _Row._fields.index("content")]
 
 
@@ -67,15 +69,29 @@ def deduplicate(results: Iterable[SearchResult]) -> list[SearchResult]:
     and snippet are the same.
     """
     pages: dict[str, SearchResult] = {}
-    likely: dict[tuple[str, str, str], str] = {}
+    alike: dict[tuple[str, str], list[str]] = {}
     for result in results:
         key = url_key(result.url)
         if key not in pages:
-            key = likely.setdefault((loose_url_key(result.url), result.title, result.snippet), key)
+            others = alike.setdefault((result.title, result.snippet), [])
+            if same := _likely_key(result.url, pages, others):
+                key = same
+            else:
+                others.append(key)
         first = pages.setdefault(key, result)
         if first.content is None and result.content is not None:
             pages[key] = first.model_copy(update={"content": result.content})
     return list(pages.values())
+
+
+def _likely_key(
+    url: str, pages: Mapping[str, SearchResult], others: Sequence[str]
+) -> str | None:
+    """Return which of the other pages the URL most likely leads to, None for none of them."""
+    if not others:
+        return None
+    loose = loose_url_key(url)
+    return next((key for key in others if loose_url_key(pages[key].url) == loose), None)
 
 
 def _find_valid(
@@ -90,6 +106,8 @@ def _find_valid(
 
 
 def _read(row: Any) -> _Row:
+    if type(row) is ProviderSearchResult:
+        return _Row._make(_fields_of(row))
     if isinstance(row, Mapping):
         return _Row._make([row.get(name) for name in _Row._fields])
     return _Row._make([getattr(row, name, None) for name in _Row._fields])
@@ -130,4 +148,6 @@ def _text(value: Any) -> str | None:
     """Return a text that JSON and every database can store, None for a blank one."""
     if not isinstance(value, str):
         return None
+    if value.isprintable() and value.isascii():
+        return value.strip() or None
     return to_unicode(value).replace("\0", "").strip() or None

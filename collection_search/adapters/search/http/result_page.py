@@ -9,7 +9,7 @@ from ....contracts.search import ProviderSearchResult
 from .json_values import read_date, read_share, read_text
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
     from datetime import date
 
     from ....contracts.search import RawSearchResult
@@ -56,19 +56,21 @@ class RowNames:
     dates: tuple[str, ...] = ()
     """The first of these that holds a date counts."""
 
-    def read(self, row: dict[str, Any], *, source: str, today: date) -> ProviderSearchResult:
+    def read(
+        self, row: dict[str, Any], *, source: str, today: Callable[[], date]
+    ) -> ProviderSearchResult:
         """Return the result in a row; a value of a wrong type counts as missing."""
-
-        def part(name: str) -> Any:
-            return row.get(name) if name else None
-
-        dates = (read_date(part(name), today=today) for name in self.dates)
+        score, content = self.score, self.content
+        published = None
+        for name in self.dates:
+            if written := row.get(name):
+                published = published or read_date(written, today=today())
         return ProviderSearchResult(
-            url=read_text(part(self.url)),
-            title=read_text(part(self.title)),
-            snippet=read_text(part(self.snippet)),
+            url=read_text(row.get(self.url)),
+            title=read_text(row.get(self.title)),
+            snippet=read_text(row.get(self.snippet)),
             source=source,
-            score=read_share(part(self.score)),
-            content=read_text(part(self.content)) or None,
-            published_date=next(filter(None, dates), None),
+            score=read_share(row.get(score)) if score else None,
+            content=(read_text(row.get(content)) or None) if content else None,
+            published_date=published,
         )

@@ -171,7 +171,7 @@ class Vendor(FailingVendor):
 
     def row(self, row: dict[str, Any]) -> ProviderSearchResult:
         """Return the result in a row of an answer; overridden where `names` are not enough."""
-        return self.names.read(row, source=self.provider_name, today=self.today())
+        return self.names.read(row, source=self.provider_name, today=self.today)
 
     def check(self) -> HttpRequest | None:
         """Return a free call that checks key and account, None if the API has none."""
