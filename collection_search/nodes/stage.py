@@ -12,6 +12,7 @@ from langgraph.errors import GraphBubbleUp, is_invalid_resume
 
 from ..context import SearchContext
 from ..contracts.prices import parse_usd, total_cost, total_if_known
+from ..runtime.gc import relieve_after_run
 from ..runtime.unheard import NULL_LISTENER
 from ..text.redaction import redact
 from ..tools.spending.run_spendings import open_account
@@ -130,6 +131,8 @@ def stage(name: str, *, kind: SpanKind = "span") -> Callable[[Body[StateT]], Nod
             emit({"type": "node_finished", "node": name, "telemetry": facts})
             if place.is_end(after := {**before, **update}):
                 whole.tell_end(after, sink, trace, context.using().capture_query)
+                if place.graph and context.using().relieve_collector:
+                    relieve_after_run()
             flags = [*before.get("flags", ()), *update.get("flags", ())]
             flags += ["cost_limit_reached"] if account.budget.is_reached else []
             return {

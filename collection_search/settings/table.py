@@ -150,6 +150,12 @@ class SettingsTable(RankingTable, PriceTable):
     )
     model_timeout_s: Positive = Field(default=30.0, description="Time limit of one model call.")
 
+    relieve_collector: bool = Field(
+        default=True,
+        description="Let Python's garbage collector, after three runs, leave alone what start-up"
+        " made; a process that has set its collector is left as it is.",
+    )
+
     metrics: bool = Field(
         default=False, description="Count searches, cost and tokens for Prometheus."
     )
