@@ -38,6 +38,8 @@ class Turn:
     slot: Slot
     is_probe: bool = False
     """Whether it goes before its time, to find out whether the plan allows that."""
+    is_late: bool = False
+    """Whether it would come after the longest wait; nothing is reserved then."""
     begins: float | None = None
     """When it may start, once it is counted."""
     started: float | None = None
@@ -112,7 +114,10 @@ class Pace:
             self._memory.save(unsaved)
 
     def take(self, *, max_wait_s: float = math.inf, may_probe: bool = True) -> Turn:
-        """Return the next turn; it is reserved unless it is more than `max_wait_s` away."""
+        """Return the next turn; it is reserved unless it is more than `max_wait_s` away.
+
+        While nothing is known of the plan, none is too far away: the first answers may free it.
+        """
         with self._lock:
             if self._known is not None and not self._known.is_valid(self._wall_clock()):
                 self._forget()
@@ -124,7 +129,10 @@ class Pace:
                 return turn
             if may_probe and self._may_probe():
                 return self._probing()
-            return Turn(self._limiter.reserve(max_wait_s=max_wait_s))
+            if self._seeks:
+                return Turn(self._limiter.reserve(max_wait_s=math.inf))
+            slot = self._limiter.reserve(max_wait_s=max_wait_s)
+            return Turn(slot, is_late=slot.wait_s > max_wait_s)
 
     def wait_s(self, turn: Turn, *, max_wait_s: float = math.inf, may_probe: bool = True) -> float:
         """Return the seconds until the turn's request may start, or 0 and count it.
@@ -136,15 +144,15 @@ class Pace:
             now = self._clock()
             if turn.slot.era != self._limiter.era:
                 new = self.take(max_wait_s=max_wait_s, may_probe=may_probe)
-                if new.slot.wait_s > max_wait_s:
+                if new.is_late:
                     return new.slot.wait_s
                 self._renew(turn, new)
             elif turn.slot.at - now > INSTANT_S and may_probe and self._may_probe():
                 self._limiter.give_back(turn.slot)
                 self._renew(turn, self._probing())
             if (left_s := turn.slot.at - now) > INSTANT_S:
-                poll_s = max(POLL_S, self._paused_until - now)
-                return min(left_s, poll_s) if self._seeks else left_s
+                poll_s = min(left_s, max(POLL_S, self._paused_until - now))
+                return poll_s if self._seeks and poll_s <= max_wait_s else left_s
             if turn.begins is None:
                 turn.begins = now + (0.0 if turn.is_probe else self._limiter.start())
             if (left_s := turn.begins - now) > INSTANT_S:

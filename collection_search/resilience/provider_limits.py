@@ -238,7 +238,7 @@ class ProviderGuard:
 
     def _turn(self, max_wait_s: float, *, may_probe: bool = True) -> Turn:
         turn = self._pace.take(max_wait_s=max_wait_s, may_probe=may_probe)
-        if turn.slot.wait_s > max_wait_s:
+        if turn.is_late:
             raise self._no_room(turn.slot.wait_s, max_wait_s)
         return turn
 

@@ -157,6 +157,35 @@ def test_a_turn_that_comes_too_late_now(clock: FakeClock) -> None:
     assert pace.take().slot.wait_s == pytest.approx(30)
 
 
+def test_none_is_too_late_while_nothing_is_known(clock: FakeClock) -> None:
+    """Of a crowd in a new process nobody is refused for a rate that only seems to be slow."""
+    pace = pace_at(clock)
+    turns = [pace.take(max_wait_s=5) for _ in range(800)]
+    assert not any(turn.is_late for turn in turns)
+    for turn in turns[:2]:
+        pace.wait_s(turn, max_wait_s=5)
+        pace.answered(turn)
+    assert [pace.wait_s(turn, max_wait_s=5) for turn in turns[2:]] == [0] * 798
+
+
+def test_a_crowd_is_told_when_the_rate_turns_out_to_be_slow(clock: FakeClock) -> None:
+    """Those that fit into the time wait for their turn, the others are told how long it would be."""
+    pace = pace_at(clock)
+    turns = [pace.take(max_wait_s=5) for _ in range(20)]
+    assert [pace.wait_s(turn, max_wait_s=5) for turn in turns[:2]] == [0, 0]
+    pace.throttled(turns[1], None)
+    waits = [pace.wait_s(turn, max_wait_s=5) for turn in turns[2:]]
+    assert sum(wait_s <= 5 for wait_s in waits) == 4
+    assert all(wait_s > 5 for wait_s in waits[4:])
+
+
+def test_who_waits_for_the_first_answers_waits_no_longer_than_it_may(clock: FakeClock) -> None:
+    pace = pace_at(clock)
+    _, _, *waiting = [pace.take(max_wait_s=0.06) for _ in range(9)]
+    assert pace.wait_s(waiting[-1], max_wait_s=0.06) == 0.05
+    assert pace.wait_s(waiting[-1], max_wait_s=0.01) > 5
+
+
 def test_a_probe_that_ends_otherwise_makes_room(clock: FakeClock) -> None:
     """Cancelled, or failed."""
     pace = pace_at(clock)
