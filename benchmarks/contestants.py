@@ -13,13 +13,10 @@ import resource
 import sys
 import time
 from contextlib import AsyncExitStack, asynccontextmanager
-from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from environment import keep_to_cores
-
-from collection_search.runtime.gc import relieve_collector
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
@@ -30,7 +27,7 @@ if TYPE_CHECKING:
     Config: TypeAlias = "Mapping[str, str]"
 
 
-WARM_UP: Final = 2
+WARM_UP: Final = 3
 """Questions to a fresh process that are not measured."""
 
 
@@ -104,14 +101,17 @@ async def product(config: Config) -> AsyncIterator[Ask]:
 
 
 def settings_of(config: Config) -> Settings:
-    """Return settings that name the stub as search provider and as the endpoint of the models."""
+    """Return settings that name the stub as search provider and as the endpoint of the models.
+
+    All else is as it is shipped, unless `config` says that the product forgets its answers.
+    """
     from pydantic import SecretStr
 
     from collection_search import Settings
     from collection_search.settings import ProviderAccess
 
     traced = config.get("langfuse_url")
-    kept_s = Settings.model_fields["answer_cache_s"].default
+    tuned = {"answer_cache_s": 0.0} if "forgets" in config else {}
     provider = config["provider"]
     access = ProviderAccess(api_key=SecretStr("tvly-key"), base_url=config["search_url"])
     return Settings(
@@ -122,7 +122,7 @@ def settings_of(config: Config) -> Settings:
         embeddings="openai:text-embedding-3-small",
         openai_api_key=SecretStr("sk-key"),
         openai_base_url=config["models_url"],
-        answer_cache_s=kept_s if "cached" in config else 0.0,  # the floor keeps no answers
+        **tuned,
         langfuse_public_key="pk-lf-key" if traced else None,
         langfuse_secret_key=SecretStr("sk-lf-key") if traced else None,
         langfuse_base_url=traced,
@@ -134,7 +134,7 @@ CONTESTANTS = {
     "floor, httpx API": floor_httpx,
     "product": product,
     "product, Langfuse on": product,
-    "product, answers kept": product,
+    "product tuned, no answer kept": product,
 }
 _JSON = {"Content-Type": "application/json"}
 
@@ -177,11 +177,7 @@ async def _main(name: str, config: Config) -> None:
     await loop.connect_read_pipe(lambda: asyncio.StreamReaderProtocol(lines), sys.stdin)
     async with AsyncExitStack() as stack:
         ask = await stack.enter_async_context(CONTESTANTS[name](config))
-        for turn in count():
-            if not (line := await lines.readline()):
-                return
-            if turn == WARM_UP:
-                relieve_collector()  # as a host does once it serves
+        while line := await lines.readline():
             print(json.dumps(await at_once(ask, json.loads(line))), flush=True)
 
 

@@ -27,8 +27,6 @@ from environment import keep_to_cores, load
 from measure import StubProcess
 from stub import LATENCY_MS
 
-from collection_search.runtime.gc import relieve_collector
-
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from types import FrameType
@@ -154,7 +152,6 @@ async def _measure(name: str, size: int, seconds: float, folder: str) -> Iterato
             for _ in range(3):
                 await ask(world.question(next(numbers)))
             await crowd()
-            relieve_collector()
             asked, cpu, ends = 0, time.process_time(), time.monotonic() + seconds
             with sampler:
                 while time.monotonic() < ends:

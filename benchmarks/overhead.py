@@ -22,7 +22,7 @@ import world
 from contestants import WARM_UP
 from environment import load
 from measure import ContestantProcess, Round, StubProcess
-from overhead_report import CACHED, FLOOR, HTTPX, PRODUCT, TRACED, Findings, report
+from overhead_report import FLOOR, HTTPX, PRODUCT, TRACED, TUNED, Findings, report
 
 from collection_search.testing import OtlpServer
 
@@ -54,8 +54,8 @@ class Bench:
         config = {"home": self._home, "provider": self._provider}
         if name == TRACED:
             config["langfuse_url"] = self.traces.base_url
-        if name == CACHED:
-            config["cached"] = "yes"
+        if name == TUNED:
+            config["forgets"] = "yes"
         process = self._open.enter_context(ContestantProcess(name, self._stub, config))
         for _ in range(WARM_UP):
             self.ask(process, 1)
@@ -99,7 +99,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     loads = [load()]
     with Bench(options.provider) as bench:
         names = [FLOOR, *([HTTPX] if find_spec("httpx_aiohttp") else []), PRODUCT]
-        names += [TRACED, CACHED]
+        names += [TRACED, TUNED]
         found = Findings(
             provider=options.provider,
             alone=alone(bench, names, options.questions),

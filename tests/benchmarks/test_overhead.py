@@ -110,6 +110,7 @@ def test_good_rounds_reach_every_goal() -> None:
         ({"embedding_items": 38}, "embedding items"),
         ({"new_connections": 1}, "new connections once warm"),
         ({"wall_ms": 760.0}, "overhead, to the floor's"),
+        ({"cpu_ms": 90.0}, "CPU, to the floor's"),
         ({"peak_mib": 201.0}, "memory with 200 at once"),
         ({"errors": ["TimeoutError()"], "answers": []}, "errors"),
         ({"numbers": [2]}, "sources that nobody served"),
