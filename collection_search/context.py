@@ -134,14 +134,14 @@ class SearchContext(RunChoices):
 
     async def _query_model(self) -> QueryModel | None:
         given = self.using().model if self.model is None else self.model
+        if isinstance(given, str):  # first, since a look for the methods of a port takes longer
+            return await adapter_of(self.using(), "models", given, self.http_client)  # type: ignore[no-any-return]
         if given is None or isinstance(given, QueryModel):
             return given
-        if not isinstance(given, str):
-            if not callable(getattr(given, "ainvoke", None)):
-                raise ConfigError("model needs a name, a chat model or an object with `plan`.")
-            wrap = await offload(registry.load_adapter, "models", "langchain")
-            return wrap(given, timeout_s=self.using().model_timeout_s)  # type: ignore[no-any-return]
-        return await adapter_of(self.using(), "models", given, self.http_client)  # type: ignore[no-any-return]
+        if not callable(getattr(given, "ainvoke", None)):
+            raise ConfigError("model needs a name, a chat model or an object with `plan`.")
+        wrap = await offload(registry.load_adapter, "models", "langchain")
+        return wrap(given, timeout_s=self.using().model_timeout_s)  # type: ignore[no-any-return]
 
     async def embedder(self) -> Embedder | None:
         """Return the embedder, or None for similarity by words alone."""
@@ -179,10 +179,10 @@ class SearchContext(RunChoices):
         """Return the embedder of a name or object; None for `lexical`."""
         if given == "lexical":
             return None
-        if isinstance(given, Embedder):
-            return given
         if isinstance(given, str):
             return await adapter_of(self.using(), "embeddings", given, self.http_client)  # type: ignore[no-any-return]
+        if isinstance(given, Embedder):
+            return given
         if callable(getattr(given, "embed_documents", None)):
             wrap = await offload(registry.load_adapter, "embeddings", "langchain")
             return wrap(given, timeout_s=self.using().model_timeout_s)  # type: ignore[no-any-return]

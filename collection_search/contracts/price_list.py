@@ -9,11 +9,12 @@ import re
 import tomllib
 from dataclasses import dataclass, field
 from decimal import Decimal
+from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Literal
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterable, Iterator, Mapping
     from datetime import date
 
 PriceKind = Literal["chat", "embedding", "search"]
@@ -152,9 +153,8 @@ class PriceList:
 
         A longer name is otherwise another product: `gpt-4o-mini-tts` is no `gpt-4o-mini`.
         """
-        names = list(_names(kind, name))
-        own = _entry(self.own.get(kind, {}), names)
-        return own if own is not None else _entry(PRICES[kind], names)
+        own = _entry(self.own[kind], _names(kind, name)) if kind in self.own else None
+        return own if own is not None else _listed_price(kind, name)
 
 
 LIST_PRICES: Final = PriceList()
@@ -193,7 +193,13 @@ def _names(kind: PriceKind, name: str) -> Iterator[str]:
         yield _SNAPSHOT.sub("", name.removeprefix("models/"))  # as Google's classes write it
 
 
-def _entry(table: Mapping[str, Mapping[str, Any]], names: list[str]) -> Mapping[str, Any] | None:
+@lru_cache(maxsize=256)
+def _listed_price(kind: PriceKind, name: str) -> Mapping[str, Any] | None:
+    """Return the price of the dated list; a run asks for the same few again and again."""
+    return _entry(PRICES[kind], _names(kind, name))
+
+
+def _entry(table: Mapping[str, Mapping[str, Any]], names: Iterable[str]) -> Mapping[str, Any] | None:
     """Return the first entry for one of the names; see `PriceList` for vendors."""
     for name in names:
         if (found := table.get(name)) is not None:

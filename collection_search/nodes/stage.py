@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import time
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, TypeVar, cast
 
 from langgraph.errors import GraphBubbleUp, is_invalid_resume
@@ -110,8 +110,10 @@ def stage(name: str, *, kind: SpanKind = "span") -> Callable[[Body[StateT]], Nod
             try:
                 account.name_question(_question_in(state))
                 with sink.span(name, kind=kind, trace=trace) as span:
-                    run = StageRun(name, context, ids, sink, span, emit, account, place.listener)
-                    run = replace(run, thread_id=thread_id, server=runtime.server_info)
+                    run = StageRun(
+                        name, context, ids, sink, span, emit, account, place.listener,
+                        thread_id, runtime.server_info,
+                    )  # fmt: skip
                     update, pause = await _update_or_pause(body, state, run)
                     facts = {"node_name": name, "latency_ms": _ms_since(started)}
                     facts |= update.pop("telemetry") | _limits(account.budget)
