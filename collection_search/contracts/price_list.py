@@ -199,7 +199,9 @@ def _listed_price(kind: PriceKind, name: str) -> Mapping[str, Any] | None:
     return _entry(PRICES[kind], _names(kind, name))
 
 
-def _entry(table: Mapping[str, Mapping[str, Any]], names: Iterable[str]) -> Mapping[str, Any] | None:
+def _entry(
+    table: Mapping[str, Mapping[str, Any]], names: Iterable[str]
+) -> Mapping[str, Any] | None:
     """Return the first entry for one of the names; see `PriceList` for vendors."""
     for name in names:
         if (found := table.get(name)) is not None:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from ..errors import CostLimitReached
 from ..planning.quality import QUALITY, results_per_query
 from ..ranking.languages.guess import find_language_gap
+from ..runtime.spans import NULL_SPAN
 from ..text.redaction import redact_query
 from ..text.urls import url_key
 from ..tools.search.route import SearchRoute, build_route
@@ -126,9 +127,10 @@ async def _language_notices(
     question: str, candidates: Sequence[Candidate], run: StageRun
 ) -> list[str]:
     """Return the notice that words cannot match, where no embedding model compares meanings."""
+    if await run.context.embedder() is not None:
+        return []
     texts = [f"{one['title']}\n{one['snippet']}" for one in candidates]
-    gap = find_language_gap(question, texts)
-    if gap is None or await run.context.embedder() is not None:
+    if (gap := find_language_gap(question, texts)) is None:
         return []
     asked, found = gap
     notice = (
@@ -167,13 +169,14 @@ async def _search(
     with run.sink.span("web_search_query", trace=run.context.trace(run.ids)) as span:
         response = await search_heard(route, query, run, max_results=max_results, options=options)
         report = query_report(query, response)
-        span.set(
-            {
-                "query": redact_query(query, run.context.using().capture_query),
-                "rationale": report["rationale"],
-                "result_count": report["result_count"],
-            }
-        )
+        if span is not NULL_SPAN:
+            span.set(
+                {
+                    "query": redact_query(query, run.context.using().capture_query),
+                    "rationale": report["rationale"],
+                    "result_count": report["result_count"],
+                }
+            )
         if report["decision"] == "error":
             span.fail(response.outcome.meta["error"]["kind"], report["rationale"])
     run.emit({"type": "query_finished", "node": run.name, "report": report})

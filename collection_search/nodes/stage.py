@@ -13,6 +13,7 @@ from langgraph.errors import GraphBubbleUp, is_invalid_resume
 from ..context import SearchContext
 from ..contracts.prices import parse_usd, total_cost, total_if_known
 from ..runtime.gc import relieve_after_run
+from ..runtime.spans import NULL_SPAN
 from ..runtime.unheard import NULL_LISTENER
 from ..text.redaction import redact
 from ..tools.spending.run_spendings import open_account
@@ -117,7 +118,8 @@ def stage(name: str, *, kind: SpanKind = "span") -> Callable[[Body[StateT]], Nod
                     update, pause = await _update_or_pause(body, state, run)
                     facts = {"node_name": name, "latency_ms": _ms_since(started)}
                     facts |= update.pop("telemetry") | _limits(account.budget)
-                    span.set(_scalars(facts))
+                    if span is not NULL_SPAN:
+                        span.set(_scalars(facts))
                     is_last = update.get("outcome") is not None
             except BaseException as error:
                 if isinstance(error, Exception):

@@ -23,6 +23,7 @@ from ...ports.search_function import Asked
 from ...runtime.cancellation import ends_caller
 from ...runtime.failure_log import log_failure
 from ...runtime.metering import guarded
+from ...runtime.spans import NULL_SPAN
 from ...text.clean import MAX_QUERY_CHARS, to_unicode
 from ...text.redaction import mask
 from ...text.validation import whole_number
@@ -200,7 +201,8 @@ class WebSearchWorker:
             latency_s = self._rules.timer() - started
             report.latency_ms = round(latency_s * 1000)
             report.count(latency_s)
-            span.set(report.attributes(self._capture_query))
+            if span is not NULL_SPAN:
+                span.set(report.attributes(self._capture_query))
             if (cost := report.cost_usd) is not None:
                 span.usage(model=provider, input_tokens=None, output_tokens=None, cost_usd=cost)
             if report.failure:
