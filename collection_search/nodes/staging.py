@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from collections import Counter
 from typing import TYPE_CHECKING, Final, TypeVar
 
 from ..runtime.concurrency import offload
@@ -40,17 +41,24 @@ def without_twins(pages: Iterable[PageT]) -> tuple[list[PageT], list[PageT]]:
     Such pages differ by a parameter alone as a rule, or by their layout. Pages with a short
     snippet are all kept: a site may give many of its pages the same title and a few words.
     """
+    pages = list(pages)
+    hosts = [host_of_key(page["url_key"]) for page in pages]
+    counts = Counter(hosts)
     found: dict[tuple[object, ...], PageT] = {}
-    twins = [page for page in pages if found.setdefault(_look(page), page) is not page]
+    twins = []
+    for page, host in zip(pages, hosts, strict=True):
+        look = (page["url_key"],) if counts[host] == 1 else _look(page, host)
+        if found.setdefault(look, page) is not page:
+            twins.append(page)
     return list(found.values()), twins
 
 
-def _look(page: Candidate | AcquiredPage) -> tuple[object, ...]:
+def _look(page: Candidate | AcquiredPage, host: str) -> tuple[object, ...]:
     """Return what twins have in common; a page with a short snippet has no twin."""
-    title, snippet = _plain(page["title"]), _plain(page["snippet"])
+    snippet = _plain(page["snippet"])
     if len(snippet) < TELLING_CHARS:
         return (page["url_key"],)
-    return host_of_key(page["url_key"]), page.get("is_pdf"), title, snippet
+    return host, page.get("is_pdf"), _plain(page["title"]), snippet
 
 
 def _plain(text: str) -> str:

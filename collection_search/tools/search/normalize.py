@@ -117,7 +117,7 @@ def _result(row: _Row, provider: str) -> SearchResult:
     address = _text(row.url) or ""
     if len(address) > MAX_URL_CHARS:
         raise InvalidUrlError(f"the URL is longer than {MAX_URL_CHARS} characters")
-    url, content = normalize_url(address), _text(row.content)
+    url, content = normalize_url(address), _text(row.content) if row.content else None
     content_type = _label(row.content_type)
     return SearchResult(
         url=url,
@@ -140,7 +140,7 @@ def _line(value: Any, limit: int) -> str:
 
 
 def _label(value: Any) -> str | None:
-    text = _text(value)
+    text = None if value is None else _text(value)
     return text and excerpt(text, MAX_LABEL_CHARS)
 
 
