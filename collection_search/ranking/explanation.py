@@ -67,9 +67,7 @@ def explain_score(page: WeighedPage) -> dict[str, Any]:
         "coverage": round(parts.coverage, 2),
         "url": parts.url,
         "not_counted": [
-            name
-            for name, weight in zip(_PARTS, basis.weights[1:], strict=True)
-            if not weight
+            name for name, weight in zip(_PARTS, basis.weights[1:], strict=True) if not weight
         ],
         "matched": list(parts.matched),
         "missing": missing,

@@ -175,6 +175,9 @@ class SettingsTable(RankingTable, PriceTable):
     answer_cache_s: NotNegative = Field(
         default=3600.0, description="How long a paid answer is used again, in seconds; 0: never."
     )
+    answer_cache_mib: int = Field(
+        default=256, ge=1, description="Limit of the file of paid answers, in MiB; the oldest go."
+    )
     spend_days: int = Field(
         default=400, ge=1, le=36_500, description="Days for which the costs of runs are stored."
     )

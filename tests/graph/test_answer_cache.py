@@ -1,4 +1,4 @@
-"""Plans and vectors that were paid for are not paid for again, and the run says so."""
+"""Plans and embeddings that were paid for are not paid for again, and the run says so."""
 
 from __future__ import annotations
 
@@ -52,26 +52,30 @@ def test_a_repeated_question_costs_nothing_and_says_so(world: PaidWorld) -> None
 
 
 @pytest.mark.slow
-def test_only_new_texts_are_sent(world: PaidWorld) -> None:
-    """Another question that finds the same pages: one request with the question alone."""
+def test_another_question_embeds_all_its_texts(world: PaidWorld) -> None:
+    """In one request; the searches for the same pages are known."""
     first = world.ask("How does asyncio work?")
     world.forget()
     second = world.ask("What is a timeout?")
     assert world.plans == 1
-    assert world.embedded == [["What is a timeout?"]]
     rank = facts(second, "rank")
-    assert (rank["cached"], rank["cached_count"]) == (False, rank["input_count"])
-    assert 0 < rank["cost_usd"] < facts(first, "rank")["cost_usd"]
+    assert [len(texts) for texts in world.embedded] == [rank["input_count"] + 1]
+    assert (rank["cached"], rank["cached_count"]) == (False, 0)
+    assert 0 < rank["cost_usd"] < facts(first, "rank")["cost_usd"]  # of the first use as well
 
 
 @pytest.mark.slow
-def test_known_and_new_texts_keep_their_places(world: PaidWorld) -> None:
-    """Scores are those of a run that knows nothing."""
-    world.ask("What is sqlite?", model=ScriptedQueryModel(["sqlite"] * 3))
-    mixed = world.ask("How does asyncio work?")
-    assert 0 < facts(mixed, "rank")["cached_count"] < facts(mixed, "rank")["input_count"]
-    fresh = world.ask("How does asyncio work?", settings={"answer_cache_s": 0})
-    assert mixed["results"] == fresh["results"]
+def test_a_question_is_a_few_small_rows(world: PaidWorld) -> None:
+    """One for each search, one for the plan, one for the embedding request."""
+    world.ask()
+    SQLiteUsage(world.home / "usage.db").flush()
+    with closing(sqlite3.connect(world.home / "usage.db")) as connection:
+        query = "SELECT kind, count(*), sum(length(payload)) FROM answers GROUP BY 1"
+        rows = {kind: (count, size) for kind, count, size in connection.execute(query)}
+    assert rows["similarity"][0] == 1
+    assert rows["plan"][0] == 1
+    assert set(rows) <= {"plan", "search", "similarity"}
+    assert rows["similarity"][1] < 1500
 
 
 @pytest.mark.slow
@@ -189,22 +193,8 @@ def test_a_store_that_fails_costs_money_not_the_run(world: PaidWorld) -> None:
         assert (world.plans, len(world.embedded)) == (1, 1)
 
 
-@pytest.mark.slow
-def test_a_model_whose_vectors_changed_their_length_is_asked_for_all(world: PaidWorld) -> None:
-    """Vectors of two models do not meet; what the first request cost is not known then."""
-    world.ask("How does asyncio work?")
-    world.models.dimension = 32
-    world.forget()
-    a_new_process = {"model_timeout_s": 29}  # the adapter of this one knows the length
-    result = world.ask("What is a timeout?", settings=a_new_process)
-    rank = facts(result, "rank")
-    assert [len(texts) for texts in world.embedded] == [1, rank["input_count"] + 1]
-    assert rank["error"] is None
-    assert rank["cost_usd"] is None
-
-
 def test_a_broken_vector_is_not_remembered(world: PaidWorld) -> None:
-    """The page has a second chance, the others are known."""
+    """The page has a second chance, with all the others."""
 
     class Half(ScriptedEmbedder):
         async def embed(self, texts: Any) -> Embedded:
@@ -218,7 +208,7 @@ def test_a_broken_vector_is_not_remembered(world: PaidWorld) -> None:
         assert result["flags"] == ["embedding_degraded"]
     [first, second] = embedder.calls
     assert len(first) > 2
-    assert second == first[-1:]
+    assert second == first
 
 
 @pytest.mark.slow

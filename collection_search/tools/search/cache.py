@@ -5,20 +5,19 @@ from __future__ import annotations
 import json
 import time
 from collections import OrderedDict
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import partial
 from hashlib import blake2b
 from typing import TYPE_CHECKING, Any, Final
 from weakref import WeakValueDictionary
 
-from ...cassette.codec import read_search_answer, search_answer
-from ...errors import InputError, InvalidUrlError
-from ...text.urls import normalize_url
 from ..spending.spend_writer import cached_answers, call_or_warn
+from .packed_answer import pack_answer, unpack_answer
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
+    from ...contracts.options import SearchOptions
     from ...contracts.search import SearchAdapterResponse
     from ...ports.search_function import Asked
     from ...ports.usage import AnswerCache
@@ -38,12 +37,19 @@ class SearchCache:
     cache_answers: Callable[[str, Callable[[], Mapping[str, Any]]], None] | None = None
     """Takes new answers by key, to be stored with others: see `Account.cache_answers`."""
     _known: dict[str, SearchAdapterResponse | None] = field(default_factory=dict)
+    _keys: dict[tuple[str, int, int], tuple[SearchOptions, str]] = field(default_factory=dict)
+    """Keys of this run's requests, which are needed several times, with their options."""
 
     def key(self, asked: Asked) -> str:
         """Return the same text for the same request."""
+        place = asked.query, asked.count, id(asked.options)
+        if (known := self._keys.get(place)) is not None and known[0] is asked.options:
+            return known[1]
         options = asked.options.model_dump(mode="json", exclude_defaults=True)
         said = json.dumps([self.source, asked.query, asked.count, options], sort_keys=True)
-        return blake2b(said.encode(), digest_size=20).hexdigest()
+        key = blake2b(said.encode(), digest_size=20).hexdigest()
+        self._keys[place] = asked.options, key
+        return key
 
     async def recall(self, requests: Sequence[Asked]) -> None:
         """Look up the answers to these requests in one query, for `get`."""
@@ -52,7 +58,7 @@ class SearchCache:
             return
 
         def read(found: Mapping[str, bytes]) -> dict[str, SearchAdapterResponse | None]:
-            return {key: _read(found.get(key)) for key in keys}
+            return {key: unpack_answer(found[key]) if key in found else None for key in keys}
 
         known = await cached_answers(
             self.store, self.tenant_id, KIND, keys, max_age_s=self.max_age_s, read=read
@@ -81,13 +87,9 @@ class SearchCache:
             if len(_PUT) > _MAX_NOTED:
                 _PUT.popitem(last=False)
             # The function holds `waiting`, which lives until it is stored.
-            self.cache_answers(KIND, lambda: {key: lambda: _storable(waiting.answer)})
+            self.cache_answers(KIND, lambda: {key: lambda: pack_answer(waiting.answer)})
             return
-
-        def payload() -> bytes:
-            return json.dumps(_storable(answer)).encode()
-
-        put = partial(self.store.put, self.tenant_id, KIND, key, payload)
+        put = partial(self.store.put, self.tenant_id, KIND, key, partial(pack_answer, answer))
         call_or_warn(put, "An answer cannot be written down.")
 
     def _place(self, key: str) -> tuple[int, str, str]:
@@ -109,25 +111,3 @@ _UNWRITTEN: Final[WeakValueDictionary[tuple[int, str, str], _Unwritten]] = WeakV
 _PUT: Final[OrderedDict[tuple[int, str, str], None]] = OrderedDict()
 """The latest answers: a lookup that came too early is repeated."""
 _MAX_NOTED: Final = 1_000
-
-
-def _storable(answer: SearchAdapterResponse) -> dict[str, Any]:
-    """Return the answer without raw rows, and without addresses that may hold a password."""
-    told = search_answer(replace(answer, raw_results=()))
-    told["raw_results"] = [{}] * len(answer.raw_results or answer.results)
-    told["results"] = [row for row in told["results"] if _is_shown(row.get("url"))]
-    return told
-
-
-def _is_shown(url: Any) -> bool:
-    try:
-        return bool(normalize_url(url))
-    except (InvalidUrlError, TypeError, AttributeError):
-        return False
-
-
-def _read(payload: bytes | None) -> SearchAdapterResponse | None:
-    try:
-        return None if payload is None else read_search_answer(json.loads(payload))
-    except (InputError, ValueError):  # of an older version, or damaged: the provider is asked again
-        return None

@@ -84,9 +84,7 @@ def deduplicate(results: Iterable[SearchResult]) -> list[SearchResult]:
     return list(pages.values())
 
 
-def _likely_key(
-    url: str, pages: Mapping[str, SearchResult], others: Sequence[str]
-) -> str | None:
+def _likely_key(url: str, pages: Mapping[str, SearchResult], others: Sequence[str]) -> str | None:
     """Return which of the other pages the URL most likely leads to, None for none of them."""
     if not others:
         return None

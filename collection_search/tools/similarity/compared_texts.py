@@ -1,69 +1,77 @@
-"""The question and the pages' texts as one embedder compares them: new texts and cached vectors."""
+"""The question and the pages' texts as one embedder compares them: asked for, or cached."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
-from ...contracts.collection import Embedded, model_of
+from ...contracts.collection import model_of
 from ...errors import ModelError
 from ..spending.account import answer_key
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Sequence
 
     from ...context import SearchContext
-    from ...contracts.collection import Vectors
     from ...ports import Embedder, Listener
     from ..spending.account import Account
+
+_KIND: Final = "similarity"
 
 
 @dataclass(frozen=True, slots=True)
 class ComparedTexts:
-    """The question and the pages' texts, with the vectors that are cached."""
+    """The question and the pages' texts, with their similarities if these are cached."""
 
     all: Sequence[str]
     """The question, then the pages."""
-    keys: Mapping[str, str] = field(default_factory=dict)
-    """The cache key of each text; empty where vectors are not cached."""
-    known: dict[str, Vectors] = field(default_factory=dict)
-    """The vector, `(1, d)`, of each text that was embedded before."""
+    key: str = ""
+    """The cache key of the request; blank where its answer is not cached."""
+    known: Sequence[float] | None = None
+    """The cosine of each page with the question, from the same request before."""
 
     @property
     def new(self) -> list[str]:
         """The texts to embed, each once."""
-        return [text for text in dict.fromkeys(self.all) if text not in self.known]
+        return [] if self.known is not None else list(dict.fromkeys(self.all))
 
     @property
     def known_count(self) -> int:
-        """How many of the texts were embedded before."""
-        return sum(text in self.known for text in self.all)
+        """How many of the texts need not be embedded."""
+        return 0 if self.known is None else len(self.all)
 
 
 async def find_known(
     texts: Sequence[str], embedder: Embedder, *, context: SearchContext, account: Account
 ) -> ComparedTexts:
-    """Return the texts with the cached vectors of this embedder; a free one caches none."""
+    """Return the texts, with the cached similarities of the same request to this embedder.
+
+    Those are one answer. Vectors are not cached: they are a hundred times as large, and the texts
+    that two questions share cost less than to store and find them. Of a free embedder nothing is.
+    """
     if not context.answer_cache_s() or account.prices.embedding_cost(embedder.fingerprint, 1) == 0:
         return ComparedTexts(texts)
-    keys = {text: answer_key(embedder.fingerprint, text) for text in texts}
-    found = await account.read_cached_vectors(list(keys.values()))
-    return ComparedTexts(texts, keys, {t: found[key] for t, key in keys.items() if key in found})
+    key = answer_key(embedder.fingerprint, *texts)
+    found = await account.read_cached_answers(_KIND, [key], _read_cosines)
+    cosines = found.get(key)
+    is_whole = cosines is not None and len(cosines) == len(texts) - 1
+    return ComparedTexts(texts, key, cosines if is_whole else None)
 
 
-async def embed_all(
+async def compare_all(
     texts: ComparedTexts, embedder: Embedder, *, account: Account, listener: Listener
-) -> Embedded:
-    """Return the vectors of all texts, in order, with the tokens of the new ones.
+) -> tuple[Sequence[float], int | None]:
+    """Return each page's cosine with the question, in order, and the tokens that it took.
 
-    The new texts are one request, whose vectors are cached. Raises what the embedder raises, and
+    The texts are one request, whose answer is cached. Raises what the embedder raises, and
     ModelError for a wrong number of vectors.
     """
-    new, known = texts.new, texts.known
-    if not new:
-        return Embedded(np.concatenate([known[text] for text in texts.all]), input_tokens=0)
+    if texts.known is not None:
+        return texts.known, 0
+    new = texts.new
     async with listener.embedding(model_of(embedder.fingerprint), len(new)) as call:
         embedded = await embedder.embed(new)
         vectors = embedded.vectors
@@ -74,13 +82,18 @@ async def embed_all(
             )
         count, dimension = vectors.shape
         call.embedded(count=count, dimension=dimension, input_tokens=embedded.input_tokens)
-    if any(row.shape[1] != vectors.shape[1] for row in known.values()):
-        known.clear()  # the model behind the name is another one now
-        again = await embed_all(texts, embedder, account=account, listener=listener)
-        return replace(again, input_tokens=None)
-    if texts.keys:
-        account.cache_vectors([texts.keys[text] for text in new], vectors)
-    if len(new) == len(texts.all):
-        return embedded
-    rows = {text: vectors[n : n + 1] for n, text in enumerate(new)} | known
-    return replace(embedded, vectors=np.concatenate([rows[text] for text in texts.all]))
+    if len(new) < len(texts.all):
+        places = {text: place for place, text in enumerate(new)}
+        vectors = vectors[[places[text] for text in texts.all]]
+    cosines: list[float] = np.asarray(vectors[1:] @ vectors[0], dtype=float).tolist()
+    if texts.key and all(map(math.isfinite, cosines)):
+        account.cache_answers(_KIND, lambda: {texts.key: cosines})
+    return cosines, embedded.input_tokens
+
+
+def _read_cosines(given: Any) -> list[float]:
+    """Return the cosines of an answer. Raises ValueError for a damaged one."""
+    cosines = [float(value) for value in given]
+    if not all(map(math.isfinite, cosines)):
+        raise ValueError("a cosine is no finite number")
+    return cosines

@@ -18,7 +18,7 @@ from ...text.redaction import error_message
 from ..spending.booked_call import CallUsage, book_usage, usage_of_failure
 from ..spending.paid_embedder import PaidEmbedder
 from ..spending.paid_scale import start_paid_scale
-from .compared_texts import ComparedTexts, embed_all, find_known
+from .compared_texts import ComparedTexts, compare_all, find_known
 from .model_similarity import ModelSimilarity
 
 if TYPE_CHECKING:
@@ -116,7 +116,7 @@ class SimilarityMeter:
             return await self._measured(request, span)
 
     async def _measured(self, request: EmbeddingRequest, span: Span) -> ModelSimilarity:
-        """Embed the new texts in one request, and at first use the anchors meanwhile."""
+        """Embed the texts in one request, and at first use the anchors meanwhile."""
         embedder, texts = request.embedder, request.texts
         anchors, scale = PaidEmbedder(embedder, self.account), None
         if not self._is_literal:
@@ -143,10 +143,9 @@ class SimilarityMeter:
         texts, name = request.texts, request.embedder.fingerprint
         is_sent, prices = request.is_sent, self.account.prices
         try:
-            embedded = await embed_all(
+            cosines, input_tokens = await compare_all(
                 texts, request.embedder, account=self.account, listener=self.listener
             )
-            cosines = [float(value) for value in embedded.vectors[1:] @ embedded.vectors[0]]
         except Exception as error:  # noqa: BLE001 - it is logged
             log_failure(logger, f"no similarity by {name}", error)
             spent = usage_of_failure(error, "embedding", name, prices)
@@ -160,7 +159,7 @@ class SimilarityMeter:
         return ModelSimilarity(
             name,
             cosines,
-            input_tokens=embedded.input_tokens,
-            cost_usd=prices.embedding_cost(name, embedded.input_tokens) if is_sent else 0.0,
+            input_tokens=input_tokens,
+            cost_usd=prices.embedding_cost(name, input_tokens) if is_sent else 0.0,
             known=texts.known_count,
         )

@@ -7,7 +7,6 @@ import json
 import logging
 import time
 from collections import Counter, defaultdict
-from dataclasses import replace
 from functools import partial
 from hashlib import blake2b
 from typing import TYPE_CHECKING, Any, Final, TypeVar
@@ -24,7 +23,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from ...context import SearchContext
-    from ...contracts.collection import Vectors
     from ...contracts.search import WebSearchResponse
     from ...contracts.state import RunIds
     from ...ports.usage import Payload, SpendKind
@@ -32,9 +30,6 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
-_VECTOR: Final = "vector"
-_FLOAT32: Final = "<f4"
-_FLOAT32_BYTES: Final = 4
 _NOT_CACHED: Final = "Answers cannot be written down."
 
 logger = logging.getLogger(__name__)
@@ -118,42 +113,27 @@ class Account:
         self, kind: str, keys: Sequence[str], read: Callable[[Any], T]
     ) -> dict[str, T]:
         """Return the cached answers by key; `read` makes them from JSON."""
+        max_age_s = self._context.answer_cache_s()
+        if not max_age_s or not keys or (store := await self._context.usage()) is None:
+            return {}
 
         def read_all(payloads: Mapping[str, bytes]) -> dict[str, T]:
             return {key: read(json.loads(payload)) for key, payload in payloads.items()}
 
-        return await self._cached(kind, keys, read_all)
-
-    async def read_cached_vectors(self, keys: Sequence[str]) -> dict[str, Vectors]:
-        """Return the cached vectors by key, each `(1, d)` and read-only."""
-        return await self._cached(_VECTOR, keys, _vectors_of)
-
-    async def _cached(
-        self, kind: str, keys: Sequence[str], read: Callable[[Mapping[str, bytes]], dict[str, T]]
-    ) -> dict[str, T]:
-        max_age_s = self._context.answer_cache_s()
-        if not max_age_s or not keys or (store := await self._context.usage()) is None:
-            return {}
         tenant = self._context.tenant()
-        return await cached_answers(store, tenant, kind, keys, max_age_s=max_age_s, read=read) or {}
+        found = await cached_answers(store, tenant, kind, keys, max_age_s=max_age_s, read=read_all)
+        return found or {}
 
     def cache_answers(self, kind: str, tell: Callable[[], Mapping[str, Any]]) -> None:
-        """Cache answers; `tell` returns them by key, as JSON values or as functions of them.
+        """Cache answers; `tell` returns them by key: JSON values, or functions of their bytes.
 
         A function is called when its answer is written or read.
         """
-
-        def payloads() -> dict[str, Payload]:
-            return {key: partial(_in_json, answer) for key, answer in tell().items()}
-
-        self._cache(kind, payloads)
-
-    def cache_vectors(self, keys: Sequence[str], vectors: Vectors) -> None:
-        """Cache the finite rows of `(n, d)`, one per key."""
-        self._cache(_VECTOR, partial(_vector_payloads, keys, vectors))
-
-    def _cache(self, kind: str, tell: Callable[[], Mapping[str, Payload]]) -> None:
-        if self._context.answer_cache_s() and (payloads := call_or_warn(tell, _NOT_CACHED)):
+        if self._context.answer_cache_s() and (answers := call_or_warn(tell, _NOT_CACHED)):
+            payloads: dict[str, Payload] = {
+                key: answer if callable(answer) else partial(_in_json, answer)
+                for key, answer in answers.items()
+            }
             self._answers[kind].update(payloads)
             self._close_again()
 
@@ -213,8 +193,10 @@ class Account:
     def _record(self, kind: SpendKind, name: str, **facts: Any) -> None:
         run_id, tenant = self._ids["run_id"], self._context.tenant()
         try:
-            entry = SpendEntry(tenant, run_id, time.time(), kind, name, **facts)
-            self._entries.append(replace(entry, question=self._question))
+            entry = SpendEntry(
+                tenant, run_id, time.time(), kind, name, question=self._question, **facts
+            )
+            self._entries.append(entry)
         except CollectionSearchError as error:
             logger.warning("what the run spent cannot be written down: %s", error)
 
@@ -229,26 +211,4 @@ def answer_key(*parts: str) -> str:
 
 
 def _in_json(answer: Any) -> bytes:
-    return json.dumps(answer() if callable(answer) else answer).encode()
-
-
-def _vector_payloads(keys: Sequence[str], vectors: Vectors) -> dict[str, Payload]:
-    import numpy as np
-
-    rows = np.ascontiguousarray(vectors, dtype=_FLOAT32)
-    are_finite = np.isfinite(rows).all(axis=1)
-    return {keys[n]: rows[n].tobytes() for n in np.flatnonzero(are_finite).tolist()}
-
-
-def _vectors_of(payloads: Mapping[str, bytes]) -> dict[str, Vectors]:
-    """Return the vectors, none where their lengths differ."""
-    import numpy as np
-
-    sizes = {len(payload) for payload in payloads.values()}
-    if len(sizes) != 1 or (size := sizes.pop()) == 0 or size % _FLOAT32_BYTES:
-        return {}
-    rows = np.frombuffer(b"".join(payloads.values()), _FLOAT32).reshape(len(payloads), -1)
-    rows = rows.astype(np.float32, copy=False)
-    keys = list(payloads)
-    finite = np.flatnonzero(np.isfinite(rows).all(axis=1)).tolist()
-    return {keys[n]: rows[n : n + 1] for n in finite}
+    return json.dumps(answer).encode()

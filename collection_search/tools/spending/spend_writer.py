@@ -5,10 +5,9 @@ from __future__ import annotations
 import asyncio
 import logging
 import os
-import threading
 import time
 from collections import defaultdict, deque
-from concurrent.futures import ThreadPoolExecutor, wait
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from contextvars import copy_context
 from dataclasses import dataclass
@@ -17,10 +16,10 @@ from typing import TYPE_CHECKING, Final, TypeVar
 from weakref import WeakKeyDictionary
 
 from ...runtime.failure_log import log_failure
+from ...runtime.write_behind import write_behind
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
-    from concurrent.futures import Future
 
     from ...ports.usage import AnswerCache, SpendEntry, UsageStore
 
@@ -60,12 +59,6 @@ class SpendWriter:
 
     def __init__(self) -> None:
         self._batches: deque[SpendBatch] = deque()
-        self._taking = threading.Lock()
-        self._is_called = False
-        self._written: Future[None] | None = None
-        self._is_over = threading.Event()
-        self._is_awaited = threading.Event()
-        self._writer = ThreadPoolExecutor(1, "books")
         self._readers = ThreadPoolExecutor(READERS, "known-answers")
 
     def run_in_reader(self, call: Callable[[], T]) -> asyncio.Future[T]:
@@ -75,42 +68,24 @@ class SpendWriter:
 
     def add(self, batch: SpendBatch) -> None:
         """Add a batch; it is written with the next, or after `SOON_S` seconds."""
-        with self._taking:
-            self._batches.append(batch)
-            if self._is_called:
-                return
-            self._is_called = True
-            try:
-                self._written = self._writer.submit(self._write)
-            except RuntimeError:  # the interpreter is about to end
-                self.write_now()
-                self._write()
+        self._batches.append(batch)
+        write_behind().call_within(SOON_S, self._write)
 
     def write_soon(self) -> None:
         """Start writing everything that was added, after a short delay."""
         if self._batches:
-            self._is_over.set()
+            write_behind().call_within(LINGER_S, self._write)
 
     def write_now(self) -> None:
         """Start writing everything that was added, without delay."""
         if self._batches:
-            self._is_awaited.set()
-            self._is_over.set()
+            write_behind().call_within(0.0, self._write)
 
     def flush(self) -> None:
         """Wait until everything that was added is written or its failure is logged. Blocks."""
-        self.write_now()
-        with self._taking:
-            written = self._written
-        if written is not None:
-            wait([written])
+        write_behind().wait(self._write)
 
     def _write(self) -> None:
-        if self._batches and self._is_over.wait(SOON_S):  # else another call has written them
-            self._is_awaited.wait(LINGER_S)
-        self._is_over.clear()
-        self._is_awaited.clear()
-        self._is_called = False  # a batch that is added from now on may need another call
         by_store: defaultdict[UsageStore, list[SpendBatch]] = defaultdict(list)
         with suppress(IndexError):  # until there are no more
             while True:

@@ -1,19 +1,19 @@
-"""Cached answers of a SQLite file: a queue that a thread writes, and an index of the keys."""
+"""Cached answers of a SQLite file: a queue that a thread writes."""
 
 from __future__ import annotations
 
 import logging
-import math
 import os
 import threading
-import time
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 from weakref import WeakValueDictionary
 
 from ....errors import StoreError
 from ....runtime.failure_log import log_failure
+from ....runtime.write_behind import write_behind
+from .answer_keys import KeyIndex
+from .answer_space import make_room
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -27,15 +27,7 @@ if TYPE_CHECKING:
 LINGER_S: Final = 0.05
 """Wait before a write, so that one transaction writes many answers."""
 MAX_QUEUED: Final = 8_192
-"""Answers that may wait; with 1536 numbers each they take 50 MB."""
-FRESH_S: Final = 5.0
-"""Age up to which the index counts as complete; it may lack newer answers of other processes."""
-_STALE_S: Final = 1.0
-"""Age from which an index in use reads new keys."""
-_RELOAD_S: Final = 300.0
-"""Age from which the index is rebuilt, without deleted answers."""
-MAX_INDEXED: Final = 50_000
-"""Most rows of an index, which take 5 MB; with more there is none for a while."""
+"""Answers that may wait; those of searches take 20 to 50 MB."""
 
 logger = logging.getLogger(__name__)
 
@@ -56,47 +48,6 @@ class Queued:
             return None
 
 
-class KeyIndex:
-    """The keys of the file as of a moment ago, since a read of the file takes half a ms."""
-
-    def __init__(self, database: Database) -> None:
-        self._database = database
-        self._hashes: set[bytes] = set()
-        self._last_id = 0
-        self._read_at = self._loaded_at = self._due = -math.inf
-
-    @property
-    def is_stale(self) -> bool:
-        """True when new keys should be read."""
-        return time.monotonic() > self._due
-
-    def lacks(self, hashes: Iterable[bytes]) -> bool:
-        """Return whether the file has none of the hashes; False also when that is not known."""
-        known = self._hashes  # first: it may be another set in a moment
-        return time.monotonic() - self._read_at < FRESH_S and known.isdisjoint(hashes)
-
-    def add(self, hashes: Iterable[bytes]) -> None:
-        """Add the hashes that this process has written."""
-        self._hashes.update(hashes)
-
-    def read_on(self) -> None:
-        """Read the keys that are new since the last read. Raises StoreError."""
-        now = time.monotonic()
-        is_rebuilt = now - self._loaded_at > _RELOAD_S
-        known, last_id = (set(), 0) if is_rebuilt else (self._hashes, self._last_id)
-        with self._database.read() as connection:
-            rows = connection.execute(_KEYS, (last_id, MAX_INDEXED + 1)).fetchall()
-        known.update(key_hash for _, key_hash in rows)
-        if is_rebuilt:
-            self._loaded_at = now
-        if max(len(rows), len(known)) <= MAX_INDEXED:
-            self._hashes, self._last_id = known, rows[-1][0] if rows else last_id
-            self._read_at, self._due = now, now + _STALE_S
-        else:
-            self._read_at, self._due = -math.inf, now + _RELOAD_S
-            self._hashes, self._last_id = set(), 0
-
-
 class AnswerQueue:
     """The answers that wait for one file, from all stores of this process.
 
@@ -104,18 +55,24 @@ class AnswerQueue:
     a warning, and their answers are lost. Waiting answers are written when the process ends.
     """
 
-    def __init__(self, database: Database, insert: str, hashed: Callable[[str], bytes]) -> None:
+    def __init__(
+        self, database: Database, insert: str, hashed: Callable[[str], bytes], max_bytes: int
+    ) -> None:
         self._database, self._insert, self._hashed = database, insert, hashed
+        self._max_bytes = max_bytes
         self._is_failing = False
         self.reset()
 
     @classmethod
-    def of(cls, database: Database, insert: str, hashed: Callable[[str], bytes]) -> AnswerQueue:
-        """Return the queue of the database's file."""
+    def of(
+        cls, database: Database, insert: str, hashed: Callable[[str], bytes], max_bytes: int
+    ) -> AnswerQueue:
+        """Return the queue of the database's file; the smallest limit of its size counts."""
         path = database.path.resolve()
         with _lock:
             if (known := _queues.get(path)) is None:
-                known = _queues[path] = cls(database, insert, hashed)
+                known = _queues[path] = cls(database, insert, hashed, max_bytes)
+            known._max_bytes = min(known._max_bytes, max_bytes)
         return known
 
     def reset(self) -> None:
@@ -123,10 +80,6 @@ class AnswerQueue:
         self._rows: dict[Place, Queued] = {}
         self._changing = threading.Lock()
         self._writing = threading.Lock()
-        self._writer = ThreadPoolExecutor(
-            1, "answers"
-        )  # a process, also a forked one, waits for it at its end
-        self._is_due = False
         self._index = KeyIndex(self._database)
         self._is_asked = False
 
@@ -193,24 +146,16 @@ class AnswerQueue:
         ]
         if not rows:
             return
+        make_room(self._database, sum(len(row[3]) for row in rows), self._max_bytes)
         with self._database.write() as connection:
             connection.executemany(self._insert, rows)
         self._index.add(row[2] for row in rows)
 
     def _wake(self) -> None:
-        """Start the work in the thread unless it is due already."""
-        if self._is_due:
-            return
-        self._is_due = True
-        try:
-            self._writer.submit(self._work)
-        except RuntimeError:  # the process is about to end
-            self._is_due = False
-            self.flush()
+        """Start the work in the thread, once for all that comes in a moment."""
+        write_behind().call_within(LINGER_S, self._work)
 
     def _work(self) -> None:
-        time.sleep(LINGER_S)
-        self._is_due = False  # later answers need another run
         self.flush()
         if not self._is_asked:
             return
@@ -226,8 +171,6 @@ class AnswerQueue:
         self._is_failing = True
         log_failure(logger, "Answers cannot be written down", error, level=level)
 
-
-_KEYS: Final = "SELECT id, key_hash FROM answers WHERE id > ? ORDER BY id LIMIT ?"
 
 _lock = threading.Lock()
 _queues: Final[WeakValueDictionary[Path, AnswerQueue]] = WeakValueDictionary()

@@ -29,6 +29,9 @@ USAGE: Final = Schema(
     script=Path(__file__).with_name("usage.sql"),
 )
 
+MAX_BYTES: Final = 256 * 1024**2
+"""Limit of the file's size: the oldest answers make room, quotas and spending stay."""
+
 _GROUPS: Final[dict[SpendGroup, tuple[str, str, str]]] = {
     "day": ("date(at, 'unixepoch')", "NULL", "first_at"),
     "run": ("run_id", "NULL", "first_at"),
@@ -51,15 +54,17 @@ class SQLiteUsage:
         *,
         clock: Callable[[], float] = time.time,
         busy_timeout_s: float = BUSY_TIMEOUT_S,
+        max_bytes: int = MAX_BYTES,
     ) -> None:
         self._database = Database(path, USAGE, busy_timeout_s=busy_timeout_s, synchronous="NORMAL")
-        self._answers = AnswerQueue.of(self._database, _PUT, _hash)
+        self._answers = AnswerQueue.of(self._database, _PUT, _hash, max_bytes)
         self._clock = clock
 
     @classmethod
     def from_settings(cls, settings: Settings) -> SQLiteUsage:
         """Open `usage.db` in the data folder. Raises ConfigError or StoreError."""
-        return cls(settings.prepared_home() / "usage.db")
+        path = settings.prepared_home() / "usage.db"
+        return cls(path, max_bytes=settings.answer_cache_mib * 1024**2)
 
     def close(self) -> None:
         """Write what waits, and close the connections that no call uses."""

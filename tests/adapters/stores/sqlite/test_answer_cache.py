@@ -1,4 +1,4 @@
-"""Answers on their way to the file, and what is known of the file without a look at it."""
+"""Answers on their way to the file."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from collection_search.adapters.stores.sqlite import answer_cache as answers
-from collection_search.adapters.stores.sqlite.answer_cache import AnswerQueue, KeyIndex
+from collection_search.adapters.stores.sqlite.answer_cache import AnswerQueue
 from collection_search.adapters.stores.sqlite.database import Database
 from collection_search.adapters.stores.sqlite.usage import USAGE, SQLiteUsage
 
@@ -38,16 +38,6 @@ def database(tmp_path: Path) -> Database:
 def execute(folder: Path, statement: str, *values: Any) -> list[Any]:
     with closing(sqlite3.connect(folder / "usage.db")) as connection, connection:
         return connection.execute(statement, values).fetchall()
-
-
-def insert(folder: Path, *hashes: bytes, tenant: str = "one") -> None:
-    """Write as another process would."""
-    for key_hash in hashes:
-        statement = "INSERT INTO answers VALUES (NULL, ?, 'search', ?, x'31', 1e12)"
-        execute(folder, statement, tenant, key_hash)
-
-
-# --- what waits
 
 
 def test_a_thread_writes_it_soon(store: SQLiteUsage, tmp_path: Path) -> None:
@@ -139,8 +129,8 @@ def test_a_file_has_one_queue(tmp_path: Path, database: Database) -> None:
     """However its path is written."""
     (tmp_path / "sub").mkdir()
     other = Database(tmp_path / "sub" / ".." / "usage.db", USAGE)
-    queue = AnswerQueue.of(database, "", str.encode)
-    assert AnswerQueue.of(other, "", str.encode) is queue
+    queue = AnswerQueue.of(database, "", str.encode, 9)
+    assert AnswerQueue.of(other, "", str.encode, 9) is queue
 
 
 def test_texts_of_an_older_file_are_read(store: SQLiteUsage, tmp_path: Path) -> None:
@@ -149,77 +139,6 @@ def test_texts_of_an_older_file_are_read(store: SQLiteUsage, tmp_path: Path) -> 
     store.flush()
     execute(tmp_path, "UPDATE answers SET payload = ?", '{"\u00e4": 1}')
     assert store.get(*PLACE, "key", max_age_s=60) == '{"\u00e4": 1}'.encode()
-
-
-# --- what the file is known to have
-
-
-def test_only_what_was_read_can_be_lacking(database: Database, tmp_path: Path) -> None:
-    """Not before it was read; then what another process wrote is there."""
-    index = KeyIndex(database)
-    assert not index.lacks([b"a"])
-    insert(tmp_path, b"a")
-    index.read_on()
-    assert index.lacks([b"b", b"c"])
-    assert not index.lacks([b"b", b"a"])
-    insert(tmp_path, b"b")
-    index.read_on()
-    assert not index.lacks([b"b"])
-    assert index.lacks([b"c"])
-
-
-def test_what_was_read_is_soon_too_old(database: Database, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Others may have written since."""
-    index = KeyIndex(database)
-    index.read_on()
-    monkeypatch.setattr(answers, "FRESH_S", 0)
-    assert not index.lacks([b"a"])
-
-
-def test_rows_in_place_of_deleted_ones_are_found(
-    database: Database, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """The newest rows are gone, and as many new ones there; what is gone is known later."""
-    index = KeyIndex(database)
-    insert(tmp_path, b"a", b"b")
-    index.read_on()
-    execute(tmp_path, "DELETE FROM answers")
-    insert(tmp_path, b"c", b"d")
-    index.read_on()
-    assert not index.lacks([b"c"])
-    assert not index.lacks([b"d"])
-    monkeypatch.setattr(answers, "_RELOAD_S", 0)
-    index.read_on()
-    assert index.lacks([b"a", b"b"])
-    assert not index.lacks([b"d"])
-
-
-def test_of_too_many_keys_there_is_no_index(
-    database: Database, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """The file is looked at for each."""
-    monkeypatch.setattr(answers, "MAX_INDEXED", 2)
-    index = KeyIndex(database)
-    insert(tmp_path, b"a", b"b")
-    index.read_on()
-    assert index.lacks([b"c"])
-    insert(tmp_path, b"c")
-    index.read_on()
-    assert not index.lacks([b"d"])
-    assert not index.is_stale  # it is not read again and again
-
-
-def test_of_too_many_rows_there_is_no_index(
-    database: Database, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Although tenants share the keys of the first ones: the last were not read."""
-    monkeypatch.setattr(answers, "MAX_INDEXED", 3)
-    for tenant in ("one", "two"):
-        insert(tmp_path, b"a", b"b", tenant=tenant)
-    insert(tmp_path, b"c")
-    index = KeyIndex(database)
-    index.read_on()
-    assert not index.lacks([b"c"])
 
 
 def test_what_this_process_keeps_is_never_lacking(store: SQLiteUsage) -> None:

@@ -1,0 +1,115 @@
+"""The keys of cached answers in memory: most look-ups are for new questions, and need no file."""
+
+from __future__ import annotations
+
+import math
+import time
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from .database import Database
+
+FRESH_S: Final = 5.0
+"""Age up to which the index counts as complete; it may lack newer answers of other processes."""
+_STALE_S: Final = 1.0
+"""Age from which an index in use reads new keys."""
+_RELOAD_S: Final = 300.0
+"""Age from which the index is rebuilt, without deleted answers."""
+MAX_INDEXED: Final = 2_000_000
+"""Most rows of an index, which take 16 MB; with more there is none for a while."""
+_STEP: Final = 10_000
+"""Rows of one read."""
+_BYTES: Final = 8
+"""Of a key's hash in memory: two keys with the same ones only cost a look at the file."""
+_KEYS: Final = (
+    f"SELECT id, substr(key_hash, 1, {_BYTES}) FROM answers WHERE id > ? ORDER BY id LIMIT ?"
+)
+
+
+class KeyIndex:
+    """The keys of the file as of a moment ago, since a read of the file takes half a ms."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+        self._sorted: NDArray[np.uint64] | None = None
+        """The keys when the index was built; None for none."""
+        self._recent: set[bytes] = set()
+        """Those since then."""
+        self._last_id = 0
+        self._read_at = self._loaded_at = self._due = -math.inf
+
+    @property
+    def is_stale(self) -> bool:
+        """True when new keys should be read."""
+        return time.monotonic() > self._due
+
+    def lacks(self, hashes: Iterable[bytes]) -> bool:
+        """Return whether the file has none of the hashes; False also when that is not known."""
+        known, recent = self._sorted, self._recent  # first: they may be others in a moment
+        if time.monotonic() - self._read_at >= FRESH_S:
+            return False
+        wanted = [_short(one) for one in hashes]
+        return recent.isdisjoint(wanted) and not _has_any(known, wanted)
+
+    def add(self, hashes: Iterable[bytes]) -> None:
+        """Add the hashes that this process has written."""
+        self._recent.update(map(_short, hashes))
+
+    def read_on(self) -> None:
+        """Read the keys that are new since the last read. Raises StoreError."""
+        now = time.monotonic()
+        is_rebuilt = now - self._loaded_at > _RELOAD_S
+        rows = self._rows(0 if is_rebuilt else self._last_id)
+        found = {_short(key) for _, key in rows}
+        if is_rebuilt:
+            self._loaded_at = now
+        else:
+            found |= self._recent
+        count = len(found) + (0 if is_rebuilt or self._sorted is None else len(self._sorted))
+        if max(len(rows), count) > MAX_INDEXED:
+            self._read_at, self._due = -math.inf, now + _RELOAD_S
+            self._sorted, self._recent, self._last_id = None, set(), 0
+            return
+        last_id = rows[-1][0] if rows else (0 if is_rebuilt else self._last_id)
+        if is_rebuilt:
+            self._sorted, self._recent = _packed(found), set()
+        else:
+            self._recent = found
+        self._last_id, self._read_at, self._due = last_id, now, now + _STALE_S
+
+    def _rows(self, last_id: int) -> list[tuple[int, bytes]]:
+        rows: list[tuple[int, bytes]] = []
+        with self._database.read() as connection:
+            cursor = connection.cursor()
+            cursor.row_factory = None
+            while len(rows) <= MAX_INDEXED:
+                more = cursor.execute(_KEYS, (last_id, _STEP)).fetchall()
+                rows += more
+                if len(more) < _STEP:
+                    break
+                last_id = more[-1][0]
+        return rows
+
+
+def _short(key_hash: bytes) -> bytes:
+    return key_hash[:_BYTES].ljust(_BYTES, b"\0")
+
+
+def _packed(shorts: Iterable[bytes]) -> NDArray[np.uint64]:
+    import numpy as np
+
+    return np.sort(np.frombuffer(b"".join(shorts), dtype=">u8").astype(np.uint64))
+
+
+def _has_any(known: NDArray[np.uint64] | None, wanted: Sequence[bytes]) -> bool:
+    """Return whether the sorted keys have one of the wanted ones."""
+    if known is None or not len(known) or not wanted:
+        return False
+    asked = _packed(wanted)
+    places = known.searchsorted(asked).clip(max=len(known) - 1)
+    return bool((known[places] == asked).any())
