@@ -48,7 +48,7 @@ def after_each_run(folder: Path, *, before: str = "", options: str = "") -> list
     """Return after each of a new process's four runs: whether objects are frozen, the threshold."""
     code = RUNS.format(before=before, options=options)
     call = [sys.executable, "-c", code, str(folder)]
-    told = subprocess.run(call, capture_output=True, text=True, check=False, cwd=folder)  # noqa: S603
+    told = subprocess.run(call, capture_output=True, text=True, check=False, cwd=folder)
     assert told.returncode == 0, told.stderr
     return [(is_frozen, threshold) for is_frozen, threshold in json.loads(told.stdout)]
 

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import math
 import time
+from array import array
+from bisect import bisect_left
 from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-
-    import numpy as np
-    from numpy.typing import NDArray
+    from collections.abc import Iterable
 
     from .database import Database
 
@@ -36,8 +35,8 @@ class KeyIndex:
 
     def __init__(self, database: Database) -> None:
         self._database = database
-        self._sorted: NDArray[np.uint64] | None = None
-        """The keys when the index was built; None for none."""
+        self._sorted = array("Q")
+        """The keys when the index was built."""
         self._recent: set[bytes] = set()
         """Those since then."""
         self._last_id = 0
@@ -54,7 +53,7 @@ class KeyIndex:
         if time.monotonic() - self._read_at >= FRESH_S:
             return False
         wanted = [_short(one) for one in hashes]
-        return recent.isdisjoint(wanted) and not _has_any(known, wanted)
+        return recent.isdisjoint(wanted) and not any(_has(known, one) for one in wanted)
 
     def add(self, hashes: Iterable[bytes]) -> None:
         """Add the hashes that this process has written."""
@@ -70,10 +69,10 @@ class KeyIndex:
             self._loaded_at = now
         else:
             found |= self._recent
-        count = len(found) + (0 if is_rebuilt or self._sorted is None else len(self._sorted))
+        count = len(found) + (0 if is_rebuilt else len(self._sorted))
         if max(len(rows), count) > MAX_INDEXED:
             self._read_at, self._due = -math.inf, now + _RELOAD_S
-            self._sorted, self._recent, self._last_id = None, set(), 0
+            self._sorted, self._recent, self._last_id = array("Q"), set(), 0
             return
         last_id = rows[-1][0] if rows else (0 if is_rebuilt else self._last_id)
         if is_rebuilt:
@@ -100,16 +99,17 @@ def _short(key_hash: bytes) -> bytes:
     return key_hash[:_BYTES].ljust(_BYTES, b"\0")
 
 
-def _packed(shorts: Iterable[bytes]) -> NDArray[np.uint64]:
+def _packed(shorts: Iterable[bytes]) -> array[int]:
+    """Return the keys as sorted numbers."""
     import numpy as np
 
-    return np.sort(np.frombuffer(b"".join(shorts), dtype=">u8").astype(np.uint64))
+    numbers = np.frombuffer(b"".join(shorts), dtype=">u8").astype("=u8")
+    numbers.sort()
+    return array("Q", numbers.tobytes())
 
 
-def _has_any(known: NDArray[np.uint64] | None, wanted: Sequence[bytes]) -> bool:
-    """Return whether the sorted keys have one of the wanted ones."""
-    if known is None or not len(known) or not wanted:
-        return False
-    asked = _packed(wanted)
-    places = known.searchsorted(asked).clip(max=len(known) - 1)
-    return bool((known[places] == asked).any())
+def _has(known: array[int], wanted: bytes) -> bool:
+    """Return whether the sorted keys have the wanted one."""
+    number = int.from_bytes(wanted)
+    place = bisect_left(known, number)
+    return place < len(known) and known[place] == number
