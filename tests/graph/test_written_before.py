@@ -137,9 +137,10 @@ def test_a_waiting_page_is_stored(settings: Settings, expected: Any) -> None:
 
 
 def test_cached_answers_are_used(settings: Settings, expected: Any) -> None:
-    """The same question asks nobody: plan, searches, vectors and the model's scale are known."""
+    """Plan and searches are known; vectors of single texts are not used any more."""
     asked = expected["question"]
-    _, result = CollectionSearchGraph(SearchContext(settings=settings)).run(asked["input"])
+    context = SearchContext(settings=settings, embeddings="lexical")
+    _, result = CollectionSearchGraph(context).run(asked["input"])
     assert (result["outcome"], result["flags"]) == ("search_completed", [])
     assert result["strategy"] == asked["strategy"]
     assert without_scores(result["results"]) == without_scores(asked["results"])
