@@ -158,19 +158,24 @@ def _passages(
         limit=len(pages),
         calibration=passage_scale(calibration, is_dense=cosines is not None),
     )
-    evidence = measure_evidence(
+    if cosines is not None and (calibration or LEXICAL).scale == "dense":
+        scored.sort(key=lambda one: -_standing(one, found[one.index]))
+    spans = choose_passages(
+        [ScoredChunk(found[one.index], one.embedding_rank_score, one.index) for one in scored], k
+    )
+    places = [place for span in spans for place in span.places]
+    measured = measure_evidence(
         query,
         pages,
         similarities=None if calibration is None else cosines,
         calibration=calibration,
+        places=places,
     )
-    if cosines is not None and (calibration or LEXICAL).scale == "dense":
-        scored.sort(key=lambda one: -_standing(one, found[one.index]))
-    candidates = [
-        ScoredChunk(found[one.index], one.embedding_rank_score, round(evidence[one.index], 2))
-        for one in scored
+    evidence = dict(zip(places, measured, strict=True))
+    return [
+        _passage(n, span, max(round(evidence[place], 2) for place in span.places))
+        for n, span in enumerate(spans, start=1)
     ]
-    return [_passage(n, span) for n, span in enumerate(choose_passages(candidates, k), start=1)]
 
 
 def _standing(one: Scored, found: StoredChunk) -> float:
@@ -182,7 +187,7 @@ def _standing(one: Scored, found: StoredChunk) -> float:
     return one.heuristic_score + STORE_WEIGHT * found.score
 
 
-def _passage(n: int, span: JoinedChunks) -> Passage:
+def _passage(n: int, span: JoinedChunks, evidence: float) -> Passage:
     document, chunk = span.document, span.chunk
     return Passage(
         n=n,
@@ -190,7 +195,7 @@ def _passage(n: int, span: JoinedChunks) -> Passage:
         title=document.title,
         text=chunk.whole_text,
         score=span.score,
-        evidence=span.evidence,
+        evidence=evidence,
         provenance={
             **document.provenance,
             "content_hash": document.content_hash,

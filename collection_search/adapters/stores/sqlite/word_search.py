@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from .filters import DocumentFilter
 
-ASKED: Final = (3, 8)
+ASKED: Final = (3, 8, 20)
 """Of how many chunks, as multiples of those wanted, it is asked one by one whether they fit."""
 
 
