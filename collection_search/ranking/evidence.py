@@ -19,7 +19,7 @@ from .scoring import Calibration, judge_pool
 from .stemming import STEMS
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Sequence, Set
+    from collections.abc import Collection, Mapping, Sequence, Set
 
     from ..contracts.collection import Passage
     from .heuristics import PageText
@@ -154,22 +154,29 @@ def measure_parts(
     places: Sequence[int] | None = None,
 ) -> list[EvidenceParts]:
     """Return the parts of each passage's evidence, as `measure_evidence` reads them."""
-    wording = judge_pool(question, pages).wording
+    pool = judge_pool(question, pages)
     scale = passage_scale(calibration, is_dense=similarities is not None)
     measured = [0.0] * len(pages) if similarities is None else similarities
     terms, stem_of = question_terms(question), STEMS[language_of(question)]
     identifiers = _IDENTIFIER.findall(question.casefold())
     found = []
     for place in range(len(pages)) if places is None else places:
-        page, similarity, alike = pages[place], measured[place], wording[place]
-        text = f"{page.title}\n{page.snippet}"
-        stems = {stem_of[word] for word in words(text)}
-        missing = [each for each in identifiers if each not in text.casefold()]
-        doubted = {stem_of[word] for each in missing for word in words(each)}
+        read, similarity, alike = pool.read[place], measured[place], pool.wording[place]
+        stems = {stem_of[word] for word in (*read.title, *read.snippet)}
+        doubted = _doubted(identifiers, pages[place], stem_of) if identifiers else frozenset()
         own = WORDING.probability(0.0, alike)
         model = scale.probability(similarity, alike)
         found.append(EvidenceParts(share_covered(terms, stems, doubted), own, model))
     return found
+
+
+def _doubted(
+    identifiers: Sequence[str], page: PageText, stem_of: Mapping[str, str]
+) -> Collection[str]:
+    """Return the stems of the identifiers that the page does not have as a whole."""
+    text = f"{page.title}\n{page.snippet}".casefold()
+    missing = [each for each in identifiers if each not in text]
+    return {stem_of[word] for each in missing for word in words(each)}
 
 
 def passage_scale(calibration: Calibration | None, *, is_dense: bool) -> Calibration:
@@ -198,15 +205,19 @@ def share_covered(
     [1.0, 0.48, 0.0]
     """
     whole = math.fsum(term.rarity for term in terms)
+    joined = "\n".join(stems)
     found = math.fsum(
-        term.rarity * _presence(term.stem, stems) * (0.5 if term.stem in doubted else 1.0)
+        term.rarity * _presence(term.stem, stems, joined) * (0.5 if term.stem in doubted else 1.0)
         for term in terms
     )
     return found / whole if whole else 0.0
 
 
-def _presence(stem: str, stems: Set[str]) -> float:
-    """Return 1 for a stem that is there, less where only parts of it are, 0-1."""
+def _presence(stem: str, stems: Set[str], joined: str) -> float:
+    """Return 1 for a stem that is there, less where only parts of it are, 0-1.
+
+    `joined` is all stems with something between them: most are no part of any.
+    """
     if stem in stems:
         return 1.0
     if len(stem) < _SHORTEST_PART:
@@ -216,8 +227,7 @@ def _presence(stem: str, stems: Set[str]) -> float:
         for part in {stem[place : place + size] for place in range(len(stem) - size + 1)} & stems:
             place = stem.find(part)
             covered[place : place + size] = b"\1" * size
-    if len(stem) > _SHORTEST_PART and stem in "\n".join(stems):
-        longer = min(len(other) for other in stems if stem in other)
-        share = len(stem) / longer
+    if len(stem) > _SHORTEST_PART and stem in joined:
+        share = len(stem) / min(len(other) for other in stems if stem in other)
     share = max(share, sum(covered) / len(stem))
     return _PART_WEIGHT * share if share >= _LEAST_PART else 0.0

@@ -82,7 +82,7 @@ class _Grams(NamedTuple):
         words, grams = pairs & ((1 << word_bits) - 1), pairs >> word_bits
         words -= 1  # a border precedes the first one
         is_gram = _is_new(grams)
-        numbers = is_gram.cumsum()
+        numbers = is_gram.cumsum(dtype=np.int32)
         numbers -= 1
         owners = text_of.take(words)
         starts = (is_gram | _is_new(owners)).nonzero()[0]
@@ -142,7 +142,9 @@ def _cosines(found: _Grams, texts: int, rarities: Weights | None) -> list[float]
     weights = by_count.take(found.counts - 1)
     weights *= idf.take(grams)
     wanted = _wanted(found, kinds, rarities, idf)
-    dots = np.bincount(found.texts, weights * wanted.take(grams), minlength=texts)[:n]
+    shared = (wanted > 0).take(grams).nonzero()[0]
+    products = weights.take(shared) * wanted.take(grams.take(shared))
+    dots = np.bincount(found.texts.take(shared), products, minlength=texts)[:n]
     weights *= weights
     squares = np.bincount(found.texts, weights, minlength=texts)[:n]
     norms = np.sqrt(squares * np.square(wanted).sum())  # a product would wake BLAS's threads

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Final
 
 from ..contracts.collection import Passage, TenantScope
@@ -83,14 +84,18 @@ async def aretrieve(
         if profile != "literal":
             scale = await _started_scale(embedder, context, ids, is_new=is_new)
         vector = await observed_vectors(embedder, [query], context)
-    found = await offload(_found, store.collections, scope, query, vector, k=k, filters=filters)
-    if not found:
+    search = partial(_found, store.collections, scope, query, vector, k=k, filters=filters)
+    choose = partial(_passages, query, vector=vector, profile=profile, k=k)
+    if scale is None or scale.done():  # else it is measured while the store is searched
+        calibration = None if scale is None else await await_calibration(scale, query)
+        passages = await offload(lambda: choose(search(), calibration=calibration))
+    else:
+        found = await offload(search)
+        calibration = await await_calibration(scale, query)
+        passages = await offload(choose, found, calibration=calibration)
+    if not passages:
         await figures_of(collection, context)
-        return []
-    calibration = None if scale is None else await await_calibration(scale, query)
-    return await offload(
-        _passages, query, found, vector, calibration=calibration, profile=profile, k=k
-    )
+    return passages
 
 
 retrieve = blocking(aretrieve, "retrieve")
@@ -136,12 +141,13 @@ def _found(
 def _passages(
     query: str,
     found: Sequence[StoredChunk],
-    vector: Vectors | None,
     *,
+    vector: Vectors | None,
     calibration: Calibration | None,
     profile: Profile,
     k: int,
 ) -> list[Passage]:
+    """Return the best passages of the chunks that were found."""
     pages = [
         PageText(title=one.document.title, snippet=one.chunk.whole_text, url=one.document.url)
         for one in found
