@@ -19,7 +19,8 @@ from .scoring import Calibration, judge_pool
 from .stemming import STEMS
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping, Sequence, Set
+    from collections.abc import Collection, Mapping, Sequence
+    from collections.abc import Set as AbstractSet
 
     from ..contracts.collection import Passage
     from .heuristics import PageText
@@ -192,7 +193,7 @@ def passage_scale(calibration: Calibration | None, *, is_dense: bool) -> Calibra
 
 
 def share_covered(
-    terms: Sequence[Term], stems: Set[str], doubted: Collection[str] = ()
+    terms: Sequence[Term], stems: AbstractSet[str], doubted: Collection[str] = ()
 ) -> float:
     """Return the share of the terms among the stems, weighed by rarity, 0-1; 0 without terms.
 
@@ -213,7 +214,7 @@ def share_covered(
     return found / whole if whole else 0.0
 
 
-def _presence(stem: str, stems: Set[str], joined: str) -> float:
+def _presence(stem: str, stems: AbstractSet[str], joined: str) -> float:
     """Return 1 for a stem that is there, less where only parts of it are, 0-1.
 
     `joined` is all stems with something between them: most are no part of any.

@@ -45,17 +45,14 @@ class Cosines:
         chunks: Iterable[int],
         limit: int,
     ) -> None:
-        """Read the vectors of these chunks and of those near the last of the best.
+        """Read the vectors of these chunks, and of all that may be among the nearest.
 
-        From then on their cosines are exact, and so is which ones are the best.
+        From then on their cosines are exact, and so is which ones are the nearest.
         """
         if not self._error:
             return
-        close = self._places([*chunks, *self.best(limit)])
-        if 0 < limit < len(self):
-            doubt = np.abs(self._values - self._least(limit)) <= self._error
-            close = np.concatenate([close, np.flatnonzero(doubt)])
-        places = np.unique(close)
+        doubt = self._values >= (self._least(limit) - self._error if limit < len(self) else -np.inf)
+        places = np.union1d(np.flatnonzero(doubt), self._places([*chunks]))
         stored = read_vectors(connection, self._ids[places], vector.size)
         self._values[places] = np.einsum("ij,j->i", stored, vector)  # BLAS would wake its threads
 

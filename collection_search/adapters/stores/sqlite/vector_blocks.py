@@ -13,8 +13,6 @@ import weakref
 from contextlib import ExitStack, suppress
 from typing import TYPE_CHECKING, Final, Protocol
 
-import numpy as np
-
 from ....errors import StoreError
 
 if TYPE_CHECKING:
@@ -32,9 +30,11 @@ class Block(Protocol):
     @property
     def columns(self) -> int:
         """Return the number of vectors."""
+        ...
 
     def read(self, room: Codes) -> Codes:
         """Return the codes, perhaps copied into the room. Raises StoreError when a disk fails."""
+        ...
 
 
 class HeldBlock:
@@ -64,7 +64,8 @@ class FiledBlock:
     def read(self, room: Codes) -> Codes:
         """Return the codes, copied into the room. Raises StoreError when the disk fails."""
         file = self._file()
-        assert file is not None, "the matrix of a block outlives it"
+        if file is None:
+            raise StoreError("The file of these vectors is closed; search again.")
         rows, columns = self._shape
         return file.read(self._place, room[: rows * columns]).reshape(self._shape)
 

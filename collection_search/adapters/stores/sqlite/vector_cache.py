@@ -12,8 +12,6 @@ from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-import numpy as np
-
 from ....errors import StoreError
 from .cosines import Comparison, Cosines
 from .vector_blobs import require_finite
@@ -23,8 +21,6 @@ from .vector_matrix import VectorMatrix
 if TYPE_CHECKING:
     import sqlite3
     from collections.abc import Iterator, Sequence
-
-    from numpy.typing import NDArray
 
     from ....contracts.collection import Vectors
     from .database import Database

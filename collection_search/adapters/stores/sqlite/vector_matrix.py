@@ -220,7 +220,8 @@ class VectorMatrix:
             question.compare(codes[:, chosen], few)
             products[rows][chosen] = few
         lengths = np.ones(0, dtype=np.float32) if self.lengths is None else self.lengths
-        cosines = products * (lengths * np.float32(question.unit))
+        cosines = products.astype(np.float32)
+        cosines *= lengths * np.float32(question.unit)
         error = question.error * float(lengths.max(initial=0))
         return (cosines if places is None else cosines[places]), error
 

@@ -86,13 +86,13 @@ def test_all_products(
     connection: sqlite3.Connection,
     tmp_path: Path,
 ) -> None:
-    """They stand in the order of the ids; the error that is told is two standard deviations."""
+    """They stand in the order of the ids; nearly none is wrong by more than is told."""
     matrix = made(connection, tmp_path)
     assert matrix.ids.tolist() == sorted(matrix.ids.tolist())
     exact = VECTORS @ QUESTION
     products, error = matrix.compare(QUESTION)
     np.testing.assert_allclose(products, exact, atol=ERROR)
-    assert 0.9 < np.mean(np.abs(products - exact) <= error) < 1
+    assert np.mean(np.abs(products - exact) <= error) > 0.99
     np.testing.assert_allclose(matrix.scan(connection, QUESTION), exact, atol=1e-4)
 
 
