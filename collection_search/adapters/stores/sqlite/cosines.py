@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from .vector_blobs import read_vectors
+from .vector_blobs import load_vectors
 
 if TYPE_CHECKING:
     import sqlite3
@@ -53,7 +53,7 @@ class Cosines:
             return
         doubt = self._values >= (self._least(limit) - self._error if limit < len(self) else -np.inf)
         places = np.union1d(np.flatnonzero(doubt), self._places([*chunks]))
-        stored = read_vectors(connection, self._ids[places], vector.size)
+        stored = load_vectors(connection, self._ids[places], vector.size)
         self._values[places] = np.einsum("ij,j->i", stored, vector)  # BLAS would wake its threads
 
     def of(self, chunks: Sequence[int]) -> list[float]:

@@ -41,7 +41,7 @@ def from_blob(blob: bytes | None) -> NDArray[np.float32] | None:
     return np.frombuffer(blob, dtype="<f4")
 
 
-def read_vectors(connection: sqlite3.Connection, ids: NDArray[np.int64], size: int) -> Vectors:
+def load_vectors(connection: sqlite3.Connection, ids: NDArray[np.int64], size: int) -> Vectors:
     """Return the vectors of these chunks, given by rising id."""
     rows = connection.cursor()
     rows.row_factory = None  # plain tuples

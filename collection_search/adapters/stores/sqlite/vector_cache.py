@@ -5,7 +5,6 @@ from __future__ import annotations
 import errno
 import json
 import logging
-import math
 import threading
 from collections import OrderedDict
 from contextlib import contextmanager, nullcontext
@@ -64,6 +63,8 @@ class VectorCache:
         self._max_bytes = max_bytes
         self._max_filed_bytes = max_filed_bytes
         self._matrices: OrderedDict[int, VectorMatrix] = OrderedDict()
+        self._intact: dict[int, tuple[int, int]] = {}
+        """By collection: the change of its matrix, and a later one that took nothing from it."""
         self._deletions = 0
         self._lock = threading.RLock()
         self._filing = threading.Lock()
@@ -85,6 +86,7 @@ class VectorCache:
         """Drop all matrices; a running search may still use its own."""
         with self._lock:
             self._matrices.clear()
+            self._intact.clear()
 
     def forget_deleted(self, database: Database) -> None:
         """Drop what holds deleted vectors; to be called when a deletion is committed."""
@@ -205,12 +207,25 @@ class VectorCache:
         )
         changes = {row["id"]: row["changes"] for row in rows}
         for collection, matrix in known.items():
-            last = changes.get(collection, math.inf)
-            if matrix.changes >= last or (last < math.inf and matrix.is_intact(connection)):
+            last = changes.get(collection)
+            if last is not None and self._has_nothing_more(connection, matrix, last):
                 continue
             with self._lock:
+                self._intact.pop(collection, None)
                 if self._matrices.get(collection) is matrix:
                     del self._matrices[collection]
+
+    def _has_nothing_more(
+        self, connection: sqlite3.Connection, matrix: VectorMatrix, last: int
+    ) -> bool:
+        """Return whether the collection, as of its last change, has all that is in the matrix."""
+        found = matrix.changes, last
+        if matrix.changes >= last or self._intact.get(matrix.collection) == found:
+            return True
+        is_intact = matrix.is_intact(connection)
+        if is_intact:
+            self._intact[matrix.collection] = found
+        return is_intact
 
     def _make_room(self, loaded: int, filed: int) -> None:
         """Drop the least recently used matrices until so many bytes more are within the limits."""
@@ -223,6 +238,7 @@ class VectorCache:
                 if crowded or (matrix.file and filed > self._max_filed_bytes):
                     loaded, filed = loaded - matrix.loaded_bytes, filed - matrix.filed_bytes
                     del cached[collection]
+                    self._intact.pop(collection, None)
 
     def _filed(self, connection: sqlite3.Connection, matrix: VectorMatrix) -> VectorMatrix:
         """Return the matrix in a file, or as it is where there can be none."""

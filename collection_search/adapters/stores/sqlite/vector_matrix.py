@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias
 
 import numpy as np
 
-from .vector_blobs import read_vectors
+from .vector_blobs import load_vectors
 from .vector_blocks import BlockFile, HeldBlock, free_bytes
 from .vector_codes import CodedQuestion, encode
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from .vector_blocks import Block
     from .vector_codes import Codes, Lengths
 
-    Whole: TypeAlias = NDArray[np.int64]
+    ChunkIds: TypeAlias = NDArray[np.int64]
 
 BLOCK_ROWS: Final = 2048
 """Most vectors of a block: fewer take more calls, more do not stay in the cache of a core."""
@@ -39,8 +39,8 @@ SPARE_BLOCKS: Final = 16
 class Listing(NamedTuple):
     """Chunks by rising id, with the ids of their documents."""
 
-    ids: Whole
-    owners: Whole
+    ids: ChunkIds
+    owners: ChunkIds
 
     def only(self, kept: NDArray[np.bool_]) -> Listing:
         """Return the chunks that are kept."""
@@ -57,7 +57,7 @@ class VectorMatrix:
 
     collection: int
     changes: int
-    documents: Whole
+    documents: ChunkIds
     """Ids of all documents, rising."""
     rows: Listing
     size: int
@@ -75,7 +75,7 @@ class VectorMatrix:
         return cls(collection, changes, _documents(connection, collection), rows, size)
 
     @property
-    def ids(self) -> Whole:
+    def ids(self) -> ChunkIds:
         """Return the ids of the chunks, rising."""
         return self.rows.ids
 
@@ -234,7 +234,7 @@ class VectorMatrix:
         """Return the exact products, read from the database."""
         ids = self.ids if places is None else self.ids[places]
         parts = [
-            read_vectors(connection, ids[first : first + BLOCK_ROWS], self.size) @ vector
+            load_vectors(connection, ids[first : first + BLOCK_ROWS], self.size) @ vector
             for first in range(0, len(ids), BLOCK_ROWS)
         ]
         return np.concatenate([np.zeros(0, dtype=np.float32), *parts])
@@ -250,7 +250,7 @@ def _read(block: Block, size: int) -> Codes:
 
 def _coded(
     connection: sqlite3.Connection,
-    ids: Whole,
+    ids: ChunkIds,
     size: int,
     put: Callable[[Codes], Block],
     before: Sequence[Block],
@@ -259,7 +259,7 @@ def _coded(
     blocks, lengths = list(before), [np.zeros(0, dtype=np.float32)]
     for first in range(0, len(ids), BLOCK_ROWS):
         some = ids[first : first + BLOCK_ROWS]
-        codes, more = encode(read_vectors(connection, some, size))
+        codes, more = encode(load_vectors(connection, some, size))
         if blocks and blocks[-1].columns + len(some) <= BLOCK_ROWS:
             codes = np.concatenate([_read(blocks.pop(), size), codes], axis=1)
         blocks.append(put(codes))
@@ -267,11 +267,11 @@ def _coded(
     return blocks, np.concatenate(lengths)
 
 
-def _json(ids: Whole) -> str:
+def _json(ids: ChunkIds) -> str:
     return json.dumps(ids.tolist())
 
 
-def _documents(connection: sqlite3.Connection, collection: int) -> Whole:
+def _documents(connection: sqlite3.Connection, collection: int) -> ChunkIds:
     """Return the ids of the collection's documents, rising."""
     row = connection.execute(
         "SELECT json_group_array(id) FROM documents WHERE collection_id = ?", (collection,)
@@ -293,7 +293,7 @@ def _listed(connection: sqlite3.Connection, condition: str, value: object) -> Li
     return Listing(pairs["id"][order], pairs["document"][order])
 
 
-def _size(connection: sqlite3.Connection, ids: Whole) -> int:
+def _size(connection: sqlite3.Connection, ids: ChunkIds) -> int:
     if not len(ids):
         return 0
     one = connection.execute("SELECT length(vector) FROM chunks WHERE id = ?", (int(ids[0]),))
