@@ -28,8 +28,8 @@ _LENGTH: Final = 127.0
 _LARGEST: Final = 32767.0
 _ROUNDING: Final = 1 / math.sqrt(12)
 """Standard deviation of a rounding by at most a half."""
-_DEVIATIONS: Final = 3.0
-"""Standard deviations of the error that is told: 997 of 1,000 are smaller."""
+_DEVIATIONS: Final = 4.0
+"""Standard deviations of the error that is told: one of 16,000 is larger."""
 
 
 def encode(vectors: Vectors) -> tuple[Codes, Lengths]:
