@@ -19,7 +19,8 @@ from .scoring import Calibration, judge_pool
 from .stemming import STEMS
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Sequence
+    from collections.abc import Collection, Mapping, Sequence
+    from collections.abc import Set as AbstractSet
 
     from ..contracts.collection import Passage
     from .heuristics import PageText
@@ -116,11 +117,12 @@ def measure_evidence(
     *,
     similarities: Sequence[float] | None = None,
     calibration: Calibration | None = None,
+    places: Sequence[int] | None = None,
 ) -> list[float]:
     """Return the evidence of each passage, 0-100, in order; `snippet` is its whole text.
 
     `similarities` and `calibration` are those of `scoring.rank`, except that every similarity is a
-    number.
+    number. With `places` only the passages there are measured, in that order, among all of them.
 
     >>> from collection_search.ranking.heuristics import PageText
     >>> pages = [PageText("Tea", "How to brew tea.", ""),
@@ -128,14 +130,17 @@ def measure_evidence(
     >>> [evidence >= evidence_level() for evidence in measure_evidence("Cancel a task", pages)]
     [False, True]
     """
-    parts = measure_parts(question, pages, similarities=similarities, calibration=calibration)
+    places = range(len(pages)) if places is None else places
+    parts = measure_parts(
+        question, pages, similarities=similarities, calibration=calibration, places=places
+    )
     if similarities is None or (calibration or MEANING).scale == "lexical":
         return [BY_WORDS.evidence(each) for each in parts]
     language = language_of(question)
     found = []
-    for page, each in zip(pages, parts, strict=True):
+    for place, each in zip(places, parts, strict=True):
         evidence = BY_MODEL.evidence(each)
-        if language_of(page.snippet) != language:
+        if language_of(pages[place].snippet) != language:
             evidence = max(evidence, BY_MEANING.evidence(each))
         found.append(evidence)
     return found
@@ -147,23 +152,32 @@ def measure_parts(
     *,
     similarities: Sequence[float] | None = None,
     calibration: Calibration | None = None,
+    places: Sequence[int] | None = None,
 ) -> list[EvidenceParts]:
     """Return the parts of each passage's evidence, as `measure_evidence` reads them."""
-    wording = judge_pool(question, pages).wording
+    pool = judge_pool(question, pages)
     scale = passage_scale(calibration, is_dense=similarities is not None)
     measured = [0.0] * len(pages) if similarities is None else similarities
     terms, stem_of = question_terms(question), STEMS[language_of(question)]
     identifiers = _IDENTIFIER.findall(question.casefold())
     found = []
-    for page, similarity, alike in zip(pages, measured, wording, strict=True):
-        text = f"{page.title}\n{page.snippet}"
-        stems = {stem_of[word] for word in words(text)}
-        missing = [each for each in identifiers if each not in text.casefold()]
-        doubted = {stem_of[word] for each in missing for word in words(each)}
+    for place in range(len(pages)) if places is None else places:
+        read, similarity, alike = pool.read[place], measured[place], pool.wording[place]
+        stems = {stem_of[word] for word in (*read.title, *read.snippet)}
+        doubted = _doubted(identifiers, pages[place], stem_of) if identifiers else frozenset()
         own = WORDING.probability(0.0, alike)
         model = scale.probability(similarity, alike)
         found.append(EvidenceParts(share_covered(terms, stems, doubted), own, model))
     return found
+
+
+def _doubted(
+    identifiers: Sequence[str], page: PageText, stem_of: Mapping[str, str]
+) -> Collection[str]:
+    """Return the stems of the identifiers that the page does not have as a whole."""
+    text = f"{page.title}\n{page.snippet}".casefold()
+    missing = [each for each in identifiers if each not in text]
+    return {stem_of[word] for each in missing for word in words(each)}
 
 
 def passage_scale(calibration: Calibration | None, *, is_dense: bool) -> Calibration:
@@ -179,7 +193,7 @@ def passage_scale(calibration: Calibration | None, *, is_dense: bool) -> Calibra
 
 
 def share_covered(
-    terms: Sequence[Term], stems: Collection[str], doubted: Collection[str] = ()
+    terms: Sequence[Term], stems: AbstractSet[str], doubted: Collection[str] = ()
 ) -> float:
     """Return the share of the terms among the stems, weighed by rarity, 0-1; 0 without terms.
 
@@ -192,26 +206,29 @@ def share_covered(
     [1.0, 0.48, 0.0]
     """
     whole = math.fsum(term.rarity for term in terms)
+    joined = "\n".join(stems)
     found = math.fsum(
-        term.rarity * _presence(term.stem, stems) * (0.5 if term.stem in doubted else 1.0)
+        term.rarity * _presence(term.stem, stems, joined) * (0.5 if term.stem in doubted else 1.0)
         for term in terms
     )
     return found / whole if whole else 0.0
 
 
-def _presence(stem: str, stems: Collection[str]) -> float:
-    """Return 1 for a stem that is there, less where only parts of it are, 0-1."""
+def _presence(stem: str, stems: AbstractSet[str], joined: str) -> float:
+    """Return 1 for a stem that is there, less where only parts of it are, 0-1.
+
+    `joined` is all stems with something between them: most are no part of any.
+    """
     if stem in stems:
         return 1.0
     if len(stem) < _SHORTEST_PART:
         return 0.0
     share, covered = 0.0, bytearray(len(stem))
-    for other in stems:
-        if len(other) < _SHORTEST_PART:
-            continue
-        if (place := stem.find(other)) >= 0:
-            covered[place : place + len(other)] = b"\1" * len(other)
-        elif len(stem) > _SHORTEST_PART and stem in other:
-            share = max(share, len(stem) / len(other))
+    for size in range(_SHORTEST_PART, len(stem)):
+        for part in {stem[place : place + size] for place in range(len(stem) - size + 1)} & stems:
+            place = stem.find(part)
+            covered[place : place + size] = b"\1" * size
+    if len(stem) > _SHORTEST_PART and stem in joined:
+        share = len(stem) / min(len(other) for other in stems if stem in other)
     share = max(share, sum(covered) / len(stem))
     return _PART_WEIGHT * share if share >= _LEAST_PART else 0.0

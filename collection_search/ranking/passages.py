@@ -27,23 +27,25 @@ DISPLACED_WITHIN: Final = 5.0
 
 
 class ScoredChunk(NamedTuple):
-    """A chunk that was found, with its scores, 0-100."""
+    """A chunk that was found, with its score, 0-100."""
 
     found: StoredChunk
     score: float
-    evidence: float
+    place: int
+    """Its position among all that were found."""
 
 
 @dataclass(frozen=True, slots=True)
 class JoinedChunks:
-    """Neighbouring chunks of one document as one text, with the scores of the best of them."""
+    """Neighbouring chunks of one document as one text, with the score of the best of them."""
 
     document: Document
     """Of the best chunk: a text may have several addresses."""
     chunk: Chunk
     """The best chunk, with the text, start and end of all, and the place of the first."""
     score: float
-    evidence: float
+    places: tuple[int, ...]
+    """Of all of them, among all that were found."""
 
 
 def choose_passages(candidates: Sequence[ScoredChunk], k: int) -> list[JoinedChunks]:
@@ -145,7 +147,7 @@ def _span(run: Sequence[ScoredChunk]) -> JoinedChunks:
         page=chunks[0].page,
         table_header=chunks[0].table_header,
     )
-    return JoinedChunks(best.found.document, chunk, best.score, max(one.evidence for one in run))
+    return JoinedChunks(best.found.document, chunk, best.score, tuple(one.place for one in run))
 
 
 def _apart(spans: Sequence[JoinedChunks]) -> list[JoinedChunks]:

@@ -17,12 +17,12 @@ if TYPE_CHECKING:
     Weights: TypeAlias = NDArray[np.float64]
 
 _SIZES: Final = (3, 4, 5)
-_LARGEST_TABLE: Final = 1 << 18
-_INT32_BITS: Final = 31
+_LATIN_BITS: Final = 8
+_KEY_BITS: Final = 63
 
-# Until glibc has seen so large a block freed, it hands the memory of each call, 1 to 2 MiB, back to
+# Until glibc has seen so large a block freed, it hands the memory of each call, 1 to 4 MiB, back to
 # the system; to take it again costs more than the arithmetic.
-np.empty(1 << 21, np.uint8)
+np.empty(1 << 22, np.uint8)
 
 
 class LexicalSimilarity:
@@ -50,125 +50,117 @@ class LexicalSimilarity:
     def of_words(self, question: str, texts: Sequence[Sequence[str]]) -> list[float]:
         """Return the same for texts that `lexicon.words` has split."""
         if not self._by_rarity:
-            return _cosines(_Grams.of([*texts, words(question)]), rarities=None)
+            return _cosines(_Grams.of([*texts, words(question)]), len(texts) + 1, None)
         terms = question_terms(question)
         grams = _Grams.of([*texts, [term.word for term in terms]])
-        return _cosines(grams, rarities=np.array([term.rarity for term in terms]))
+        return _cosines(grams, len(texts) + 1, np.array([term.rarity for term in terms]))
 
 
 class _Grams(NamedTuple):
-    """The triples of text, n-gram and word, each once, in ascending order.
+    """How often each n-gram of some texts stands in each of them, by n-gram and text."""
 
-    A triple is a number of three parts, the text in its highest bits, then the n-gram and, in the
-    lowest, the word. All three count from 0, n-grams over all texts, words over all texts too.
-    """
-
-    triples: Whole
-    texts: int
-    grams: int
-    """Number of different n-grams."""
-    gram_bits: int
-    word_bits: int
+    grams: Whole
+    """The number of the n-gram: they count from 0."""
+    texts: Whole
+    counts: Whole
+    """In how many of the text's words the n-gram is."""
+    last: tuple[Whole, Whole]
+    """The n-grams of the last text's words, and the words, counting from 0: each pair once."""
 
     @classmethod
     def of(cls, texts: Sequence[Sequence[str]]) -> _Grams:
         """Return the n-grams of the texts, given as words."""
         joined = [" ".join(text) for text in texts]
-        chars, alphabet = _numbered(_code_points(f" {' '.join(joined)} "))
+        chars, char_bits = _code_points(f" {' '.join(joined)} ")
         inside = chars != chars[0]
-        word = (~inside).cumsum()[1:]  # that holds the character behind each place
-        places, numbers, count = _all_grams(chars, alphabet, inside)
-        word_bits, gram_bits = int(word[-1]).bit_length(), count.bit_length()
-        owner = np.arange(len(texts)) << (gram_bits + word_bits)
-        triples = (np.repeat(owner, [len(text) + 1 for text in joined]) | word).take(places)
-        numbers <<= word_bits
-        triples |= numbers
-        if (len(texts) << (gram_bits + word_bits)).bit_length() <= _INT32_BITS:
-            triples = triples.astype(np.int32)  # sorted in half the time
-        triples.sort()
-        return cls(triples[_is_new(triples)], len(texts), count, gram_bits, word_bits)
+        word = (~inside).cumsum()
+        word_bits = int(word[-1]).bit_length()
+        pairs = _all_grams(chars, char_bits, inside, word, word_bits)
+        pairs.sort()
+        pairs = pairs[_is_new(pairs)]  # an n-gram may be twice in a word
+        text_of = np.repeat(np.arange(len(texts)), [max(len(text), 1) for text in texts])
+        words, grams = pairs & ((1 << word_bits) - 1), pairs >> word_bits
+        words -= 1  # a border precedes the first one
+        is_gram = _is_new(grams)
+        numbers = is_gram.cumsum(dtype=np.int32)
+        numbers -= 1
+        owners = text_of.take(words)
+        starts = (is_gram | _is_new(owners)).nonzero()[0]
+        counts = np.diff(starts, append=pairs.size)
+        own = (owners == len(texts) - 1).nonzero()[0]
+        last = numbers.take(own), words.take(own)
+        return cls(numbers.take(starts), owners.take(starts), counts, last)
 
 
-def _all_grams(chars: Whole, alphabet: int, inside: NDArray[np.bool_]) -> tuple[Whole, Whole, int]:
-    """Return the place and the number of every n-gram, and the count of numbers.
-
-    An n-gram may begin or end with the space at a word's border and has no other. It is numbered
-    as the one before it and one more character, so that all numbers stay small.
-    """
-    places = inside[1:-1].nonzero()[0]
-    numbers = ((chars[:-2] * alphabet + chars[1:-1]) * alphabet + chars[2:]).take(places)
-    found, numbered, count = [], [], 0
-    for size in _SIZES:
-        if size > _SIZES[0]:
-            longer = inside.take(places + (size - 2)).nonzero()[0]
-            places = places.take(longer)
-            numbers = numbers.take(longer) * alphabet + chars.take(places + (size - 1))
-        numbers, different = _numbered(numbers)
-        found.append(places)
-        numbered.append(numbers + count)
-        count += different
-    return np.concatenate(found), np.concatenate(numbered), count
-
-
-def _numbered(keys: NDArray[np.integer]) -> tuple[Whole, int]:
-    """Return a number from 0 for each different key, and the count of numbers."""
-    size = int(keys.max(initial=0)) + 1
-    if size > _LARGEST_TABLE:
-        known, numbers = np.unique(keys, return_inverse=True)
-        return numbers, known.size
-    places = np.arange(keys.size, dtype=np.int32)
-    last_place = np.empty(size, np.int32)
-    last_place[keys] = places
-    last = last_place.take(keys)
-    number = (last == places).cumsum()
-    number -= 1
-    return number.take(last), int(number[-1]) + 1 if number.size else 0
-
-
-def _code_points(text: str) -> NDArray[np.integer]:
+def _code_points(text: str) -> tuple[Whole, int]:
+    """Return the characters as numbers above 0, and how many bits each has at most."""
     try:
-        return np.frombuffer(text.encode("latin-1"), np.uint8)
+        return np.frombuffer(text.encode("latin-1"), np.uint8).astype(np.int64), _LATIN_BITS
     except UnicodeEncodeError:
-        return np.frombuffer(text.encode("utf-32-le", "surrogatepass"), np.int32)
+        points = np.frombuffer(text.encode("utf-32-le", "surrogatepass"), np.int32)
+    known, numbers = np.unique(points, return_inverse=True)
+    return numbers + 1, known.size.bit_length()
 
 
-def _cosines(grams: _Grams, rarities: Weights | None) -> list[float]:
+def _all_grams(
+    chars: Whole, char_bits: int, inside: NDArray[np.bool_], word: Whole, word_bits: int
+) -> Whole:
+    """Return each n-gram as a number, with its word in the lowest bits.
+
+    An n-gram may begin or end with the space at a word's border and has no other.
+    """
+    found = []
+    grams, fits = chars[:-1] << char_bits | chars[1:], inside[1:]
+    bits = 2 * char_bits
+    for size in _SIZES:
+        if bits + char_bits * (1 + _SIZES[-1] - size) + word_bits + 2 > _KEY_BITS:
+            known, grams = np.unique(grams, return_inverse=True)
+            bits = known.size.bit_length()
+        grams = grams[:-1] << char_bits | chars[size - 1 :]
+        bits += char_bits
+        fits = fits[:-1] & (inside[size - 2 : -1] if size > _SIZES[0] else True)
+        places = fits.nonzero()[0]
+        tagged = grams.take(places)
+        tagged += (size - 2) << (_KEY_BITS - 2 - word_bits)  # no two sizes have a number in common
+        tagged <<= word_bits
+        tagged |= word.take(places + 1)
+        found.append(tagged)
+    return np.concatenate(found)
+
+
+def _cosines(found: _Grams, texts: int, rarities: Weights | None) -> list[float]:
     """Return the cosine of each text with the last one, the question."""
-    n = grams.texts - 1
-    triples, gram_bits, word_bits = grams.triples, grams.gram_bits, grams.word_bits
-    border = triples.searchsorted(n << (gram_bits + word_bits))
-    if border in {0, triples.size}:
+    n, grams = texts - 1, found.grams
+    if not len(found.last[0]) or grams.size == 0:
         return [0.0] * n
-    cells = triples[:border] >> word_bits
-    starts = _is_new(cells).nonzero()[0]
-    counts = np.append(starts[1:], border)
-    counts -= starts
-    cells = cells.take(starts).astype(np.int64)
-    slots = cells & ((1 << gram_bits) - 1)
-
+    kinds = int(grams[-1]) + 1
+    mine = found.texts == n
+    frequencies = np.bincount(grams, minlength=kinds) - np.bincount(grams[mine], minlength=kinds)
     by_frequency = np.log((1 + n) / (1 + np.arange(n + 1))) + 1
-    idf = by_frequency.take(np.bincount(slots, minlength=grams.grams))
-    by_count = 1 + np.log(np.arange(1, counts.max() + 1))
-    weights = by_count.take(counts - 1) * idf.take(slots)
-    wanted = _wanted(grams, triples[border:].astype(np.int64), rarities, idf)
-
-    edges = cells.searchsorted(np.arange(n + 1) << gram_bits)
-    dots = _sums(weights * wanted.take(slots), edges)
-    norms = np.sqrt(_sums(weights * weights, edges) * (wanted @ wanted))
+    idf = by_frequency.take(frequencies)
+    by_count = 1 + np.log(np.arange(1, int(found.counts.max()) + 1))
+    weights = by_count.take(found.counts - 1)
+    weights *= idf.take(grams)
+    wanted = _wanted(found, kinds, rarities, idf)
+    shared = (wanted > 0).take(grams).nonzero()[0]
+    products = weights.take(shared) * wanted.take(grams.take(shared))
+    dots = np.bincount(found.texts.take(shared), products, minlength=texts)[:n]
+    weights *= weights
+    squares = np.bincount(found.texts, weights, minlength=texts)[:n]
+    norms = np.sqrt(squares * np.square(wanted).sum())  # a product would wake BLAS's threads
     cosines: list[float] = (dots / np.where(norms > 0, norms, 1)).clip(0, 1).tolist()
     return cosines
 
 
-def _wanted(grams: _Grams, triples: Whole, rarities: Weights | None, idf: Weights) -> Weights:
-    """Return the weight of every n-gram in the question, of which the triples are given."""
-    slots = (triples >> grams.word_bits) & ((1 << grams.gram_bits) - 1)
+def _wanted(found: _Grams, kinds: int, rarities: Weights | None, idf: Weights) -> Weights:
+    """Return the weight of every n-gram in the question."""
+    grams, words = found.last
     if rarities is None:
-        counts = np.bincount(slots, minlength=grams.grams)
+        counts = np.bincount(grams, minlength=kinds)
         return np.where(counts > 0, 1 + np.log(np.maximum(counts, 1)), 0) * idf
-    term = triples & ((1 << grams.word_bits) - 1)
-    term -= term.min()
-    shares = rarities / np.sqrt(np.bincount(term))
-    return np.bincount(slots, shares.take(term), minlength=grams.grams) * idf
+    terms = words - words.min()
+    shares = rarities / np.sqrt(np.bincount(terms))
+    return np.bincount(grams, shares.take(terms), minlength=kinds) * idf
 
 
 def _is_new(values: Whole) -> NDArray[np.bool_]:
@@ -176,10 +168,3 @@ def _is_new(values: Whole) -> NDArray[np.bool_]:
     is_new = np.ones(values.size, np.bool_)
     np.not_equal(values[1:], values[:-1], out=is_new[1:])
     return is_new
-
-
-def _sums(values: Weights, edges: Whole) -> Weights:
-    """Return the sum of each stretch between two edges."""
-    sums = np.add.reduceat(np.append(values, 0.0), edges[:-1])
-    sums[edges[1:] == edges[:-1]] = 0.0
-    return sums

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Final
 
 from ..contracts.collection import Passage, TenantScope
@@ -83,14 +84,18 @@ async def aretrieve(
         if profile != "literal":
             scale = await _started_scale(embedder, context, ids, is_new=is_new)
         vector = await observed_vectors(embedder, [query], context)
-    found = await offload(_found, store.collections, scope, query, vector, k=k, filters=filters)
-    if not found:
+    search = partial(_found, store.collections, scope, query, vector, k=k, filters=filters)
+    choose = partial(_passages, query, vector=vector, profile=profile, k=k)
+    if scale is None or scale.done():  # else it is measured while the store is searched
+        calibration = None if scale is None else await await_calibration(scale, query)
+        passages = await offload(lambda: choose(search(), calibration=calibration))
+    else:
+        found = await offload(search)
+        calibration = await await_calibration(scale, query)
+        passages = await offload(choose, found, calibration=calibration)
+    if not passages:
         await figures_of(collection, context)
-        return []
-    calibration = None if scale is None else await await_calibration(scale, query)
-    return await offload(
-        _passages, query, found, vector, calibration=calibration, profile=profile, k=k
-    )
+    return passages
 
 
 retrieve = blocking(aretrieve, "retrieve")
@@ -136,12 +141,13 @@ def _found(
 def _passages(
     query: str,
     found: Sequence[StoredChunk],
-    vector: Vectors | None,
     *,
+    vector: Vectors | None,
     calibration: Calibration | None,
     profile: Profile,
     k: int,
 ) -> list[Passage]:
+    """Return the best passages of the chunks that were found."""
     pages = [
         PageText(title=one.document.title, snippet=one.chunk.whole_text, url=one.document.url)
         for one in found
@@ -158,19 +164,24 @@ def _passages(
         limit=len(pages),
         calibration=passage_scale(calibration, is_dense=cosines is not None),
     )
-    evidence = measure_evidence(
+    if cosines is not None and (calibration or LEXICAL).scale == "dense":
+        scored.sort(key=lambda one: -_standing(one, found[one.index]))
+    spans = choose_passages(
+        [ScoredChunk(found[one.index], one.embedding_rank_score, one.index) for one in scored], k
+    )
+    places = [place for span in spans for place in span.places]
+    measured = measure_evidence(
         query,
         pages,
         similarities=None if calibration is None else cosines,
         calibration=calibration,
+        places=places,
     )
-    if cosines is not None and (calibration or LEXICAL).scale == "dense":
-        scored.sort(key=lambda one: -_standing(one, found[one.index]))
-    candidates = [
-        ScoredChunk(found[one.index], one.embedding_rank_score, round(evidence[one.index], 2))
-        for one in scored
+    evidence = dict(zip(places, measured, strict=True))
+    return [
+        _passage(n, span, max(round(evidence[place], 2) for place in span.places))
+        for n, span in enumerate(spans, start=1)
     ]
-    return [_passage(n, span) for n, span in enumerate(choose_passages(candidates, k), start=1)]
 
 
 def _standing(one: Scored, found: StoredChunk) -> float:
@@ -182,7 +193,7 @@ def _standing(one: Scored, found: StoredChunk) -> float:
     return one.heuristic_score + STORE_WEIGHT * found.score
 
 
-def _passage(n: int, span: JoinedChunks) -> Passage:
+def _passage(n: int, span: JoinedChunks, evidence: float) -> Passage:
     document, chunk = span.document, span.chunk
     return Passage(
         n=n,
@@ -190,7 +201,7 @@ def _passage(n: int, span: JoinedChunks) -> Passage:
         title=document.title,
         text=chunk.whole_text,
         score=span.score,
-        evidence=span.evidence,
+        evidence=evidence,
         provenance={
             **document.provenance,
             "content_hash": document.content_hash,

@@ -37,7 +37,7 @@ def choose(scores: dict[tuple[str, int], float], k: int = 8) -> list[JoinedChunk
     chunks = {name: cut(name) for name, _ in scores}
     ordered = sorted(scores.items(), key=lambda item: -item[1])
     return choose_passages(
-        [ScoredChunk(chunks[name][n], score, score / 2) for (name, n), score in ordered], k
+        [ScoredChunk(chunks[name][n], score, n) for (name, n), score in ordered], k
     )
 
 
@@ -52,7 +52,7 @@ def test_neighbours_are_one_passage() -> None:
     [span] = choose({("a", 1): 77, ("a", 0): 70})
     assert span.chunk.text == TEXT[first.start : second.end]
     assert (span.chunk.start, span.chunk.end) == (first.start, second.end)
-    assert (span.score, span.evidence) == (77, 38.5)
+    assert (span.score, span.places) == (77, (1, 0))
 
 
 def test_a_chunk_between_two_passages_joins_them() -> None:

@@ -26,6 +26,9 @@ if TYPE_CHECKING:
     from ...settings import Settings
     from ..spending.account import Account
 
+_FEW_NUMBERS = 1 << 16
+"""Numbers that are looked at in less time than a thread takes to start."""
+
 
 class Embedders:
     """The embedders of an engine, by fingerprint."""
@@ -103,6 +106,8 @@ async def embedder_for(
         return None
     embedder = await context.embedder()
     given = {} if embedder is None else {embedder.fingerprint: embedder}
+    if (known := given.get(embedder_of_vectors(fingerprint))) is not None:
+        return known
     settings = (
         context.using() if context.embeddings is None else None
     )  # the caller's object has priority
@@ -147,7 +152,9 @@ async def vectors_of(
     async with listener.embedding(model_of(embedder.fingerprint), len(texts)) as call:
         answer = await embed_texts(embedder, texts, account=account, span=span)
         vectors = answer.vectors
-        if len(vectors) != len(texts) or not await compute(_are_numbers, vectors):
+        is_small = vectors.size <= _FEW_NUMBERS
+        finite = _are_numbers(vectors) if is_small else await compute(_are_numbers, vectors)
+        if len(vectors) != len(texts) or not finite:
             raise ModelError(
                 f"{embedder.fingerprint} gave {len(vectors)} vectors for {len(texts)} texts, or"
                 " some that hold no numbers. Try again, or choose another model and embed the"

@@ -24,10 +24,10 @@ __all__ = ["COLLECTIONS", "SQLiteStore"]
 
 COLLECTIONS: Final = Schema(
     application_id=int.from_bytes(b"CSDB", "big"),
-    version=5,
+    version=6,
     script=Path(__file__).with_name("schema.sql"),
     migrations={
-        version - 1: Path(__file__).with_name(f"schema_{version}.sql") for version in (2, 3, 4, 5)
+        version - 1: Path(__file__).with_name(f"schema_{version}.sql") for version in range(2, 7)
     },
     functions={"stems_of": stems_of, "current_key": key_of_row},
 )

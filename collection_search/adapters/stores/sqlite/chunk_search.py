@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 import heapq
-import json
 import math
 from typing import TYPE_CHECKING, Final
 
 from ....contracts.collection import StoredChunk
 from ....ranking.compounds import split_compound
-from ....ranking.lexicon import language_of, match_any, question_stems
-from .documents import PAGE_COLUMNS, collection_token, read_chunk, read_document
+from ....ranking.lexicon import language_of, question_stems
+from .documents import PAGE_COLUMNS, read_chunk, read_document
 from .filters import build_filter
+from .word_search import WordSearch, match_words
 
 if TYPE_CHECKING:
     import sqlite3
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
 
     from ....contracts.collection import Filters, Vectors
     from .cosines import Cosines
@@ -40,16 +40,12 @@ def find_chunks(
 ) -> list[StoredChunk]:
     """Return the collection's best chunks: by BM25, with a vector 0.7 z(cosine) + 0.3 z(BM25)."""
     wanted = build_filter(collection, filters)
-    documents = None if wanted is None else _fitting(connection, wanted)
-    near = None
-    if vector is not None:
-        near = cache.cosines(connection, collection, vector, documents)
-    is_fit = None if documents is None else _is_fit(connection, documents, near)
-    words = match_any(_wanted(connection, collection, question))
-    pool = limit if near is None else max(limit, WORD_POOL)
-    scores = _by_words(connection, collection, words, pool, is_fit)
-    if near is not None:
-        scores = fuse_scores(scores, near, limit)
+    stems = _wanted(connection, collection, question)
+    if vector is None:
+        words = WordSearch(connection, collection, stems)
+        scores = words.best(limit) if wanted is None else words.fitting(limit, wanted)
+    else:
+        scores = _by_both(connection, collection, stems, vector, wanted, cache=cache, limit=limit)
     least = min(heapq.nlargest(limit, scores.values()), default=0.0)
     best = {chunk: score for chunk, score in scores.items() if score >= least}
     chunks = _chunks(connection, collection, best)
@@ -57,24 +53,31 @@ def find_chunks(
     return chunks[:limit]
 
 
-def _fitting(connection: sqlite3.Connection, wanted: DocumentFilter) -> list[int]:
-    """Return the ids of the documents that fit; one row of JSON takes half as long as many."""
-    row = connection.execute(f"SELECT json_group_array(id) FROM ({wanted.query})", wanted.values)
-    return json.loads(row.fetchone()[0])  # type: ignore[no-any-return]
-
-
-def _is_fit(
-    connection: sqlite3.Connection, documents: Sequence[int], near: Cosines | None
-) -> Callable[[int], int]:
-    """Return a function that tells by its id whether a chunk belongs to the documents."""
-    if near is not None and len(near):  # those that were compared are known already
+def _by_both(
+    connection: sqlite3.Connection,
+    collection: int,
+    stems: Sequence[str],
+    vector: Vectors,
+    wanted: DocumentFilter | None,
+    *,
+    cache: VectorCache,
+    limit: int,
+) -> dict[int, float]:
+    """Return the fused scores of the best by words and of the best by vectors, by chunk id."""
+    documents = None if wanted is None else wanted.documents(connection)
+    compared = cache.compare(connection, collection, vector, documents)
+    words = WordSearch(connection, collection, stems)
+    pool = max(limit, WORD_POOL)
+    if documents is None:
+        scores = words.best(pool)
+    elif len(compared):
         last = connection.execute("SELECT max(id) FROM chunks").fetchone()[0]
-        return near.marks(last + 1).__getitem__
-    rows = connection.execute(
-        "SELECT id FROM chunks WHERE document_id IN (SELECT value FROM json_each(?))",
-        (json.dumps(documents),),
-    )
-    return {row[0] for row in rows}.__contains__
+        scores = words.best(pool, compared.marks(last + 1).__getitem__)
+    else:  # no chunk has a vector
+        scores = words.of_documents(pool, documents)
+    near = compared.cosines()
+    near.sharpen(connection, vector.reshape(-1), [*scores][:limit], limit)
+    return fuse_scores(scores, near, limit)
 
 
 def _wanted(connection: sqlite3.Connection, collection: int, question: str) -> list[str]:
@@ -85,45 +88,10 @@ def _wanted(connection: sqlite3.Connection, collection: int, question: str) -> l
 
     def is_known(stem: str) -> bool:
         query = "SELECT 1 FROM chunk_words WHERE chunk_words MATCH ? LIMIT 1"
-        wanted = _match(collection, match_any([stem]))
+        wanted = match_words(collection, [stem])
         return connection.execute(query, (wanted,)).fetchone() is not None
 
     return [part for stem in stems for part in (stem, *split_compound(stem, is_known))]
-
-
-def _match(collection: int, words: str) -> str:
-    return f"part : {collection_token(collection)} AND {{title body}} : ({words})"
-
-
-def _by_words(
-    connection: sqlite3.Connection,
-    collection: int,
-    words: str,
-    limit: int,
-    is_fit: Callable[[int], int] | None,
-) -> dict[int, float]:
-    """Return BM25 by chunk id, higher is better, the best first.
-
-    The token only narrows the search; `_chunks` checks the collection. `is_fit` is applied before
-    the chunks are scored.
-    """
-    if not words:
-        return {}
-    only = ""
-    if is_fit is not None:
-        only = " AND is_fit(rowid)"
-        connection.create_function("is_fit", 1, is_fit)
-    plain = connection.cursor()
-    plain.row_factory = None  # pairs, without an object for each
-    rows = plain.execute(
-        "SELECT rowid, -bm25(chunk_words, 0, 2, 1) AS score FROM chunk_words"
-        f" WHERE chunk_words MATCH ?{only} ORDER BY score DESC LIMIT ?",
-        (_match(collection, words), limit),
-    )
-    scores = dict(rows)
-    if is_fit is not None:
-        connection.create_function("is_fit", 1, None)  # else an idle connection keeps its ids
-    return scores
 
 
 def fuse_scores(words: Mapping[int, float], near: Cosines, limit: int) -> dict[int, float]:

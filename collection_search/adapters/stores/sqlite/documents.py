@@ -29,11 +29,12 @@ PAGE_COLUMNS: Final = """url, url_key, title, content_hash, provenance, (
             AND document_key = documents.url_key ORDER BY url)) AS also_at"""
 COLUMNS: Final = f"documents.id, {PAGE_COLUMNS}"
 _WRITE: Final = """
-    INSERT INTO documents (collection_id, url_key, url, title, content_hash, provenance, stored_at)
-    VALUES (?, ?, ?, ?, ?, ?, ?)
+    INSERT INTO documents (collection_id, url_key, url, title, content_hash, provenance, stored_at,
+        revision)
+    VALUES (?, ?, ?, ?, ?, ?, ?, ?)
     ON CONFLICT (collection_id, url_key) DO UPDATE SET url = excluded.url, title = excluded.title,
         content_hash = excluded.content_hash, provenance = excluded.provenance,
-        stored_at = excluded.stored_at
+        stored_at = excluded.stored_at, revision = excluded.revision
 """
 """Keeps the row that there is, since addresses lead to it."""
 _LED_TO: Final = """collection_id = :collection AND url_key IN (:key, (
@@ -144,7 +145,8 @@ def insert_document(
 ) -> None:
     """Write a document over the one with its key, within the caller's transaction."""
     _check_vectors(connection, collection, rows)
-    connection.execute(_WRITE, (collection, *rows.document, stored_at))
+    revision = mark_changed(connection, collection)
+    connection.execute(_WRITE, (collection, *rows.document, stored_at, revision))
     document = connection.execute(
         "SELECT id FROM documents WHERE collection_id = ? AND url_key = ?",
         (collection, rows.document[0]),
@@ -160,7 +162,6 @@ def insert_document(
             "INSERT INTO chunk_words (rowid, part, title, body) VALUES (?, ?, ?, ?)",
             (row, collection_token(collection), *words),
         )
-    mark_changed(connection, collection)
 
 
 def _check_vectors(connection: sqlite3.Connection, collection: int, rows: DocumentRows) -> None:
@@ -225,9 +226,14 @@ def embedder_of(connection: sqlite3.Connection, collection: int) -> str | None:
     return row.fetchone()["embedder"]  # type: ignore[no-any-return]
 
 
-def mark_changed(connection: sqlite3.Connection, collection: int | None) -> None:
-    """Count a change, so that every process reloads the vectors of the collection."""
+def mark_changed(connection: sqlite3.Connection, collection: int) -> int:
+    """Count a change, so that every process looks for it before the next search; return the count.
+
+    Documents whose chunks are written get it as their revision.
+    """
     connection.execute("UPDATE collections SET changes = changes + 1 WHERE id = ?", (collection,))
+    counted = connection.execute("SELECT changes FROM collections WHERE id = ?", (collection,))
+    return int(counted.fetchone()["changes"])
 
 
 def collection_token(collection: int) -> str:

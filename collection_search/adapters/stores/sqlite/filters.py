@@ -15,6 +15,9 @@ from ....errors import InputError
 from .documents import to_json
 
 if TYPE_CHECKING:
+    import sqlite3
+    from collections.abc import Iterable
+
     from ....contracts.collection import Filters
 
 _ONE_OF: Final = ("host", "provider", "source", "url_key")
@@ -39,14 +42,35 @@ _SIMPLE: Final[dict[str, tuple[type, str, str]]] = {
 
 
 class DocumentFilter(NamedTuple):
-    """A query for the ids of the documents that fit, with its bound values."""
+    """A condition on documents, with its bound values."""
 
-    query: str
+    condition: str
     values: dict[str, Any]
+    by_index: str
+    """SQL that names the index to search by; empty where that is best left to SQLite."""
+
+    def documents(self, connection: sqlite3.Connection) -> list[int]:
+        """Return the ids of the documents that fit."""
+        row = connection.execute(  # one row of JSON takes half as long as many
+            "SELECT json_group_array(id) FROM"
+            f" (SELECT id FROM documents{self.by_index} WHERE {self.condition})",
+            self.values,
+        )
+        return json.loads(row.fetchone()[0])  # type: ignore[no-any-return]
+
+    def only_fitting(self, connection: sqlite3.Connection, chunks: Iterable[int]) -> set[int]:
+        """Return those of the chunks whose document fits."""
+        rows = connection.execute(
+            "SELECT chunks.id FROM chunks CROSS JOIN documents ON documents.id = document_id"
+            " WHERE chunks.id IN (SELECT value FROM json_each(:asked_chunks))"
+            f" AND {self.condition}",
+            {**self.values, "asked_chunks": json.dumps([*chunks])},
+        )
+        return {row[0] for row in rows}
 
 
 def build_filter(collection: int, filters: Filters | None) -> DocumentFilter | None:
-    """Return the filter as a query, None when every document fits.
+    """Return the filter as a condition, None when every document fits.
 
     Raises InputError for a key that is unknown or has a value of another kind.
     """
@@ -64,9 +88,7 @@ def build_filter(collection: int, filters: Filters | None) -> DocumentFilter | N
         values |= more
     # The index holds most of these, so that few documents need be read.
     index = "" if "url_key" in filters else " INDEXED BY documents_by_facts"
-    return DocumentFilter(
-        f"SELECT id FROM documents{index} WHERE {' AND '.join(conditions)}", values
-    )
+    return DocumentFilter(" AND ".join(conditions), values, index)
 
 
 def _condition(key: str, value: Any) -> tuple[str, Mapping[str, Any]]:

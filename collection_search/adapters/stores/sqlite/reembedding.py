@@ -117,5 +117,8 @@ def swap_vectors(connection: sqlite3.Connection, collection: int, embedder: str 
         " WHERE collection_id = :collection AND state = 'working'",
         of,
     )
-    mark_changed(connection, collection)
+    connection.execute(
+        "UPDATE documents SET revision = ? WHERE collection_id = ?",
+        (mark_changed(connection, collection), collection),
+    )
     return True

@@ -44,11 +44,14 @@ CREATE TABLE IF NOT EXISTS documents (
         json_extract(provenance, '$.is_pdf') IS 1
         OR json_extract(provenance, '$.page_kind') IS 'pdf'
         OR lower(url) LIKE '%.pdf') STORED,
+    revision INTEGER NOT NULL DEFAULT 0, -- collections.changes when its chunks were written
     UNIQUE (collection_id, url_key)
 );
 -- What a search may be narrowed by, so that it need not read the documents.
 CREATE INDEX IF NOT EXISTS documents_by_facts
     ON documents (collection_id, provider, source, host, is_pdf, published, url);
+-- What came or went since a count of changes.
+CREATE INDEX IF NOT EXISTS documents_by_revision ON documents (collection_id, revision);
 -- Documents with equal text.
 CREATE INDEX IF NOT EXISTS documents_by_text ON documents (collection_id, content_hash);
 

@@ -1,222 +1,300 @@
-"""The vectors of one collection, compared block by block: memory does not grow with them.
+"""The vectors of one collection as of one change, coded block by block.
 
-A large matrix is a copy in a file without a name, for the system's page cache to manage. The file
-is gone with the process, or with its matrix.
+A matrix is never changed: `updated` makes the next one, which shares the blocks that stayed.
 """
 
 from __future__ import annotations
 
-import errno
 import json
-import os
-import shutil
-import tempfile
-import weakref
-from contextlib import ExitStack
-from typing import TYPE_CHECKING, Final
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias
 
 import numpy as np
 
-from ....errors import StoreError
+from .vector_blobs import load_vectors
+from .vector_blocks import BlockFile, HeldBlock, free_bytes
+from .vector_codes import CodedQuestion, encode
 
 if TYPE_CHECKING:
     import sqlite3
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
     from numpy.typing import NDArray
 
-    from ....contracts.collection import Vectors
+    from .vector_blocks import Block
+    from .vector_codes import Codes, Lengths
 
-BLOCK_BYTES: Final = 1536 * 1024
-"""Bytes of one read: they fit into the cache of a core until they are compared."""
-GAP_BYTES: Final = 32 * 1024
-"""Gap between wanted rows that is read, too: that costs less than another call."""
-SCAN_ALL: Final = 0.25
-"""Share of wanted rows from which a matrix in memory is compared as a whole."""
-FREE_SHARE: Final = 0.5
-"""Share of the free disk that a file may take: the database has to grow as well."""
+    ChunkIds: TypeAlias = NDArray[np.int64]
 
-
-def free_bytes(folder: str) -> int:
-    """Return the free bytes on the disk of a folder."""
-    return shutil.disk_usage(folder).free
+BLOCK_ROWS: Final = 2048
+"""Most vectors of a block: fewer take more calls, more do not stay in the cache of a core."""
+FEW: Final = 0.1
+"""Share of a block's vectors up to which they are picked out before they are compared."""
+MOST_CHANGED: Final = 0.25
+"""Share of the vectors from which it is quicker to read all of them anew."""
+SPARE_BLOCKS: Final = 16
+"""Blocks that a matrix may have beyond twice those that it needs."""
 
 
+class Listing(NamedTuple):
+    """Chunks by rising id, with the ids of their documents."""
+
+    ids: ChunkIds
+    owners: ChunkIds
+
+    def only(self, kept: NDArray[np.bool_]) -> Listing:
+        """Return the chunks that are kept."""
+        return Listing(self.ids[kept], self.owners[kept])
+
+
+@dataclass(frozen=True, eq=False)
 class VectorMatrix:
-    """Vectors by rising chunk id, as of one count of changes; safe for many threads.
+    """Coded vectors by rising chunk id, as of one count of changes; safe for many threads.
 
-    At first every search reads them from the database. `load` copies them into memory, `file` onto
-    the disk.
+    At first every search reads the vectors from the database. `held` keeps them in memory, `filed`
+    on the disk.
     """
 
-    def __init__(self, connection: sqlite3.Connection, collection: int, changes: int) -> None:
-        self.changes = changes
-        self.ids, self._owners = _listed(connection, collection)
-        self.size = _size(connection, self.ids)
-        self.bytes = len(self.ids) * self.size * 4
-        self.filed = 0
-        """Bytes on the disk."""
-        self._loaded: Vectors | None = None
-        self._file = -1
-        self._folder = ""
+    collection: int
+    changes: int
+    documents: ChunkIds
+    """Ids of all documents, rising."""
+    rows: Listing
+    size: int
+    """Dimensions; 0 without vectors."""
+    file: BlockFile | None = None  # before the blocks, since it goes before them
+    blocks: Sequence[Block] = ()
+    lengths: Lengths | None = None
+
+    @classmethod
+    def listed(cls, connection: sqlite3.Connection, collection: int, changes: int) -> VectorMatrix:
+        """Return a matrix that knows which vectors there are."""
+        rows = _listed(connection, "collection_id = ?", collection)
+        size = _size(connection, rows.ids)
+        rows = rows if size else Listing(rows.ids[:0], rows.owners[:0])
+        return cls(collection, changes, _documents(connection, collection), rows, size)
+
+    @property
+    def ids(self) -> ChunkIds:
+        """Return the ids of the chunks, rising."""
+        return self.rows.ids
+
+    @property
+    def bytes(self) -> int:
+        """Return the bytes that the coded vectors have or would have."""
+        return len(self.ids) * self.size
+
+    @property
+    def filed_bytes(self) -> int:
+        """Return the bytes on the disk."""
+        return 0 if self.file is None else self.bytes
 
     @property
     def loaded_bytes(self) -> int:
         """Return the bytes in memory."""
-        vectors = 0 if self._loaded is None else self.bytes
-        return self.ids.nbytes + self._owners.nbytes + vectors
+        facts = self.rows.ids.nbytes + self.rows.owners.nbytes
+        facts += 0 if self.lengths is None else self.lengths.nbytes
+        return facts + (self.bytes if self.blocks and self.file is None else 0)
 
-    def load(self, connection: sqlite3.Connection) -> None:
-        """Copy the vectors into memory."""
-        vectors: Vectors = np.empty((len(self.ids), self.size), dtype="<f4")
-        for first in range(0, len(vectors), self._step):
-            self._stored(connection, first, vectors[first : first + self._step])
-        self._loaded = vectors
+    def held(self, connection: sqlite3.Connection) -> VectorMatrix:
+        """Return the matrix with its vectors in memory."""
+        return self._filled(connection, None)
 
-    def file(
+    def filed(
         self,
         connection: sqlite3.Connection,
         folder: str,
         *,
         free: Callable[[str], int] = free_bytes,
-    ) -> None:
-        """Copy the vectors into a file in the folder. Raises OSError when that fails."""
-        if not hasattr(os, "preadv"):
-            raise OSError(errno.ENOSYS, "this system cannot read at a place of a file")
-        if self.bytes > free(folder) * FREE_SHARE:
-            raise OSError(errno.ENOSPC, f"less than twice {self.bytes} bytes are free")
-        with ExitStack() as stack:  # nameless, for this user alone
-            file = stack.enter_context(tempfile.TemporaryFile(dir=folder, buffering=0))
-            if hasattr(os, "posix_fallocate"):
-                os.posix_fallocate(file.fileno(), 0, self.bytes)  # a full disk fails here
-            room: Vectors = np.empty((min(self._step, len(self.ids)), self.size), dtype="<f4")
-            for first in range(0, len(self.ids), self._step):
-                block = room[: len(self.ids) - first]
-                self._stored(connection, first, block)
-                _whole(os.pwrite(file.fileno(), block.data, first * self.size * 4), block)
-            weakref.finalize(self, stack.pop_all().close)
-        self.filed, self._file, self._folder = self.bytes, file.fileno(), folder
+    ) -> VectorMatrix:
+        """Return the matrix with its vectors in a file in the folder. Raises OSError."""
+        return self._filled(connection, BlockFile(folder, self.bytes, free=free))
+
+    def _filled(self, connection: sqlite3.Connection, file: BlockFile | None) -> VectorMatrix:
+        blocks, lengths = _coded(connection, self.ids, self.size, _putter(file), [])
+        return replace(self, file=file, blocks=blocks, lengths=lengths)
+
+    def is_intact(self, connection: sqlite3.Connection) -> bool:
+        """Return whether the collection still has all that is in the matrix, and maybe more."""
+        return self._count(connection) == len(self.documents)
+
+    def _count(self, connection: sqlite3.Connection) -> int:
+        """Return how many documents the collection has had unchanged since."""
+        row = connection.execute(
+            "SELECT count(*) FROM documents WHERE collection_id = ? AND revision <= ?",
+            (self.collection, self.changes),
+        )
+        return int(row.fetchone()[0])
+
+    def updated(self, connection: sqlite3.Connection, changes: int) -> VectorMatrix | None:
+        """Return the matrix of a later change; None where all has to be read anew.
+
+        What came is read from the database, what went is left out. Raises OSError when the disk
+        fails.
+        """
+        if not self.blocks or self.lengths is None:
+            return None
+        written = connection.execute(
+            "SELECT id FROM documents WHERE collection_id = ? AND revision > ?",
+            (self.collection, self.changes),
+        )
+        came = np.array([row[0] for row in written], dtype=np.int64)
+        stayed = self.documents[~np.isin(self.documents, came)]
+        if self._count(connection) != len(stayed):
+            stayed = np.intersect1d(stayed, _documents(connection, self.collection))
+        kept = np.isin(self.rows.owners, stayed)
+        added = _listed(connection, "documents.id IN (SELECT value FROM json_each(?))", _json(came))
+        changed = len(added.ids) + len(self.ids) - int(kept.sum())
+        if changed > MOST_CHANGED * len(self.ids) or not self._joins(connection, kept, added):
+            return None
+        put, left = _putter(self.file), self._left(kept)
+        blocks, lengths = _coded(connection, added.ids, self.size, put, left)
+        if len(blocks) > 2 * (len(kept) // BLOCK_ROWS) + SPARE_BLOCKS:
+            return None
+        return replace(
+            self,
+            changes=changes,
+            documents=np.sort(np.concatenate([stayed, came])),
+            rows=Listing(*map(np.concatenate, zip(self.rows.only(kept), added, strict=True))),
+            blocks=blocks,
+            lengths=np.concatenate([self.lengths[kept], lengths]),
+        )
+
+    def _joins(
+        self, connection: sqlite3.Connection, kept: NDArray[np.bool_], added: Listing
+    ) -> bool:
+        """Return whether the vectors that came have the same size, and the highest ids."""
+        before = self.ids[kept]
+        if not len(before) or not len(added.ids):
+            return len(before) > 0
+        return bool(added.ids[0] > before[-1]) and _size(connection, added.ids) == self.size
+
+    def _left(self, kept: NDArray[np.bool_]) -> list[Block]:
+        """Return the blocks with the kept vectors alone."""
+        put = _putter(self.file)
+        blocks: list[Block] = []
+        for block, places in self._pieces():
+            if kept[places].all():
+                blocks.append(block)
+            elif kept[places].any():
+                codes = _read(block, self.size)[:, kept[places]]
+                blocks.append(put(np.ascontiguousarray(codes)))
+        return blocks
+
+    def _pieces(self) -> Iterator[tuple[Block, slice]]:
+        """Yield the blocks with the places of their vectors."""
+        first = 0
+        for block in self.blocks:
+            yield block, slice(first, first + block.columns)
+            first += block.columns
 
     def places(self, documents: Sequence[int]) -> NDArray[np.intp]:
         """Return the positions of the documents' rows, rising."""
         wanted = np.asarray(documents, dtype=np.int64)
-        marks = np.zeros(max(wanted.max(initial=0), self._owners.max(initial=0)) + 1, dtype=bool)
+        marks = np.zeros(
+            max(wanted.max(initial=0), self.rows.owners.max(initial=0)) + 1, dtype=bool
+        )
         marks[wanted] = True
-        return np.flatnonzero(marks[self._owners])
+        return np.flatnonzero(marks[self.rows.owners])
 
     def compare(
+        self, vector: NDArray[np.float32], places: NDArray[np.intp] | None = None
+    ) -> tuple[NDArray[np.float32], float]:
+        """Return the products with all rows, or with those at these places, and their error."""
+        question = CodedQuestion.of(vector)
+        products = np.zeros(len(self.ids), dtype=np.int16)
+        widest = max((block.columns for block in self.blocks), default=0)
+        room: Codes = np.empty(0 if self.file is None else widest * self.size, dtype=np.int8)
+        wanted = None if places is None else np.zeros(len(self.ids), dtype=bool)
+        if wanted is not None:
+            wanted[places] = True
+        for block, rows in self._pieces():
+            chosen = None if wanted is None else np.flatnonzero(wanted[rows])
+            if chosen is not None and not len(chosen):
+                continue
+            codes = block.read(room)
+            if chosen is None or len(chosen) > FEW * block.columns:
+                question.compare(codes, products[rows])
+                continue
+            few = np.empty(len(chosen), dtype=np.int16)
+            question.compare(codes[:, chosen], few)
+            products[rows][chosen] = few
+        lengths = np.ones(0, dtype=np.float32) if self.lengths is None else self.lengths
+        cosines = products.astype(np.float32)
+        cosines *= lengths * np.float32(question.unit)
+        error = question.error * float(lengths.max(initial=0))
+        return (cosines if places is None else cosines[places]), error
+
+    def scan(
         self,
         connection: sqlite3.Connection,
         vector: NDArray[np.float32],
         places: NDArray[np.intp] | None = None,
     ) -> NDArray[np.float32]:
-        """Return the products of the vector with all rows, or with those at these places."""
-        loaded = self._loaded
-        if loaded is None:
-            if places is None:
-                return self._scanned(connection, vector, [(0, len(self.ids))])
-            pieces, among = pieces_of(places, gap=GAP_BYTES // (4 * self.size))
-            return self._scanned(connection, vector, pieces)[among]
-        if places is None:
-            return loaded @ vector
-        if len(places) > len(loaded) * SCAN_ALL:  # copying rows costs more than comparing them
-            return (loaded @ vector)[places]
-        return loaded[places] @ vector
-
-    def _scanned(
-        self,
-        connection: sqlite3.Connection,
-        vector: NDArray[np.float32],
-        pieces: Sequence[tuple[int, int]],
-    ) -> NDArray[np.float32]:
-        values = np.empty(sum(count for _, count in pieces), dtype=np.float32)
-        buffer: Vectors = np.empty((min(self._step, len(values)), self.size), dtype="<f4")
-        done = filled = 0
-        for start, count in pieces:
-            first, last = start, start + count
-            while first < last:
-                taken = min(last - first, len(buffer) - filled)
-                self._read(connection, first, buffer[filled : filled + taken])
-                first, filled = first + taken, filled + taken
-                if filled == len(buffer):
-                    np.dot(buffer, vector, out=values[done : done + filled])
-                    done, filled = done + filled, 0
-        np.dot(buffer[:filled], vector, out=values[done:])
-        return values
-
-    @property
-    def _step(self) -> int:
-        """Return the rows of a block, a multiple of 16 for a fast product."""
-        return max(1, BLOCK_BYTES // (64 * max(1, self.size))) * 16
-
-    def _read(self, connection: sqlite3.Connection, first: int, room: Vectors) -> None:
-        if not self.filed:
-            self._stored(connection, first, room)
-            return
-        try:
-            _whole(os.preadv(self._file, [room.data], first * self.size * 4), room)
-        except OSError as error:
-            raise StoreError(
-                f"The disk fails: a file of vectors in {self._folder} cannot be read ({error})."
-                " Check the disk, or set COLLECTION_SEARCH_HOME to another folder."
-            ) from error
-
-    def _stored(self, connection: sqlite3.Connection, first: int, room: Vectors) -> None:
-        ids = json.dumps(self.ids[first : first + len(room)].tolist())
-        rows = connection.execute(
-            "SELECT vector FROM chunks WHERE id IN (SELECT value FROM json_each(?)) ORDER BY id",
-            (ids,),
-        )
-        joined = b"".join(row[0] for row in rows)
-        room[:] = np.frombuffer(joined, dtype="<f4").reshape(room.shape)
+        """Return the exact products, read from the database."""
+        ids = self.ids if places is None else self.ids[places]
+        parts = [
+            load_vectors(connection, ids[first : first + BLOCK_ROWS], self.size) @ vector
+            for first in range(0, len(ids), BLOCK_ROWS)
+        ]
+        return np.concatenate([np.zeros(0, dtype=np.float32), *parts])
 
 
-def _whole(moved: int, room: Vectors) -> None:
-    if moved != room.nbytes:
-        raise OSError(errno.EIO, f"only {moved} of {room.nbytes} bytes were moved")
+def _putter(file: BlockFile | None) -> Callable[[Codes], Block]:
+    return HeldBlock if file is None else file.put
 
 
-def _listed(
-    connection: sqlite3.Connection, collection: int
-) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Return the ids of the chunks that have a vector, rising, and of their documents."""
+def _read(block: Block, size: int) -> Codes:
+    return block.read(np.empty(size * block.columns, dtype=np.int8))
+
+
+def _coded(
+    connection: sqlite3.Connection,
+    ids: ChunkIds,
+    size: int,
+    put: Callable[[Codes], Block],
+    before: Sequence[Block],
+) -> tuple[list[Block], Lengths]:
+    """Return the blocks with these vectors behind them, and what one of the codes is worth."""
+    blocks, lengths = list(before), [np.zeros(0, dtype=np.float32)]
+    for first in range(0, len(ids), BLOCK_ROWS):
+        some = ids[first : first + BLOCK_ROWS]
+        codes, more = encode(load_vectors(connection, some, size))
+        if blocks and blocks[-1].columns + len(some) <= BLOCK_ROWS:
+            codes = np.concatenate([_read(blocks.pop(), size), codes], axis=1)
+        blocks.append(put(codes))
+        lengths.append(more)
+    return blocks, np.concatenate(lengths)
+
+
+def _json(ids: ChunkIds) -> str:
+    return json.dumps(ids.tolist())
+
+
+def _documents(connection: sqlite3.Connection, collection: int) -> ChunkIds:
+    """Return the ids of the collection's documents, rising."""
+    row = connection.execute(
+        "SELECT json_group_array(id) FROM documents WHERE collection_id = ?", (collection,)
+    )
+    return np.sort(np.array(json.loads(row.fetchone()[0]), dtype=np.int64))
+
+
+def _listed(connection: sqlite3.Connection, condition: str, value: object) -> Listing:
+    """Return the chunks of some documents: of a collection all or none have a vector."""
     rows = connection.cursor()
     rows.row_factory = None  # plain pairs
     rows.execute(
-        "SELECT chunks.id, document_id FROM chunks JOIN documents ON documents.id = document_id"
-        " WHERE collection_id = ? AND vector IS NOT NULL ORDER BY chunks.id",
-        (collection,),
+        "SELECT chunks.id, document_id FROM documents CROSS JOIN chunks"
+        f" ON document_id = documents.id WHERE {condition}",
+        (value,),
     )
     pairs = np.fromiter(rows, dtype=[("id", np.int64), ("document", np.int64)])
-    return pairs["id"].copy(), pairs["document"].copy()
+    order = np.argsort(pairs["id"], kind="stable")
+    return Listing(pairs["id"][order], pairs["document"][order])
 
 
-def _size(connection: sqlite3.Connection, ids: NDArray[np.int64]) -> int:
+def _size(connection: sqlite3.Connection, ids: ChunkIds) -> int:
     if not len(ids):
         return 0
     one = connection.execute("SELECT length(vector) FROM chunks WHERE id = ?", (int(ids[0]),))
-    return int(one.fetchone()[0]) // 4
-
-
-def pieces_of(
-    places: NDArray[np.intp], *, gap: int
-) -> tuple[list[tuple[int, int]], NDArray[np.intp]]:
-    """Return pieces that cover all places, and the positions of the places in them.
-
-    A piece is its first place and its length. Between two pieces lie more than `gap` places.
-
-    >>> import numpy as np
-    >>> pieces, among = pieces_of(np.array([3, 4, 6, 20, 21]), gap=1)
-    >>> pieces, among.tolist()
-    ([(3, 4), (20, 2)], [0, 1, 3, 4, 5])
-    """
-    if not len(places):
-        return [], places
-    breaks = np.flatnonzero(np.diff(places) > gap + 1) + 1
-    firsts = places[np.concatenate([[0], breaks])]
-    counts = places[np.concatenate([breaks - 1, [-1]])] - firsts + 1
-    shifts = np.cumsum(counts) - counts - firsts
-    rows = np.diff(breaks, prepend=0, append=len(places))
-    return list(zip(firsts.tolist(), counts.tolist(), strict=True)), places + np.repeat(
-        shifts, rows
-    )
+    return int(one.fetchone()[0] or 0) // 4

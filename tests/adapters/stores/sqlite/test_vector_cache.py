@@ -23,12 +23,14 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-FACTS = 2 * (8 + 8)
-"""Two chunks: each its id and its document's id."""
-ROWS = 2 * 4 * 4
-"""Each four float32."""
+FACTS = 2 * (8 + 8 + 4)
+"""Two chunks: each its id, its document's id and its vector's length."""
+IDS = 2 * (8 + 8)
+"""The same where no vector is kept."""
+ROWS = 2 * 4
+"""Each four bytes."""
 MATRIX = FACTS + ROWS
-LOAD = "SELECT chunks.id, document_id"
+LOAD = "WHERE collection_id = "
 COPY = "SELECT vector FROM chunks"
 
 
@@ -61,13 +63,18 @@ def opened(folder: Path) -> Iterator[sqlite3.Connection]:
 def loads(connection: sqlite3.Connection) -> list[str]:
     """Return a list that fills with the matrices that are read."""
     read: list[str] = []
-    connection.set_trace_callback(lambda query: read.append(query) if LOAD in query else None)
+
+    def note(query: str) -> None:
+        if query.startswith("SELECT chunks.id, document_id") and LOAD in query:
+            read.append(query)
+
+    connection.set_trace_callback(note)
     return read
 
 
 def ask(cache: VectorCache, connection: sqlite3.Connection, name: str) -> None:
     row = connection.execute("SELECT id FROM collections WHERE name = ?", (name,)).fetchone()
-    assert len(cache.cosines(connection, row["id"], axes(1)).best(1)) == 1
+    assert len(cache.compare(connection, row["id"], axes(1)).cosines().best(1)) == 1
 
 
 @pytest.mark.parametrize("small", [100, 0])
@@ -105,15 +112,66 @@ def test_the_last_one_is_kept_whatever_its_size(connection: sqlite3.Connection) 
     assert len(read) == 2
 
 
+@pytest.mark.parametrize("small", [10_000, 0])
+def test_a_change_updates_what_is_kept(tmp_path: Path, small: int) -> None:
+    """Nothing is read anew; what was replaced or deleted is gone, what came is there."""
+    cache = VectorCache(small_bytes=small)
+    store, scope = SQLiteStore(tmp_path / "collections.db", vectors=cache), TenantScope("l", "a")
+    store.collections.bind_embedder(scope, "model:4")
+    for n in range(20):
+        store.collections.replace_document(
+            scope, document(f"{n}"), chunks(f"{n} x", f"{n} y", vectors=axes(0, 1))
+        )
+    with opened(tmp_path) as connection:
+        read = loads(connection)
+        ask(cache, connection, "a")
+        for n, number in ((3, 2), (19, 3), (20, 2)):  # in the middle, the last one, a new one
+            page = document(f"{n}")
+            store.collections.replace_document(scope, page, chunks("z", vectors=axes(number)))
+            near = cache.compare(connection, 1, axes(number)).cosines()
+            stored = connection.execute("SELECT id, vector FROM chunks ORDER BY id").fetchall()
+            assert len(near) == len(stored)
+            exact = [float(np.frombuffer(row["vector"], "<f4")[number]) for row in stored]
+            assert near.of([row["id"] for row in stored]) == pytest.approx(exact, abs=0.01)
+        connection.execute("DELETE FROM documents WHERE url_key = 'example.com/5'")
+        connection.execute("UPDATE collections SET changes = changes + 1")
+        assert len(cache.compare(connection, 1, axes(1)).cosines()) == 37
+    assert len(read) == 1
+    assert (cache.filed_bytes, cache.bytes) == ((0, 37 * 24) if small else (37 * 4, 37 * 20))
+    store.close()
+
+
 @pytest.mark.parametrize("small", [100, 0])
-def test_a_changed_collection_is_read_anew(connection: sqlite3.Connection, small: int) -> None:
-    """In place of what was kept."""
-    cache, read = VectorCache(small_bytes=small), loads(connection)
-    ask(cache, connection, "a")
-    kept = cache.bytes, cache.filed_bytes
-    connection.execute("UPDATE collections SET changes = changes + 1")
-    ask(cache, connection, "a")
-    assert (len(read), cache.bytes, cache.filed_bytes) == (2, *kept)
+def test_new_vectors_are_read_anew(tmp_path: Path, small: int) -> None:
+    """Those of another model, all at once."""
+    cache, scope = VectorCache(small_bytes=small), TenantScope("local", "a")
+    store = SQLiteStore(tmp_path / "collections.db", vectors=cache)
+    fill(store, "a", 0, 1)
+    assert store.collections.search(scope, "", vector=axes(1))[0].chunk.text == "a 1"
+    pending = store.collections.pending_vectors(scope, "other:4").chunks
+    store.collections.prepare_vectors(scope, "other:4", pending, axes(1, 0))
+    assert store.collections.change_embedder(scope, "other:4")
+    assert store.collections.search(scope, "", vector=axes(1))[0].chunk.text == "a 0"
+    store.close()
+
+
+def test_what_came_to_another_collection_drops_nothing(tmp_path: Path) -> None:
+    """What it lost, does: at the next search, of whatever collection."""
+    cache = VectorCache()
+    store = SQLiteStore(tmp_path / "collections.db", vectors=cache)
+    for name in ("a", "b"):
+        fill(store, name, 0, 1)
+        store.collections.search(TenantScope("local", name), "", vector=axes(1))
+    scope = TenantScope("local", "a")
+    store.collections.replace_document(scope, document("new"), chunks("x", vectors=axes(1)))
+    store.collections.search(TenantScope("local", "b"), "", vector=axes(1))
+    assert cache.bytes == 2 * MATRIX
+    store.collections.replace_document(scope, document("new"), chunks("y", vectors=axes(1)))
+    store.collections.search(scope, "", vector=axes(1))
+    store.collections.replace_document(scope, document("new"), chunks("z", vectors=axes(1)))
+    store.collections.search(TenantScope("local", "b"), "", vector=axes(1))
+    assert cache.bytes == MATRIX
+    store.close()
 
 
 def test_too_large_for_the_disk(
@@ -123,7 +181,7 @@ def test_too_large_for_the_disk(
     cache, read = VectorCache(small_bytes=0, max_filed_bytes=ROWS - 1), loads(connection)
     for _ in range(2):
         ask(cache, connection, "a")
-    assert (len(read), cache.bytes, cache.filed_bytes) == (1, FACTS, 0)
+    assert (len(read), cache.bytes, cache.filed_bytes) == (1, IDS, 0)
     (record,) = caplog.records
     assert "slower, since no file of" in record.getMessage()
     assert "all files together may take" in record.getMessage()
@@ -184,7 +242,8 @@ def test_searches_beside_changes(tmp_path: Path, small: int) -> None:
                 last = changed.is_set()
                 connection.execute("BEGIN")
                 stored = connection.execute("SELECT id, vector FROM chunks ORDER BY id").fetchall()
-                near = cache.cosines(connection, 1, axes(1))
+                near = cache.compare(connection, 1, axes(1)).cosines()
+                near.sharpen(connection, axes(1).reshape(-1), [], 2)
                 connection.execute("COMMIT")
                 ids = [row["id"] for row in stored]
                 cosines = [float(np.frombuffer(row["vector"], "<f4")[1]) for row in stored]
