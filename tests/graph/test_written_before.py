@@ -143,11 +143,12 @@ def test_cached_answers_are_used(settings: Settings, expected: Any) -> None:
     _, result = CollectionSearchGraph(context).run(asked["input"])
     assert (result["outcome"], result["flags"]) == ("search_completed", [])
     assert result["strategy"] == asked["strategy"]
-    found = [
-        [{**one, "embedding_similarity": None} for one in without_scores(some["results"])]
-        for some in (result, asked)
-    ]
-    assert found[0] == found[1]
+    nodes, before = result["telemetry"]["nodes"], asked["telemetry"]["nodes"]
+    for name in ("k_generate_strategy", "k_parallel_web_search"):
+        assert nodes[name]["cached"] is True
+    for name in ("raw_result_count", "result_count"):
+        stage = "k_parallel_web_search"
+        assert nodes[stage][name] == before[stage][name]
     assert result["telemetry"]["cost_usd"] == 0.0
 
 
