@@ -25,6 +25,7 @@ from ..nodes.premium_rank import premium_rank
 from ..nodes.trigger_ingestion import trigger_ingestion
 from ..nodes.verify_coverage import verify_coverage
 from ..runtime.concurrency import run_blocking
+from ..settings.preloading import preload
 from ..tools.public_arguments import validate_arguments
 from .runnables import (
     Route,
@@ -188,6 +189,7 @@ class CollectionSearchGraph:
         validate_arguments(context=context)
         self.context = context or SearchContext()
         self.graph = graph
+        preload(self.context)
 
     def run(self, state: Mapping[str, Any]) -> tuple[dict[str, Any], CollectionSearchOutput]:
         """Return the final state and the graph's output.

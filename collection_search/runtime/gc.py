@@ -4,16 +4,23 @@ from __future__ import annotations
 
 import atexit
 import gc
+import threading
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Final
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping
 
 THRESHOLD: Final = 10_000
 """New containers after which the collector runs; Python's default is 700."""
 
 START: Final = 400_000
 """New containers of a whole start, imports included; a short command ends before them."""
+
+
+_pause_lock: Final = threading.Lock()
+_pauses: Final[list[bool]] = []
+"""Whether the collector was on, for each pause that lasts."""
 
 
 def relieve_collector() -> None:
@@ -36,6 +43,25 @@ def postpone_collector() -> None:
     gc.set_threshold(START)
     gc.callbacks.append(_settle)
     atexit.register(gc.freeze)  # the interpreter's end would examine every object once more
+
+
+@contextmanager
+def collector_paused() -> Iterator[None]:
+    """Import modules without garbage collection, which would examine them again and again.
+
+    After the last of several pauses at a time the collector is as it was before the first.
+    """
+    with _pause_lock:
+        _pauses.append(gc.isenabled())
+        gc.disable()
+    try:
+        yield
+    finally:
+        with _pause_lock:
+            was_on = any(_pauses)
+            _pauses.pop()
+            if was_on and not _pauses:
+                gc.enable()
 
 
 def _settle(phase: str, _: Mapping[str, Any]) -> None:
