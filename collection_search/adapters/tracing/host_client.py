@@ -63,9 +63,7 @@ class _NoticingProvider(TracerProvider):
 class HostObservation(ToldFacts):
     """One observation of the host's client; its fields are written once, when it ends."""
 
-    def __init__(
-        self, client: Langfuse, name: str, kind: SpanKind, trace: TraceRef | None
-    ) -> None:
+    def __init__(self, client: Langfuse, name: str, kind: SpanKind, trace: TraceRef | None) -> None:
         super().__init__(kind)
         self._client = client
         self._name = name

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final, Self, cast
 
 from opentelemetry.context import attach, create_key, detach, get_value, set_value
+from opentelemetry.sdk.trace.sampling import Decision
 from opentelemetry.trace import (
     INVALID_SPAN_CONTEXT,
     NonRecordingSpan,
@@ -75,6 +76,7 @@ class RecordedObservation(ToldFacts):
         "trace",
         "traces",
     )
+    traces: tuple[TracePart, ...]
 
     def __init__(
         self,
@@ -198,5 +200,5 @@ def _app_root(outer: RecordedObservation | None, active: SpanContext) -> bool | 
 def _sampled(trace_id: int, name: str, flags: TraceFlags, sampler: Sampler | None) -> TraceFlags:
     if sampler is None:
         return flags
-    is_kept = sampler.should_sample(None, trace_id, name).decision.is_sampled()
+    is_kept = sampler.should_sample(None, trace_id, name).decision is Decision.RECORD_AND_SAMPLE
     return _SAMPLED if is_kept else TraceFlags(TraceFlags.DEFAULT)

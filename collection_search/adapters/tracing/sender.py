@@ -34,6 +34,16 @@ class RecordSender:
     A child process that was forked begins with none, and with a thread of its own.
     """
 
+    _process: int
+    _waiting: deque[Record]
+    _is_awake: bool
+    """Whether the thread knows that records wait."""
+    _is_full: bool
+    _gives_up: bool
+    _wake: SimpleQueue[bool]
+    _is_due: threading.Event
+    _sending: threading.Lock
+
     def __init__(
         self, writer: SpanWriter, make_exporter: Callable[[], QuietExporter], *, exit_s: float
     ) -> None:
@@ -74,15 +84,17 @@ class RecordSender:
 
     def drain_at_exit(self) -> None:
         """Send what is waiting, or give up after one failure."""
-        if self._process == os.getpid() and self._sending.acquire(timeout=self._exit_s):
+        self._gives_up = True  # the thread too, which may be sending
+        is_ours = self._process == os.getpid()
+        if is_ours and self._sending.acquire(timeout=2 * self._exit_s):
             self._sending.release()
-            self._drain(gives_up=True)
+            self._drain()
 
     def _begin(self) -> None:
         self._process = os.getpid()
-        self._waiting: deque[Record] = deque()
-        self._is_awake = self._is_full = False
-        self._wake: SimpleQueue[bool] = SimpleQueue()
+        self._waiting = deque()
+        self._is_awake = self._is_full = self._gives_up = False
+        self._wake = SimpleQueue()
         self._is_due = threading.Event()
         self._sending = threading.Lock()
         threading.Thread(target=self._send_for_good, name="langfuse-sender", daemon=True).start()
@@ -94,14 +106,13 @@ class RecordSender:
             self._is_awake = False  # before the records are taken: a later one wakes it again
             self._drain()
 
-    def _drain(self, *, gives_up: bool = False) -> None:
+    def _drain(self) -> None:
         with self._sending:
             while self._waiting:
                 count = min(len(self._waiting), self._batch)
                 records = [self._waiting.popleft() for _ in range(count)]
                 self._is_full = False
-                is_sent = self._sent(records)
-                if gives_up and not is_sent:
+                if not self._sent(records) and self._gives_up:
                     self._waiting.clear()
 
     def _sent(self, records: list[Record]) -> bool:

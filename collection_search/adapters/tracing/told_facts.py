@@ -21,7 +21,7 @@ class ToldFacts:
     __slots__ = ("facts", "fields", "kind")
 
     def __init__(self, kind: SpanKind) -> None:
-        self.kind = kind
+        self.kind: SpanKind = kind
         self.fields: dict[str, Scalar] = {}
         """As they were given: they are masked when they are written."""
         self.facts: dict[str, Any] = {}

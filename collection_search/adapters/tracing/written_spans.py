@@ -38,7 +38,6 @@ _OF_MODELS: Final = frozenset({"generation", "embedding"})
 _SAFE_INT: Final = 2**53 - 1
 """Larger numbers lose digits in JavaScript, as which the server reads them."""
 _dumps: Final = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
-_Masked = "Callable[[str, bool], str]"
 
 
 class SpanWriter:
@@ -151,10 +150,10 @@ def _field_attributes(
 
 def _json(value: Scalar) -> str:
     """Return the JSON of a scalar that every reader understands alike."""
-    is_number = isinstance(value, int | float) and not isinstance(value, bool)
-    if is_number and (not math.isfinite(value) or isinstance(value, int) and abs(value) > _SAFE_INT):
-        return _dumps(str(value))
-    return _dumps(value)
+    text = _dumps(value)
+    is_endless = isinstance(value, float) and not math.isfinite(value)
+    is_long = isinstance(value, int) and abs(value) > _SAFE_INT
+    return f'"{text}"' if is_endless or is_long else text
 
 
 def _fact_attributes(kind: str, facts: Mapping[str, Any]) -> dict[str, str]:
