@@ -16,7 +16,7 @@ from opentelemetry.trace import format_trace_id, get_current_span
 
 from ...text.clean import to_unicode
 from ...text.redaction import mask_text
-from .recorded import trace_id_of
+from .observations import trace_id_of
 from .told_facts import ToldFacts
 from .written_spans import shown_fields, trace_value
 

@@ -16,7 +16,7 @@ from ...runtime.spans import NULL_SINK, GuardedSink
 from ...text.redaction import mask_text
 from .health_check import check_langfuse_health
 from .langfuse_project import open_project
-from .recorded import RecordedObservation, record_of_run
+from .observations import RecordedObservation, record_of_run
 
 if TYPE_CHECKING:
     from contextlib import AbstractContextManager

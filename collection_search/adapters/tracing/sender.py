@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Final
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from .observations import ObservationRecord
     from .quiet_exporter import QuietExporter
-    from .recorded import Record
     from .written_spans import SpanWriter
 
 INTERVAL_S: Final = 5.0
@@ -35,7 +35,7 @@ class RecordSender:
     """
 
     _process: int
-    _waiting: deque[Record]
+    _waiting: deque[ObservationRecord]
     _is_awake: bool
     """Whether the thread knows that records wait."""
     _is_full: bool
@@ -43,6 +43,7 @@ class RecordSender:
     _wake: SimpleQueue[bool]
     _is_due: threading.Event
     _sending: threading.Lock
+    _making: threading.Lock
 
     def __init__(
         self, writer: SpanWriter, make_exporter: Callable[[], QuietExporter], *, exit_s: float
@@ -56,7 +57,7 @@ class RecordSender:
         self._begin()
         atexit.register(_drain_at_exit, weakref.ref(self))
 
-    def add(self, record: Record) -> None:
+    def add(self, record: ObservationRecord) -> None:
         """Take a record; it is sent within the interval."""
         if self._process != os.getpid():
             self._begin()
@@ -74,11 +75,11 @@ class RecordSender:
 
     def flush(self, timeout_s: float) -> None:
         """Send what is waiting. After a timeout the rest, and all later records, are dropped."""
+        exporter = self._made_exporter()  # its import is not the server's delay
         sender = threading.Thread(target=self._drain, daemon=True)
         sender.start()
         sender.join(timeout_s)
         if sender.is_alive():
-            exporter = self._exporter or self._make_exporter()
             exporter.report(f"no answer within {timeout_s:g} s")
             exporter.shutdown()
 
@@ -96,7 +97,7 @@ class RecordSender:
         self._is_awake = self._is_full = self._gives_up = False
         self._wake = SimpleQueue()
         self._is_due = threading.Event()
-        self._sending = threading.Lock()
+        self._sending, self._making = threading.Lock(), threading.Lock()
         threading.Thread(target=self._send_for_good, name="langfuse-sender", daemon=True).start()
 
     def _send_for_good(self) -> None:
@@ -115,15 +116,20 @@ class RecordSender:
                 if not self._sent(records) and self._gives_up:
                     self._waiting.clear()
 
-    def _sent(self, records: list[Record]) -> bool:
-        if self._exporter is None:
-            self._exporter = self._make_exporter()
+    def _sent(self, records: list[ObservationRecord]) -> bool:
+        exporter = self._made_exporter()
         try:
-            result = self._exporter.export(self._writer.write(records))
+            result = exporter.export(self._writer.write(records))
         except Exception as error:  # noqa: BLE001 - one batch is lost, the next may be sent
-            self._exporter.report(f"{type(error).__name__}: {error}")
+            exporter.report(f"{type(error).__name__}: {error}")
             return False
         return result.name == "SUCCESS"
+
+    def _made_exporter(self) -> QuietExporter:
+        with self._making:
+            if self._exporter is None:
+                self._exporter = self._make_exporter()
+            return self._exporter
 
 
 def _drain_at_exit(sender: weakref.ref[RecordSender]) -> None:

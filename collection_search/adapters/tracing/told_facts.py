@@ -48,7 +48,7 @@ class ToldFacts:
 
     def fail(self, kind: str, message: str) -> None:
         """Mark the observation as failed."""
-        self.facts |= failure(kind, message)
+        self.facts |= told_failure(kind, message)
 
     def note_exception(self, error: BaseException | None) -> None:
         """Mark the observation by the exception that ended it, unless a failure was told before."""
@@ -57,10 +57,10 @@ class ToldFacts:
         if isinstance(error, Exception):
             self.fail(type(error).__name__, str(error))
         else:  # cancelled or interrupted from outside
-            self.facts |= failure(type(error).__name__, "", is_error=False)
+            self.facts |= told_failure(type(error).__name__, "", is_error=False)
 
 
-def failure(kind: str, message: str, *, is_error: bool = True) -> dict[str, Any]:
+def told_failure(kind: str, message: str, *, is_error: bool = True) -> dict[str, Any]:
     """Return level and message, masked and cut."""
     status = f"{kind}: {message}" if is_error else kind
     level = "ERROR" if is_error else "WARNING"

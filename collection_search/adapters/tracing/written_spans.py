@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 
     from ...ports import Scalar, TraceRef
-    from .recorded import Record
+    from .observations import ObservationRecord
 
 SERVICE: Final = "collection-search"
 """Name of the service, where `OTEL_SERVICE_NAME` gives none."""
@@ -55,7 +55,7 @@ class SpanWriter:
             if (value := os.environ.get(variable))
         }
 
-    def write(self, records: Iterable[Record]) -> list[ReadableSpan]:
+    def write(self, records: Iterable[ObservationRecord]) -> list[ReadableSpan]:
         """Return the spans; what several of them say is masked once."""
 
         @cache
@@ -67,7 +67,7 @@ class SpanWriter:
 
     def _span(
         self,
-        record: Record,
+        record: ObservationRecord,
         masked: Callable[[str, bool], str],
         wide: Callable[[TraceRef, bool], Mapping[str, str]],
     ) -> ReadableSpan:

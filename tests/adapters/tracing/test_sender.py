@@ -96,6 +96,7 @@ def test_a_full_batch_does_not_wait_for_the_interval(
         with sink.span("one"):
             pass
     server.wait_for(3)
+    sink.flush(5.0)  # the answer has arrived as well
     assert [len(export.spans) for export in server.exports] == [3]
 
 
@@ -109,6 +110,7 @@ def test_records_are_sent_after_the_interval(
         with sink.span("one"):
             pass
         server.wait_for(count)
+    sink.flush(5.0)
 
 
 def test_a_queue_that_is_full_drops_what_comes_and_says_so_once(

@@ -23,7 +23,7 @@ from opentelemetry.trace import (
 )
 
 from ...text.clean import to_unicode
-from .told_facts import ToldFacts, failure
+from .told_facts import ToldFacts, told_failure
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -42,7 +42,7 @@ TracePart = tuple["TraceRef", bool]
 
 
 @dataclass(frozen=True, slots=True)
-class Record:
+class ObservationRecord:
     """One observation that has ended."""
 
     name: str
@@ -84,7 +84,7 @@ class RecordedObservation(ToldFacts):
         kind: SpanKind,
         trace: TraceRef | None,
         *,
-        keep: Callable[[Record], None],
+        keep: Callable[[ObservationRecord], None],
         sampler: Sampler | None = None,
     ) -> None:
         super().__init__(kind)
@@ -123,7 +123,7 @@ class RecordedObservation(ToldFacts):
             return
         self.note_exception(error)
         self._keep(
-            Record(
+            ObservationRecord(
                 self._name,
                 self.kind,
                 self.ids,
@@ -147,7 +147,9 @@ class RecordedObservation(ToldFacts):
         return SpanContext(trace_id, random.getrandbits(64) or 1, not _IS_REMOTE, flags)
 
 
-def record_of_run(trace: TraceRef, run: EndedRun, *, sampler: Sampler | None) -> Record | None:
+def record_of_run(
+    trace: TraceRef, run: EndedRun, *, sampler: Sampler | None
+) -> ObservationRecord | None:
     """Return the record of a run that has just ended: its ids follow from its name, its begin too.
 
     None where the trace is not sampled, or the run has no name.
@@ -158,8 +160,8 @@ def record_of_run(trace: TraceRef, run: EndedRun, *, sampler: Sampler | None) ->
     ids = root_ids(trace.run, trace_id_of(trace), active)
     if not _sampled(ids.trace_id, run.name, ids.trace_flags, sampler).sampled:
         return None
-    ended = {} if run.failure is None else failure(*run.failure, is_error=not run.is_stopped)
-    return Record(
+    ended = {} if run.failure is None else told_failure(*run.failure, is_error=not run.is_stopped)
+    return ObservationRecord(
         run.name,
         "span",
         ids,

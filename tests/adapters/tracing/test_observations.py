@@ -5,7 +5,7 @@ from __future__ import annotations
 from langfuse import Langfuse
 from opentelemetry.trace import INVALID_SPAN_CONTEXT, SpanContext, TraceFlags
 
-from collection_search.adapters.tracing.recorded import root_ids, trace_id_of
+from collection_search.adapters.tracing.observations import root_ids, trace_id_of
 from collection_search.ports import TraceRef
 
 TRACE = 0xABC
