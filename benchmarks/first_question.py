@@ -25,7 +25,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 from urllib.parse import urlsplit
 
 import world
-from environment import environment, keep_to_cores, load
+from environment import environment, load
 from measure import Process, StubProcess, union
 
 from collection_search.testing import OtlpServer
@@ -58,7 +58,7 @@ COLD: Final[Mapping[str, Sequence[str]]] = {
 INTRODUCTION: Final = """\
 *First* and *later* are the overheads of one process's questions, wall time minus the union of the
 providers' calls (chat 400 ms, search 200 ms, embeddings 100 ms). The first one begins before the
-graph is built, so nothing is loaded ahead of it. *CPU* is user and system time of a fresh
+graph is built, so nothing is loaded ahead of it; the process has all cores. *CPU* is user and system time of a fresh
 interpreter, children included. Figures are medians with all rounds' range in brackets."""
 
 
@@ -208,6 +208,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--rounds", type=int, default=9, help="fresh processes each (default 9)")
     parser.add_argument("--report", type=Path, help="write the report there as well")
     options = parser.parse_args(arguments)
+    os.environ.pop("PYTHONDONTWRITEBYTECODE", None)  # installed modules are compiled
     before = load()
     text = report(list(measure(options.rounds)), [before, load()])
     print(text)
@@ -218,7 +219,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 if __name__ == "__main__":
     if sys.argv[1:2] == ["ask"]:
-        keep_to_cores(last=False)
         print(json.dumps(asyncio.run(ask(json.loads(sys.argv[2])))))
     else:
         sys.exit(main())
