@@ -169,7 +169,11 @@ def __getattr__(name: str) -> Any:
     home = _HOME.get(name)
     if home is None:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(importlib.import_module(f".{home}", __name__), name)
+    from .runtime.gc import collector_paused
+
+    with collector_paused():
+        module = importlib.import_module(f".{home}", __name__)
+    return getattr(module, name)
 
 
 def __dir__() -> list[str]:

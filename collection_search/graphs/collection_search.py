@@ -19,12 +19,10 @@ from ..nodes.auto_ingest import auto_ingest
 from ..nodes.check_criteria import check_criteria
 from ..nodes.embedding_rank import embedding_rank
 from ..nodes.generate_strategy import generate_strategy
-from ..nodes.hitl_gate import hitl_gate
 from ..nodes.parallel_web_search import parallel_web_search
 from ..nodes.premium_rank import premium_rank
-from ..nodes.trigger_ingestion import trigger_ingestion
-from ..nodes.verify_coverage import verify_coverage
 from ..runtime.concurrency import run_blocking
+from ..settings.preloading import preload
 from ..tools.public_arguments import validate_arguments
 from .runnables import (
     Route,
@@ -90,12 +88,21 @@ def _stages(inserted: Collection[str]) -> dict[str, Any]:
     }
     if not decides:
         stages["k_auto_ingest"] = auto_ingest
+    return stages | (_dormant_stages(inserted) if inserted else {})
+
+
+def _dormant_stages(inserted: Collection[str]) -> dict[str, Any]:
+    """Return those of the dormant nodes, which are loaded for a graph that has them."""
+    from ..nodes.hitl_gate import hitl_gate
+    from ..nodes.trigger_ingestion import trigger_ingestion
+    from ..nodes.verify_coverage import verify_coverage
+
     dormant = {
         "k_hitl_gate": hitl_gate,
         "k_trigger_ingestion": trigger_ingestion,
         "k_verify_coverage": verify_coverage,
     }
-    return stages | {name: node for name, node in dormant.items() if name in inserted}
+    return {name: node for name, node in dormant.items() if name in inserted}
 
 
 def _as_it_is(node: StageNode) -> StageNode:
@@ -188,6 +195,7 @@ class CollectionSearchGraph:
         validate_arguments(context=context)
         self.context = context or SearchContext()
         self.graph = graph
+        preload(self.context)
 
     def run(self, state: Mapping[str, Any]) -> tuple[dict[str, Any], CollectionSearchOutput]:
         """Return the final state and the graph's output.

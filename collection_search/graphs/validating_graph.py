@@ -16,6 +16,7 @@ from pydantic import BaseModel, ValidationError
 
 from ..context import SearchContext
 from ..errors import InputError
+from ..settings.preloading import preload
 from ..text.problems import join_problems, list_problems
 
 if TYPE_CHECKING:
@@ -124,5 +125,11 @@ def _input_error(model: type[BaseModel], problems: Collection[Any]) -> InputErro
 
 
 def read_context(given: Any) -> Any:
-    """Return the context of a run for LangGraph; a map becomes ours. Raises ConfigError."""
-    return SearchContext.from_map(given) if isinstance(given, _READ_AS_OURS) else given
+    """Return the context of a run for LangGraph; a map becomes ours. Raises ConfigError.
+
+    What the context names is loaded meanwhile.
+    """
+    read = SearchContext.from_map(given) if isinstance(given, _READ_AS_OURS) else given
+    if isinstance(read, SearchContext):
+        preload(read)
+    return read

@@ -7,17 +7,29 @@ processor time of a question.
 
 from __future__ import annotations
 
+import atexit
 import gc
 import itertools
-from typing import Final
+import threading
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any, Final
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
 
 THRESHOLD: Final = 50_000
 """New containers after which the collector runs; Python's default is 700 or 2000."""
 FEW_RUNS: Final = 3
 """After so many runs all modules that runs need are loaded."""
 
+START: Final = 400_000
+"""New containers of a whole start, imports included; a short command ends before them."""
+
 _DEFAULTS: Final = frozenset({700, 2_000})
 _runs = itertools.count(1)
+_pause_lock: Final = threading.Lock()
+_pauses: Final[list[bool]] = []
+"""Whether the collector was on, for each pause that lasts."""
 
 
 def relieve_collector() -> None:
@@ -31,13 +43,13 @@ def relieve_collector() -> None:
 
 
 def relieve_after_run() -> None:
-    """Count a run that has ended; after the third one, relieve the collector.
+    """Count a run that has ended; from the third one on, relieve the collector once.
 
     Nothing is collected then: that would stop the process for a tenth of a second. A process whose
     owner has set the collector in any way (`gc.disable`, `gc.freeze`, `gc.set_threshold`) is left
     as it is.
     """
-    if next(_runs) == FEW_RUNS and not _is_set():
+    if next(_runs) >= FEW_RUNS and not _is_set():
         _relieve()
 
 
@@ -49,3 +61,39 @@ def _is_set() -> bool:
 def _relieve() -> None:
     gc.freeze()
     gc.set_threshold(THRESHOLD)
+
+
+def postpone_collector() -> None:
+    """Let a process start without garbage collection, and end without one.
+
+    The first collection comes after the imports; it excludes what they made from all later ones.
+    The owner of the process calls it first of all.
+    """
+    gc.set_threshold(START)
+    gc.callbacks.append(_settle)
+    atexit.register(gc.freeze)  # the interpreter's end would examine every object once more
+
+
+@contextmanager
+def collector_paused() -> Iterator[None]:
+    """Import modules without garbage collection, which would examine them again and again.
+
+    After the last of several pauses at a time the collector is as it was before the first.
+    """
+    with _pause_lock:
+        _pauses.append(gc.isenabled())
+        gc.disable()
+    try:
+        yield
+    finally:
+        with _pause_lock:
+            was_on = any(_pauses)
+            _pauses.pop()
+            if was_on and not _pauses:
+                gc.enable()
+
+
+def _settle(phase: str, _: Mapping[str, Any]) -> None:
+    if phase == "stop":
+        gc.callbacks.remove(_settle)
+        _relieve()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -63,3 +64,24 @@ def test_the_installed_command_starts() -> None:
     for how in ([str(script)], [sys.executable, "-m", "collection_search"]):
         ended = subprocess.run([*how, "--version"], capture_output=True, text=True, check=True)
         assert ended.stdout.startswith("collection-search 0.")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("given", "kept"), [({}, "1"), ({"OPENBLAS_NUM_THREADS": "3"}, "3")])
+def test_a_command_starts_without_collection_and_without_threads_of_numpy(
+    given: dict[str, str], kept: str
+) -> None:
+    """Where the person has not set their number; a host that calls `main` is left as it is."""
+    program = (
+        "import gc, os, sys; from collection_search.cli import main; before = gc.get_threshold()\n"
+        "try: main(*eval(sys.argv.pop()))\n"
+        "except SystemExit: print(before == gc.get_threshold(),"
+        " os.environ.get('OPENBLAS_NUM_THREADS'))"
+    )
+    names = ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS")
+    clean = {name: value for name, value in os.environ.items() if name not in names}
+    for arguments, expected in (("()", f"False {kept}"), ("(['--version'],)", "True None")):
+        environment = {**clean, **(given if arguments == "()" else {})}
+        command = [sys.executable, "-c", program, "--version", arguments]
+        ended = subprocess.run(command, capture_output=True, text=True, check=True, env=environment)
+        assert ended.stdout.splitlines()[-1] == expected

@@ -15,9 +15,7 @@ from ....text.clean import to_unicode
 from ....text.headings import trimmed, without_heading_marks, write_headings
 from .charset import decode_page, to_utf8
 from .extracted import EmptyDocumentError, Extracted
-from .html_document import read_html
 from .markup import markdown_text, rst_text
-from .pdf_document import read_pdf
 
 DocumentKind = Literal["html", "pdf", "markdown", "rst", "text"]
 
@@ -95,14 +93,24 @@ def extract(data: bytes, name: str = "", charset: str | None = None) -> Extracte
     limit = PDF_BYTES if kind == "pdf" else TEXT_BYTES
     if len(data) > limit:
         raise ExtractionError(f"The document is larger than {limit // 1_000_000} MB.")
-    if kind == "pdf":
-        found = read_pdf(data)
-    else:
-        text = decode_page(data, charset)
-        found = read_html(text) if kind == "html" and text.strip() else _from_text(text, kind)
+    found = _read(data, kind, charset)
     if not found.text.strip():
         raise EmptyDocumentError("The document holds no text.")
     return found
+
+
+def _read(data: bytes, kind: DocumentKind, charset: str | None) -> Extracted:
+    """Return the document; the readers of HTML and PDF are loaded for the first of their kind."""
+    if kind == "pdf":
+        from .pdf_document import read_pdf
+
+        return read_pdf(data)
+    text = decode_page(data, charset)
+    if kind == "html" and text.strip():
+        from .html_document import read_html
+
+        return read_html(text)
+    return _from_text(text, kind)
 
 
 def _from_text(text: str, kind: DocumentKind) -> Extracted:
