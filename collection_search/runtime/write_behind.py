@@ -55,6 +55,12 @@ class WriteBehind:
             self._waiting.clear()
         _do(work, turn)
 
+    def cancel(self, work: Work) -> None:
+        """Forget a work that waits, since there is nothing to do any more."""
+        with self._changed:
+            if (turn := self._waiting.pop(work, None)) is not None:
+                turn.is_done.set()
+
     def wait(self, work: Work) -> None:
         """Do the work now where it waits; return when what was asked for so far is done. Blocks."""
         with self._changed:

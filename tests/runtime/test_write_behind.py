@@ -107,3 +107,13 @@ def test_a_forked_child_has_its_own() -> None:
     if child == 0:
         os._exit(8 if write_behind() is before else 7)
     assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 7
+
+
+def test_a_work_that_is_cancelled_is_not_done() -> None:
+    """Who waits for it does not wait on."""
+    behind, done = WriteBehind(), threading.Event()
+    behind.call_within(3600, done.set)
+    behind.cancel(done.set)
+    behind.cancel(print)
+    behind.wait(done.set)
+    assert not done.is_set()

@@ -125,6 +125,7 @@ async def cached_answers(
 
 def _write_to(store: UsageStore, batches: Sequence[SpendBatch]) -> None:
     store.add(entry for batch in batches for entry in batch.entries)
+    store.flush()  # the answers of the same runs, in the same wake
     now, last = time.monotonic(), batches[-1]
     if now >= _pruned.get(store, now):
         _pruned[store] = now + PRUNE_EVERY_S

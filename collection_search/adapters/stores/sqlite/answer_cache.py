@@ -26,6 +26,8 @@ if TYPE_CHECKING:
 
 LINGER_S: Final = 0.05
 """Wait before a write, so that one transaction writes many answers."""
+RUN_S: Final = 0.5
+"""The same for those of a run: its end flushes them earlier, all in one."""
 MAX_QUEUED: Final = 8_192
 """Answers that may wait; those of searches take 20 to 50 MB."""
 
@@ -84,16 +86,22 @@ class AnswerQueue:
         self._is_asked = False
 
     def put(
-        self, tenant_id: str, kind: str, payloads: Mapping[str, Payload], *, stored_at: float
+        self,
+        tenant_id: str,
+        kind: str,
+        payloads: Mapping[str, Payload],
+        *,
+        stored_at: float,
+        within_s: float,
     ) -> None:
-        """Queue the payloads; beyond `MAX_QUEUED` they are dropped with a warning."""
+        """Queue the payloads, written `within_s` seconds; beyond `MAX_QUEUED` they are dropped with a warning."""
         rows = {(tenant_id, kind, key): Queued(one, stored_at) for key, one in payloads.items()}
         with self._changing:
             has_room = len(self._rows) + len(rows) <= MAX_QUEUED
             if has_room:
                 self._rows.update(rows)
         if has_room:
-            self._wake()
+            write_behind().call_within(within_s, self._work)
         else:
             self._complain(StoreError(f"{MAX_QUEUED} answers wait for {self._database.path}."))
 
@@ -101,7 +109,7 @@ class AnswerQueue:
         """Return whether none of the keys can be found; False also when that is not known."""
         if self._index.is_stale and not self._is_asked:
             self._is_asked = True
-            self._wake()
+            write_behind().call_within(RUN_S, self._work)
         if any((tenant_id, kind, key) in self._rows for key in keys):
             return False
         return self._index.lacks(map(self._hashed, keys))
@@ -132,6 +140,8 @@ class AnswerQueue:
                 for place, row in rows.items():
                     if self._rows.get(place) is row:
                         del self._rows[place]
+                if not self._rows and not self._is_asked:
+                    write_behind().cancel(self._work)
 
     def close(self) -> None:
         """Write the waiting answers; do not open the file again before the next call."""
@@ -150,10 +160,6 @@ class AnswerQueue:
         with self._database.write() as connection:
             connection.executemany(self._insert, rows)
         self._index.add(row[2] for row in rows)
-
-    def _wake(self) -> None:
-        """Start the work in the thread, once for all that comes in a moment."""
-        write_behind().call_within(LINGER_S, self._work)
 
     def _work(self) -> None:
         self.flush()

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 FRESH_S: Final = 5.0
 """Age up to which the index counts as complete; it may lack newer answers of other processes."""
-_STALE_S: Final = 1.0
+_STALE_S: Final = 4.0
 """Age from which an index in use reads new keys."""
 _RELOAD_S: Final = 300.0
 """Age from which the index is rebuilt, without deleted answers."""

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from ....ports.usage import SpendTotal
 from ....text.clean import to_unicode
-from .answer_cache import AnswerQueue
+from .answer_cache import LINGER_S, RUN_S, AnswerQueue
 from .database import BUSY_TIMEOUT_S, Database, Schema
 from .run_questions import forget_questions, keep_questions, read_questions
 from .space import enable_secure_delete
@@ -133,12 +133,12 @@ class SQLiteUsage:
         return self._answers.lacks(tenant_id, kind, keys)
 
     def put(self, tenant_id: str, kind: str, key: str, payload: Payload) -> None:
-        """Store one payload as `put_many` does."""
-        self.put_many(tenant_id, kind, {key: payload})
+        """Queue one payload, which a thread writes a moment later."""
+        self._put(tenant_id, kind, {key: payload}, within_s=LINGER_S)
 
     def put_many(self, tenant_id: str, kind: str, payloads: Mapping[str, Payload]) -> None:
-        """Queue all payloads, by key; a thread writes them a moment later in one transaction."""
-        self._answers.put(tenant_id, kind, payloads, stored_at=self._clock())
+        """Queue all payloads, by key; a thread writes them in one transaction, soon or by `flush`."""
+        self._put(tenant_id, kind, payloads, within_s=RUN_S)
 
     def flush(self) -> None:
         """Wait until all payloads are in the file; failures are logged."""
@@ -198,6 +198,12 @@ class SQLiteUsage:
     def forget_tenant(self, tenant_id: str) -> int:
         """Delete all entries of a tenant; return how many."""
         return self._erase("spend WHERE tenant_id = ?", tenant_id)
+
+    def _put(
+        self, tenant_id: str, kind: str, payloads: Mapping[str, Payload], *, within_s: float
+    ) -> None:
+        now = self._clock()
+        self._answers.put(tenant_id, kind, payloads, stored_at=now, within_s=within_s)
 
     def _delete(self, what: str, value: float) -> int:
         with self._database.write() as connection:
