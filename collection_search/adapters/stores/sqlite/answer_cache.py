@@ -94,7 +94,7 @@ class AnswerQueue:
         stored_at: float,
         within_s: float,
     ) -> None:
-        """Queue the payloads, written `within_s` seconds; beyond `MAX_QUEUED` they are dropped with a warning."""
+        """Queue the payloads; beyond `MAX_QUEUED` they are dropped with a warning."""
         rows = {(tenant_id, kind, key): Queued(one, stored_at) for key, one in payloads.items()}
         with self._changing:
             has_room = len(self._rows) + len(rows) <= MAX_QUEUED

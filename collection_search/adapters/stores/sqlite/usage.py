@@ -137,7 +137,7 @@ class SQLiteUsage:
         self._put(tenant_id, kind, {key: payload}, within_s=LINGER_S)
 
     def put_many(self, tenant_id: str, kind: str, payloads: Mapping[str, Payload]) -> None:
-        """Queue all payloads, by key; a thread writes them in one transaction, soon or by `flush`."""
+        """Queue all payloads, by key; a thread writes them soon, in one transaction."""
         self._put(tenant_id, kind, payloads, within_s=RUN_S)
 
     def flush(self) -> None:
