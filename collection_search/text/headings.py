@@ -19,7 +19,7 @@ _MARKED: Final = re.compile(r"^[ \t]*¤([1-6])¤[ \t]*([^\n]*?)[ \t]*$", re.MULT
 _LEFT_OVER: Final = re.compile(r"¤[1-6]¤[ \t]*")
 _LIKE_HEADING: Final = re.compile(r"^(?=#{1,6}[ \t])", re.MULTILINE)
 _LINE: Final = re.compile(
-    r"""^(?:(?P<marks>\#{1,6})[ \t]+(?P<title>[^\s\#][^\n]*|\#[^\s\#][^\n]*)
+    r"""\n(?:(?P<marks>\#{1,6})[ \t]+(?P<title>[^\s\#][^\n]*|\#[^\s\#][^\n]*)
         |[ ]{0,3}(?P<fence>```+|~~~+)(?P<rest>[^\n]*))$""",
     re.VERBOSE | re.MULTILINE,
 )
@@ -44,7 +44,7 @@ def write_headings(text: str) -> str:
     >>> write_headings("Intro\n" + heading_mark(2) + "Use\n# no heading")
     'Intro\n\n## Use\n # no heading'
     """
-    text = _LIKE_HEADING.sub(" ", text)
+    text = _LIKE_HEADING.sub(" ", text) if "#" in text else text
     return _LEFT_OVER.sub("", _MARKED.sub(_heading_line, text)) if "¤" in text else text
 
 
@@ -107,7 +107,7 @@ def heading_paths(text: str, spans: Iterable[tuple[int, int]]) -> list[tuple[str
 def _headings(text: str) -> Iterator[_Heading]:
     fence = ""
     after_heading = 0
-    for line in _LINE.finditer(text):
+    for line in _LINE.finditer(f"\n{text}"):  # a match begins where its line does in the text
         if (marks := line["fence"]) is not None:
             if not fence:
                 fence = marks
@@ -117,7 +117,7 @@ def _headings(text: str) -> Iterator[_Heading]:
             len(line["marks"]) > 1 or _follows_blank(text, line.start(), after_heading)
         ):
             title = _CLOSING.sub("", line["title"])[:_TITLE_CHARS]
-            after_heading = line.end() + 1
+            after_heading = line.end()
             yield _Heading(line.start(), len(line["marks"]), title)
 
 
