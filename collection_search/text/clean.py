@@ -96,6 +96,8 @@ _WORD_START = re.compile(r"\s(?=\S)")
 _STARTS: Final = (_SENTENCE_START, _WORD_START)
 _MOST_BEFORE: Final = 2
 """Most characters of a pattern before the border that it finds."""
+_NEAR_END: Final = 50
+"""Characters that are searched for an end first: most that are searched have many."""
 _VISIBLE = re.compile(r"\S")
 
 
@@ -231,12 +233,13 @@ def _last_end(text: str, start: int, head: int, size: int) -> int:
     """Return the best end of a chunk in its second half, after `head`, without trailing space."""
     low, high = max(start + size // 2, head + 1), start + size
     for pattern, border in _ENDS:
-        found = map(border, pattern.finditer(text, low - _MOST_BEFORE, high + 1))
-        ends = [end for end in found if low <= end <= high]
-        if pattern is _SENTENCE_END:
-            ends = [end for end in ends if not is_in_row(text, end)]
-        if ends:
-            return start + len(text[start : ends[-1]].rstrip())
+        for begin in (max(low, high - _NEAR_END), low):
+            found = map(border, pattern.finditer(text, max(begin - _MOST_BEFORE, 0), high + 1))
+            ends = [end for end in found if begin <= end <= high]
+            if pattern is _SENTENCE_END:
+                ends = [end for end in ends if not is_in_row(text, end)]
+            if ends:
+                return start + len(text[start : ends[-1]].rstrip())
     return start + len(text[start:high].rstrip())
 
 

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 _TITLE_CHARS: Final = 200
 _MOST_LEVELS: Final = 6
 _MARK: Final = "¤{}¤ "
-_MARKED: Final = re.compile(r"^[ \t]*¤([1-6])¤[ \t]*([^\n]*?)[ \t]*$", re.MULTILINE)
+_MARKED: Final = re.compile(r"\n[ \t]*¤([1-6])¤[ \t]*([^\n]*?)[ \t]*$", re.MULTILINE)
 _LEFT_OVER: Final = re.compile(r"¤[1-6]¤[ \t]*")
 _LIKE_HEADING: Final = re.compile(r"^(?=#{1,6}[ \t])", re.MULTILINE)
 _LINE: Final = re.compile(
@@ -45,16 +45,19 @@ def write_headings(text: str) -> str:
     'Intro\n\n## Use\n # no heading'
     """
     text = _LIKE_HEADING.sub(" ", text) if "#" in text else text
-    return _LEFT_OVER.sub("", _MARKED.sub(_heading_line, text)) if "¤" in text else text
+    if "¤" not in text:
+        return text
+    text = _MARKED.sub(_heading_line, f"\n{text}")[1:]  # each line has its beginning before it
+    return _LEFT_OVER.sub("", text)
 
 
 def _heading_line(found: re.Match[str]) -> str:
-    start, title = found.start(), found[2]
+    start, title = found.start() + 1, found[2]
     if not any(map(str.isalnum, title)):
-        return title
-    needs_blank = start and not found.string.endswith("\n\n", 0, start)
+        return f"\n{title}"
+    needs_blank = start > 1 and not found.string.endswith("\n\n", 1, start)
     blank = "\n" if needs_blank else ""
-    return f"{blank}{'#' * int(found[1])} {title}"
+    return f"\n{blank}{'#' * int(found[1])} {title}"
 
 
 def trimmed(text: str) -> str:

@@ -24,9 +24,9 @@ _HIDING_STYLE = re.compile(
 _FRAME: Final = frozenset({"html", "head", "body", "main"})
 """Elements that hold the whole text. Many sites hide them until a script shows them."""
 _UNSHOWN: Final = frozenset({"template", "noscript"})
-_MAY_BE_HIDDEN: Final = (
-    "descendant-or-self::*[@hidden or @style or @aria-hidden or self::template or self::noscript]"
-)
+_MAY_BE_HIDDEN: Final = """(descendant-or-self::*/@hidden | descendant-or-self::*/@style
+    | descendant-or-self::*/@aria-hidden)/..
+    | descendant-or-self::template | descendant-or-self::noscript"""
 
 _VENDORS = re.compile(
     r"""^(?:onetrust|cybotcookiebot|usercentrics|uc-banner|didomi|qc-cmp2?|sp_message|iubenda-cs
@@ -54,9 +54,9 @@ _ACCEPT = re.compile(
     re.IGNORECASE | re.VERBOSE,
 )
 """The whole text of a button that gives consent."""
-_MAY_BE_BANNER: Final = """descendant-or-self::*[@id or @class or @aria-label][
-    self::div or self::section or self::aside or self::dialog or self::form or self::footer
-    or self::p or self::span]"""
+_WITH_NAMES: Final = """(descendant-or-self::*/@id | descendant-or-self::*/@class
+    | descendant-or-self::*/@aria-label)/.."""
+_BOXES: Final = frozenset({"div", "section", "aside", "dialog", "form", "footer", "p", "span"})
 _BUTTONS: Final = ("button", "a", "input")
 _BANNER_CHARS: Final = 20_000
 """The lists of partners of some banners are long."""
@@ -164,8 +164,8 @@ def _banners(tree: Any) -> Iterator[Any]:
 
 
 def _with_telling_names(tree: Any) -> Iterator[Any]:
-    for element in tree.xpath(_MAY_BE_BANNER):
-        names = _names(element)
+    for element in tree.xpath(_WITH_NAMES):
+        names = _names(element) if element.tag in _BOXES else []
         if (any(map(_VENDORS.match, names)) and _is_about_consent(element)) or (
             any(map(_NAMED.search, names)) and asks_consent(element)
         ):
