@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from functools import cache, lru_cache
-from itertools import filterfalse, repeat
+from itertools import chain, filterfalse, repeat
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from .languages import LANGUAGES, Language, vocabulary
@@ -20,7 +20,7 @@ from .scripts import (
 from .stemming import STEMS, UNSTEMMED
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable
+    from collections.abc import Callable, Collection, Iterable, Iterator
 
 MAX_WORD_CHARS: Final = 100
 """German builds long words, but not this long."""
@@ -87,7 +87,10 @@ def language_of(text: str) -> Language:
     >>> language_of("Wie breche ich eine Aufgabe ab?"), language_of("cancel a task")
     ('de', 'en')
     """
-    english_votes, german_votes = _votes(text[:_HEAD])
+    return _language(*_votes(text[:_HEAD]))
+
+
+def _language(english_votes: int, german_votes: int) -> Language:
     return "de" if german_votes > english_votes else "en"
 
 
@@ -175,9 +178,25 @@ def index_text(text: str) -> str:
     >>> index_text("Waiting for the cancelled tasks")
     'wait cancel task'
     """
+    folded = _folded_latin(text) if text.isascii() else None
+    if folded is not None and not _has_long_word(folded):
+        return " ".join(_stems_of_ascii(folded))
     plain = _normal(text)
     tails = last_characters(plain) if has_other_scripts(plain) else ()
     return " ".join([*stems(text), *tails])
+
+
+def _stems_of_ascii(folded: str) -> Iterator[str]:
+    """Yield what `stems` returns of an ASCII text; its words are found once, not for its language.
+
+    It is as long as the text, so that the text's head is its own.
+    """
+    head, rest = folded[:_HEAD].split(), folded[_HEAD:].split()
+    language = _language(*_votes_of(head, has_umlauts=False))
+    if rest and folded[_HEAD - 1] != " " != folded[_HEAD]:  # one word is in both
+        rest[0] = head.pop() + rest[0]
+    is_stop = _stop_words(language).__contains__
+    return map(STEMS[language].__getitem__, filterfalse(is_stop, chain(head, rest)))
 
 
 def index_changes(text: str) -> bool:
@@ -269,14 +288,16 @@ def _is_name(token: str, *, first: bool) -> bool:
 
 @lru_cache(maxsize=256)
 def _votes(text: str) -> tuple[int, int]:
-    """Return the number of English and of German words; stop words first, then all.
-
-    The last 256 texts of at most 1,000 characters are cached: at most 2 MiB.
-    """
+    """Return what `_votes_of` does; the last 256 texts of 1,000 characters take at most 2 MiB."""
     plain = _normal(text).casefold()
     found = _LATIN_WORD.findall(plain) if has_other_scripts(plain) else words(text)
+    return _votes_of(found, has_umlauts=not text.isascii())
+
+
+def _votes_of(found: Collection[str], *, has_umlauts: bool) -> tuple[int, int]:
+    """Return the number of English and of German words; stop words first, then all."""
     for_german, for_english = divmod(sum(map(_voters().get, found, repeat(0))), _GERMAN_VOTE)
-    if not text.isascii():
+    if has_umlauts:
         for_german += sum(1 for word in found if _UMLAUT.search(word))
     if for_english != for_german:
         return for_english, for_german
