@@ -29,9 +29,7 @@ _MOST_CELLS: Final = 5_000
 """Only so many cells of a page are written as columns; hostile pages nest tables."""
 
 
-def html_lines(
-    tree: Any, *, without: Collection[str] = (), enough: int | None = None
-) -> str:
+def html_lines(tree: Any, *, without: Collection[str] = (), enough: int | None = None) -> str:
     r"""Return the text with a line for each block, and code with its own lines and indentation.
 
     The rows of a table have bars, as in Markdown. `without` are the names of further elements to
