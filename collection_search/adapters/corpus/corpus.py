@@ -221,7 +221,7 @@ def _collector_paused() -> Iterator[None]:
 
 
 def _folder_reader(page: CorpusPage) -> Reader:
-    said = "\n".join((page.url, page.title, page.text))
+    said = f"{page.url}\n{page.title}\n{page.text}"
     return KeyedReader(hashlib.sha256(said.encode(errors="replace")).hexdigest(), lambda: page)
 
 

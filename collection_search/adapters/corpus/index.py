@@ -80,7 +80,7 @@ class OverlappingPagesError(Exception):
 
 @contextmanager
 def draft_of(path: Path, fingerprint: str, *, keeps_pages: bool = False) -> Iterator[IndexDraft]:
-    """Give a new index, or a copy of the one at `path`, and then replace `path` with it in one step.
+    """Give a new index, or a copy of the one at `path`; then replace `path` with it in one step.
 
     The caller must prevent two builds at once. Nothing is replaced when the block raises. Raises
     OSError and sqlite3.Error, and what `IndexDraft` raises.

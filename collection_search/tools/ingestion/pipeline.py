@@ -199,7 +199,10 @@ class _Prepared(NamedTuple):
 
 
 def _hashed(text: str) -> tuple[str, str]:
-    """Return the text as it can be stored, and its hash, computed in pieces so that the loop can run meanwhile."""
+    """Return the text as it can be stored, and its hash.
+
+    They are computed in pieces, so that the loop can run meanwhile.
+    """
     pieces, digest = [], hashlib.sha256()
     for start in range(0, len(text), _PIECE_CHARS):
         piece = to_unicode(text[start : start + _PIECE_CHARS])
