@@ -6,7 +6,6 @@ import asyncio
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import pytest
 
 from collection_search import SearchContext, Settings
 from collection_search.errors import ModelError
@@ -18,6 +17,8 @@ from collection_search.tools.spending.account import Account
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
+
+    import pytest
 
     from collection_search.contracts.collection import Embedded, Vectors
 

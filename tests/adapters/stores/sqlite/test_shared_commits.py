@@ -111,12 +111,14 @@ def test_nobody_waits_for_ever(tmp_path: Path) -> None:
     """A thread that writes within its own write gets the error of a locked file."""
     file = File(tmp_path / "numbers.db")
     file.commits = SharedCommits(file.begin, file.give_back, wait_s=0.05)
-    with (
-        pytest.raises(sqlite3.OperationalError, match="locked"),
-        file.commits.member() as connection,
-    ):
-        connection.execute("INSERT INTO numbers VALUES (1)")
-        file.write(2)
+
+    def write_within_a_write() -> None:
+        with file.commits.member() as connection:
+            connection.execute("INSERT INTO numbers VALUES (1)")
+            file.write(2)
+
+    with pytest.raises(sqlite3.OperationalError, match="locked"):
+        write_within_a_write()
     file.write(3)
     assert file.numbers() == [3]
 
