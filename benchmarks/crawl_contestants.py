@@ -23,6 +23,7 @@ from typing import TYPE_CHECKING, Any, Final
 import aiohttp
 from crawl_site import BIG, mixed_page, page, urls
 from crawl_stalls import stalls
+from environment import keep_to_one_core
 
 from collection_search.adapters.crawl.extract.formats import extract
 from collection_search.adapters.crawl.extract.pool import Extraction
@@ -35,6 +36,16 @@ if TYPE_CHECKING:
 
 IN_FLIGHT: Final = 32
 _TICKS: Final = os.sysconf("SC_CLK_TCK") if hasattr(os, "sysconf") else 100
+
+
+def _own_text(page: bytes) -> str:
+    return extract(page, "page.html").text
+
+
+def _plain_text(page: bytes) -> str:
+    import trafilatura
+
+    return trafilatura.extract(page, fast=True, include_comments=False) or ""
 
 
 class Contestant:
@@ -101,10 +112,15 @@ class Extract(Contestant):
     """Extraction alone, in plain processes that make the pages themselves: no pipe, no limit."""
 
     def __init__(
-        self, ports: Sequence[int], processes: int, made: Callable[[int], bytes] = page
+        self,
+        ports: Sequence[int],
+        processes: int,
+        made: Callable[[int], bytes] = page,
+        read: Callable[[bytes], str] = _own_text,
     ) -> None:
         super().__init__(ports)
         self._made = made
+        self._read = read
         self._pool = ProcessPoolExecutor(processes, mp_context=get_context("spawn"))
         self._processes = processes
 
@@ -112,7 +128,8 @@ class Extract(Contestant):
         """Extract them, an equal share in each process."""
         loop, share = asyncio.get_running_loop(), count // self._processes
         parts = [(part * share, share) for part in range(self._processes)]
-        done = [loop.run_in_executor(self._pool, _extracted, self._made, *part) for part in parts]
+        work = self._made, self._read
+        done = [loop.run_in_executor(self._pool, _extracted, *work, *part) for part in parts]
         return sum(await asyncio.gather(*done))
 
     def workers(self) -> list[int]:
@@ -125,9 +142,9 @@ class Extract(Contestant):
 
 
 class Both(Gate):
-    """Fetch and extraction, as ingestion does it."""
+    """Fetch and extraction, as ingestion does it; without a number of processes, as shipped."""
 
-    def __init__(self, ports: Sequence[int], processes: int) -> None:
+    def __init__(self, ports: Sequence[int], processes: int | None) -> None:
         super().__init__(ports)
         self._extraction = Extraction(workers=processes)
         self._reader = WebPageReader(self.fetcher, self._extraction)
@@ -169,7 +186,7 @@ class Engine(Both):
 
     on_background = True
 
-    def __init__(self, ports: Sequence[int], processes: int, models_url: str = "") -> None:
+    def __init__(self, ports: Sequence[int], processes: int | None, models_url: str = "") -> None:
         from collection_search.adapters.crawl.web import WebPages
         from collection_search.adapters.embeddings.openai import OpenAIEmbedder
 
@@ -206,21 +223,28 @@ class Engine(Both):
 
 
 def contestant(name: str, ports: Sequence[int], models_url: str) -> Contestant:
-    """Return the contestant of that name; a number at its end are its processes."""
+    """Return the contestant of that name; a number at its end are its processes.
+
+    Those that end in `core` get one core and are otherwise as shipped.
+    """
     kind, _, processes = name.partition("-")
+    if processes == "core":
+        keep_to_one_core()
     if kind in {"words", "vectors"}:
-        return Engine(ports, int(processes), models_url if kind == "vectors" else "")
-    if kind == "mixed":
-        return Extract(ports, int(processes), mixed_page)
+        workers = int(processes) if processes.isdigit() else None
+        return Engine(ports, workers, models_url if kind == "vectors" else "")
+    if kind in {"mixed", "floor"}:
+        read = _plain_text if kind == "floor" else _own_text
+        return Extract(ports, int(processes), mixed_page, read)
     if processes:
         return {"extract": Extract, "both": Both, "big": Big}[kind](ports, int(processes))
     return {"bare": Bare, "gate": Gate}[kind](ports)
 
 
-def _extracted(made: Callable[[int], bytes], first: int, count: int) -> int:
-    return sum(
-        bool(extract(made(number), "page.html").text) for number in range(first, first + count)
-    )
+def _extracted(
+    made: Callable[[int], bytes], read: Callable[[bytes], str], first: int, count: int
+) -> int:
+    return sum(bool(read(made(number))) for number in range(first, first + count))
 
 
 async def _at_once(take: Callable[[str], Awaitable[bool]], addresses: Sequence[str]) -> int:
@@ -244,10 +268,11 @@ def _cpu_of(pid: int) -> float:
 
 
 async def _round(contestant: Contestant, count: int) -> dict[str, Any]:
-    cpu, wall = _cpu_s(contestant.workers()), time.perf_counter()
+    own, cpu, wall = time.process_time(), _cpu_s(contestant.workers()), time.perf_counter()
     pages = await contestant.take(count)
     wall = time.perf_counter() - wall
-    taken = {"cpu_s": _cpu_s(contestant.workers()) - cpu, "wall_s": wall}
+    own = time.process_time() - own
+    taken = {"cpu_s": _cpu_s(contestant.workers()) - cpu, "wall_s": wall, "own_s": own}
     if pages != count:
         raise RuntimeError(f"{pages} of {count} pages")
     return {"pages": pages, **taken}

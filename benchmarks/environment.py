@@ -49,6 +49,12 @@ def keep_to_cores(*, last: bool) -> None:
         os.sched_setaffinity(0, {max(cores)} if last else cores - {max(cores)})
 
 
+def keep_to_one_core() -> None:
+    """Bind this process to the first core, where the system lets it."""
+    if hasattr(os, "sched_setaffinity"):
+        os.sched_setaffinity(0, {min(os.sched_getaffinity(0))})
+
+
 def load() -> str:
     """Return the machine's load average over 1, 5 and 15 minutes."""
     averages = " ".join(f"{value:.2f}" for value in os.getloadavg())

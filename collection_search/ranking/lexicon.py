@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from functools import cache, lru_cache
+from itertools import chain, filterfalse, repeat
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from .languages import LANGUAGES, Language, vocabulary
@@ -19,12 +20,14 @@ from .scripts import (
 from .stemming import STEMS, UNSTEMMED
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable
+    from collections.abc import Callable, Collection, Iterable, Iterator
 
 MAX_WORD_CHARS: Final = 100
 """German builds long words, but not this long."""
 
 _WORD: Final = re.compile(r"[^\W_]+(?:\+\+|#(?!\w))?")
+_WITH_SIGN: Final = re.compile(r"#(?<=[^\W_]#)|\+\+(?<=[^\W_]\+\+)")
+"""The sign at the end of a word such as C#, and what may be one; before a heading it is none."""
 _BEYOND: Final = re.compile("[^\0-\xff\u2000-\u206f\u20ac]")
 """What is neither Latin-1 nor punctuation."""
 _COMPATIBLE: Final = dict.fromkeys(map(ord, "ªµº²³¹¼½¾"), "\0")
@@ -39,6 +42,8 @@ _UMLAUT: Final = re.compile("[äöü]")
 _UMLAUTS: Final = ("aä", "oö", "uü")
 _HEAD: Final = 1_000
 """Characters that decide the language of a text."""
+_GERMAN_VOTE: Final = 1 << 20
+"""More than the words of a head, so that both numbers of votes are counted as one."""
 _BEYOND_LATIN: Final = "\u0250"
 _LATIN_WORD: Final = re.compile("[a-z0-9\u00df-\u024f]+")
 _USUAL: Final = 500  # characters of a question whose terms are cached
@@ -82,7 +87,10 @@ def language_of(text: str) -> Language:
     >>> language_of("Wie breche ich eine Aufgabe ab?"), language_of("cancel a task")
     ('de', 'en')
     """
-    english_votes, german_votes = _votes(text[:_HEAD])
+    return _language(*_votes(text[:_HEAD]))
+
+
+def _language(english_votes: int, german_votes: int) -> Language:
     return "de" if german_votes > english_votes else "en"
 
 
@@ -93,7 +101,7 @@ def terms(text: str, language: Language | None = None) -> list[str]:
     ['cancel', 'task', 'timeout']
     """
     stop = _stop_words(language or language_of(text))
-    return [word for word in words(text) if word not in stop]
+    return [*filterfalse(stop.__contains__, words(text))]
 
 
 def stems(text: str, language: Language | None = None) -> list[str]:
@@ -103,8 +111,10 @@ def stems(text: str, language: Language | None = None) -> list[str]:
     (['cancel', 'task'], ['haus', 'stadt'])
     """
     language = language or language_of(text)
-    known = STEMS[language]
-    return [known[word] if word < UNSTEMMED else word for word in terms(text, language)]
+    known, wanted = STEMS[language], terms(text, language)
+    if text.isascii():
+        return [*map(known.__getitem__, wanted)]
+    return [known[word] if word < UNSTEMMED else word for word in wanted]
 
 
 def question_terms(question: str) -> tuple[Term, ...]:
@@ -168,9 +178,25 @@ def index_text(text: str) -> str:
     >>> index_text("Waiting for the cancelled tasks")
     'wait cancel task'
     """
+    folded = _folded_latin(text) if text.isascii() else None
+    if folded is not None and not _has_long_word(folded):
+        return " ".join(_stems_of_ascii(folded))
     plain = _normal(text)
     tails = last_characters(plain) if has_other_scripts(plain) else ()
     return " ".join([*stems(text), *tails])
+
+
+def _stems_of_ascii(folded: str) -> Iterator[str]:
+    """Yield what `stems` returns of an ASCII text; its words are found once, not for its language.
+
+    It is as long as the text, so that the text's head is its own.
+    """
+    head, rest = folded[:_HEAD].split(), folded[_HEAD:].split()
+    language = _language(*_votes_of(head, has_umlauts=False))
+    if rest and folded[_HEAD - 1] != " " != folded[_HEAD]:  # one word is in both
+        rest[0] = head.pop() + rest[0]
+    is_stop = _stop_words(language).__contains__
+    return map(STEMS[language].__getitem__, filterfalse(is_stop, chain(head, rest)))
 
 
 def index_changes(text: str) -> bool:
@@ -219,7 +245,7 @@ def _folded_latin(text: str) -> str | None:
 
     Most texts are Latin-1 except for punctuation: this takes a third of the time.
     """
-    if "#" in text or "++" in text:
+    if ("#" in text or "++" in text) and _WITH_SIGN.search(text):
         return None
     try:
         encoded = text.encode("latin-1")
@@ -262,16 +288,16 @@ def _is_name(token: str, *, first: bool) -> bool:
 
 @lru_cache(maxsize=256)
 def _votes(text: str) -> tuple[int, int]:
-    """Return the number of English and of German words; stop words first, then all.
-
-    The last 256 texts of at most 1,000 characters are cached: at most 2 MiB.
-    """
+    """Return what `_votes_of` does; the last 256 texts of 1,000 characters take at most 2 MiB."""
     plain = _normal(text).casefold()
     found = _LATIN_WORD.findall(plain) if has_other_scripts(plain) else words(text)
-    for_english, for_german = (
-        sum(map(_own_stop_words(language).__contains__, found)) for language in LANGUAGES
-    )
-    if not text.isascii():
+    return _votes_of(found, has_umlauts=not text.isascii())
+
+
+def _votes_of(found: Collection[str], *, has_umlauts: bool) -> tuple[int, int]:
+    """Return the number of English and of German words; stop words first, then all."""
+    for_german, for_english = divmod(sum(map(_voters().get, found, repeat(0))), _GERMAN_VOTE)
+    if has_umlauts:
         for_german += sum(1 for word in found if _UMLAUT.search(word))
     if for_english != for_german:
         return for_english, for_german
@@ -287,9 +313,10 @@ def _stop_words(language: Language) -> frozenset[str]:
 
 
 @cache
-def _own_stop_words(language: Language) -> frozenset[str]:
-    others = (_stop_words(other) for other in LANGUAGES if other != language)
-    return _stop_words(language).difference(*others)
+def _voters() -> dict[str, int]:
+    """Return the vote of each stop word that one of the languages has: 1 or `_GERMAN_VOTE`."""
+    english, german = (_stop_words(language) for language in LANGUAGES)
+    return dict.fromkeys(english - german, 1) | dict.fromkeys(german - english, _GERMAN_VOTE)
 
 
 @cache

@@ -68,25 +68,36 @@ _TAG = re.compile(
 )
 _HUGE_REFERENCE = re.compile(r"&#[xX]?[0-9a-fA-F]{12,};?")
 
-_PARAGRAPH_END = re.compile(r"(?=\n[^\S\n]*\n)")
 _STOPS: Final = ".!?…।॥؟۔։።"  # noqa: RUF001
 _EAST_STOPS: Final = "。！？｡"  # noqa: RUF001
 _EAST_CLOSING: Final = "」』）】〉》”’"  # noqa: RUF001
+
+# Patterns begin with characters, since a search for these is ten times as fast as for borders.
+_PARAGRAPH_END = re.compile(r"\n(?=[^\S\n]*\n)")
 _SENTENCE_END = re.compile(
-    rf"""(?:(?<=[{_STOPS}])|(?<=[{_STOPS}]["')\]”’»]))(?=\s)
-        |(?<=[{_EAST_STOPS}])(?![{_EAST_CLOSING}])|(?<=[{_EAST_STOPS}][{_EAST_CLOSING}])""",  # noqa: RUF001
+    rf"""[{_STOPS}{_EAST_STOPS}](?:
+        (?<=[{_STOPS}])["')\]”’»]?+(?=\s)|(?<=[{_EAST_STOPS}])[{_EAST_CLOSING}]?+)""",  # noqa: RUF001
     re.VERBOSE,
 )
-_LINE_END = re.compile(r"(?=\n)")
-_WORD_END = re.compile(r"(?<=\S)(?=\s)")
-_ENDS: Final = (_PARAGRAPH_END, _SENTENCE_END, _LINE_END, _WORD_END)
+_LINE_END = re.compile(r"\n")
+_WORD_END = re.compile(r"\S(?=\s)")
+_ENDS: Final = (
+    (_PARAGRAPH_END, re.Match.start),
+    (_SENTENCE_END, re.Match.end),
+    (_LINE_END, re.Match.start),
+    (_WORD_END, re.Match.end),
+)
 _SENTENCE_START = re.compile(
-    rf"""(?:(?<=[{_STOPS}]\s)|(?<=\n)|(?<=[{_EAST_STOPS}])(?![{_EAST_CLOSING}])
-        |(?<=[{_EAST_STOPS}][{_EAST_CLOSING}]))(?=\S)""",
+    rf"""[{_STOPS}{_EAST_STOPS}\n](?:
+        (?<=[{_STOPS}])\s|(?<=\n)|(?<=[{_EAST_STOPS}])[{_EAST_CLOSING}]?+)(?=\S)""",
     re.VERBOSE,
 )
-_WORD_START = re.compile(r"(?<=\s)(?=\S)")
+_WORD_START = re.compile(r"\s(?=\S)")
 _STARTS: Final = (_SENTENCE_START, _WORD_START)
+_MOST_BEFORE: Final = 2
+"""Most characters of a pattern before the border that it finds."""
+_NEAR_END: Final = 50
+"""Characters that are searched for an end first: most that are searched have many."""
 _VISIBLE = re.compile(r"\S")
 
 
@@ -221,20 +232,21 @@ def _next_visible(text: str, start: int, stop: int) -> int:
 def _last_end(text: str, start: int, head: int, size: int) -> int:
     """Return the best end of a chunk in its second half, after `head`, without trailing space."""
     low, high = max(start + size // 2, head + 1), start + size
-    for border in _ENDS:
-        found = border.finditer(text, low, high + 1)
-        ends = [end for match in found if (end := match.start()) <= high]
-        if border is _SENTENCE_END:
-            ends = [end for end in ends if not is_in_row(text, end)]
-        if ends:
-            return start + len(text[start : ends[-1]].rstrip())
+    for pattern, border in _ENDS:
+        for begin in (max(low, high - _NEAR_END), low):
+            found = map(border, pattern.finditer(text, max(begin - _MOST_BEFORE, 0), high + 1))
+            ends = [end for end in found if begin <= end <= high]
+            if pattern is _SENTENCE_END:
+                ends = [end for end in ends if not is_in_row(text, end)]
+            if ends:
+                return start + len(text[start : ends[-1]].rstrip())
     return start + len(text[start:high].rstrip())
 
 
 def _first_start(text: str, low: int, head: int) -> int:
     """Return the first start of a sentence, else of a word, from `low` to `head`."""
-    for border in _STARTS:
-        for match in border.finditer(text, low, head + 1):
-            if match.start() <= head and not is_in_row(text, match.start()):
-                return match.start()
+    for pattern in _STARTS:
+        for match in pattern.finditer(text, max(low - _MOST_BEFORE, 0), head + 1):
+            if low <= match.end() <= head and not is_in_row(text, match.end()):
+                return match.end()
     return low

@@ -15,11 +15,11 @@ if TYPE_CHECKING:
 _TITLE_CHARS: Final = 200
 _MOST_LEVELS: Final = 6
 _MARK: Final = "¤{}¤ "
-_MARKED: Final = re.compile(r"^[ \t]*¤([1-6])¤[ \t]*([^\n]*?)[ \t]*$", re.MULTILINE)
+_MARKED: Final = re.compile(r"\n[ \t]*¤([1-6])¤[ \t]*([^\n]*?)[ \t]*$", re.MULTILINE)
 _LEFT_OVER: Final = re.compile(r"¤[1-6]¤[ \t]*")
 _LIKE_HEADING: Final = re.compile(r"^(?=#{1,6}[ \t])", re.MULTILINE)
 _LINE: Final = re.compile(
-    r"""^(?:(?P<marks>\#{1,6})[ \t]+(?P<title>[^\s\#][^\n]*|\#[^\s\#][^\n]*)
+    r"""\n(?:(?P<marks>\#{1,6})[ \t]+(?P<title>[^\s\#][^\n]*|\#[^\s\#][^\n]*)
         |[ ]{0,3}(?P<fence>```+|~~~+)(?P<rest>[^\n]*))$""",
     re.VERBOSE | re.MULTILINE,
 )
@@ -44,17 +44,20 @@ def write_headings(text: str) -> str:
     >>> write_headings("Intro\n" + heading_mark(2) + "Use\n# no heading")
     'Intro\n\n## Use\n # no heading'
     """
-    text = _LIKE_HEADING.sub(" ", text)
-    return _LEFT_OVER.sub("", _MARKED.sub(_heading_line, text)) if "¤" in text else text
+    text = _LIKE_HEADING.sub(" ", text) if "#" in text else text
+    if "¤" not in text:
+        return text
+    text = _MARKED.sub(_heading_line, f"\n{text}")[1:]  # each line has its beginning before it
+    return _LEFT_OVER.sub("", text)
 
 
 def _heading_line(found: re.Match[str]) -> str:
-    start, title = found.start(), found[2]
+    start, title = found.start() + 1, found[2]
     if not any(map(str.isalnum, title)):
-        return title
-    needs_blank = start and not found.string.endswith("\n\n", 0, start)
+        return f"\n{title}"
+    needs_blank = start > 1 and not found.string.endswith("\n\n", 1, start)
     blank = "\n" if needs_blank else ""
-    return f"{blank}{'#' * int(found[1])} {title}"
+    return f"\n{blank}{'#' * int(found[1])} {title}"
 
 
 def trimmed(text: str) -> str:
@@ -107,7 +110,7 @@ def heading_paths(text: str, spans: Iterable[tuple[int, int]]) -> list[tuple[str
 def _headings(text: str) -> Iterator[_Heading]:
     fence = ""
     after_heading = 0
-    for line in _LINE.finditer(text):
+    for line in _LINE.finditer(f"\n{text}"):  # a match begins where its line does in the text
         if (marks := line["fence"]) is not None:
             if not fence:
                 fence = marks
@@ -117,7 +120,7 @@ def _headings(text: str) -> Iterator[_Heading]:
             len(line["marks"]) > 1 or _follows_blank(text, line.start(), after_heading)
         ):
             title = _CLOSING.sub("", line["title"])[:_TITLE_CHARS]
-            after_heading = line.end() + 1
+            after_heading = line.end()
             yield _Heading(line.start(), len(line["marks"]), title)
 
 

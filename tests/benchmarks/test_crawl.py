@@ -18,7 +18,7 @@ contestants, stalls = benchmark("crawl_contestants"), benchmark("crawl_stalls").
 
 def told(pages: int, cpu_s: float) -> dict[str, Any]:
     stall = {"held_ms": 1.5, "held_by": "fetch", "blocked_ms": 2.5, "stall_ms": 7.0}
-    return {"pages": pages, "cpu_s": cpu_s, "wall_s": cpu_s, **stall}
+    return {"pages": pages, "cpu_s": cpu_s, "wall_s": cpu_s, "own_s": 0.02, **stall}
 
 
 @pytest.mark.slow
@@ -90,12 +90,16 @@ def test_the_report_shows_figures_beside_their_goals() -> None:
     text = "\n".join(crawl.report(rounds, "load average 0.1"))
     assert "| gate / bare aiohttp | 1.00 | >= 0.6 |" in text
     assert "| fetch + extraction / extraction, 2 processes | 1.00 | >= 0.85 |" in text
+    assert "| found by words, as shipped / trafilatura alone | 1.00 | >= 0.55 |" in text
+    assert "| found by words: CPU outside extraction, ms a page | 2.00 | <= 3 |" in text
+    assert "| found by words, wall: two cores / one | 1.00 | >= 1.6 |" in text
     assert "| safe fetch | 1.5 | 2.5 | 7.0 |" in text
     assert "Linux" in text or "Darwin" in text or "Windows" in text
 
 
 def test_a_missed_goal_is_told_and_ends_the_program_with_failure() -> None:
     rounds = {name: [told(10, 1.0), told(10, 1.1)] for name in crawl.TITLES}
+    rounds["words-core"] = [told(10, 2.0), told(10, 2.2)]
     assert crawl.missed(rounds) == []
     rounds["gate"] = [told(10, 2.0), told(10, 2.2)]
     rounds["big-1"] = [told(10, 1.0), told(10, 1.0) | {"held_ms": 20.5}]
@@ -104,6 +108,14 @@ def test_a_missed_goal_is_told_and_ends_the_program_with_failure() -> None:
         "gate / bare aiohttp",
         "the same, pages of 9 MB and PDF of 29 MB",
     ]
+
+
+def test_a_part_of_the_rows_is_a_report_as_well() -> None:
+    rounds = {name: [told(10, 1.0), told(10, 1.1)] for name in crawl.INGESTION}
+    text = "\n".join(crawl.report(rounds, "load average 0.1"))
+    assert "found by words, as shipped / trafilatura alone" in text
+    assert "gate / bare" not in text
+    assert crawl.missed(rounds) == ["found by words, wall: two cores / one: 1.000, not >= 1.6"]
 
 
 def test_one_round_has_no_quartiles(capsys: pytest.CaptureFixture[str]) -> None:

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from collection_search.errors import QualityThresholdError
-from collection_search.ranking.lexicon import index_text, match_query, question_terms, words
+from collection_search.ranking.lexicon import index_text, match_query, question_terms, stems, words
 from collection_search.ranking.scoring import PageText, rank
 from collection_search.ranking.threshold import select_for_ingestion
 
@@ -48,6 +48,16 @@ def test_words_are_settled(text):
     """Reading the words again changes nothing."""
     once = words(text)
     assert words(" ".join(once)) == once
+
+
+LONG = st.lists(st.one_of(WORDS, st.text(" .#+_aZ1\n", max_size=9)), max_size=400).map(" ".join)
+
+
+@pytest.mark.slow
+@given(text=LONG)
+def test_what_is_indexed_of_latin_text_is_its_stems(text):
+    """However long it is: the words of its beginning decide the language, and are not cut."""
+    assert index_text(text) == " ".join(stems(text))
 
 
 @pytest.mark.slow

@@ -8,7 +8,7 @@ import logging
 import sqlite3
 import sys
 import threading
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from functools import cached_property
 from typing import TYPE_CHECKING, Final
 
@@ -16,12 +16,12 @@ from ...errors import ConfigError, InputError, StoreError
 from ..crawl.extract.formats import KINDS
 from . import docs_page_map as pages
 from . import index, packages, python_docs
-from .entry import CorpusSource
+from .entry import CorpusSource, KeyedReader
 from .folder import base_address, folder_name, read_folder, validate_name
 from .folder_store import Folder, FolderStore
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Sequence
     from pathlib import Path
 
     from ...settings import Settings
@@ -35,13 +35,19 @@ _log = logging.getLogger(__name__)
 
 
 def python_source() -> CorpusSource:
-    """Return the source for the running Python and its installed packages."""
+    """Return the source for the running Python and its installed packages.
+
+    A package's pages are read again when it changes, not when others do.
+    """
     folders = packages.site_folders()
-    facts = [sys.version, f"{READING} {pages.table_version()}", *packages.list_installed(folders)]
-    return CorpusSource(
-        fingerprint=hashlib.sha256("\n".join(facts).encode()).hexdigest(),
-        readers=lambda: [*python_docs.python_readers(), *packages.package_readers(folders)],
-    )
+    reading = f"{READING} {pages.table_version()} {sys.version}"
+    facts = [reading, *packages.list_installed(folders)]
+
+    def readers() -> list[Reader]:
+        found = [*python_docs.python_readers(), *packages.package_readers(folders)]
+        return [KeyedReader(f"{reading} {one.key}", one.read) for one in found]
+
+    return CorpusSource(hashlib.sha256("\n".join(facts).encode()).hexdigest(), readers)
 
 
 class Corpus:
@@ -75,7 +81,7 @@ class Corpus:
         except index.DAMAGE as error:
             _log.warning("The offline corpus is damaged and is built anew: %s", error)
         with self._lock:
-            self._build(None, lambda: self._stamp() == stamp)
+            self._build(None, lambda: self._stamp() == stamp, anew=True)
         return index.search_index(self._path, question, limit)
 
     def folders(self) -> list[Folder]:
@@ -147,15 +153,24 @@ class Corpus:
             return None
         return status.st_ino, status.st_mtime_ns
 
-    def _build(self, progress: ReadProgress | None, is_needed: Callable[[], bool]) -> None:
-        """Build the index unless another process has built it during the wait for the lock."""
+    def _build(
+        self,
+        progress: ReadProgress | None,
+        is_needed: Callable[[], bool],
+        *,
+        anew: bool = False,
+    ) -> None:
+        """Build the index unless another process has built it during the wait for the lock.
+
+        Pages that are in it are kept, unless it is built `anew`.
+        """
         self._settings.prepared_home()
         with self._store.locked():
             if not is_needed():
                 return
             try:
                 with _collector_paused():
-                    index.write_index(self._path, self._fingerprint(), self._pages(progress))
+                    self._write(progress, anew=anew)
             except (OSError, sqlite3.Error) as error:
                 if "fts5" in str(error):
                     raise ConfigError(
@@ -167,15 +182,27 @@ class Corpus:
                     "Make room, or set COLLECTION_SEARCH_HOME to another folder."
                 ) from error
 
-    def _pages(self, progress: ReadProgress | None) -> Iterator[CorpusPage]:
-        """Yield the user's pages, then those of the source; the first page of an address counts."""
-        yield from self._store.pages()
-        readers = self._source.readers()
-        for done, reader in enumerate(readers, start=1):
-            if page := _read(reader):
-                yield page
-            if progress:
-                progress(done, len(readers))
+    def _write(self, progress: ReadProgress | None, *, anew: bool) -> None:
+        """Write the user's pages, then those of the source; the first page of an address counts."""
+        readers = [*map(_folder_reader, self._store.pages()), *self._source.readers()]
+        if not anew and index.can_be_updated(index.read_fingerprint(self._path)):
+            with suppress(index.OverlappingPagesError, *index.DAMAGE):
+                self._fill(readers, progress, keeps_pages=True)
+                return
+        self._fill(readers, progress, keeps_pages=False)
+
+    def _fill(
+        self, readers: Sequence[Reader], progress: ReadProgress | None, *, keeps_pages: bool
+    ) -> None:
+        with index.draft_of(self._path, self._fingerprint(), keeps_pages=keeps_pages) as draft:
+            known = draft.keep(
+                {reader.key for reader in readers if isinstance(reader, KeyedReader)}
+            )
+            missing = [one for one in readers if _key_of(one) not in known]
+            for done, reader in enumerate(missing, start=1):
+                draft.add(_read(reader), _key_of(reader))
+                if progress:
+                    progress(done, len(missing))
 
 
 @contextmanager
@@ -191,6 +218,15 @@ def _collector_paused() -> Iterator[None]:
     finally:
         if was_enabled:
             gc.enable()
+
+
+def _folder_reader(page: CorpusPage) -> Reader:
+    said = f"{page.url}\n{page.title}\n{page.text}"
+    return KeyedReader(hashlib.sha256(said.encode(errors="replace")).hexdigest(), lambda: page)
+
+
+def _key_of(reader: Reader) -> str | None:
+    return reader.key if isinstance(reader, KeyedReader) else None
 
 
 def _read(reader: Reader) -> CorpusPage | None:

@@ -21,6 +21,19 @@ class CorpusPage:
 Reader: TypeAlias = Callable[[], CorpusPage | None]
 """Returns one page, or None if this machine has no text of it."""
 
+
+@dataclass(frozen=True, slots=True)
+class KeyedReader:
+    """A reader whose page stays the same as long as its key does; it is read once for each."""
+
+    key: str
+    read: Reader
+
+    def __call__(self) -> CorpusPage | None:
+        """Return the page."""
+        return self.read()
+
+
 ReadProgress: TypeAlias = Callable[[int, int], None]
 """Called with the number of finished pages or files, and with the total."""
 

@@ -6,10 +6,12 @@ word stems only; the text of a page is stored once.
 
 from __future__ import annotations
 
+import json
 import math
+import shutil
 import sqlite3
 import zlib
-from contextlib import closing
+from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
@@ -20,20 +22,22 @@ from ...text.headings import heading_paths
 from .snippet import best_excerpt
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Collection, Iterable, Iterator, Sequence
     from pathlib import Path
 
     from .entry import CorpusPage
 
-VERSION: Final = 2
+VERSION: Final = 3
 """Increase it when the schema or the indexing changes: indexes are then rebuilt."""
 
 _SCHEMA: Final = """
     CREATE TABLE meta (fingerprint TEXT NOT NULL);
     CREATE TABLE page (
         id INTEGER PRIMARY KEY, url TEXT UNIQUE NOT NULL, title TEXT NOT NULL, text BLOB NOT NULL,
-        factor REAL NOT NULL
+        factor REAL NOT NULL, reader TEXT
     );
+    CREATE TABLE reader (key TEXT PRIMARY KEY) WITHOUT ROWID;
+    CREATE TABLE left_out (url TEXT PRIMARY KEY) WITHOUT ROWID;
     CREATE TABLE passage (
         id INTEGER PRIMARY KEY, page INTEGER NOT NULL, start INTEGER NOT NULL, stop INTEGER NOT NULL
     );
@@ -70,54 +74,130 @@ class Hit:
     """Relevance relative to the best page of the same answer, above 0 and up to 1."""
 
 
-def write_index(path: Path, fingerprint: str, pages: Iterable[CorpusPage]) -> None:
-    """Build the index in a new file, and then replace `path` with it in one step.
+class OverlappingPagesError(Exception):
+    """Two pages have one address: which one counts depends on the order of all pages."""
 
-    The caller must prevent two builds at once. Of two pages with one address the first is used.
-    Raises OSError and sqlite3.Error.
+
+@contextmanager
+def draft_of(path: Path, fingerprint: str, *, keeps_pages: bool = False) -> Iterator[IndexDraft]:
+    """Give a new index, or a copy of the one at `path`; then replace `path` with it in one step.
+
+    The caller must prevent two builds at once. Nothing is replaced when the block raises. Raises
+    OSError and sqlite3.Error, and what `IndexDraft` raises.
     """
     draft = path.with_name(f"{path.name}.new")
     draft.unlink(missing_ok=True)
     try:
-        _fill(draft, fingerprint, pages)
+        create_private(draft)
+        if keeps_pages:
+            shutil.copyfile(path, draft)
+        with closing(sqlite3.connect(draft, isolation_level=None)) as db:
+            db.execute("PRAGMA journal_mode = OFF")  # the draft is deleted if anything fails
+            db.execute("PRAGMA synchronous = OFF")
+            if not keeps_pages:
+                db.executescript(_SCHEMA)
+            db.execute("BEGIN")
+            db.execute("DELETE FROM meta")
+            db.execute("INSERT INTO meta VALUES (?)", (fingerprint,))
+            yield IndexDraft(db, is_copy=keeps_pages)
+            db.execute("COMMIT")
         draft.replace(path)
     finally:
         draft.unlink(missing_ok=True)
 
 
-def _fill(draft: Path, fingerprint: str, pages: Iterable[CorpusPage]) -> None:
-    create_private(draft)
-    with closing(sqlite3.connect(draft, isolation_level=None)) as db:
-        db.execute("PRAGMA journal_mode = OFF")  # the draft is deleted if anything fails
-        db.execute("PRAGMA synchronous = OFF")
-        db.executescript(_SCHEMA)
-        db.execute("BEGIN")
-        db.execute("INSERT INTO meta VALUES (?)", (fingerprint,))
+def write_index(path: Path, fingerprint: str, pages: Iterable[CorpusPage]) -> None:
+    """Build the index anew, as by `draft_of`. Of two pages with one address the first is used."""
+    with draft_of(path, fingerprint) as draft:
         for page in pages:
-            _insert(db, page)
-        db.execute("COMMIT")
+            draft.add(page)
 
 
-def _insert(db: sqlite3.Connection, page: CorpusPage) -> None:
-    title, text = to_unicode(page.title), to_unicode(page.text)
-    spans = chunk_spans(text, size=_PASSAGE_CHARS, overlap=0)
-    factor = page.weight / (1 + _LENGTH_PENALTY * math.log(len(spans) or 1))
-    added = db.execute(
-        "INSERT OR IGNORE INTO page (url, title, text, factor) VALUES (?, ?, ?, ?)",
-        (page.url, title, zlib.compress(text.encode()), factor),
-    )
-    if not added.rowcount:
-        return
+class IndexDraft:
+    """An index that is being written. A page has the key of its reader, if that has one."""
+
+    def __init__(self, db: sqlite3.Connection, *, is_copy: bool) -> None:
+        self._db = db
+        self._is_copy = is_copy
+        self._keys = {key for (key,) in db.execute("SELECT key FROM reader")}
+
+    def keep(self, keys: Collection[str]) -> frozenset[str]:
+        """Remove the pages of other readers; return the keys of those that have been read.
+
+        Raises OverlappingPagesError when a page was left out whose address is free then.
+        """
+        gone = self._keys.difference(keys)
+        wanted = json.dumps([*self._keys - gone])
+        self._db.execute(
+            "DELETE FROM reader WHERE key NOT IN (SELECT value FROM json_each(?))", (wanted,)
+        )
+        for page in self._db.execute(
+            "SELECT id, url, title, text FROM page"
+            " WHERE reader IS NULL OR reader NOT IN (SELECT value FROM json_each(?))",
+            (wanted,),
+        ).fetchall():
+            self._remove(*page)
+        self._keys -= gone
+        return frozenset(self._keys)
+
+    def add(self, page: CorpusPage | None, key: str | None = None) -> None:
+        """Add what a reader has read; a page whose address is known is left out.
+
+        Raises OverlappingPagesError for such a page in a copy.
+        """
+        if key is not None:
+            self._db.execute("INSERT OR IGNORE INTO reader VALUES (?)", (key,))
+        if page is None:
+            return
+        title, text = to_unicode(page.title), to_unicode(page.text)
+        spans = chunk_spans(text, size=_PASSAGE_CHARS, overlap=0)
+        factor = page.weight / (1 + _LENGTH_PENALTY * math.log(len(spans) or 1))
+        added = self._db.execute(
+            "INSERT OR IGNORE INTO page (url, title, text, factor, reader) VALUES (?, ?, ?, ?, ?)",
+            (page.url, title, zlib.compress(text.encode()), factor, key),
+        )
+        if not added.rowcount:
+            if self._is_copy:
+                raise OverlappingPagesError(page.url)
+            self._db.execute("INSERT OR IGNORE INTO left_out VALUES (?)", (page.url,))
+            return
+        for (start, stop), words in zip(spans, _words(title, text, spans), strict=True):
+            passage = self._db.execute(
+                "INSERT INTO passage (page, start, stop) VALUES (?, ?, ?)",
+                (added.lastrowid, start, stop),
+            )
+            self._db.execute(
+                "INSERT INTO words (rowid, title, text) VALUES (?, ?, ?)",
+                (passage.lastrowid, *words),
+            )
+
+    def _remove(self, page: int, url: str, title: str, packed: bytes) -> None:
+        if self._db.execute("SELECT 1 FROM left_out WHERE url = ?", (url,)).fetchone():
+            raise OverlappingPagesError(url)
+        text = zlib.decompress(packed).decode()
+        passages = self._db.execute(
+            "SELECT id, start, stop FROM passage WHERE page = ? ORDER BY id", (page,)
+        ).fetchall()
+        spans = [(start, stop) for _, start, stop in passages]
+        for (passage, _, _), words in zip(passages, _words(title, text, spans), strict=True):
+            self._db.execute(  # the index has no texts: it is told the words that it loses
+                "INSERT INTO words (words, rowid, title, text) VALUES ('delete', ?, ?, ?)",
+                (passage, *words),
+            )
+        self._db.execute("DELETE FROM passage WHERE page = ?", (page,))
+        self._db.execute("DELETE FROM page WHERE id = ?", (page,))
+
+
+def _words(title: str, text: str, spans: Sequence[tuple[int, int]]) -> Iterator[tuple[str, str]]:
+    """Yield the stems of title and text of each passage."""
     title_stems = index_text(title)
     for (start, stop), headings in zip(spans, heading_paths(text, spans), strict=True):
-        passage = db.execute(
-            "INSERT INTO passage (page, start, stop) VALUES (?, ?, ?)",
-            (added.lastrowid, start, stop),
-        )
-        db.execute(
-            "INSERT INTO words (rowid, title, text) VALUES (?, ?, ?)",
-            (passage.lastrowid, title_stems, index_text(" ".join([*headings, text[start:stop]]))),
-        )
+        yield title_stems, index_text(" ".join([*headings, text[start:stop]]))
+
+
+def can_be_updated(fingerprint: str | None) -> bool:
+    """Return whether pages may be kept of the index that has this fingerprint."""
+    return fingerprint is not None and fingerprint.startswith(f"{VERSION} ")
 
 
 def read_fingerprint(path: Path) -> str | None:

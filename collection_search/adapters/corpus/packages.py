@@ -16,7 +16,7 @@ from urllib.parse import urlsplit
 from ..crawl.extract.markup import markdown_text, rst_text
 from ..crawl.site import link_target
 from .docstrings import documentation
-from .entry import CorpusPage, Reader
+from .entry import CorpusPage, KeyedReader
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -42,7 +42,7 @@ def list_installed(folders: Iterable[Path]) -> list[str]:
     return sorted(path.stem for folder in folders for path in folder.glob("*.*-info"))
 
 
-def package_readers(folders: Iterable[Path]) -> list[Reader]:
+def package_readers(folders: Iterable[Path]) -> list[KeyedReader]:
     """Return a reader per project page and per documentation site.
 
     Of two packages with one name the first is used, as for `import`. This package is left out.
@@ -54,8 +54,17 @@ def package_readers(folders: Iterable[Path]) -> list[Reader]:
         if package.site:
             sites[package.site].append(package)
     return [
-        *(partial(_project_page, package) for package in packages.values()),
-        *(partial(_site_page, site, sharing) for site, sharing in sites.items()),
+        *(
+            KeyedReader(f"project {package.release}", partial(_project_page, package))
+            for package in packages.values()
+        ),
+        *(
+            KeyedReader(
+                " ".join(["site", site, *(package.release for package in sharing)]),
+                partial(_site_page, site, sharing),
+            )
+            for site, sharing in sites.items()
+        ),
     ]
 
 
@@ -74,6 +83,11 @@ class _Package:
     def key(self) -> str:
         """Return the name in the form of PyPI's addresses (PEP 503)."""
         return re.sub(r"[-_.]+", "-", self.name).lower()
+
+    @property
+    def release(self) -> str:
+        """Return what tells this installation from others: its folder has name and version."""
+        return str(self.distribution.locate_file("") / f"{self.key}=={self.distribution.version}")
 
     @classmethod
     def of(cls, distribution: Distribution) -> _Package:

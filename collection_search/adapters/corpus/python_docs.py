@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Final
 from ..crawl.extract.markup import rst_headings
 from .docs_page_map import ListedPage, listed_pages
 from .docstrings import documentation
-from .entry import CorpusPage, Reader
+from .entry import CorpusPage, KeyedReader
 from .introspection import extension_documentation, format_blocks
 
 if TYPE_CHECKING:
@@ -29,7 +29,7 @@ _TYPES: Final = (
 )
 
 
-def python_readers() -> list[Reader]:
+def python_readers() -> list[KeyedReader]:
     """Return a reader for every page of the library and of the language reference."""
     return [
         *(_reader(page.path, page.title, partial(_listed_text, page)) for page in listed_pages()),
@@ -38,12 +38,12 @@ def python_readers() -> list[Reader]:
     ]
 
 
-def _reader(page: str, title: str, text: Callable[[], str]) -> Reader:
+def _reader(page: str, title: str, text: Callable[[], str]) -> KeyedReader:
     def read() -> CorpusPage | None:
         found = text()
         return CorpusPage(f"{SITE}/{page}.html", title, found) if len(found) >= _SHORTEST else None
 
-    return read
+    return KeyedReader(f"page {page}", read)
 
 
 def _listed_text(page: ListedPage) -> str:

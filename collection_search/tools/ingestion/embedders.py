@@ -50,10 +50,9 @@ class Embedders:
         if payer is not None and payer.fetches():
             self._payer = payer
 
-    async def account(self, embedder: Embedder, claim: Claim) -> Account:
-        """Return the account of the page's tenant, for the run that pays for the page."""
-        payer = paying_for(claim, self._payers.get(embedder.fingerprint, self._payer))
-        return await open_account(payer, payer.ids())
+    def payer(self, embedder: Embedder, claim: Claim) -> SearchContext:
+        """Return the context of the page's tenant and of the run that pays for the page."""
+        return paying_for(claim, self._payers.get(embedder.fingerprint, self._payer))
 
     def fingerprint(self, scope: TenantScope) -> str | None:
         """Return what the collection remembers of its embedder, None for a lexical one."""

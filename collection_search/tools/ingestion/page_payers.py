@@ -33,3 +33,10 @@ def paying_for(claim: Claim, payer: SearchContext) -> SearchContext:
             "max_cost_usd": rules.max_cost_usd if rules else None,
         }
     )
+
+
+def payer_key(payer: SearchContext, claim: Claim) -> tuple[object, ...]:
+    """Return what the pages that one run pays for have in common, and no others."""
+    if payer.run_id is None:
+        return claim.row_id, claim.fence
+    return payer.tenant(), payer.run_id, payer.max_cost_usd

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import logging
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from ...contracts.collection import Chunk, Document
@@ -26,7 +26,9 @@ from ...text.clean import chunk_spans, to_unicode
 from ...text.headings import heading_paths, page_numbers
 from ...text.tables import table_headers
 from ..criteria.page_judge import CriteriaNotJudgedError
-from .embedders import vectors_of
+from ..spending.run_spendings import open_account
+from .embedding_batches import EmbeddingBatches
+from .page_payers import payer_key
 
 if TYPE_CHECKING:
     import asyncio
@@ -34,7 +36,7 @@ if TYPE_CHECKING:
 
     from ...contracts.collection import Vectors
     from ...contracts.ingestion import Claim, PageOutcome
-    from ...ports import PageReader, Scalar, SpanSink, Storage
+    from ...ports import Embedder, PageReader, Scalar, SpanSink, Storage
     from ...settings import Settings
     from .embedders import Embedders
     from .page_judges import PageJudges
@@ -57,6 +59,7 @@ class PageWork:
     judges: PageJudges
     sink: SpanSink = NULL_SINK
     on_page_done: Callable[[PageDone], None] = lambda _: None
+    batches: EmbeddingBatches = field(default_factory=EmbeddingBatches)
 
     async def ingest(self, claim: Claim, reader: PageReader | None) -> dict[str, Scalar]:
         """Ingest the page and return attributes for the span; raise whatever failed.
@@ -78,11 +81,11 @@ class PageWork:
         )
         if isinstance(page, NotModified):
             return await self._unchanged(claim, _same(page, claim))
-        said = await compute(_hashed, page.text)
-        facts = {"kind": page.kind, "chars": len(said.text), "status": page.status}
-        if said.sha256 == claim.text_hash:
-            return await self._unchanged(claim, _fetched(page)) | facts
         async with self.slots:
+            said = await compute(self._prepared, claim, page.text)
+            facts = {"kind": page.kind, "chars": len(said.text), "status": page.status}
+            if said.sha256 == claim.text_hash:
+                return await self._unchanged(claim, _fetched(page)) | facts
             title = to_unicode(page.title) or claim.title or claim.url
             try:
                 return await self._finished(claim, said, title, _fetched(page)) | facts
@@ -90,7 +93,7 @@ class PageWork:
                 await self._keep_text(claim, said, title, page)
                 raise
 
-    async def _keep_text(self, claim: Claim, said: _Hashed, title: str, page: ReadPage) -> None:
+    async def _keep_text(self, claim: Claim, said: _Prepared, title: str, page: ReadPage) -> None:
         """Store the text for the next attempt, so that its site is not asked again."""
         refs = await self.retry.call(self.store.staging.put, claim.scope.tenant_id, [said.text])
         extracted = ExtractedPage(refs[0], title, _fetched(page))
@@ -102,7 +105,7 @@ class PageWork:
         return {"changed": False, "chunks": 0}
 
     async def _finished(
-        self, claim: Claim, said: _Hashed, title: str, fetched: Fetched | None
+        self, claim: Claim, said: _Prepared, title: str, fetched: Fetched | None
     ) -> dict[str, Scalar]:
         judged = await self.judges.judge(claim, title, said.text, self.sink, trace_of(claim))
         known = {} if judged is None else {"criteria": judged}
@@ -113,7 +116,7 @@ class PageWork:
             content_hash=said.sha256,
             provenance={k: v for k, v in claim.provenance.items() if k != FAILED_BEFORE} | known,
         )
-        chunks = await self._chunks(claim, title, said.text)
+        chunks = await self._embedded(claim, title, said.chunks)
         finish = self.store.ledger.finish
         is_ours = await self.retry.call(finish, claim, document, chunks, fetched=fetched)
         self._report(claim, "new" if claim.text_hash is None else "changed", is_ours=is_ours)
@@ -125,43 +128,87 @@ class PageWork:
         else:
             logger.info("another worker took over %s", claim.url)
 
-    def _staged(self, claim: Claim) -> _Hashed:
+    def _staged(self, claim: Claim) -> _Prepared:
         ref = claim.extracted.content_ref if claim.extracted else claim.content_ref
         text = self.store.staging.get(claim.scope.tenant_id, ref) if ref else None
         if text is None:
             raise IngestError("The page's text is no longer staged. Search for it again.")
-        return _hashed(text)
+        return self._prepared(claim, text)
 
-    async def _chunks(self, claim: Claim, title: str, text: str) -> list[Chunk]:
+    def _prepared(self, claim: Claim, text: str) -> _Prepared:
+        """Return a page's text with its chunks; these are left out where it is stored already."""
+        text, sha256 = _hashed(text)
+        if claim.needs_fetch and sha256 == claim.text_hash:
+            return _Prepared(text, sha256, [])
         rules = claim.rules or self.settings
-        chunks = await compute(_cut, text, rules.chunk_chars, rules.chunk_overlap_chars)
+        return _Prepared(text, sha256, _cut(text, rules.chunk_chars, rules.chunk_overlap_chars))
+
+    async def _embedded(self, claim: Claim, title: str, chunks: list[Chunk]) -> list[Chunk]:
+        """Return the chunks with vectors where the collection has an embedder.
+
+        Chunks that are stored for the page as they are keep their vectors.
+        """
         if not chunks:
             raise ExtractionError("The page holds no text.")
         found = await self.retry.call(self.embedders.remembered, claim.scope)
         if found is None:
             return chunks
         embedder, remembered = found
-        account = await self.embedders.account(embedder, claim)
         texts = chunk_texts(remembered, ((title, chunk.whole_text) for chunk in chunks))
-        vectors = await vectors_of(embedder, texts, account=account)
-        return await compute(_with_vectors, chunks, vectors)
+        known: dict[str, Vectors] = {}
+        if claim.text_hash is not None:
+            known = await self.retry.call(self._stored_vectors, claim, remembered)
+        new = [text for text in dict.fromkeys(texts) if text not in known]
+        known |= zip(new, await self._vectors(embedder, claim, new), strict=True) if new else ()
+        if len({len(known[text]) for text in texts}) > 1:  # the model's vectors have another size
+            known = dict(zip(texts, await self._vectors(embedder, claim, texts), strict=True))
+        return await compute(_with_vectors, chunks, [known[text] for text in texts])
+
+    async def _vectors(self, embedder: Embedder, claim: Claim, texts: Sequence[str]) -> Vectors:
+        payer = self.embedders.payer(embedder, claim)
+        return await self.batches.vectors(
+            embedder,
+            texts,
+            payer=payer_key(payer, claim),
+            account=lambda: open_account(payer, payer.ids()),
+        )
+
+    def _stored_vectors(self, claim: Claim, remembered: str) -> dict[str, Vectors]:
+        """Return the vectors that the page has, by the text that was embedded."""
+        stored = self.store.collections.get(claim.scope, [claim.url_key])
+        if self.embedders.fingerprint(claim.scope) != remembered:  # embedded anew meanwhile
+            return {}
+        return {
+            text: chunk.vector
+            for one in stored
+            for chunk, text in zip(
+                one.chunks,
+                chunk_texts(remembered, ((one.document.title, c.whole_text) for c in one.chunks)),
+                strict=True,
+            )
+            if chunk.vector is not None
+        }
 
 
-class _Hashed(NamedTuple):
-    """A text that can be stored, and its SHA-256."""
+class _Prepared(NamedTuple):
+    """A text that can be stored, its SHA-256 and its chunks without vectors."""
 
     text: str
     sha256: str
+    chunks: list[Chunk]
 
 
-def _hashed(text: str) -> _Hashed:
-    """Return the text with its hash, computed in pieces so that the loop can run meanwhile."""
+def _hashed(text: str) -> tuple[str, str]:
+    """Return the text as it can be stored, and its hash.
+
+    They are computed in pieces, so that the loop can run meanwhile.
+    """
     pieces, digest = [], hashlib.sha256()
     for start in range(0, len(text), _PIECE_CHARS):
         piece = to_unicode(text[start : start + _PIECE_CHARS])
         digest.update(piece.encode())
         pieces.append(piece)
-    return _Hashed("".join(pieces), digest.hexdigest())
+    return "".join(pieces), digest.hexdigest()
 
 
 def _cut(text: str, size: int, overlap: int) -> list[Chunk]:
@@ -175,7 +222,7 @@ def _cut(text: str, size: int, overlap: int) -> list[Chunk]:
     ]
 
 
-def _with_vectors(chunks: Sequence[Chunk], vectors: Vectors) -> list[Chunk]:
+def _with_vectors(chunks: Sequence[Chunk], vectors: Sequence[Vectors]) -> list[Chunk]:
     return [replace(one, vector=vector) for one, vector in zip(chunks, vectors, strict=True)]
 
 

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from collection_search.adapters.corpus.corpus import Corpus, python_source
-from collection_search.adapters.corpus.entry import CorpusPage, CorpusSource
+from collection_search.adapters.corpus.entry import CorpusPage, CorpusSource, KeyedReader
 from collection_search.errors import ConfigError, InputError, StoreError
 from collection_search.settings import Settings
 
@@ -23,6 +23,10 @@ if TYPE_CHECKING:
 
 TASKS = CorpusPage("https://a.org/tasks", "Tasks", "A task can be cancelled.")
 QUEUES = CorpusPage("https://a.org/queues", "Queues", "A queue hands items on.")
+MANY = [
+    CorpusPage(f"https://a.org/{n}", f"Page {n}", f"A list of {n} tasks. " * n + "A task waits.")
+    for n in range(12)
+]
 
 
 STUCK_BUILD = """
@@ -100,6 +104,58 @@ def test_progress_counts_the_pages(settings: Settings) -> None:
     assert told == [(1, 2), (2, 2)]
     corpus.prepare(lambda done, total: told.append((done, total)))
     assert len(told) == 2
+
+
+class TestUnrelatedChanges:
+    """What has not changed is not read again."""
+
+    def test_only_new_pages_are_read(self, settings: Settings) -> None:
+        """The kept ones are found as before; those of a package that has gone are not."""
+        reads: list[str] = []
+
+        def source(fingerprint: str, *pages: CorpusPage) -> CorpusSource:
+            def reader(page: CorpusPage) -> KeyedReader:
+                return KeyedReader(page.title, lambda: reads.append(page.title) or page)
+
+            return CorpusSource(fingerprint, lambda: [*map(reader, pages)])
+
+        Corpus(settings, source("1", TASKS, QUEUES)).prepare()
+        lists = CorpusPage("https://a.org/lists", "Lists", "A list of a task.")
+        changed = Corpus(settings, source("2", TASKS, lists))
+        told: list[tuple[int, int]] = []
+        changed.prepare(lambda done, total: told.append((done, total)))
+        assert reads == ["Tasks", "Queues", "Lists"]
+        assert told == [(1, 1)]
+        assert found(changed, "queue") == []
+        assert sorted(found(changed, "task")) == ["Lists", "Tasks"]
+
+    def test_a_page_that_was_left_out_comes_when_its_address_is_free(
+        self, settings: Settings
+    ) -> None:
+        """Two packages may name one address; each order of installations gives the same index."""
+        other = CorpusPage(TASKS.url, "Other tasks", "A task of another package.")
+        first, second = KeyedReader("first", lambda: TASKS), KeyedReader("second", lambda: other)
+        for fingerprint, readers, title in (
+            ("1", [first, second], "Tasks"),
+            ("2", [second], "Other tasks"),
+            ("3", [first, second], "Tasks"),
+        ):
+            corpus = Corpus(settings, CorpusSource(fingerprint, lambda readers=readers: readers))
+            assert found(corpus, "task") == [title]
+
+    def test_scores_do_not_depend_on_the_way(self, settings: Settings, tmp_path: Path) -> None:
+        """A removed page leaves no trace in the weights of words."""
+        readers = {page.title: KeyedReader(page.title, lambda page=page: page) for page in MANY}
+        kept = [*readers.values()][::2]
+        Corpus(settings, CorpusSource("1", lambda: [*readers.values()])).prepare()
+        updated = Corpus(settings, CorpusSource("2", lambda: kept))
+        fresh = Corpus(Settings(home=tmp_path / "fresh"), CorpusSource("2", lambda: kept))
+        for question in ("task", "list of tasks 4", "queue"):
+            ours, theirs = (
+                {hit.url: pytest.approx(hit.score) for hit in corpus.search(question, 30)}
+                for corpus in (updated, fresh)
+            )
+            assert ours == theirs
 
 
 def test_a_page_that_cannot_be_read_costs_only_itself(

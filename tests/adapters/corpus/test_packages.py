@@ -145,3 +145,19 @@ def test_the_running_python_sees_its_packages() -> None:
     packages = list_installed(site_folders())
     assert any(name.startswith("pytest-") for name in packages)
     assert packages == sorted(packages)
+
+
+def test_a_reader_is_told_by_its_release(tmp_path: Path) -> None:
+    """Another package changes none of the keys, another version its own."""
+
+    def keys() -> set[str]:
+        return {reader.key for reader in package_readers([tmp_path])}
+
+    install(tmp_path, "tool", readme="Fast.")
+    before = keys()
+    install(tmp_path, "other", readme="Slow.")
+    assert before < keys()
+    (tmp_path / "tool-1.0.dist-info").rename(tmp_path / "tool-1.1.dist-info")
+    metadata = tmp_path / "tool-1.1.dist-info" / "METADATA"
+    metadata.write_text(metadata.read_text().replace("Version: 1.0", "Version: 1.1"))
+    assert not before & keys()

@@ -263,3 +263,50 @@ async def test_how_the_last_look_failed_is_not_in_the_document(store: SQLiteStor
         (stored,) = store.collections.get(SCOPE, ["e.com/a"])
         assert "failed_before" not in stored.document.provenance
         assert stored.chunks[0].text == f"tea after {error}"
+
+
+class TestVectorsOfAChangedPage:
+    """Only what has changed is embedded again."""
+
+    PARTS = tuple(f"{word.capitalize()} {'waits here. ' * 70}" for word in ("tea", "rice", "salt"))
+
+    async def vectors(
+        self, store: SQLiteStore, embedder: ScriptedEmbedder, parts: tuple[str, ...], **facts: Any
+    ) -> dict[str, list[float]]:
+        """Store the page, and return its vectors by the text of each chunk."""
+        again = bool(store.collections.get(SCOPE, ["e.com/a"]))
+        await ingest(store, "\n\n".join(parts), again=again, embedder=embedder, **facts)
+        (stored,) = store.collections.get(SCOPE, ["e.com/a"])
+        return {chunk.text: list(chunk.vector) for chunk in stored.chunks}  # type: ignore[arg-type]
+
+    async def test_equal_chunks_keep_their_vectors(self, store: SQLiteStore) -> None:
+        """The embedder is asked for the changed chunk alone."""
+        embedder = ScriptedEmbedder()
+        bind_to(store.collections, SCOPE, embedder)
+        before = await self.vectors(store, embedder, self.PARTS)
+        changed = (self.PARTS[0], self.PARTS[1], "New words. " * 70)
+        asked = len(embedder.calls)
+        after = await self.vectors(store, embedder, changed)
+        (texts,) = embedder.calls[asked:]
+        assert len(texts) < len(after)
+        kept = before.keys() & after.keys()
+        assert kept
+        assert len(texts) == len(after) - len(kept)
+        assert all(after[text] == before[text] for text in kept)
+
+    async def test_another_title_changes_every_chunk(self, store: SQLiteStore) -> None:
+        """Chunks are embedded with it."""
+        embedder = ScriptedEmbedder()
+        bind_to(store.collections, SCOPE, embedder)
+        await self.vectors(store, embedder, self.PARTS)
+        after = await self.vectors(store, embedder, (*self.PARTS, "End."), title="Coffee")
+        assert len(embedder.calls[-1]) == len(after)
+
+    async def test_a_model_that_changed_its_size_embeds_all(self, store: SQLiteStore) -> None:
+        """Vectors of two sizes are never stored together: the user is told what to do."""
+        embedder = ScriptedEmbedder(fingerprint="one:64")
+        bind_to(store.collections, SCOPE, embedder)
+        await self.vectors(store, embedder, self.PARTS)
+        other = ScriptedEmbedder(dimension=32, fingerprint="one:64")
+        with pytest.raises(StoreError, match="changed the size of its vectors"):
+            await self.vectors(store, other, (*self.PARTS, "End of it. " * 70))

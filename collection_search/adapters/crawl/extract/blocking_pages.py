@@ -45,7 +45,7 @@ NEEDS_JAVASCRIPT: Final = (
     f" {_KEPT} Use another address of the text, such as its print version, a PDF or a feed."
 )
 
-_NOTICE_CHARS: Final = 1_500
+NOTICE_CHARS: Final = 1_500
 """A page with more visible text is a document, whatever it says."""
 _REST_CHARS: Final = 120
 """Text beside one phrase of a notice; a document says more."""
@@ -118,7 +118,7 @@ def refuse_blocking_page(signs: PageSigns, tree: Any, text: str, consent: str) -
     `text` is all that a reader sees on it, with marked headings and without `consent`: the requests
     for consent that were removed.
     """
-    if len(text) > _NOTICE_CHARS:
+    if len(text) > NOTICE_CHARS:
         return
     text, own = write_headings(text), write_headings(html_lines(tree, without=BESIDE))
     if _is_challenge(signs, text):

@@ -10,7 +10,7 @@ from ....errors import ExtractionError, InvalidUrlError
 from ....text.clean import to_unicode
 from ....text.headings import heading_mark, write_headings
 from ....text.urls import normalize_url
-from .blocking_pages import read_signs, refuse_blocking_page
+from .blocking_pages import NOTICE_CHARS, read_signs, refuse_blocking_page
 from .extracted import Extracted
 from .html_lines import html_lines
 from .unseen_parts import remove_unseen, show_shadow_roots
@@ -25,9 +25,8 @@ _QUOTED = re.compile(r"""=\s*+(?:"[^"]*"|'[^']*')""")
 _ENDLESS_TAG = re.compile(rf"<[a-zA-Z](?:[^<>\s/]*+[\s/]++){{{ATTRIBUTES}}}")
 _NOT_FREE = re.compile(r""""isAccessibleForFree"\s*:\s*"?false\b""", re.IGNORECASE)
 _ATTRIBUTES_ERROR: Final = "The page has a tag with thousands of attributes."
-_UNSEEN_MARKS: Final = str.maketrans(
-    {"\N{PILCROW SIGN}": None, "\N{SOFT HYPHEN}": None, "\f": "\n"}
-)
+_HEADINGS: Final = tuple(f"h{level}" for level in range(1, 7))
+_UNSEEN_MARKS: Final = {"\N{PILCROW SIGN}": "", "\N{SOFT HYPHEN}": "", "\f": "\n"}
 
 
 def read_html(page: str) -> Extracted:
@@ -46,13 +45,16 @@ def read_html(page: str) -> Extracted:
     tree = trafilatura.load_html(page)
     if tree is None:
         raise ExtractionError("The page cannot be read as HTML.")
-    if tree.xpath(f"boolean(//*[count(@*) > {ATTRIBUTES}])"):  # the pattern above can miss some
+    if tree.xpath(f"boolean(//@*[{ATTRIBUTES + 1}])"):  # the pattern above can miss some
         raise ExtractionError(_ATTRIBUTES_ERROR)
     title, canonical_url = _html_title(tree), _canonical_url(tree)  # extraction changes the tree
     asks_password = bool(tree.xpath("boolean(//input[@type='password'])"))
+    text = _text(tree, title)
+    for mark, shown in _UNSEEN_MARKS.items():
+        text = text.replace(mark, shown)
     return Extracted(
         to_unicode(title),
-        to_unicode(write_headings(_text(tree, title).translate(_UNSEEN_MARKS))),
+        to_unicode(write_headings(text)),
         canonical_url,
         not_free=_NOT_FREE.search(page) is not None,
         asks_password=asks_password,
@@ -68,16 +70,18 @@ def _text(tree: Any, title: str) -> str:
     consent = remove_unseen(tree)
     _mark_headings(tree)
     _mark_table_headers(tree)
-    lines = html_lines(tree)
+    lines = html_lines(tree, enough=NOTICE_CHARS)
     refuse_blocking_page(signs, tree, lines, consent)
     text = trafilatura.extract(tree, fast=True, include_comments=False) or ""
-    return lines if len(text) < _SHORT_TEXT and len(lines) > len(text) else text
+    if len(text) >= _SHORT_TEXT or len(lines) <= len(text):
+        return text
+    return lines if len(lines) <= NOTICE_CHARS else html_lines(tree)
 
 
 def _mark_headings(tree: Any) -> None:
-    for level in range(1, 7):
-        for heading in tree.iter(f"h{level}"):
-            heading.text = f"{heading_mark(level)}{(heading.text or '').lstrip()}"
+    for heading in tree.iter(*_HEADINGS):
+        level = int(heading.tag[1:])
+        heading.text = f"{heading_mark(level)}{(heading.text or '').lstrip()}"
 
 
 def _mark_table_headers(tree: Any) -> None:

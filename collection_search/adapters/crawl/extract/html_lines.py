@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, field
 from importlib import import_module
+from math import inf
 from typing import TYPE_CHECKING, Any, Final
 
 if TYPE_CHECKING:
@@ -28,11 +29,11 @@ _MOST_CELLS: Final = 5_000
 """Only so many cells of a page are written as columns; hostile pages nest tables."""
 
 
-def html_lines(tree: Any, *, without: Collection[str] = ()) -> str:
+def html_lines(tree: Any, *, without: Collection[str] = (), enough: int | None = None) -> str:
     r"""Return the text with a line for each block, and code with its own lines and indentation.
 
     The rows of a table have bars, as in Markdown. `without` are the names of further elements to
-    leave out.
+    leave out. A text with more than `enough` characters may end anywhere after so many.
 
     >>> from lxml import html
     >>> html_lines(html.fromstring("<div>Call<pre>if x:\n    y()</pre>and <b>wait</b>.</div>"))
@@ -40,7 +41,7 @@ def html_lines(tree: Any, *, without: Collection[str] = ()) -> str:
     """
     etree: Any = import_module("lxml.etree")
 
-    lines = _Lines()
+    lines = _Lines(inf if enough is None else enough)
     left_out = _WITHOUT_TEXT | frozenset(without)
     tables = _data_tables(tree)
     walk = etree.iterwalk(tree, events=("start", "end", "comment", "pi"))
@@ -56,6 +57,8 @@ def html_lines(tree: Any, *, without: Collection[str] = ()) -> str:
                 lines.end(element, is_table=element in tables)
             if element is not tree:
                 lines.add(element.tail)
+        if lines.chars > lines.enough:
+            break
     return lines.text()
 
 
@@ -77,6 +80,8 @@ def _data_tables(tree: Any) -> set[Any]:
 
 @dataclass(slots=True)
 class _Lines:
+    enough: float
+    chars: int = 0
     done: list[str] = field(default_factory=list)
     line: list[str] = field(default_factory=list)
     verbatim: int = 0
@@ -105,7 +110,10 @@ class _Lines:
     def add(self, text: str | None) -> None:
         if not text:
             return
-        if not self.verbatim or self.in_cell:
+        if not self.verbatim:
+            self.line.append(text)  # the end of the line joins its blanks
+            return
+        if self.in_cell:
             self.line.append(_BLANKS.sub(" ", text))
             return
         *ended, last = text.expandtabs(4).split("\n")
@@ -125,6 +133,8 @@ class _Lines:
         line = "".join(self.line)
         self.line.clear()
         if self.verbatim:
-            self.done.append(line.rstrip())
-        elif line := _BLANKS.sub(" ", line).strip():
-            self.done.append(line)
+            line = line.rstrip()
+        elif not (line := _BLANKS.sub(" ", line).strip()):
+            return
+        self.done.append(line)
+        self.chars += len(line)

@@ -24,6 +24,9 @@ _HIDING_STYLE = re.compile(
 _FRAME: Final = frozenset({"html", "head", "body", "main"})
 """Elements that hold the whole text. Many sites hide them until a script shows them."""
 _UNSHOWN: Final = frozenset({"template", "noscript"})
+_MAY_BE_HIDDEN: Final = """(descendant-or-self::*/@hidden | descendant-or-self::*/@style
+    | descendant-or-self::*/@aria-hidden)/..
+    | descendant-or-self::template | descendant-or-self::noscript"""
 
 _VENDORS = re.compile(
     r"""^(?:onetrust|cybotcookiebot|usercentrics|uc-banner|didomi|qc-cmp2?|sp_message|iubenda-cs
@@ -51,6 +54,9 @@ _ACCEPT = re.compile(
     re.IGNORECASE | re.VERBOSE,
 )
 """The whole text of a button that gives consent."""
+_WITH_NAMES: Final = """(descendant-or-self::*/@id | descendant-or-self::*/@class
+    | descendant-or-self::*/@aria-label)/.."""
+_BOXES: Final = frozenset({"div", "section", "aside", "dialog", "form", "footer", "p", "span"})
 _BUTTONS: Final = ("button", "a", "input")
 _BANNER_CHARS: Final = 20_000
 """The lists of partners of some banners are long."""
@@ -88,7 +94,7 @@ def _remove_hidden(tree: Any) -> None:
     """Remove what no reader sees, except what a script shows when the page is loaded."""
     page_chars = cache(lambda: len(html_lines(tree, without=BESIDE)))
     wrappers = 0
-    for element in [one for one in tree.iter("*") if _is_hidden(one)]:
+    for element in [one for one in tree.xpath(_MAY_BE_HIDDEN) if _is_hidden(one)]:
         may_wrap = element.tag not in _UNSHOWN and len(element) > 0 and wrappers < _MOST_WRAPPERS
         wrappers += may_wrap
         if may_wrap and _holds_main_text(element, tree, page_chars):
@@ -158,8 +164,8 @@ def _banners(tree: Any) -> Iterator[Any]:
 
 
 def _with_telling_names(tree: Any) -> Iterator[Any]:
-    for element in tree.iter("div", "section", "aside", "dialog", "form", "footer", "p", "span"):
-        names = _names(element) if element.attrib else []
+    for element in tree.xpath(_WITH_NAMES):
+        names = _names(element) if element.tag in _BOXES else []
         if (any(map(_VENDORS.match, names)) and _is_about_consent(element)) or (
             any(map(_NAMED.search, names)) and asks_consent(element)
         ):
@@ -189,7 +195,8 @@ def _accepts(button: Any) -> bool:
 
 
 def _label(button: Any) -> str:
-    return "".join(button.itertext()) or button.get("value") or ""
+    text = "".join(button.itertext()) if len(button) else button.text
+    return text or button.get("value") or ""
 
 
 def button_labels(tree: Any) -> Iterator[str]:

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal
 from ....errors import StoreError
 from .forks import CALLS
 from .opening import connect, has_log, is_unwritable, reading_way
+from .shared_commits import SharedCommits
 from .store_errors import ELSEWHERE, read_only_error, translate
 
 if TYPE_CHECKING:
@@ -74,6 +75,7 @@ class Database:
         self._idle: list[sqlite3.Connection] = []
         self._pid = os.getpid()
         self._lock = threading.Lock()
+        self._commits, self._commits_pid = self._new_commits(), self._pid
         self._way: Way = "rw"
         weakref.finalize(self, _close_all, self._idle)
         with self._translated():
@@ -82,20 +84,20 @@ class Database:
     @contextmanager
     def read(self) -> Iterator[sqlite3.Connection]:
         """Open a transaction that sees one state of the database from beginning to end."""
-        with self._transaction("BEGIN") as connection:
+        with self.connected() as connection, _committed(connection, "BEGIN"):
             yield connection
 
     @contextmanager
     def write(self) -> Iterator[sqlite3.Connection]:
         """Open a transaction that has the right to write from its beginning.
 
-        One that began as a read could be refused at its first write without waiting.
+        One that began as a read could be refused at its first write without waiting. The block is
+        undone as a whole when it raises; when it returns, it is committed, perhaps together with
+        those of other threads.
         """
         if self._way != "rw":
             raise read_only_error(self.path)
-        with self._transaction("BEGIN IMMEDIATE") as connection:
-            if _pragma(connection, "user_version") != self._schema.version:
-                self._refuse("was migrated by a newer program meanwhile; start this one anew")
+        with self._translated(), CALLS.one(), self._own_commits().member() as connection:
             yield connection
 
     @contextmanager
@@ -118,10 +120,28 @@ class Database:
         with CALLS.one(), self._lock:
             _close_all(self._idle)
 
-    @contextmanager
-    def _transaction(self, begin: str) -> Iterator[sqlite3.Connection]:
-        with self.connected() as connection, _committed(connection, begin):
-            yield connection
+    def _own_commits(self) -> SharedCommits:
+        """Return those of this process: a forked child has none of its parent's threads."""
+        with self._lock:
+            if self._commits_pid != os.getpid():
+                self._commits_pid, self._commits = os.getpid(), self._new_commits()
+            return self._commits
+
+    def _new_commits(self) -> SharedCommits:
+        return SharedCommits(self._begin_write, self._give_back, wait_s=self._busy_timeout_s)
+
+    def _begin_write(self) -> sqlite3.Connection:
+        connection = self._take() or self._open()
+        try:
+            connection.execute("BEGIN IMMEDIATE")
+            if _pragma(connection, "user_version") != self._schema.version:
+                self._refuse("was migrated by a newer program meanwhile; start this one anew")
+        except BaseException:
+            with suppress(sqlite3.Error):
+                connection.execute("ROLLBACK")
+            self._give_back(connection)
+            raise
+        return connection
 
     @contextmanager
     def _connection(self) -> Iterator[sqlite3.Connection]:

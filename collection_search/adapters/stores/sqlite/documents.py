@@ -6,6 +6,7 @@ import json
 import math
 from collections.abc import Mapping
 from datetime import UTC, datetime
+from functools import lru_cache
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
 
@@ -77,10 +78,16 @@ def build_rows(document: Document, chunks: Sequence[Chunk]) -> DocumentRows:
 
 
 def _chunk_row(chunk: Chunk) -> _ChunkRow:
-    headings = to_json(chunk.headings) if chunk.headings else None
+    headings = _headings_json(chunk.headings) if chunk.headings else None
     text, vector = to_unicode(chunk.text), to_blob(chunk.vector)
     header = to_unicode(chunk.table_header) if chunk.table_header else None
     return chunk.ordinal, chunk.start, chunk.end, vector, text, headings, chunk.page, header
+
+
+@lru_cache(maxsize=64)
+def _headings_json(headings: tuple[str, ...]) -> str:
+    """Return the headings as JSON; neighbouring chunks have the same."""
+    return to_json(headings)
 
 
 def stems_of(text: str, before: str) -> str:
@@ -152,16 +159,17 @@ def insert_document(
         (collection, rows.document[0]),
     ).fetchone()["id"]
     connection.execute("DELETE FROM chunks WHERE document_id = ?", (document,))
-    for chunk, words in zip(rows.chunks, rows.words, strict=True):
-        row = connection.execute(
-            'INSERT INTO chunks (document_id, ordinal, start, "end", vector, text, headings, page,'
-            " table_header) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
-            (document, *chunk),
-        ).lastrowid
-        connection.execute(
-            "INSERT INTO chunk_words (rowid, part, title, body) VALUES (?, ?, ?, ?)",
-            (row, collection_token(collection), *words),
-        )
+    last = connection.execute("SELECT coalesce(max(id), 0) FROM chunks").fetchone()[0]
+    ids, part = range(last + 1, last + 1 + len(rows.chunks)), collection_token(collection)
+    connection.executemany(
+        'INSERT INTO chunks (id, document_id, ordinal, start, "end", vector, text, headings, page,'
+        " table_header) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+        [(row, document, *chunk) for row, chunk in zip(ids, rows.chunks, strict=True)],
+    )
+    connection.executemany(
+        "INSERT INTO chunk_words (rowid, part, title, body) VALUES (?, ?, ?, ?)",
+        [(row, part, *words) for row, words in zip(ids, rows.words, strict=True)],
+    )
 
 
 def _check_vectors(connection: sqlite3.Connection, collection: int, rows: DocumentRows) -> None:

@@ -62,3 +62,12 @@ def test_a_rule_follows_the_header_of_a_table(header: str) -> None:
         lines = [line.strip() for line in extract(page.encode(), "page.html").text.splitlines()]
         at = lines.index("| Ship | Year |")
         assert lines[at + 1 : at + 4] == ["|---|---|", "| Vasa | 1628 |", "| Mars | 1564 |"]
+
+
+def test_a_long_page_without_an_article_has_all_of_its_lines() -> None:
+    """Lines are read as far as they decide; a page whose lines are its text has all of them."""
+    links = "".join(f"<li><a href='/{n}'>Topic number {n}</a></li>" for n in range(400))
+    page = f"<html><head><title>Topics</title></head><body><ul>{links}</ul></body></html>"
+    text = extract(page.encode(), "page.html").text
+    assert "Topic number 0" in text
+    assert "Topic number 399" in text

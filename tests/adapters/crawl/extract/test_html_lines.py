@@ -68,3 +68,19 @@ def test_hostile_pages_are_read_in_linear_time() -> None:
         tree = html.document_fromstring(f"<html><body>x{piece * 50_000}</body></html>")
         html_lines(tree)
     assert time.process_time() - start < 10
+
+
+def test_a_text_may_end_once_it_is_long_enough() -> None:
+    """What is longer says so; what is not is whole."""
+    tree = html.fromstring("<div>" + "<p>Some words.</p>" * 1_000 + "</div>")
+    whole = html_lines(tree)
+    assert 50 < len(html_lines(tree, enough=50)) < len(whole)
+    assert html_lines(tree, enough=len(whole)) == whole
+
+
+def test_blanks_within_a_line_are_joined_once() -> None:
+    """Wherever they stand: between elements, in a cell, in code within a cell."""
+    tree = html.fromstring(
+        "<div>a \n<b> b</b>\xa0 c<table><tr><td>x <pre>y\n  z</pre></td><td>|\n</td></tr></table></div>"
+    )
+    assert html_lines(tree) == "a b c\n| x y z | | |"
