@@ -58,8 +58,9 @@ COLD: Final[Mapping[str, Sequence[str]]] = {
 INTRODUCTION: Final = """\
 *First* and *later* are the overheads of one process's questions, wall time minus the union of the
 providers' calls (chat 400 ms, search 200 ms, embeddings 100 ms). The first one begins before the
-graph is built, so nothing is loaded ahead of it; the process has all cores. *CPU* is user and system time of a fresh
-interpreter, children included. Figures are medians with all rounds' range in brackets."""
+graph is built, right after the import of the package; the process has all cores. *CPU* is user and
+system time of a fresh interpreter, children included. Figures are medians with all rounds' range
+in brackets."""
 
 
 class Row(NamedTuple):

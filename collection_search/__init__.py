@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import importlib
 import sys
+import threading
 import warnings
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
@@ -169,11 +170,9 @@ def __getattr__(name: str) -> Any:
     home = _HOME.get(name)
     if home is None:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    from .runtime.gc import collector_paused
-
-    with collector_paused():
-        module = importlib.import_module(f".{home}", __name__)
-    return getattr(module, name)
+    if home.startswith("graphs."):  # their questions need it, and it reads certificates for long
+        threading.Thread(target=importlib.import_module, args=("aiohttp",), daemon=True).start()
+    return getattr(importlib.import_module(f".{home}", __name__), name)
 
 
 def __dir__() -> list[str]:
