@@ -7,9 +7,11 @@ have their usual effect, netrc files have none. `httpx_client` uses the caller's
 
 from __future__ import annotations
 
+import asyncio
 import json
 import os
 import socket
+from contextvars import Context
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, Protocol
 from urllib.parse import urlencode, urlsplit
@@ -115,9 +117,20 @@ class Transmit(Protocol):
 async def send(
     request: HttpRequest, *, timeout_s: float, max_bytes: int = MAX_ANSWER_BYTES
 ) -> HttpResponse:
-    """Return the answer, read within `timeout_s` seconds in all. Raises HttpError."""
+    """Return the answer, read within `timeout_s` seconds in all. Raises HttpError.
+
+    A connection keeps the context in which it was opened or read, and with it the state of a run,
+    for as long as it is kept alive. So a task with an empty context makes the call.
+    """
+    exchange = _exchange(await _connections.get(), request, timeout_s, max_bytes)
+    return await asyncio.get_running_loop().create_task(exchange, context=Context())
+
+
+async def _exchange(
+    connections: _Connections, request: HttpRequest, timeout_s: float, max_bytes: int
+) -> HttpResponse:
     try:
-        async with _call(await _connections.get(), request, timeout_s) as answer:
+        async with _call(connections, request, timeout_s) as answer:
             body = await read_body(answer.content.iter_any(), request, max_bytes)
     except TimeoutError:
         failure = HttpError.of("timeout", request, f"{timeout_s:.3g}")

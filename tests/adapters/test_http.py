@@ -10,6 +10,7 @@ import sys
 import textwrap
 import traceback
 import weakref
+from contextvars import ContextVar, copy_context
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -90,6 +91,26 @@ async def test_a_loop_has_one_session():
     """Calls that come at once share it too."""
     sessions = await asyncio.gather(*(http._connections.get() for _ in range(20)))
     assert len({id(one.session) for one in sessions}) == 1
+
+
+async def test_a_kept_connection_keeps_nothing_of_who_opened_or_read_it(server):
+    """A run's state hangs on its context; the connection lives on for the next one."""
+    server.reply(Reply(200, b"x" * 2_000_000, {}))
+
+    class State:
+        pass
+
+    state: ContextVar[State] = ContextVar("state")
+
+    async def call() -> weakref.ref[State]:
+        state.set(State())
+        await get(server, max_bytes=3_000_000)
+        return weakref.ref(state.get())
+
+    loop = asyncio.get_running_loop()
+    known = [await loop.create_task(call(), context=copy_context()) for _ in range(3)]
+    gc.collect()
+    assert [each() for each in known] == [None] * 3
 
 
 @pytest.mark.slow
