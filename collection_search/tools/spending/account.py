@@ -130,10 +130,7 @@ class Account:
         A function is called when its answer is written or read.
         """
         if self._context.answer_cache_s() and (answers := call_or_warn(tell, _NOT_CACHED)):
-            payloads: dict[str, Payload] = {
-                key: answer if callable(answer) else partial(_in_json, answer)
-                for key, answer in answers.items()
-            }
+            payloads: dict[str, Payload] = {k: _payload(each) for k, each in answers.items()}
             self._answers[kind].update(payloads)
             self._close_again()
 
@@ -208,6 +205,12 @@ def answer_key(*parts: str) -> str:
     (False, 40)
     """
     return blake2b(json.dumps(parts).encode(), digest_size=20).hexdigest()
+
+
+def _payload(answer: Any) -> Payload:
+    """Return the function that makes the bytes of an answer."""
+    made: Payload = answer if callable(answer) else partial(_in_json, answer)
+    return made
 
 
 def _in_json(answer: Any) -> bytes:

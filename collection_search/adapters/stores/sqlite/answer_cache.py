@@ -28,6 +28,8 @@ LINGER_S: Final = 0.05
 """Wait before a write, so that one transaction writes many answers."""
 RUN_S: Final = 0.5
 """The same for those of a run: its end flushes them earlier, all in one."""
+CHECKS: Final = 100
+"""The file's size is looked at after each hundredth of its limit."""
 MAX_QUEUED: Final = 8_192
 """Answers that may wait; those of searches take 20 to 50 MB."""
 
@@ -84,6 +86,8 @@ class AnswerQueue:
         self._writing = threading.Lock()
         self._index = KeyIndex(self._database)
         self._is_asked = False
+        self._unchecked = self._max_bytes
+        """Bytes since the last look at the file's size: the first write looks at once."""
 
     def put(
         self,
@@ -156,7 +160,11 @@ class AnswerQueue:
         ]
         if not rows:
             return
-        make_room(self._database, sum(len(row[3]) for row in rows), self._max_bytes)
+        size = sum(len(row[3]) for row in rows)
+        self._unchecked += size
+        if self._unchecked > self._max_bytes // CHECKS:
+            make_room(self._database, size, self._max_bytes)
+            self._unchecked = 0
         with self._database.write() as connection:
             connection.executemany(self._insert, rows)
         self._index.add(row[2] for row in rows)
