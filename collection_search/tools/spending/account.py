@@ -9,7 +9,7 @@ import time
 from collections import Counter, defaultdict
 from functools import partial
 from hashlib import blake2b
-from typing import TYPE_CHECKING, Any, Final, TypeVar
+from typing import TYPE_CHECKING, Any, Final, TypeVar, cast
 
 from ...contracts.collection import model_of
 from ...contracts.prices import total_if_known
@@ -209,8 +209,7 @@ def answer_key(*parts: str) -> str:
 
 def _payload(answer: Any) -> Payload:
     """Return the function that makes the bytes of an answer."""
-    made: Payload = answer if callable(answer) else partial(_in_json, answer)
-    return made
+    return cast("Payload", answer) if callable(answer) else partial(_in_json, answer)
 
 
 def _in_json(answer: Any) -> bytes:
