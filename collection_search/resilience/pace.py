@@ -23,7 +23,7 @@ CAUTIOUS_S: Final = 1.0
 """Seconds between requests while nothing is known of the plan: the slowest that is sold."""
 TOGETHER_S: Final = 0.1
 """Requests that start within this time and are all answered show that the plan has no such rate."""
-POLL_S: Final = 0.05
+POLL_S: Final = 0.01
 """How often a request that waits for the first answers looks whether they have come."""
 WINDOW_S: Final = 1.0
 """A refusal tells the rate by the requests that were answered in so many seconds around it."""

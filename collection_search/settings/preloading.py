@@ -39,14 +39,10 @@ for _name in _EVERY_RUN:  # whoever imports this is about to run a graph
 def preload(choices: RunChoices) -> None:
     """Load the adapters' modules that these choices name; returns at once.
 
-    Equal choices are preloaded once a process. What cannot be loaded is left to the run, which
-    says why.
+    The same names are preloaded once a process, whatever else the settings say. What cannot be
+    loaded is left to the run, which says why.
     """
-    names = tuple(
-        each if isinstance(each, str) else None
-        for each in (choices.provider, choices.model, choices.embeddings)
-    )
-    key = (*names, id(choices.settings))
+    key = _names(choices)
     with _lock:
         if key in _started:
             return
@@ -54,6 +50,18 @@ def preload(choices: RunChoices) -> None:
     threading.Thread(
         target=_load_all, args=(choices,), name="collection-search-preload", daemon=True
     ).start()
+
+
+def _names(choices: RunChoices) -> tuple[object, ...]:
+    """Return what decides which modules are needed, without a look at files."""
+    settings = choices.settings
+    given = [
+        getattr(choices, name) or getattr(settings, name, None)
+        for name in ("provider", "model", "embeddings")
+    ]
+    names = [each if isinstance(each, str) else None for each in given]
+    flags = () if settings is None else (is_traced(settings), is_counted(settings))
+    return (*names, *flags)
 
 
 def _load_all(choices: RunChoices) -> None:

@@ -6,7 +6,7 @@ import pytest
 
 from collection_search.contracts.search import StatedRate
 from collection_search.resilience.known_rate import VALID_S, KnownRate
-from collection_search.resilience.pace import Pace, Turn
+from collection_search.resilience.pace import POLL_S, Pace, Turn
 from collection_search.testing import FakeClock
 
 
@@ -41,12 +41,12 @@ def starting(pace: Pace, count: int) -> list[Turn]:
 
 
 def test_two_are_under_way_while_nothing_is_known(clock: FakeClock) -> None:
-    """The others look every 50 ms, and leave after a second each without an answer."""
+    """The others look again in a moment, and leave after a second each without an answer."""
     pace = pace_at(clock)
     turns = [pace.take() for _ in range(4)]
-    assert [pace.wait_s(turn) for turn in turns] == [0, 0, 0.05, 0.05]
+    assert [pace.wait_s(turn) for turn in turns] == [0, 0, POLL_S, POLL_S]
     clock.advance(1.05)
-    assert [pace.wait_s(turn) for turn in turns[2:]] == [0, 0.05]
+    assert [pace.wait_s(turn) for turn in turns[2:]] == [0, POLL_S]
 
 
 def test_two_answers_let_all_go(clock: FakeClock) -> None:
@@ -67,7 +67,7 @@ def test_the_answer_of_one_lets_nobody_go(clock: FakeClock) -> None:
         started = (probe,) if is_late else (late, probe)
         assert [pace.wait_s(turn) for turn in started] == [0] * len(started)
         pace.answered(probe)
-        assert pace.wait_s(waiting) == 0.05
+        assert pace.wait_s(waiting) == POLL_S
         assert pace.take().slot.wait_s > 0
         assert pace.wait_s(late) == 0
         assert pace.throttled(late, None)
@@ -182,8 +182,8 @@ def test_a_crowd_is_told_when_the_rate_turns_out_to_be_slow(clock: FakeClock) ->
 def test_who_waits_for_the_first_answers_waits_no_longer_than_it_may(clock: FakeClock) -> None:
     pace = pace_at(clock)
     _, _, *waiting = [pace.take(max_wait_s=0.06) for _ in range(9)]
-    assert pace.wait_s(waiting[-1], max_wait_s=0.06) == 0.05
-    assert pace.wait_s(waiting[-1], max_wait_s=0.01) > 5
+    assert pace.wait_s(waiting[-1], max_wait_s=0.06) == POLL_S
+    assert pace.wait_s(waiting[-1], max_wait_s=POLL_S / 2) > 5
 
 
 def test_a_probe_that_ends_otherwise_makes_room(clock: FakeClock) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+import threading
 from typing import TYPE_CHECKING
 
 import pytest
@@ -88,3 +89,17 @@ def test_wrong_settings_are_left_to_the_run(monkeypatch: pytest.MonkeyPatch) -> 
     """It is the run that tells what is wrong."""
     monkeypatch.setenv("COLLECTION_SEARCH_CONFIG", "/nowhere/settings.toml")
     preload(SearchContext(provider="tavily"))
+
+
+def test_a_host_that_makes_settings_for_each_run_starts_one_thread(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The names decide, not the object."""
+    started: list[str] = []
+    monkeypatch.setattr(
+        threading.Thread, "start", lambda self: started.append(self.name), raising=True
+    )
+    for number in range(5):
+        given = settings(tmp_path, provider="mojeek", model=f"openai:one-{number // 4}")
+        preload(SearchContext(settings=given))
+    assert started == ["collection-search-preload"] * 2
