@@ -10,7 +10,7 @@ import json
 import sqlite3
 import sys
 import time
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -23,7 +23,7 @@ from collection_search.tools.ingest import ingest
 from collection_search.tools.tickets import wait
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
     from collection_search.contracts.collection import Embedded
 
@@ -56,8 +56,17 @@ class LimitedConnection(sqlite3.Connection):
         if sql == "BEGIN IMMEDIATE":
             most = 1 if self.is_full.exists() else MOST_PAGES  # 1: as many as it has
             super().execute(f"PRAGMA max_page_count = {most}")
-        try:
+        with self._noting(sql):
             return super().execute(sql, *parameters)
+
+    def executemany(self, sql: str, parameters: Any) -> sqlite3.Cursor:
+        with self._noting(sql):
+            return super().executemany(sql, parameters)
+
+    @contextmanager
+    def _noting(self, sql: str) -> Iterator[None]:
+        try:
+            yield
         except sqlite3.OperationalError as error:
             if "full" in str(error):
                 self.refused.append(sql)

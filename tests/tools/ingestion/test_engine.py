@@ -447,6 +447,7 @@ def test_every_page_has_an_observation_in_the_trace_of_its_run(
     context.trace_id = "trace-1"
     urls = [site.put("/tea", TEA), site.address("/missing")]
     rows_of(context, ingest(urls, collection="docs", context=context))
+    assert run_blocking(engine_for(context)).drain(timeout_s=60)  # observations end after the rows
     spans = [span for span in sink.spans if span.name == "ingest_document"]
     assert {span.trace.trace_id for span in spans if span.trace} == {"trace-1"}
     stored, failed = sorted(spans, key=lambda span: span.failure is not None)
