@@ -1,8 +1,7 @@
 """The garbage collector of a process that answers many questions.
 
-What start-up makes lives as long as the process, and a run leaves no cycles behind. So most of what
-the collector does by Python's defaults is to examine the same objects again, a tenth of the
-processor time of a question.
+A run leaves no cycles behind. So all that the collector does by Python's defaults is to examine
+objects that live, a tenth of the processor time of many questions at once.
 """
 
 from __future__ import annotations
@@ -10,6 +9,7 @@ from __future__ import annotations
 import atexit
 import gc
 import itertools
+import os
 import threading
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Final
@@ -27,7 +27,7 @@ START: Final = 400_000
 
 _DEFAULTS: Final = frozenset({700, 2_000})
 _runs = itertools.count(1)
-_pause_lock: Final = threading.Lock()
+_pause_lock = threading.Lock()
 _pauses: Final[list[bool]] = []
 """Whether the collector was on, for each pause that lasts."""
 
@@ -35,22 +35,21 @@ _pauses: Final[list[bool]] = []
 def relieve_collector() -> None:
     """Exclude the objects of start-up from garbage collection, and collect less often.
 
-    The owner of the process calls it once, when it is ready to serve. Without a call it happens
-    by itself after a few runs, see `relieve_after_run`.
+    The owner of the process calls it once, when it is ready to serve.
     """
     gc.collect()
     _relieve()
 
 
 def relieve_after_run() -> None:
-    """Count a run that has ended; from the third one on, relieve the collector once.
+    """Count a run that has ended; from the third one on the collector runs less often.
 
-    Nothing is collected then: that would stop the process for a tenth of a second. A process whose
-    owner has set the collector in any way (`gc.disable`, `gc.freeze`, `gc.set_threshold`) is left
-    as it is.
+    Nothing is collected or excluded: the first would stop the process, and the second would keep
+    what the host has just let go of. A process whose owner has set the collector in any way
+    (`gc.disable`, `gc.freeze`, `gc.set_threshold`) is left as it is.
     """
     if next(_runs) >= FEW_RUNS and not _is_set():
-        _relieve()
+        gc.set_threshold(THRESHOLD)
 
 
 def _is_set() -> bool:
@@ -97,3 +96,16 @@ def _settle(phase: str, _: Mapping[str, Any]) -> None:
     if phase == "stop":
         gc.callbacks.remove(_settle)
         _relieve()
+
+
+def _begin_anew() -> None:
+    """End the pauses of threads that a forked child does not have."""
+    global _pause_lock  # noqa: PLW0603 - such a thread may hold it
+    _pause_lock = threading.Lock()
+    if any(_pauses):
+        gc.enable()
+    _pauses.clear()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_begin_anew)

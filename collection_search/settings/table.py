@@ -152,8 +152,8 @@ class SettingsTable(RankingTable, PriceTable):
 
     relieve_collector: bool = Field(
         default=True,
-        description="Let Python's garbage collector, after three runs, leave alone what start-up"
-        " made; a process that has set its collector is left as it is.",
+        description="Let Python's garbage collector run less often after three runs; a process"
+        " that has set its collector is left as it is.",
     )
 
     metrics: bool = Field(

@@ -27,6 +27,7 @@ from ...text.headings import heading_paths, page_numbers
 from ...text.tables import table_headers
 from ..criteria.page_judge import CriteriaNotJudgedError
 from ..spending.run_spendings import open_account
+from .embedders import vectors_of
 from .embedding_batches import EmbeddingBatches
 from .page_payers import payer_key
 
@@ -166,6 +167,9 @@ class PageWork:
 
     async def _vectors(self, embedder: Embedder, claim: Claim, texts: Sequence[str]) -> Vectors:
         payer = self.embedders.payer(embedder, claim)
+        if payer.cassette is not None:  # in a replay other documents may be in progress
+            account = await open_account(payer, payer.ids())
+            return await vectors_of(embedder, texts, account=account)
         return await self.batches.vectors(
             embedder,
             texts,

@@ -202,10 +202,12 @@ class Attempts:
             nonlocal made
             left_s = max(0.0, self._left_s())
             most_s = max(left_s - timeout_s, left_s / 2)
+            until = self.rules.timer() + most_s
             guard.next(permit, made, max_wait_s=most_s)
             made += 1
             while (wait_s := guard.start(permit, max_wait_s=most_s)) > 0:
                 yield wait_s
+                most_s = max(0.0, until - self.rules.timer())
 
         return turn
 

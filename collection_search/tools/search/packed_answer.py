@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from dataclasses import replace
 from operator import attrgetter
 from typing import Any, Final
@@ -15,6 +16,7 @@ from ...errors import InputError, InvalidUrlError
 from ...text.urls import normalize_url
 
 _VERSION: Final = 1
+_MAX_RAW: Final = 1_000_000
 _HEAD: Final = (
     "status_code", "quota_remaining", "request_count", "credits", "cost_usd", "notices", "applied",
     "complete",
@@ -49,17 +51,19 @@ def unpack_answer(payload: bytes) -> SearchAdapterResponse | None:
         if not payload.startswith(b"["):
             return read_search_answer(json.loads(payload))
         version, raw, head, rows = orjson.loads(payload)
-        if version != _VERSION:
+        if version != _VERSION or raw not in range(_MAX_RAW):
             return None
-        results = [ProviderSearchResult(**dict(zip(_ROW, row, strict=True))) for row in rows]
-        fields: dict[str, Any] = dict(zip(_HEAD, head, strict=True))
-        return SearchAdapterResponse(results=results, raw_results=[{}] * raw, **fields)
+        told = dict(zip(_HEAD, head, strict=True))
+        answer = read_search_answer({**told, "results": [], "raw_results": []})
+        answer.results = [ProviderSearchResult(**dict(zip(_ROW, row, strict=True))) for row in rows]
+        answer.raw_results = [{}] * raw
     except (InputError, ValueError, TypeError):  # the provider is asked again
         return None
+    return answer
 
 
 def _url_of(row: Any) -> Any:
-    return row.get("url") if isinstance(row, dict) else getattr(row, "url", None)
+    return row.get("url") if isinstance(row, Mapping) else getattr(row, "url", None)
 
 
 def _is_shown(url: Any) -> bool:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+from collections import UserDict
 from dataclasses import replace
+from types import MappingProxyType
 from typing import Any
 
 import pytest
@@ -88,14 +90,21 @@ def test_what_the_short_form_cannot_hold_takes_the_longer_one() -> None:
     assert found is not None
     assert found.results[0].title == "\ud800"
     row = {"url": "https://a.example/", "title": "t", "snippet": "s"}
-    plain = SearchAdapterResponse([row], 200)  # type: ignore[list-item] - as adapters may
-    found = unpack_answer(pack_answer(plain))
-    assert found is not None
-    assert found.results[0].title == "t"
+    for made in (row, MappingProxyType(row), UserDict(row)):
+        plain = SearchAdapterResponse([made], 200)  # type: ignore[list-item] - as adapters may
+        found = unpack_answer(pack_answer(plain))
+        assert found is not None
+        assert found.results[0].title == "t"
 
 
 @pytest.mark.parametrize(
-    "payload", [b"", b"{", b"[", b"[]", b"[1]", b"[2, 0, [], []]", b"[1, 1, [], [[1]]]", b"{}"]
+    "payload",
+    [
+        *(b"", b"{", b"[", b"[]", b"[1]", b"[2, 0, [], []]", b"[1, 1, [], [[1]]]", b"{}"),
+        b"[1, 1099511627776, [200, null, 1, null, null, [], {}, true], []]",
+        b'[1, 0, ["x", null, 1, null, null, [], {}, true], []]',
+        b"[1, 0, [200, null, 1, null, null, 7, {}, true], []]",
+    ],
 )
 def test_a_damaged_answer_is_none(payload: bytes) -> None:
     """The provider is asked again."""

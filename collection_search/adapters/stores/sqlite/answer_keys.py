@@ -63,47 +63,46 @@ class KeyIndex:
         """Read the keys that are new since the last read. Raises StoreError."""
         now = time.monotonic()
         is_rebuilt = now - self._loaded_at > _RELOAD_S
-        rows = self._rows(0 if is_rebuilt else self._last_id)
-        found = {_short(key) for _, key in rows}
         if is_rebuilt:
-            self._loaded_at = now
-        else:
-            found |= self._recent
-        count = len(found) + (0 if is_rebuilt else len(self._sorted))
-        if max(len(rows), count) > MAX_INDEXED:
-            self._read_at, self._due = -math.inf, now + _RELOAD_S
+            self._sorted, self._recent, self._loaded_at = array("Q"), set(), now
+            self._last_id, self._read_at = 0, -math.inf
+        found, self._last_id = self._read(self._last_id)
+        if len(self._sorted) + len(self._recent) + len(found) // _BYTES > MAX_INDEXED:
             self._sorted, self._recent, self._last_id = array("Q"), set(), 0
+            self._read_at, self._due = -math.inf, now + _RELOAD_S
             return
-        last_id = rows[-1][0] if rows else (0 if is_rebuilt else self._last_id)
         if is_rebuilt:
-            self._sorted, self._recent = _packed(found), set()
+            self._sorted = _packed(found)
         else:
-            self._recent = found
-        self._last_id, self._read_at, self._due = last_id, now, now + _STALE_S
+            self._recent.update(
+                bytes(found[start : start + _BYTES]) for start in range(0, len(found), _BYTES)
+            )
+        self._read_at, self._due = now, now + _STALE_S
 
-    def _rows(self, last_id: int) -> list[tuple[int, bytes]]:
-        rows: list[tuple[int, bytes]] = []
+    def _read(self, last_id: int) -> tuple[bytearray, int]:
+        """Return the keys of the rows after that id, one after the other, and the last row's id."""
+        found = bytearray()
         with self._database.read() as connection:
             cursor = connection.cursor()
             cursor.row_factory = None
-            while len(rows) <= MAX_INDEXED:
-                more = cursor.execute(_KEYS, (last_id, _STEP)).fetchall()
-                rows += more
-                if len(more) < _STEP:
+            while len(found) <= MAX_INDEXED * _BYTES:
+                rows = cursor.execute(_KEYS, (last_id, _STEP)).fetchall()
+                found += b"".join(_short(key) for _, key in rows)
+                last_id = rows[-1][0] if rows else last_id
+                if len(rows) < _STEP:
                     break
-                last_id = more[-1][0]
-        return rows
+        return found, last_id
 
 
 def _short(key_hash: bytes) -> bytes:
     return key_hash[:_BYTES].ljust(_BYTES, b"\0")
 
 
-def _packed(shorts: Iterable[bytes]) -> array[int]:
+def _packed(keys: bytearray) -> array[int]:
     """Return the keys as sorted numbers."""
     import numpy as np
 
-    numbers = np.frombuffer(b"".join(shorts), dtype=">u8").astype("=u8")
+    numbers = np.frombuffer(keys, dtype=">u8").astype("=u8")
     numbers.sort()
     return array("Q", numbers.tobytes())
 

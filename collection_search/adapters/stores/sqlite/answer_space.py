@@ -15,28 +15,38 @@ FULL: Final = 0.9
 """Share of the limit from which answers are deleted."""
 KEPT: Final = 0.8
 """Share of the limit that is left in use then."""
-_STEPS: Final = 20
-"""Parts of the answers, by age, that are deleted one after the other."""
+LEFT: Final = 0.5
+"""Share of the answers that one call leaves, however much the spending fills the file."""
+_ROWS: Final = 256
+"""Answers of one deletion."""
+_FREE_S: Final = 1.0
+"""Longest time of giving pages back; the next call goes on."""
 
 
 def make_room(database: Database, new_bytes: int, max_bytes: int) -> None:
     """Delete the oldest answers if the new ones bring the file near its limit. Raises StoreError.
 
     Deleted pages are used again, so that the file does not grow. One that is larger already, since
-    its limit was higher, gives its free pages back.
+    its limit was higher, gives its free pages back. What was spent is never deleted.
     """
     with database.connected() as connection:
         size, used = _sizes(connection)
-    used += new_bytes
-    if used <= FULL * max_bytes and size <= max_bytes:
-        return
-    while used > KEPT * max_bytes:
+        if used + new_bytes <= FULL * max_bytes and size <= max_bytes:
+            return
+        count = int(connection.execute("SELECT count(*) FROM answers").fetchone()[0])
+    spare = count - int(LEFT * count)
+    while used + new_bytes > KEPT * max_bytes and spare > 0:
         with database.write() as connection:
-            if not _delete_oldest(connection):
-                break
-            used = new_bytes + _sizes(connection)[1]
+            rows = min(_ROWS, max(1, spare // 4), spare)
+            spare -= max(1, connection.execute(_DELETE, (rows,)).rowcount)
+            used = _sizes(connection)[1]
     if size > max_bytes:
-        free_pages(database)
+        free_pages(database, within_s=_FREE_S)
+
+
+_DELETE: Final = (
+    "DELETE FROM answers WHERE id IN (SELECT id FROM answers ORDER BY stored_at LIMIT ?)"
+)
 
 
 def _sizes(connection: sqlite3.Connection) -> tuple[int, int]:
@@ -46,12 +56,3 @@ def _sizes(connection: sqlite3.Connection) -> tuple[int, int]:
         for name in ("page_size", "page_count", "freelist_count")
     )
     return page * pages, page * (pages - free)
-
-
-def _delete_oldest(connection: sqlite3.Connection) -> int:
-    """Delete a part of the answers; return how many."""
-    first, last = connection.execute("SELECT min(id), max(id) FROM answers").fetchone()
-    if first is None:
-        return 0
-    border = first + (last - first) // _STEPS
-    return connection.execute("DELETE FROM answers WHERE id <= ?", (border,)).rowcount
