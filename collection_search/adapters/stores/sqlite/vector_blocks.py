@@ -8,6 +8,7 @@ from __future__ import annotations
 import errno
 import os
 import shutil
+import sys
 import tempfile
 import weakref
 from contextlib import ExitStack, suppress
@@ -80,10 +81,16 @@ def free_bytes(folder: str) -> int:
     return shutil.disk_usage(folder).free
 
 
+def _require_free(folder: str, needed: int, free: Callable[[str], int]) -> None:
+    if needed > free(folder) * FREE_SHARE:
+        raise OSError(errno.ENOSPC, f"less than twice {needed} bytes are free")
+
+
 class BlockFile:
     """A file for blocks, gone with the process or with its matrix.
 
-    One thread at a time puts blocks; any number of them read.
+    One thread at a time puts blocks; any number of them read. A process forked off only reads: the
+    file is its parent's, which does not know what the child would put or free.
     """
 
     def __init__(
@@ -92,25 +99,48 @@ class BlockFile:
         """Take the needed bytes of the disk. Raises OSError when it has not twice as many."""
         if not hasattr(os, "preadv"):
             raise OSError(errno.ENOSYS, "this system cannot read at a place of a file")
-        if needed > free(folder) * FREE_SHARE:
-            raise OSError(errno.ENOSPC, f"less than twice {needed} bytes are free")
+        _require_free(folder, needed, free)
         with ExitStack() as stack:  # nameless, for this user alone
             file = stack.enter_context(tempfile.TemporaryFile(dir=folder, buffering=0))
             if hasattr(os, "posix_fallocate"):
                 os.posix_fallocate(file.fileno(), 0, needed)  # a full disk fails here
             weakref.finalize(self, stack.pop_all().close)
-        self._descriptor, self._folder = file.fileno(), folder
-        self._end = 0
-        self._freed: dict[int, list[int]] = {}
-        """Places by size."""
+        self._descriptor, self._folder, self._free = file.fileno(), folder, free
+        self._process = os.getpid()
+        self.size = needed
+        """Bytes on the disk, with those between the blocks."""
+        self._spans = [(0, sys.maxsize)]
+        """First and end of what no block has, rising; the last one is behind all blocks."""
+        self._freed: list[tuple[int, int]] = []
+        """What has been freed since the last block came: any thread may add to it."""
 
     def put(self, codes: Codes) -> FiledBlock:
-        """Return the codes as a block of the file. Raises OSError when the disk fails."""
-        freed = self._freed.get(codes.nbytes)
-        place = freed.pop() if freed else self._end
-        self._end = max(self._end, place + codes.nbytes)
+        """Return the codes as a block of the file.
+
+        Raises OSError when the disk fails or has no room, and in a process forked off.
+        """
+        if os.getpid() != self._process:
+            raise OSError(errno.EPERM, "the file is that of the process before the fork")
+        place = self._place(codes.nbytes)
+        if (more := place + codes.nbytes - self.size) > 0:
+            _require_free(self._folder, more, self._free)
+            self.size += more
         _whole(os.pwrite(self._descriptor, codes.data, place), codes.nbytes)
         return FiledBlock(self, place, (codes.shape[0], codes.shape[1]))
+
+    def _place(self, size: int) -> int:
+        """Take the first place with so many free bytes."""
+        while self._freed:
+            self._spans.append(self._freed.pop())
+        spans: list[tuple[int, int]] = []
+        for first, end in sorted(self._spans):
+            touches = spans and spans[-1][1] == first
+            spans.append((spans.pop()[0] if touches else first, end))
+        at = next(at for at, (first, end) in enumerate(spans) if end - first >= size)
+        place, end = spans[at]
+        spans[at] = place + size, end
+        self._spans = spans
+        return place
 
     def read(self, place: int, room: Codes) -> Codes:
         """Fill the room with what stands at a place. Raises StoreError when the disk fails."""
@@ -124,10 +154,12 @@ class BlockFile:
         return room
 
     def free(self, place: int, size: int) -> None:
-        """Write zeros over a block; its place may be used again."""
+        """Write zeros over a block; its place may be used again. Nothing after a fork."""
+        if os.getpid() != self._process:
+            return
         with suppress(OSError):  # a disk that fails is reported by the next search
             _whole(os.pwrite(self._descriptor, bytes(size), place), size)
-            self._freed.setdefault(size, []).append(place)
+            self._freed.append((place, place + size))
 
 
 def _whole(moved: int, size: int) -> None:

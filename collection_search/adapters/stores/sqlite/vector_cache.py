@@ -5,11 +5,13 @@ from __future__ import annotations
 import errno
 import json
 import logging
+import os
 import threading
 from collections import OrderedDict
-from contextlib import contextmanager, nullcontext
+from contextlib import contextmanager, nullcontext, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
+from weakref import WeakSet
 
 from ....errors import StoreError
 from .cosines import Comparison, Cosines
@@ -30,6 +32,8 @@ MAX_BYTES: Final = 64 * 1024 * 1024
 """Most bytes of all matrices in memory."""
 MAX_FILED_BYTES: Final = 2 * 1024**3
 """Most bytes of all files: 5.5 million vectors of 384."""
+SPARE_BYTES: Final = 16 * 1024 * 1024
+"""Bytes that a file may have beyond twice those of its vectors."""
 ALONE_BYTES: Final = 2 * 1024 * 1024
 """Bytes from which a matrix is compared in a thread of its own: that takes longer to start."""
 MAX_MATRICES: Final = 256
@@ -49,7 +53,7 @@ class VectorCache:
 
     Those of up to `small_bytes` are in memory, `max_bytes` of them. Larger ones are in nameless
     files beside the database, `max_filed_bytes` of them; where these do not fit or cannot be, each
-    search reads the vectors from the database.
+    search reads the vectors from the database. A process forked off begins with none.
     """
 
     def __init__(
@@ -59,13 +63,17 @@ class VectorCache:
         max_bytes: int = MAX_BYTES,
         max_filed_bytes: int = MAX_FILED_BYTES,
     ) -> None:
-        self._small_bytes = small_bytes
-        self._max_bytes = max_bytes
+        self._small_bytes, self._max_bytes = small_bytes, max_bytes
         self._max_filed_bytes = max_filed_bytes
+        self._deletions = 0
+        self.begin_anew()
+        _CACHES.add(self)
+
+    def begin_anew(self) -> None:
+        """Have no matrices, and locks that nobody holds."""
         self._matrices: OrderedDict[int, VectorMatrix] = OrderedDict()
         self._intact: dict[int, tuple[int, int]] = {}
         """By collection: the change of its matrix, and a later one that took nothing from it."""
-        self._deletions = 0
         self._lock = threading.RLock()
         self._filing = threading.Lock()
         self._loading = [threading.Lock() for _ in range(LOADS)]
@@ -164,15 +172,19 @@ class VectorCache:
     ) -> VectorMatrix:
         """Return the matrix with what came since, and without what went."""
         with self._filing if found.file else nullcontext():
-            try:
+            updated = None
+            with suppress(OSError):
                 updated = found.updated(connection, changes)
-            except OSError:
-                updated = None
-            most = self._max_filed_bytes if found.file else self._small_bytes
-            if updated is not None and updated.bytes <= most:
+            if updated is not None and self._may_stay(updated):
                 self._keep(found.collection, updated)
                 return updated
         return self._load(connection, found.collection, changes)
+
+    def _may_stay(self, updated: VectorMatrix) -> bool:
+        """Return whether a matrix is not too large for where it is, nor its file for the matrix."""
+        if updated.file is None:
+            return updated.bytes <= self._small_bytes
+        return updated.filed_bytes <= min(self._max_filed_bytes, 2 * updated.bytes + SPARE_BYTES)
 
     def _load(self, connection: sqlite3.Connection, collection: int, changes: int) -> VectorMatrix:
         with self._lock:
@@ -274,3 +286,15 @@ def _other_size(connection: sqlite3.Connection, collection: int, asked: int, sto
         f" question has {asked}: {row['embedder']} has changed. Embed the collection anew:"
         f" collection-search collections reembed {row['name']!r}."
     )
+
+
+_CACHES: Final[WeakSet[VectorCache]] = WeakSet()
+
+
+def _begin_anew() -> None:
+    for cache in _CACHES:
+        cache.begin_anew()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_begin_anew)

@@ -86,8 +86,8 @@ class VectorMatrix:
 
     @property
     def filed_bytes(self) -> int:
-        """Return the bytes on the disk."""
-        return 0 if self.file is None else self.bytes
+        """Return the bytes on the disk, with those between the vectors."""
+        return 0 if self.file is None else self.file.size
 
     @property
     def loaded_bytes(self) -> int:
@@ -130,7 +130,7 @@ class VectorMatrix:
         """Return the matrix of a later change; None where all has to be read anew.
 
         What came is read from the database, what went is left out. Raises OSError when the disk
-        fails.
+        fails, and where a process forked off would write to the file.
         """
         if not self.blocks or self.lengths is None:
             return None

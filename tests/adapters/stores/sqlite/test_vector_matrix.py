@@ -6,7 +6,7 @@ import errno
 import os
 import sqlite3
 import stat
-from contextlib import closing, nullcontext
+from contextlib import closing, nullcontext, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -246,3 +246,51 @@ def test_what_nobody_uses_any_more_is_overwritten(tmp_path: Path) -> None:
     del file
     assert nameless(tmp_path) == []
     del second, third
+
+
+@needs_descriptors
+def test_a_file_stays_small_while_a_block_grows(tmp_path: Path) -> None:
+    """Each next one is longer than the places of those before: two of them side by side do."""
+    file = BlockFile(str(tmp_path), 20)
+    (descriptor,) = nameless(tmp_path)
+    first, growing = file.put(np.ones((2, 5), dtype=np.int8)), None
+    for columns in range(5, 500):
+        codes = np.full((2, columns), columns % 100, dtype=np.int8)
+        growing = file.put(codes)
+        assert growing.read(np.empty(codes.size, dtype=np.int8)).tolist() == codes.tolist()
+    assert first.read(np.empty(10, dtype=np.int8)).tolist() == [[1] * 5] * 2
+    size = os.fstat(int(descriptor.name)).st_size
+    assert size <= 4 * 2 * 500
+    assert size == file.size
+
+
+def test_a_file_grows_only_where_the_disk_has_room(tmp_path: Path) -> None:
+    """Twice as much as it grows by, as when it was made."""
+    free = [1000, 7]
+    file = BlockFile(str(tmp_path), 6, free=lambda _: free.pop(0))
+    codes = np.ones((2, 3), dtype=np.int8)
+    kept = [file.put(codes)]
+    with pytest.raises(OSError, match="less than twice 6 bytes") as caught:
+        kept.append(file.put(codes))
+    assert caught.value.errno == errno.ENOSPC
+    assert file.size == 6
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork")
+@pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning")
+def test_a_forked_child_changes_nothing_of_the_file(tmp_path: Path) -> None:
+    """Neither when it is done with a block, nor by one of its own; it may read."""
+    file, codes = BlockFile(str(tmp_path), 12), np.full((2, 3), 7, dtype=np.int8)
+    first, second, room = file.put(codes), file.put(codes), np.empty(6, dtype=np.int8)
+    child = os.fork()
+    if child == 0:
+        del first
+        status = 8
+        with suppress(StoreError, OSError):
+            status = 7 if second.read(room).tolist() == codes.tolist() else 9
+            file.put(np.zeros((2, 3), dtype=np.int8))
+            status = 10
+        os._exit(status)
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 7
+    for block in (first, second):
+        assert block.read(room).tolist() == codes.tolist()
