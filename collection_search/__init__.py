@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import importlib
 import sys
-import threading
 import warnings
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
@@ -170,8 +169,11 @@ def __getattr__(name: str) -> Any:
     home = _HOME.get(name)
     if home is None:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    if home.startswith("graphs."):  # their questions need it, and it reads certificates for long
-        threading.Thread(target=importlib.import_module, args=("aiohttp",), daemon=True).start()
+    if home.startswith("graphs.") and "aiohttp" not in sys.modules:
+        from .runtime.import_threads import start_importing
+
+        # the questions of a graph need it, and it reads certificates for long
+        start_importing(lambda: importlib.import_module("aiohttp"))
     return getattr(importlib.import_module(f".{home}", __name__), name)
 
 

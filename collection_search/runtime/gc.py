@@ -9,13 +9,10 @@ from __future__ import annotations
 import atexit
 import gc
 import itertools
-import os
-import threading
-from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Final
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Mapping
 
 THRESHOLD: Final = 50_000
 """New containers after which the collector runs; Python's default is 700 or 2000."""
@@ -27,9 +24,6 @@ START: Final = 400_000
 
 _DEFAULTS: Final = frozenset({700, 2_000})
 _runs = itertools.count(1)
-_pause_lock = threading.Lock()
-_pauses: Final[list[bool]] = []
-"""Whether the collector was on, for each pause that lasts."""
 
 
 def relieve_collector() -> None:
@@ -73,39 +67,7 @@ def postpone_collector() -> None:
     atexit.register(gc.freeze)  # the interpreter's end would examine every object once more
 
 
-@contextmanager
-def collector_paused() -> Iterator[None]:
-    """Import modules without garbage collection, which would examine them again and again.
-
-    After the last of several pauses at a time the collector is as it was before the first.
-    """
-    with _pause_lock:
-        _pauses.append(gc.isenabled())
-        gc.disable()
-    try:
-        yield
-    finally:
-        with _pause_lock:
-            was_on = any(_pauses)
-            _pauses.pop()
-            if was_on and not _pauses:
-                gc.enable()
-
-
 def _settle(phase: str, _: Mapping[str, Any]) -> None:
     if phase == "stop":
         gc.callbacks.remove(_settle)
         _relieve()
-
-
-def _begin_anew() -> None:
-    """End the pauses of threads that a forked child does not have."""
-    global _pause_lock  # noqa: PLW0603 - such a thread may hold it
-    _pause_lock = threading.Lock()
-    if any(_pauses):
-        gc.enable()
-    _pauses.clear()
-
-
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_begin_anew)

@@ -8,10 +8,12 @@ from __future__ import annotations
 
 import contextlib
 import importlib
+import os
 import threading
+from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
-from ..runtime.gc import collector_paused
+from ..runtime.import_threads import start_importing
 from . import registry
 from .adapter_factory import is_counted, is_traced
 
@@ -29,7 +31,7 @@ _EVERY_RUN: Final = (
 """Modules that anyio and LangChain import within the first run, on the event loop."""
 
 _started: Final[set[tuple[Any, ...]]] = set()
-_lock: Final = threading.Lock()
+_lock = threading.Lock()
 
 for _name in _EVERY_RUN:  # whoever imports this is about to run a graph
     with contextlib.suppress(ImportError):
@@ -47,9 +49,7 @@ def preload(choices: RunChoices) -> None:
         if key in _started:
             return
         _started.add(key)
-    threading.Thread(
-        target=_load_all, args=(choices,), name="collection-search-preload", daemon=True
-    ).start()
+    start_importing(partial(_load_all, choices))
 
 
 def _names(choices: RunChoices) -> tuple[object, ...]:
@@ -65,7 +65,7 @@ def _names(choices: RunChoices) -> tuple[object, ...]:
 
 
 def _load_all(choices: RunChoices) -> None:
-    with contextlib.suppress(Exception), collector_paused():
+    with contextlib.suppress(Exception):
         later: list[str] = []
         for group, name in needed_adapters(choices, choices.using()):
             with contextlib.suppress(Exception):  # the run imports it anew and tells the cause
@@ -98,3 +98,14 @@ def needed_adapters(
         yield "embeddings", embeddings
     if choices.search_metrics is None and is_counted(settings):
         yield "metrics", "prometheus"
+
+
+def _begin_anew() -> None:
+    """Preload again: a forked child has not loaded what its parent was about to."""
+    global _lock  # noqa: PLW0603 - a thread that the child lacks may hold it
+    _lock = threading.Lock()
+    _started.clear()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_begin_anew)

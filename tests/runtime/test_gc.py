@@ -6,12 +6,11 @@ import gc
 import json
 import subprocess
 import sys
-import threading
 from typing import TYPE_CHECKING
 
 import pytest
 
-from collection_search.runtime.gc import THRESHOLD, collector_paused, relieve_collector
+from collection_search.runtime.gc import THRESHOLD, relieve_collector
 
 POSTPONED = """
 import gc
@@ -97,34 +96,3 @@ def test_a_process_starts_without_collection_and_goes_on_with_a_relieved_one() -
         [sys.executable, "-c", POSTPONED], capture_output=True, text=True, check=True
     )
     assert done.stdout.splitlines() == ["0 True", "True True True", "True True"]
-
-
-def test_a_pause_ends_with_the_last_of_those_that_overlap() -> None:
-    """Also where one thread's begins before and ends before that of another."""
-    inside, leave = threading.Event(), threading.Event()
-
-    def other() -> None:
-        with collector_paused():
-            inside.set()
-            leave.wait(10)
-
-    thread = threading.Thread(target=other)
-    with collector_paused():
-        thread.start()
-        inside.wait(10)
-        assert not gc.isenabled()
-    assert not gc.isenabled()
-    leave.set()
-    thread.join()
-    assert gc.isenabled()
-
-
-def test_a_collector_that_the_host_has_switched_off_stays_off() -> None:
-    """The pause changes nothing then."""
-    gc.disable()
-    try:
-        with collector_paused():
-            pass
-        assert not gc.isenabled()
-    finally:
-        gc.enable()

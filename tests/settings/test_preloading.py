@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 import threading
@@ -103,3 +104,30 @@ def test_a_host_that_makes_settings_for_each_run_starts_one_thread(
         given = settings(tmp_path, provider="mojeek", model=f"openai:one-{number // 4}")
         preload(SearchContext(settings=given))
     assert started == ["collection-search-preload"] * 2
+
+
+FORKED = """
+import multiprocessing, sys, time
+from pathlib import Path
+from collection_search import CollectionSearchGraph, SearchContext, Settings
+settings = Settings(home=Path(sys.argv[1]), provider="offline", model="openai:gpt-4o-mini")
+context = SearchContext(settings=settings, model_optional=True)
+graph = CollectionSearchGraph(context)
+time.sleep(float(sys.argv[2]))
+def load(_):
+    from collection_search.settings import registry
+    return registry.load_adapter("models", "openai").__name__
+if __name__ == "__main__":
+    with multiprocessing.get_context("fork").Pool(2) as pool:
+        print(pool.map(load, range(2)))
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork")
+@pytest.mark.parametrize("after_s", ["0", "0.02", "0.05"])
+def test_a_fork_waits_for_what_is_being_loaded(tmp_path: Path, after_s: str) -> None:
+    """A child would wait for ever for the locks of a thread that it does not have."""
+    call = [sys.executable, "-W", "ignore", "-c", FORKED, str(tmp_path), after_s]
+    done = subprocess.run(call, capture_output=True, text=True, timeout=120, check=True)
+    assert done.stdout.count("OpenAI") == 2
