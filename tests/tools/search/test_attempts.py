@@ -279,3 +279,36 @@ def test_who_cannot_be_stopped_gets_all_or_nothing() -> None:
     outcome = worker(adapter, guard=guard).run(**CALL).outcome
     assert outcome.rationale == "provider_quota_exceeded"
     assert (adapter.requests, store.count) == ([], 0)
+
+
+async def test_a_further_page_waits_no_longer_than_the_search_can_spare() -> None:
+    """While the rate is not known yet, too: what the first page brought is returned in time."""
+    clock = FakeClock()
+    guard = ProviderGuard("p", clock=clock.monotonic, wall_clock=clock.time)
+
+    class Paged:
+        provider_name = "p"
+
+        def search(self, query: str, *, max_results: int) -> SearchAdapterResponse:
+            raise NotImplementedError
+
+        async def asearch(self, query: str, *, max_results: int, turn: Any = None) -> Any:
+            for _ in range(30):  # other searches, which are not answered yet
+                guard.admit()
+            with suppress(SearchProviderError):
+                await turn()
+            return answer(notices=[f"{clock.monotonic() - began:.1f} s"])
+
+    began = clock.monotonic()
+    its = WebSearchWorker(
+        Paged(),
+        spans=NULL_SINK,
+        guard=guard,
+        timeout_s=4.0,
+        deadline_s=8.0,
+        asleep=clock.asleep,
+        timer=clock.monotonic,
+    )
+    found = await its.arun(**CALL)
+    assert found.outcome.decision == "ok"
+    assert found.outcome.meta["notices"] == ["4.0 s"]
