@@ -7,6 +7,7 @@ let every thread try again and again for the lock of the file, and flush for eac
 
 from __future__ import annotations
 
+import math
 import sqlite3
 import threading
 import time
@@ -20,6 +21,8 @@ if TYPE_CHECKING:
 MOST_MEMBERS: Final = 32
 MOST_S: Final = 0.05
 """After this time a transaction takes no further member, so that other processes get the file."""
+FREE_S: Final = 0.01
+"""The file is then left alone so long: SQLite lets other processes only look for it at times."""
 _LOOK_S: Final = 0.2
 """A member looks so often whether the one after it ended without a commit."""
 
@@ -84,6 +87,10 @@ class SharedCommits:
         self._counting = threading.Lock()
         self._waiting = 0
         self._open: _Batch | None = None
+        self._held_since = self._ended_at = -math.inf
+        """When transactions began to follow each other, and when the last one ended."""
+        self._is_contended = False
+        """Whether several threads wanted the last transaction."""
 
     @contextmanager
     def member(self) -> Iterator[sqlite3.Connection]:
@@ -113,19 +120,37 @@ class SharedCommits:
         if not has_turn:
             raise sqlite3.OperationalError("database is locked")
         try:
-            self._open = self._open or _Batch(self._begin())
+            self._open = self._open or self._new()
         except BaseException:
             self._turn.release()
             raise
         return self._open
+
+    def _new(self) -> _Batch:
+        """Begin a transaction; whoever calls this has the turn.
+
+        One comes straight after the other where many threads write. Other processes would never
+        find the file free.
+        """
+        now = time.monotonic()
+        free_at = self._ended_at + FREE_S
+        is_long = self._is_contended and now - self._held_since >= MOST_S
+        if is_long and now < free_at:
+            time.sleep(free_at - now)
+        batch = _Batch(self._begin())
+        if is_long or now >= free_at:
+            self._held_since = time.monotonic()
+        return batch
 
     def _leave(self, batch: _Batch) -> None:
         """Leave the transaction to the next one that waits, or end it; give up the turn."""
         try:
             if self._open is batch and not self._goes_on(batch):
                 self._open = None
+                self._is_contended = self._waiting > 0 or batch.members > 1
                 batch.end()
                 self._give_back(batch.connection)
+                self._ended_at = time.monotonic()
         finally:
             self._turn.release()
 

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import sqlite3
 import threading
+import time
 from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING
 
 import pytest
+from support.waiting import wait_until
 
+from collection_search.adapters.stores.sqlite import shared_commits
 from collection_search.adapters.stores.sqlite.shared_commits import MOST_MEMBERS, SharedCommits
 
 if TYPE_CHECKING:
@@ -22,6 +25,9 @@ class File:
     def __init__(self, path: Path) -> None:
         self.path = path
         self.begun = 0
+        self.gaps: list[float] = []
+        """How long nobody had the file before each transaction but the first."""
+        self.ended_at: float | None = None
         self.fails_to_commit = False
         with sqlite3.connect(path) as connection:
             connection.execute("CREATE TABLE numbers (n INTEGER CHECK (n >= 0))")
@@ -30,6 +36,8 @@ class File:
 
     def begin(self) -> sqlite3.Connection:
         self.begun += 1
+        if self.ended_at is not None:
+            self.gaps.append(time.monotonic() - self.ended_at)
         connection = sqlite3.connect(
             self.path, isolation_level=None, check_same_thread=False, factory=_Connection
         )
@@ -39,6 +47,7 @@ class File:
 
     def give_back(self, connection: sqlite3.Connection) -> None:
         connection.close()
+        self.ended_at = time.monotonic()
 
     def write(self, number: int) -> None:
         with self.commits.member() as connection:
@@ -137,3 +146,36 @@ def test_a_transaction_has_an_end(file: File, pool: ThreadPoolExecutor) -> None:
     for one in (holding, *writes):
         one.result()
     assert file.begun > 1
+
+
+def test_others_find_the_file_free(
+    file: File, pool: ThreadPoolExecutor, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Many threads whose transactions follow each other leave it alone now and then."""
+    monkeypatch.setattr(shared_commits, "MOST_S", 0.0)
+    monkeypatch.setattr(shared_commits, "FREE_S", 0.2)
+    is_holding, is_held = threading.Event(), threading.Event()
+
+    def hold() -> None:
+        with file.commits.member():
+            is_holding.set()
+            is_held.wait()
+
+    holding = pool.submit(hold)
+    is_holding.wait()
+    writes = [holding, *(pool.submit(file.write, number) for number in range(3))]
+    wait_until(lambda: file.commits._waiting == 3)
+    is_held.set()
+    for one in writes:
+        one.result()
+    assert len(file.gaps) == 3
+    assert min(file.gaps) >= 0.2
+
+
+def test_one_thread_waits_for_nobody(file: File, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its transactions follow each other as SQLite lets them."""
+    monkeypatch.setattr(shared_commits, "MOST_S", 0.0)
+    monkeypatch.setattr(shared_commits, "FREE_S", 3600.0)
+    for number in range(3):
+        file.write(number)
+    assert file.numbers() == [0, 1, 2]
