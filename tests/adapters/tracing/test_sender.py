@@ -11,7 +11,9 @@ import uuid
 from typing import TYPE_CHECKING
 
 import pytest
+from support.waiting import wait_until
 
+from collection_search.adapters.tracing import langfuse_project
 from collection_search.adapters.tracing import sender as sending
 from collection_search.adapters.tracing.langfuse import LangfuseSink
 from collection_search.testing.otlp import OtlpServer
@@ -85,6 +87,24 @@ os.waitpid(child, 0)
     assert sorted(span.name for span in server.spans) == ["child", "first", "parent"]
 
 
+@pytest.mark.slow
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork")
+@pytest.mark.parametrize("held", ["_starting", "_sending", "_making"])
+def test_a_forked_child_that_only_flushes_sends_nothing(server: OtlpServer, held: str) -> None:
+    """It waits for no lock that a thread of its parent held."""
+    rest = f"""
+with sink._project.sender.{held}:
+    child = os.fork()
+    if child == 0:
+        sink.flush(5)
+        os._exit(0)
+os.waitpid(child, 0)
+"""
+    done = ended(server, rest)
+    assert [span.name for span in server.spans] == ["first"]
+    assert "takes no spans" not in done.stderr
+
+
 def test_a_full_batch_does_not_wait_for_the_interval(
     server: OtlpServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -139,3 +159,61 @@ def test_numbers_and_flags_arrive_as_every_reader_understands_them(server: OtlpS
     (seen,) = server.wait_for(1)
     assert seen.metadata == {"big": str(2**60), "nan": "NaN", "yes": True, "name": "ü", "half": 0.5}
     assert seen.started_ns <= time.time_ns()
+
+
+@pytest.mark.parametrize("most", ["0", "-5"])
+def test_a_request_takes_one_record_at_least(
+    server: OtlpServer, monkeypatch: pytest.MonkeyPatch, most: str
+) -> None:
+    """Whatever the environment says."""
+    monkeypatch.setenv("LANGFUSE_FLUSH_AT", most)
+    monkeypatch.setenv("LANGFUSE_FLUSH_INTERVAL", "3600")
+    sink = made(server)
+    for _ in range(2):
+        with sink.span("one"):
+            pass
+    sink.flush(60.0)
+    assert [len(export.spans) for export in server.exports] == [1, 1]
+
+
+def test_without_an_exporter_langfuse_is_off(
+    server: OtlpServer, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    """That is told once; neither a run nor the end of the process fails."""
+    asked: list[object] = []
+
+    def broken(*options: object) -> None:
+        asked.append(options)
+        raise ImportError("no exporter, api_key=hidden")
+
+    monkeypatch.setattr(langfuse_project, "_exporter", broken)
+    monkeypatch.setenv("LANGFUSE_FLUSH_INTERVAL", "0.01")
+    sink = made(server)
+    with sink.span("one"):
+        pass
+    wait_until(lambda: caplog.records)
+    with sink.span("two"):
+        pass
+    sink.flush(5.0)
+    sink._project.sender.drain_at_exit()
+    assert len(asked) == 1
+    (told,) = caplog.records
+    assert "Langfuse is off" in told.message
+    assert "hidden" not in told.message
+
+
+def test_the_end_of_a_process_has_a_time_limit(
+    server: OtlpServer, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    """What is not sent by then is dropped, and counted."""
+    monkeypatch.setattr(sending, "DRAIN_S", 0.0)
+    monkeypatch.setenv("LANGFUSE_FLUSH_INTERVAL", "3600")
+    sink = made(server)
+    for _ in range(3):
+        with sink.span("one"):
+            pass
+    sink._project.sender.drain_at_exit()
+    assert server.exports == []
+    assert [record.message for record in caplog.records] == [
+        "The process ends. Observations that are dropped: 3."
+    ]
