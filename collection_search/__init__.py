@@ -169,11 +169,11 @@ def __getattr__(name: str) -> Any:
     home = _HOME.get(name)
     if home is None:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    if home.startswith("graphs.") and "aiohttp" not in sys.modules:
+    if home.startswith("graphs.") and f"{__name__}.adapters.http" not in sys.modules:
         from .runtime.import_threads import start_importing
 
-        # the questions of a graph need it, and it reads certificates for long
-        start_importing(lambda: importlib.import_module("aiohttp"))
+        # the questions of a graph need it, and its client reads certificates for long
+        start_importing(lambda: importlib.import_module(".adapters.http", __name__))
     return getattr(importlib.import_module(f".{home}", __name__), name)
 
 

@@ -35,7 +35,8 @@ def start_importing(load: Callable[[], object]) -> None:
 
 def _join_all() -> None:
     for thread in tuple(_running - {threading.current_thread()}):
-        thread.join(FORK_WAIT_S)
+        if thread.is_alive():  # else it has not begun, and holds nothing
+            thread.join(FORK_WAIT_S)
 
 
 if hasattr(os, "register_at_fork"):
