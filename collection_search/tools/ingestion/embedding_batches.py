@@ -42,24 +42,11 @@ class _Wish:
 
 
 @dataclass(slots=True, eq=False)
-class _Size:
-    """How many texts a joint request to an embedder may have."""
-
-    texts: int = field(default_factory=lambda: MOST_TEXTS)
-
-    def lower(self, failed: Sequence[_Wish]) -> None:
-        """Halve it after a joint request that was too large; a document is never divided."""
-        counts = [len(wish.texts) for wish in failed]
-        self.texts = min(self.texts, max(sum(counts) // 2, *counts))
-
-
-@dataclass(slots=True, eq=False)
 class _Queue:
     """The documents of one payer that wait for one embedder."""
 
     embedder: Embedder
     account: OpenAccount
-    size: _Size
     waiting: deque[_Wish] = field(default_factory=deque)
     requests: int = 0
 
@@ -70,7 +57,7 @@ class _Queue:
         while self.waiting:
             wish = self.waiting[0]
             texts, chars = texts + len(wish.texts), chars + wish.chars
-            if taken and (texts > self.size.texts or chars > MOST_CHARS):
+            if taken and (texts > MOST_TEXTS or chars > MOST_CHARS):
                 break
             self.waiting.popleft()
             if not wish.vectors.done():
@@ -82,15 +69,12 @@ class EmbeddingBatches:
     """Embeds documents that are worked on at once with common requests, on one loop.
 
     A request has documents of one payer alone, so that the books of every run stay exact. Where it
-    fails, each document is tried alone: the failure of one is none of the others, and an embedder
-    may be too slow for all of them at once. The shortest is the first. Where it meets an embedder
-    that answers nobody, the others are not tried. Where it does not, later requests are smaller.
+    fails for another reason than an embedder that answers nobody, each document is tried alone:
+    the failure of one is none of the others.
     """
 
     def __init__(self) -> None:
         self._queues: dict[Hashable, _Queue] = {}
-        self._sizes: dict[str, _Size] = {}
-        """By fingerprint of the embedder."""
         self._serving: set[asyncio.Task[None]] = set()
 
     async def vectors(
@@ -101,8 +85,7 @@ class EmbeddingBatches:
         `payer` tells whose requests may be one; `account` opens an account of it.
         """
         key = embedder.fingerprint, payer
-        size = self._sizes.setdefault(embedder.fingerprint, _Size())
-        queue = self._queues.setdefault(key, _Queue(embedder, account, size))
+        queue = self._queues.setdefault(key, _Queue(embedder, account))
         wish = _Wish(texts, asyncio.get_running_loop().create_future())
         queue.waiting.append(wish)
         if queue.requests < AT_ONCE:
@@ -124,51 +107,21 @@ class EmbeddingBatches:
 
 async def _answer(queue: _Queue, wishes: Sequence[_Wish]) -> None:
     """Give the documents their vectors, or the error."""
-    error = await _failure(queue, wishes)
-    if error is None:
-        return
-    if len(wishes) == 1:
-        _fail(wishes, error)
-    elif await _answer_alone(queue, wishes, error):
-        queue.size.lower(wishes)
-
-
-async def _answer_alone(queue: _Queue, wishes: Sequence[_Wish], joint: Exception) -> bool:
-    """Ask for each document alone, until two requests in a row met an outage.
-
-    Return whether the joint request failed for its size, and not for one of its documents.
-    """
-    answered = failed = 0
-    is_out = is_model_unavailable(joint)
-    waiting = sorted(wishes, key=lambda wish: wish.chars)
-    for wish in waiting:
-        if wish.vectors.done():
-            continue
-        if (error := await _failure(queue, [wish])) is None:
-            answered, is_out = answered + 1, False
-            continue
-        failed, was_out, is_out = failed + 1, is_out, is_model_unavailable(error)
-        _fail(waiting if was_out and is_out else [wish], error)
-    return answered > 0 and (is_model_unavailable(joint) or not failed)
-
-
-async def _failure(queue: _Queue, wishes: Sequence[_Wish]) -> Exception | None:
-    """Give the documents their vectors with one request; return why there are none."""
     texts = [text for wish in wishes for text in wish.texts]
     try:
         vectors = await vectors_of(queue.embedder, texts, account=await queue.account())
     except Exception as error:  # noqa: BLE001 - those who wait raise it
-        return error
+        if len(wishes) > 1 and not is_model_unavailable(error):
+            for wish in wishes:
+                await _answer(queue, [wish])
+            return
+        for wish in wishes:
+            if not wish.vectors.done():
+                wish.vectors.set_exception(error)
+        return
     start = 0
     for wish in wishes:
         end = start + len(wish.texts)
         if not wish.vectors.done():
             wish.vectors.set_result(vectors[start:end])
         start = end
-    return None
-
-
-def _fail(wishes: Sequence[_Wish], error: Exception) -> None:
-    for wish in wishes:
-        if not wish.vectors.done():
-            wish.vectors.set_exception(error)
