@@ -166,6 +166,7 @@ def test_a_request_takes_one_record_at_least(
     server: OtlpServer, monkeypatch: pytest.MonkeyPatch, most: str
 ) -> None:
     """Whatever the environment says."""
+    monkeypatch.delitem(sys.modules, "langfuse", raising=False)  # else the host's client sends
     monkeypatch.setenv("LANGFUSE_FLUSH_AT", most)
     monkeypatch.setenv("LANGFUSE_FLUSH_INTERVAL", "3600")
     sink = made(server)
@@ -180,6 +181,7 @@ def test_without_an_exporter_langfuse_is_off(
     server: OtlpServer, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     """That is told once; neither a run nor the end of the process fails."""
+    monkeypatch.delitem(sys.modules, "langfuse", raising=False)  # else the host's client sends
     asked: list[object] = []
 
     def broken(*options: object) -> None:
