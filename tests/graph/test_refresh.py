@@ -107,7 +107,8 @@ def test_an_unchanged_site_costs_one_conditional_request_a_page(
     assert isinstance(reader, CountingPages)
     assert isinstance(embedder, ScriptedEmbedder)
     extracted, embedded, asked = reader.extracted, len(embedder.calls), len(site.requests)
-    assert (extracted, embedded) == (PAGES, PAGES)
+    assert extracted == PAGES
+    assert 1 <= embedded <= PAGES  # pages that are ready at the same time share a request
     report = refresh("tea", context=living)
     assert report.unchanged == sorted(urls)
     assert (report.new, report.changed, report.gone, report.failed) == ([], [], [], [])
