@@ -1,0 +1,1 @@
+"""The HTTP server: a page for people and its API, alone or mounted into a LangGraph server."""
