@@ -16,7 +16,16 @@ if TYPE_CHECKING:
 
     from ..settings import Settings
 
-__all__ = ["Admin", "Caller", "Reviewer", "Role", "Viewer", "authenticate", "find_caller", "require"]
+__all__ = [
+    "Admin",
+    "Caller",
+    "Reviewer",
+    "Role",
+    "Viewer",
+    "authenticate",
+    "find_caller",
+    "require",
+]
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,6 +35,10 @@ class Caller:
     tenant: str
     user: str
     role: Role
+
+    def refusal(self, role: Role) -> str:
+        """Return what is said to a caller who lacks the role."""
+        return f"This needs the role {role.name}; yours is {self.role.name}."
 
     def context(self, **choices: object) -> SearchContext:
         """Return the context of what this caller runs, within the operator's settings."""
@@ -54,7 +67,7 @@ def require(role: Role) -> Callable[..., Caller]:
 
     def allowed(caller: Annotated[Caller, Depends(authenticate)]) -> Caller:
         if caller.role < role:
-            raise HTTPException(403, f"This needs the role {role.name}; yours is {caller.role.name}.")
+            raise HTTPException(403, caller.refusal(role))
         return caller
 
     return allowed

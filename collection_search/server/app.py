@@ -17,7 +17,9 @@ def create_app() -> FastAPI:
 
     A page for its OpenAPI would load scripts from elsewhere, so there is none.
     """
-    app = FastAPI(title="Collection Search", docs_url=None, redoc_url=None, openapi_url=f"{API}/openapi.json")
+    app = FastAPI(
+        title="Collection Search", docs_url=None, redoc_url=None, openapi_url=f"{API}/openapi.json"
+    )
     api = APIRouter(prefix=API)
     for router in (health.router,):
         api.include_router(router)

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 HEALTH: Final = frozenset({f"{API}/health", "/ok"})
 """Paths for whoever watches over the server; `/ok` is a LangGraph server's."""
 _READING: Final = frozenset({"GET", "HEAD"})
-_NO_TOKEN: Final = (
+_REFUSAL: Final = (
     "This needs a token: send the header 'Authorization: Bearer TOKEN'."
     " An admin makes one with 'collection-search tokens add USER --role ROLE'."
 )
@@ -33,14 +33,18 @@ class Authentication:
         self._settings = settings
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer a request, or pass it on."""
         if scope["type"] not in {"http", "websocket"} or is_of_process(scope):
             await self._app(scope, receive, send)
             return
         caller = await self._caller(scope)
+        if caller is not None and caller.role < Role.reviewer and runs_graphs(scope):
+            await refuse(scope, send, 403, caller.refusal(Role.reviewer))
+            return
         if caller is not None:
             scope["state"] = {**scope.get("state", {}), "caller": caller}
         elif not is_open(scope):
-            await refuse(scope, send, 401, _NO_TOKEN, {"www-authenticate": "Bearer"})
+            await refuse(scope, send, 401, _REFUSAL, {"www-authenticate": "Bearer"})
             return
         await self._app(scope, receive, send)
 
@@ -48,6 +52,12 @@ class Authentication:
         if not self._settings.server_auth:
             return Caller(self._settings.tenant, "local", Role.admin)
         return await find_caller(headers_of(scope).get("authorization"), self._settings)
+
+
+def runs_graphs(scope: Scope) -> bool:
+    """Return whether the path is one of those by which a LangGraph server's graphs are tools."""
+    path = path_of(scope)
+    return is_below(path, "/mcp") or is_below(path, "/a2a")
 
 
 def is_open(scope: Scope) -> bool:

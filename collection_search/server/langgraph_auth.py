@@ -72,7 +72,9 @@ async def limit_threads(ctx: Auth.types.AuthContext, value: Any) -> dict[str, st
         return None
     if ctx.action in _CHANGING:
         _require(ctx, Role.reviewer)
-        value["metadata"] = {**(value.get("metadata") or {}), OWNER: ctx.user.identity}
+        if not isinstance(value.get("metadata"), dict):
+            value["metadata"] = {}
+        value["metadata"][OWNER] = ctx.user.identity  # in place: the server reads its own map
     return {OWNER: ctx.user.identity}
 
 

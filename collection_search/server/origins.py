@@ -35,6 +35,7 @@ class OriginCheck:
         self._allowed = frozenset(one.lower() for one in settings.server_allowed_hosts)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer a request, or pass it on."""
         if scope["type"] not in {"http", "websocket"} or is_of_process(scope):
             await self._app(scope, receive, send)
         elif refusal := self._refusal(scope):
@@ -79,9 +80,10 @@ def _split(origin: str) -> tuple[str, str] | None:
     """Return an origin's host with its port, and without; None for one that is no address."""
     try:
         parts = urlsplit(origin.lower())
-        return (parts.netloc, parts.hostname or "") if parts.hostname else None
+        name = parts.hostname
     except ValueError:
         return None
+    return (parts.netloc, name) if name else None
 
 
 def _name(host: str) -> str:

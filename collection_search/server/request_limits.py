@@ -17,10 +17,10 @@ if TYPE_CHECKING:
     from ..settings import Settings
     from .access import Caller
 
-_STARTING: Final = frozenset(
-    ("runs", "stream", "wait", "batch", "commands", "resume", "decision", "ingestions")
-    + ("retry", "refresh", "coverage", "ask", "mcp", "crons")
-)
+_STARTING: Final = frozenset((
+    "runs", "stream", "wait", "batch", "commands", "resume", "decision", "ingestions",
+    "retry", "refresh", "coverage", "ask", "mcp", "crons",
+))  # fmt: skip
 """Last part of the paths to which a POST starts work that costs money or time."""
 _MINUTE_S: Final = 60.0
 
@@ -45,6 +45,7 @@ class RequestLimits:
         self._limiters: dict[tuple[str, str], RateLimiter] = {}
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer a request, or pass it on."""
         caller: Caller | None = scope.get("state", {}).get("caller")
         if self._is_on and caller is not None and not is_of_process(scope):
             wait_s = self._wait_s(caller.tenant, starts=starts_work(scope))

@@ -31,10 +31,10 @@ class RemoteChoice(Protocol):
 def restrict_remote_caller(asked: RemoteChoice, server: Any, settings: Settings) -> dict[str, Any]:
     """Return the fields that replace those of a remote caller's context.
 
-    The tenant is that of the authenticated user of the host's `server`. The ceiling of the cost can only
-    be lowered, and the search for the purpose's words can only be switched off. Raises ConfigError
-    for a provider, model or embedder that is not in the settings, and for a user without an
-    identity; a retry does not help.
+    The tenant is that of the authenticated user of the host's `server`. The ceiling of the cost can
+    only be lowered, and the search for the purpose's words can only be switched off. Raises
+    ConfigError for a provider, model or embedder that is not in the settings, and for a user
+    without an identity; a retry does not help.
     """
     named = {*settings.providers, *settings.stored_keys}
     providers = {name for name in named if is_configured(settings, name)}
@@ -63,7 +63,7 @@ def restrict_remote_caller(asked: RemoteChoice, server: Any, settings: Settings)
 
 
 def user_of_server(server: Any) -> Any:
-    """Return the authenticated user of the host's `server`; None where everybody is the operator."""
+    """Return the authenticated user of the host's `server`; None where tokens are off."""
     user = getattr(server, "user", None)
     is_local = getattr(user, "is_authenticated", True) is False
     return None if is_local and getattr(user, "identity", None) == LOCAL_USER else user
