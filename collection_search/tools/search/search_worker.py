@@ -30,7 +30,7 @@ from ...text.validation import whole_number
 from .arguments import validate_context, validate_count, validate_query, validate_seconds, wanted
 from .attempts import AttemptRules, Attempts, OutOfTimeError
 from .billing import price_of
-from .callers import AwaitingCaller, BlockingCaller, AdapterCaller, run_to_end
+from .callers import AdapterCaller, AwaitingCaller, BlockingCaller, run_to_end
 from .normalize import deduplicate, has_valid_result, valid_results
 from .option_filter import applied_options, filter_results
 from .page_texts import add_texts
