@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from fastapi import FastAPI
@@ -96,6 +96,24 @@ async def test_odd_paths_read_nothing(app: FastAPI, path: str) -> None:
     """A path is open as the router understands it, and not as it looks."""
     async with client_of(app) as client:
         assert (await client.get(path)).status_code in {401, 404}
+
+
+async def test_a_web_socket_needs_a_token_too(app: FastAPI) -> None:
+    """A LangGraph server has one; it is closed before it is accepted."""
+    sent: list[Any] = []
+
+    async def receive() -> Any:
+        return {"type": "websocket.connect"}
+
+    async def send(message: Any) -> None:
+        sent.append(message)
+
+    scope = {
+        "type": "websocket", "path": "/threads/some/stream", "headers": [], "query_string": b"",
+        "scheme": "ws", "subprotocols": [],
+    }  # fmt: skip
+    await app(scope, receive, send)
+    assert [(message["type"], message["code"]) for message in sent] == [("websocket.close", 1008)]
 
 
 async def test_the_caller_is_whom_the_token_stands_for(app: FastAPI) -> None:

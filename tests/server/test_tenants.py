@@ -34,6 +34,7 @@ class World(NamedTuple):
     url: str
     home: Path
     tokens: dict[str, str]
+    log: Path
 
     def ask(self, user: str | None, method: str, path: str, **options: Any) -> httpx.Response:
         headers = options.pop("headers", {})
@@ -74,7 +75,7 @@ def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
         "COLLECTION_SEARCH_MAX_COST_USD": "1",
     }
     with langgraph_dev(folder, **variables) as server:
-        yield World(server.url, home, tokens)
+        yield World(server.url, home, tokens, server.log)
 
 
 def routes(world: World) -> list[tuple[str, str]]:
@@ -284,3 +285,21 @@ def test_the_command_answers_with_a_token(world: World) -> None:
     refused = command()
     assert refused.returncode == 2
     assert "COLLECTION_SEARCH_SERVER_TOKEN" in refused.stderr
+
+
+def test_a_removed_token_is_refused_at_once(world: World) -> None:
+    """By the LangGraph server as well, without a restart."""
+    held = AccessTokens(world.home)
+    world.tokens["zoe"] = held.add("acme", "zoe", Role.reviewer)
+    assert world.post("zoe", "/threads/search").status_code == 200
+    held.remove(one.token_id for one in held.every() if one.user == "zoe")
+    assert world.post("zoe", "/threads/search").status_code == 401
+
+
+def test_the_log_has_no_token_and_no_blocking_call(world: World) -> None:
+    """Whatever was asked before."""
+    world.paused()
+    log = world.log.read_text()
+    assert "/threads" in log
+    assert not [user for user, token in world.tokens.items() if token in log]
+    assert "BlockingError" not in log
