@@ -1,0 +1,113 @@
+"""Chromium, the web it never sees, and the app on both hosts: alone, and in `langgraph dev`."""
+
+from __future__ import annotations
+
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, NamedTuple
+
+import pytest
+from support.chromium import PATIENCE_MS, WIDE, Watch, chromium, find_chromium
+from support.langgraph_server import langgraph_dev
+from support.page_world import PageWorld
+from support.served_app import served_app
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from pathlib import Path
+
+    from playwright.sync_api import Browser, Page
+
+HOSTS = ("serve", "langgraph")
+
+
+class Host(NamedTuple):
+    """A running app."""
+
+    kind: str
+    url: str
+    home: Path
+
+    @property
+    def page(self) -> str:
+        return f"{self.url}/app/"
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Mark all tests of this folder."""
+    for item in items:
+        if item.path.is_relative_to(__file__.rpartition("/")[0]):
+            item.add_marker(pytest.mark.browser)
+
+
+@pytest.fixture(scope="package")
+def browser() -> Iterator[Browser]:
+    with chromium(find_chromium()) as browser:
+        yield browser
+
+
+@pytest.fixture(scope="package")
+def world() -> Iterator[PageWorld]:
+    with PageWorld() as world:
+        yield world
+
+
+@contextmanager
+def running(kind: str, folder: Path, world: PageWorld, **variables: str) -> Iterator[Host]:
+    """Run the app on this host, with everything that it asks on this machine."""
+    variables = {
+        "COLLECTION_SEARCH_PROVIDER": "offline",
+        "COLLECTION_SEARCH_EMBEDDINGS": "lexical",
+        "COLLECTION_SEARCH_ANSWER_CACHE_S": "0",
+        "COLLECTION_SEARCH_FETCH_ALLOWED": world.address,
+        "COLLECTION_SEARCH_FETCH_DELAY_S": "0",
+        "COLLECTION_SEARCH_SEARCH_TIMEOUT_S": "120",
+        "COLLECTION_SEARCH_RUN_DEADLINE_S": "300",
+        "SEARXNG_URL": world.url,
+        **variables,
+    }
+    start = served_app if kind == "serve" else langgraph_dev
+    with start(folder, **variables) as server:
+        yield Host(kind, server.url, folder / "home")
+
+
+@pytest.fixture(scope="package", params=HOSTS)
+def host(
+    request: pytest.FixtureRequest,
+    browser: Browser,
+    world: PageWorld,
+    tmp_path_factory: pytest.TempPathFactory,
+) -> Iterator[Host]:
+    """Run the app without tokens, with an empty data folder."""
+    with running(request.param, tmp_path_factory.mktemp(request.param), world) as host:
+        yield host
+
+
+@pytest.fixture
+def open_page(browser: Browser) -> Iterator[Callable[..., Page]]:
+    """Open pages of a host, each in a context of its own; at the end none has done harm."""
+    opened: list[tuple[Page, Watch]] = []
+
+    def open_at(host: Host, view: str = "", **context: object) -> Page:
+        options = {"viewport": WIDE, "locale": "en-US", **context}
+        page = browser.new_context(**options).new_page()  # type: ignore[arg-type]
+        page.set_default_timeout(PATIENCE_MS)
+        watch = Watch(host.url)
+        watch.over(page)
+        opened.append((page, watch))
+        page.goto(host.page + view)
+        return page
+
+    try:
+        yield open_at
+        for page, watch in opened:
+            watch.assert_harmless(page)
+    finally:
+        for page, _ in opened:
+            page.context.close()
+
+
+@pytest.fixture
+def page(host: Host, open_page: Callable[..., Page]) -> Page:
+    """Open the page of the host."""
+    return open_page(host)
