@@ -56,6 +56,7 @@ COMMANDS: Final = (
     "costs",
     "eval",
     "keys",
+    "tokens",
     "doctor",
 )
 _MODULES: Final = {"eval": "evaluate"}

@@ -10,6 +10,7 @@ from pydantic import ValidationError
 
 from ..contracts.review import Gate
 from ..runtime.concurrency import offload
+from ..settings.remote_caller import approver_of
 from ..text.timestamps import iso_time
 from ..tools.decisions.run_threshold import find_run_threshold
 from ..tools.reviews import (
@@ -104,7 +105,7 @@ async def _decide(gate: Gate, run: StageRun, gates: GateStore) -> tuple[Gate, bo
         }
     )
     request, model = build_review_request(gate), decision_model(gate.candidates)
-    user = getattr(getattr(run.server, "user", None), "identity", None)
+    user = approver_of(run.server)
     while True:
         try:
             answer: ReviewDecision = interrupt(request, response_schema=model)

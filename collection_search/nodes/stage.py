@@ -6,7 +6,7 @@ import functools
 import time
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final, TypeVar, cast
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from langgraph.errors import GraphBubbleUp, is_invalid_resume
 
@@ -17,6 +17,7 @@ from ..runtime.spans import NULL_SPAN
 from ..runtime.unheard import NULL_LISTENER
 from ..text.redaction import redact
 from ..tools.spending.run_spendings import open_account
+from .run_ids import find_run_ids
 from .whole_run import WholeRun
 
 if TYPE_CHECKING:
@@ -95,11 +96,8 @@ def stage(name: str, *, kind: SpanKind = "span") -> Callable[[Body[StateT]], Nod
         ) -> dict[str, Any]:
             context = SearchContext.of(runtime)
             before = state if isinstance(state, Mapping) else {}
-            host_run_id = getattr(runtime.execution_info, "run_id", None)
             thread_id = getattr(runtime.execution_info, "thread_id", None)
-            ids = _ids_in(before)
-            is_new = ids is None and context.run_id is None and host_run_id is None
-            ids = ids or context.ids(host_run_id)
+            ids, is_new = await find_run_ids(before, context, runtime)
             whole = WholeRun.of(place.graph, ids["run_id"], state)
             trace = context.trace(ids, run=whole.identity)
             sink = await context.sink()
@@ -216,17 +214,6 @@ def _sum(one: float | None, other: float | None) -> float | None:
     if isinstance(one, int) and isinstance(other, int):
         return one + other
     return total_if_known([one, other])
-
-
-def _ids_in(before: Mapping[str, Any]) -> RunIds | None:
-    """Return the run's ids from the state; None where there are none that can be used."""
-    ids = before.get("ids")
-    if not isinstance(ids, Mapping):
-        return None
-    known = [ids.get(name) for name in ("trace_id", "invocation_id", "run_id")]
-    return (
-        cast("RunIds", ids) if all(known) and all(isinstance(one, str) for one in known) else None
-    )
 
 
 def _question_in(state: Any) -> Any:

@@ -3,27 +3,29 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from enum import IntEnum
 from typing import TYPE_CHECKING, Annotated
 
 from fastapi import Depends, HTTPException, Request
 
 from ..context import SearchContext
-from ..settings.process_defaults import process_settings
+from ..runtime.concurrency import offload
+from ..settings.access_tokens import AccessTokens, Role
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from ..settings import Settings
 
-class Role(IntEnum):
-    """What a caller may do; each role may do what the ones before it may."""
-
-    viewer = 1
-    """Reads: collections, answers, coverage, runs."""
-    reviewer = 2
-    """Starts and cancels runs and ingestions, decides gates."""
-    admin = 3
-    """Deletes, and sets keys."""
+__all__ = [
+    "Admin",
+    "Caller",
+    "Reviewer",
+    "Role",
+    "Viewer",
+    "authenticate",
+    "find_caller",
+    "require",
+]
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,17 +36,30 @@ class Caller:
     user: str
     role: Role
 
+    def refusal(self, role: Role) -> str:
+        """Return what is said to a caller who lacks the role."""
+        return f"This needs the role {role.name}; yours is {self.role.name}."
+
     def context(self, **choices: object) -> SearchContext:
         """Return the context of what this caller runs, within the operator's settings."""
         return SearchContext.model_validate({**choices, "tenant_id": self.tenant})
 
 
+async def find_caller(authorization: str | None, settings: Settings) -> Caller | None:
+    """Return whom the header's token stands for; None without a token that is valid."""
+    scheme, _, token = (authorization or "").partition(" ")
+    if scheme.lower() != "bearer" or not token:
+        return None
+    found = await offload(AccessTokens(settings.home).find, token.strip())
+    return Caller(found.tenant, found.user, found.role) if found else None
+
+
 async def authenticate(request: Request) -> Caller:
-    """Return the caller. Raises HTTPException with status 401."""
+    """Return the caller that the middleware found. Raises HTTPException with status 401."""
     caller: Caller | None = getattr(request.state, "caller", None)
-    if caller is not None:
-        return caller
-    return Caller(process_settings().tenant, "local", Role.admin)
+    if caller is None:
+        raise HTTPException(401, "This needs a token.", {"WWW-Authenticate": "Bearer"})
+    return caller
 
 
 def require(role: Role) -> Callable[..., Caller]:
@@ -52,7 +67,7 @@ def require(role: Role) -> Callable[..., Caller]:
 
     def allowed(caller: Annotated[Caller, Depends(authenticate)]) -> Caller:
         if caller.role < role:
-            raise HTTPException(403, f"This needs the role {role.name}; yours is {caller.role.name}.")
+            raise HTTPException(403, caller.refusal(role))
         return caller
 
     return allowed

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from ..errors import ConfigError
 from .ensemble import split_names
@@ -10,6 +10,10 @@ from .provider_choice import is_configured
 
 if TYPE_CHECKING:
     from . import Settings
+
+
+LOCAL_USER: Final = "local"
+"""Identity of everybody on a server without tokens; no one with this identity is authenticated."""
 
 
 class RemoteChoice(Protocol):
@@ -27,10 +31,10 @@ class RemoteChoice(Protocol):
 def restrict_remote_caller(asked: RemoteChoice, server: Any, settings: Settings) -> dict[str, Any]:
     """Return the fields that replace those of a remote caller's context.
 
-    The tenant is the authenticated user of the host's `server`. The ceiling of the cost can only
-    be lowered, and the search for the purpose's words can only be switched off. Raises ConfigError
-    for a provider, model or embedder that is not in the settings, and for a user without an
-    identity; a retry does not help.
+    The tenant is that of the authenticated user of the host's `server`. The ceiling of the cost can
+    only be lowered, and the search for the purpose's words can only be switched off. Raises
+    ConfigError for a provider, model or embedder that is not in the settings, and for a user
+    without an identity; a retry does not help.
     """
     named = {*settings.providers, *settings.stored_keys}
     providers = {name for name in named if is_configured(settings, name)}
@@ -48,15 +52,35 @@ def restrict_remote_caller(asked: RemoteChoice, server: Any, settings: Settings)
     for name in split_names(asked.ensemble):
         if isinstance(name, str) and name not in allowed:
             raise ConfigError(f"ensemble {name!r} is not configured on this server.")
-    user = getattr(server, "user", None)
-    tenant = settings.tenant if user is None else getattr(user, "identity", None)
-    if not tenant:
-        raise ConfigError("The authenticated user has no identity, so there is no tenant.")
     limits = [limit for limit in (settings.max_cost_usd, asked.max_cost_usd) if limit is not None]
     return {
-        "tenant_id": tenant,
+        "tenant_id": _tenant_of(server, settings),
         "run_id": None,
         "invocation_id": None,
         "max_cost_usd": min(limits, default=None),
         "search_purpose": asked.search_purpose if settings.search_purpose else False,
     }
+
+
+def user_of_server(server: Any) -> Any:
+    """Return the authenticated user of the host's `server`; None where tokens are off."""
+    user = getattr(server, "user", None)
+    is_local = getattr(user, "is_authenticated", True) is False
+    return None if is_local and getattr(user, "identity", None) == LOCAL_USER else user
+
+
+def approver_of(server: Any) -> str | None:
+    """Return the authenticated user's name as a decision states it."""
+    user = user_of_server(server)
+    return getattr(user, "user", None) or getattr(user, "identity", None)
+
+
+def _tenant_of(server: Any, settings: Settings) -> str:
+    """Return the user's `tenant`; where a host's own users have none, their identity is one."""
+    user = user_of_server(server)
+    if user is None:
+        return settings.tenant
+    tenant = getattr(user, "tenant", None) or getattr(user, "identity", None)
+    if not isinstance(tenant, str) or not tenant:
+        raise ConfigError("The authenticated user has no identity, so there is no tenant.")
+    return tenant

@@ -10,12 +10,11 @@ import platformdirs
 from pydantic import (
     AfterValidator,
     AliasChoices,
-    BeforeValidator,
     Field,
     SecretStr,
     model_validator,
 )
-from pydantic_settings import NoDecode, SettingsConfigDict
+from pydantic_settings import SettingsConfigDict
 
 from ..contracts.review import DeadlinePolicy
 from ..contracts.search import Name
@@ -24,6 +23,7 @@ from .function_settings import FunctionEntry
 from .price_settings import PriceTable
 from .provider_access import Address, ProviderAccess
 from .ranking_table import RankingTable
+from .server_table import Listed, ServerTable
 
 PREFIX: Final = "COLLECTION_SEARCH_"
 WEB_SEARCH_ENTRY: Final = "web_search"
@@ -36,12 +36,6 @@ def _vendor(field: str, *names: str, default: Any = None, **options: Any) -> Any
     return Field(default=default, validation_alias=alias, **options)
 
 
-def _parts(value: Any) -> Any:
-    return value.replace(",", " ").split() if isinstance(value, str) else value
-
-
-Listed = Annotated[list[str], NoDecode, BeforeValidator(_parts)]
-"""A list; in the environment its parts are separated by spaces or commas."""
 NotNegative = Annotated[float, Field(ge=0, allow_inf_nan=False)]
 """A finite number from 0."""
 Positive = Annotated[float, Field(gt=0, allow_inf_nan=False)]
@@ -56,7 +50,7 @@ MetricsPrefix = Annotated[
 ]
 
 
-class SettingsTable(RankingTable, PriceTable):
+class SettingsTable(ServerTable, RankingTable, PriceTable):
     """One field per setting; other modules use its subclass `Settings`."""
 
     model_config = SettingsConfigDict(
@@ -253,11 +247,6 @@ class SettingsTable(RankingTable, PriceTable):
 
     mcp_token: SecretStr | None = Field(
         default=None, description="Token that clients of the MCP server over HTTP must send."
-    )
-
-    server_token: SecretStr | None = Field(
-        default=None,
-        description="Token of 'review --server', sent to the LangGraph server as a bearer token.",
     )
 
     openai_api_key: SecretStr | None = _vendor(

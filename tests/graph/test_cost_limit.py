@@ -10,7 +10,7 @@ from support.paid_world import PLAN_USD, QUERIES, SEARCH_USD, PaidWorld, facts
 
 from collection_search import CollectionSearchGraph
 from collection_search.graphs.collection_search import build_graph
-from collection_search.nodes.stage import _ids_in
+from collection_search.nodes.run_ids import ids_in
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -151,4 +151,4 @@ async def test_a_state_that_a_caller_writes_lifts_no_ceiling(world: PaidWorld, f
 @pytest.mark.parametrize("ids", [None, "run", {"run_id": 7}, {"run_id": "mine"}])
 def test_ids_that_are_none_are_replaced(ids: Any) -> None:
     """A state that a caller wrote does not end the run with an error."""
-    assert _ids_in({"ids": ids}) is None
+    assert ids_in({"ids": ids}) is None

@@ -62,6 +62,10 @@ EXAMPLES: Final[dict[str, tuple[str, ...]]] = {
     "keys set": ("keys set tavily",),
     "keys list": ("keys list",),
     "keys remove": ("keys remove tavily",),
+    "tokens": ("tokens list", "tokens add ann --role reviewer"),
+    "tokens add": ("tokens add ann --role reviewer", "tokens add bob --tenant acme"),
+    "tokens list": ("tokens list",),
+    "tokens remove": ("tokens remove ann",),
     "doctor": ("doctor", "doctor --provider tavily --spend"),
 }
 """The examples of each command by its path, without the command's name."""

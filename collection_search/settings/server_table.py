@@ -1,0 +1,36 @@
+"""The settings of the server and of who may call it."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+from pydantic import BeforeValidator, Field, SecretStr
+from pydantic_settings import BaseSettings, NoDecode
+
+
+def _parts(value: Any) -> Any:
+    return value.replace(",", " ").split() if isinstance(value, str) else value
+
+
+Listed = Annotated[list[str], NoDecode, BeforeValidator(_parts)]
+"""A list; in the environment its parts are separated by spaces or commas."""
+
+
+class ServerTable(BaseSettings):
+    """Who may call the server, by which names and how often."""
+
+    server_auth: bool = Field(default=False, description="Callers of the server need a token.")
+    server_allowed_hosts: Listed = Field(
+        default_factory=list,
+        description="Host names of the server; without tokens localhost is one in any case.",
+    )
+    server_requests_per_minute: int = Field(
+        default=1200, ge=1, description="Requests of one tenant to a server with tokens."
+    )
+    server_runs_per_minute: int = Field(
+        default=60, ge=1, description="Those of them that start a run, an ingestion or an answer."
+    )
+    server_token: SecretStr | None = Field(
+        default=None,
+        description="Token of 'review --server', sent to the LangGraph server as a bearer token.",
+    )
