@@ -38,9 +38,7 @@ def _page(n: int) -> tuple[Document, list[Chunk]]:
     text = f"Page {n} is about the heron number {n}, which stands in shallow water."
     digest = hashlib.sha256(text.encode()).hexdigest()
     facts = {"fetched_at": "2026-11-20T08:00:00+00:00"}
-    page = Document(
-        f"https://birds.example/{n}", f"birds.example/{n}", f"Heron {n}", digest, facts
-    )
+    page = Document(f"https://birds.example/{n}", f"birds.example/{n}", f"Heron {n}", digest, facts)
     return page, [Chunk(0, text, 0, len(text))]
 
 

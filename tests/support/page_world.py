@@ -32,7 +32,7 @@ HOSTILE_TITLES: Final = (
     "Cranes \x07\x1b[31m five\x00",
     "{{constructor.constructor('window.harmed=1')()}} ${window.harmed=1} Cranes six",
     "&lt;b onmouseover=window.harmed=1&gt;Cranes seven&lt;/b&gt;",
-    "\"><a href=javascript:window.harmed=1>Cranes eight</a>",
+    '"><a href=javascript:window.harmed=1>Cranes eight</a>',
 )
 HOSTILE_ADDRESSES: Final = (
     "javascript:window.harmed='address'",
