@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 from ...context import SearchContext
@@ -26,8 +25,7 @@ async def read_choices(
     refuse_unknown_keys(choices or {})
     asked = SearchContext.from_map(choices or {})
     settings = await offload(base.using)
-    server = SimpleNamespace(user=SimpleNamespace(identity=tenant))
-    restricted = restrict_remote_caller(asked, server, settings)
+    restricted = restrict_remote_caller(asked, None, settings)
     ceilings = [base.max_cost_usd, restricted["max_cost_usd"]]
     chosen = {name: getattr(asked, name) for name in asked.model_fields_set}
     return base.model_copy(
@@ -35,6 +33,7 @@ async def read_choices(
             **chosen,
             **restricted,
             "settings": settings,
+            "tenant_id": tenant,
             "run_id": run_id,
             "search_purpose": _searches_purpose(base, restricted["search_purpose"]),
             "max_cost_usd": min((one for one in ceilings if one is not None), default=None),
