@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 MAX_ADAPTERS: Final = 64
 """Cached adapters at a time: of those with open resources, and of all others."""
 _ON_CLIENT: Final = "_collection_search_adapters"
-_OPEN: Final = frozenset({"readers", "stores", "usage", "tracing"})
+_OPEN: Final = frozenset({"readers", "runs", "stores", "usage", "tracing"})
 """Groups whose adapters have open files, processes or unsent observations."""
 
 _WITH_KEYS: Final = frozenset({"embeddings", "models", "search", "tracing"})
