@@ -32,7 +32,11 @@ class BodyLimit:
             await _refuse(scope, send, limit)
             return
         counted = _CountedBody(receive, send, limit)
-        await self._app(scope, counted.receive, counted.send)
+        try:
+            await self._app(scope, counted.receive, counted.send)
+        except Exception:  # an app without the rest of its body may end as it likes
+            if not counted.is_too_large:
+                raise
         if counted.is_too_large and not counted.has_started:
             await _refuse(scope, send, limit)
 
