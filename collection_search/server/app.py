@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from fastapi import APIRouter, FastAPI
 
-from .routes import health
+from .routes import answers, collections, costs, coverage, gates, health, keys, settings
 
 API = "/app/api"
 """Path of the API."""
@@ -16,5 +16,9 @@ def create_app() -> FastAPI:
     api = APIRouter(prefix=API)
     for router in (health.router,):
         api.include_router(router)
+    for subject in (coverage, answers, collections):  # names of collections may contain slashes
+        api.include_router(subject.router)
+    for subject in (gates, costs, settings, keys):
+        api.include_router(subject.router)
     app.include_router(api)
     return app

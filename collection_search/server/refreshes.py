@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final, Literal
 
 from pydantic import BaseModel, Field
 
-from ..contracts.refresh_report import RefreshReport  # noqa: TC001 - pydantic reads it
+from ..contracts.refresh_report import RefreshReport
 from ..errors import CollectionSearchError
 from ..text.redaction import redact
 

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any
 from fastapi import APIRouter
 from pydantic import BaseModel, Field
 
-from ...contracts.answer import AnswerReason, AnswerSentence  # noqa: TC001 - pydantic reads them
+from ...contracts.answer import AnswerReason, AnswerSentence
 from ...ranking.evidence import answering
 from ...tools.answer import aanswer
-from ..access import Viewer
+from ..access import Viewer  # noqa: TC001 - FastAPI reads it
 from ..opened import CollectionName, open_collection
 
 if TYPE_CHECKING:

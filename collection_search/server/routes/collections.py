@@ -12,7 +12,7 @@ from ...ports.collections import find_page
 from ...runtime.concurrency import offload
 from ...text.timestamps import iso_time
 from ...tools.removal import adelete_collection, adelete_pages
-from ..access import Admin, Viewer
+from ..access import Admin, Viewer  # noqa: TC001 - FastAPI reads it
 from ..opened import CollectionName, open_collection
 
 if TYPE_CHECKING:

@@ -10,11 +10,11 @@ from pydantic import BaseModel, Field
 
 from ...contracts.inputs import SearchInput
 from ...graphs.validating_graph import validate_input
-from ...ports.usage import SpendGroup, SpendKind  # noqa: TC001 - FastAPI reads them
+from ...ports.usage import SpendGroup, SpendKind
 from ...text.timestamps import iso_time
 from ...tools.estimate import estimate_run
 from ...tools.spending.totals import cost_of, is_complete, read_totals
-from ..access import Viewer
+from ..access import Viewer  # noqa: TC001 - FastAPI reads it
 
 if TYPE_CHECKING:
     from ...ports.usage import SpendTotal

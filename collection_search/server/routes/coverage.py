@@ -8,12 +8,12 @@ from fastapi import APIRouter, Body
 from pydantic import BaseModel, Field
 
 from ...contracts.coverage import Coverage
-from ...contracts.refresh_report import RefreshReport  # noqa: TC001 - FastAPI reads it
+from ...contracts.refresh_report import RefreshReport
 from ...errors import InputError
 from ...runtime.concurrency import offload
 from ...tools.coverage.dashboard import Dashboard, aread_dashboard
 from ...tools.coverage.verification import averify_coverage
-from ..access import Reviewer, Viewer
+from ..access import Reviewer, Viewer  # noqa: TC001 - FastAPI reads it
 from ..opened import CollectionName, open_collection
 from ..refreshes import RefreshState, refresh_state, run_refresh
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 from fastapi import APIRouter, HTTPException, Path
 from pydantic import BaseModel, Field, SecretStr
 
-from ...errors import ConfigError, InputError
+from ...errors import InputError
 from ...runtime.concurrency import offload
 from ...settings.key_sources import (
     ShownKey,
@@ -21,7 +21,7 @@ from ...settings.key_sources import (
 from ...settings.keyring import cleaned_key, remove_key, store_key, unusable_reason
 from ...settings.process_defaults import process_settings, renew_keys
 from ...tools.doctor.key_check import check_key
-from ..access import Admin
+from ..access import Admin  # noqa: TC001 - FastAPI reads it
 
 if TYPE_CHECKING:
     from ...settings import Settings
@@ -53,25 +53,25 @@ class NewKey(BaseModel):
 
 
 @router.get("/keys")
-async def list_keys(caller: Admin) -> Keys:  # noqa: ARG001 - the role is what counts
+async def list_keys(caller: Admin) -> Keys:
     """Return the names of the keys with where each comes from and its last characters."""
     return await offload(_listed, process_settings())
 
 
 @router.put("/keys/{name}", status_code=204)
-async def put_key(name: KeyName, caller: Admin, given: NewKey) -> None:  # noqa: ARG001
+async def put_key(name: KeyName, caller: Admin, given: NewKey) -> None:
     """Keep a key in the system's keyring; this server uses it from now on, and after a restart."""
     await offload(_store, process_settings(), _known(name), given.key.get_secret_value())
 
 
 @router.post("/keys/{name}/check")
-async def try_key(name: KeyName, caller: Admin) -> dict[str, Any]:  # noqa: ARG001
+async def try_key(name: KeyName, caller: Admin) -> dict[str, Any]:
     """Contact the provider, model or embedder that takes the key, for nothing."""
     return (await check_key(process_settings(), _known(name))).as_json()
 
 
 @router.delete("/keys/{name}", status_code=204)
-async def delete_key(name: KeyName, caller: Admin) -> None:  # noqa: ARG001
+async def delete_key(name: KeyName, caller: Admin) -> None:
     """Remove a key from the system's keyring; this server stops using it at once."""
     await offload(_remove, process_settings(), _known(name))
 
@@ -102,8 +102,6 @@ def _store(settings: Settings, name: str, key: str) -> None:
             f"{name} has a key from {held.where}, which is taken before the keyring's:"
             " remove that one first, and start the server again.",
         )
-    if (reason := unusable_reason()) is not None:
-        raise ConfigError(reason)
     store_key(settings.prepared_home(), name, key)
     renew_keys()
 

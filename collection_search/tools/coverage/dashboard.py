@@ -1,4 +1,4 @@
-"""What a collection is known to answer, how fresh it is and what it cost, without asking anything."""
+"""What a collection is known to answer, how fresh it is, and what it cost."""
 
 from __future__ import annotations
 
@@ -112,9 +112,7 @@ def known_question(record: QuestionRecord) -> KnownQuestion:
 def _queries(record: QuestionRecord) -> list[KnownQuery]:
     last = record.coverage
     if last is None:
-        return [
-            {"query": query, "answered": None, "best_score": None} for query in _asked(record)
-        ]
+        return [{"query": query, "answered": None, "best_score": None} for query in _asked(record)]
     scores = last.best_scores
     return [
         {"query": query, "answered": query not in last.gaps, "best_score": scores.get(query)}
