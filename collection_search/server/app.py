@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from fastapi import APIRouter, FastAPI
 
+from .problems import answer_problems
 from .routes import answers, collections, costs, coverage, gates, health, keys, settings
 
 API = "/app/api"
@@ -13,6 +14,7 @@ API = "/app/api"
 def create_app() -> FastAPI:
     """Return the app, alone or for `http.app` of a LangGraph server."""
     app = FastAPI(title="Collection Search", docs_url=f"{API}/docs", openapi_url=f"{API}/openapi.json")
+    answer_problems(app)
     api = APIRouter(prefix=API)
     for router in (health.router,):
         api.include_router(router)
