@@ -9,7 +9,8 @@ from fastapi import APIRouter, FastAPI
 from ..settings.process_defaults import process_settings
 from .asgi import API
 from .middleware import protect
-from .routes import health
+from .problems import answer_problems
+from .routes import answers, collections, costs, coverage, gates, health, keys, settings
 
 
 def create_app() -> FastAPI:
@@ -20,9 +21,14 @@ def create_app() -> FastAPI:
     app = FastAPI(
         title="Collection Search", docs_url=None, redoc_url=None, openapi_url=f"{API}/openapi.json"
     )
+    answer_problems(app)
     api = APIRouter(prefix=API)
     for router in (health.router,):
         api.include_router(router)
+    for subject in (coverage, answers, collections):  # names of collections may contain slashes
+        api.include_router(subject.router)
+    for subject in (gates, costs, settings, keys):
+        api.include_router(subject.router)
     app.include_router(api)
     protect(app, process_settings())
     return app

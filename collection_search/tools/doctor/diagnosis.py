@@ -65,7 +65,8 @@ async def diagnose(
 
     All checks run at the same time, and a failure of one does not affect the others. With `spend`,
     a provider without a free check of its key makes one search for one result. Without `contacts`
-    nobody is asked, and what is configured is `unchecked`. Raises InputError for an unknown provider, ConfigError for settings that cannot be read.
+    nobody is asked, and what is configured is `unchecked`. Raises InputError for an unknown
+    provider, ConfigError for settings that cannot be read.
     """
     settings = context.using()
     names = [provider] if provider else _providers(settings)
@@ -74,7 +75,8 @@ async def diagnose(
     spender = SearchProbe(context) if spend else None
     how: _How = {"limit_s": limit_s, "contacts": contacts}
     checks = [
-        check_provider(settings, name, asked=bool(provider), spender=spender, **how) for name in names
+        check_provider(settings, name, asked=bool(provider), spender=spender, **how)
+        for name in names
     ]
     if not provider:
         checks += [

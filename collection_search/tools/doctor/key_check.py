@@ -32,5 +32,4 @@ async def check_key(settings: Settings, name: str, *, limit_s: float = LIMIT_S) 
         if each.startswith("openai:"):
             beside = None if each == settings.embeddings else each
             return await check_embedder(settings, limit_s=limit_s, beside=beside)
-    part = "model" if name == "openai" else "embedder"
-    return Finding(part, name, "unchecked", detail=_UNUSED)
+    return Finding("model", name, "unchecked", detail=_UNUSED)
