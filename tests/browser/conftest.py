@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from contextlib import contextmanager
+from itertools import count
 from typing import TYPE_CHECKING, NamedTuple
 
 import pytest
+from playwright.sync_api import expect
 from support.chromium import PATIENCE_MS, WIDE, Watch, chromium, find_chromium
 from support.langgraph_server import langgraph_dev
+from support.page_api import PageApi
 from support.page_world import PageWorld
 from support.served_app import served_app
 
@@ -17,7 +20,10 @@ if TYPE_CHECKING:
 
     from playwright.sync_api import Browser, Page
 
+NUMBERS = count(1)
 HOSTS = ("serve", "langgraph")
+
+expect.set_options(timeout=PATIENCE_MS)
 
 
 class Host(NamedTuple):
@@ -30,14 +36,6 @@ class Host(NamedTuple):
     @property
     def page(self) -> str:
         return f"{self.url}/app/"
-
-
-@pytest.hookimpl(tryfirst=True)
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Mark all tests of this folder."""
-    for item in items:
-        if item.path.is_relative_to(__file__.rpartition("/")[0]):
-            item.add_marker(pytest.mark.browser)
 
 
 @pytest.fixture(scope="package")
@@ -105,6 +103,19 @@ def open_page(browser: Browser) -> Iterator[Callable[..., Page]]:
     finally:
         for page, _ in opened:
             page.context.close()
+
+
+@pytest.fixture
+def api(host: Host) -> Iterator[PageApi]:
+    """Call the API of the host."""
+    with PageApi(host.url) as api:
+        yield api
+
+
+@pytest.fixture
+def collection() -> str:
+    """Return the name of a collection that no other test uses."""
+    return f"birds-{next(NUMBERS)}"
 
 
 @pytest.fixture
