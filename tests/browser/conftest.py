@@ -1,41 +1,25 @@
-"""Chromium, the web it never sees, and the app on both hosts: alone, and in `langgraph dev`."""
+"""Chromium, the web that the app searches, and the app on both hosts."""
 
 from __future__ import annotations
 
-from contextlib import contextmanager
 from itertools import count
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 import pytest
 from playwright.sync_api import expect
 from support.chromium import PATIENCE_MS, WIDE, Watch, chromium, find_chromium
-from support.langgraph_server import langgraph_dev
 from support.page_api import PageApi
+from support.page_hosts import HOSTS, Host, running
 from support.page_world import PageWorld
-from support.served_app import served_app
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
-    from pathlib import Path
 
     from playwright.sync_api import Browser, Page
 
 NUMBERS = count(1)
-HOSTS = ("serve", "langgraph")
 
 expect.set_options(timeout=PATIENCE_MS)
-
-
-class Host(NamedTuple):
-    """A running app."""
-
-    kind: str
-    url: str
-    home: Path
-
-    @property
-    def page(self) -> str:
-        return f"{self.url}/app/"
 
 
 @pytest.fixture(scope="package")
@@ -48,25 +32,6 @@ def browser() -> Iterator[Browser]:
 def world() -> Iterator[PageWorld]:
     with PageWorld() as world:
         yield world
-
-
-@contextmanager
-def running(kind: str, folder: Path, world: PageWorld, **variables: str) -> Iterator[Host]:
-    """Run the app on this host, with everything that it asks on this machine."""
-    variables = {
-        "COLLECTION_SEARCH_PROVIDER": "offline",
-        "COLLECTION_SEARCH_EMBEDDINGS": "lexical",
-        "COLLECTION_SEARCH_ANSWER_CACHE_S": "0",
-        "COLLECTION_SEARCH_FETCH_ALLOWED": world.address,
-        "COLLECTION_SEARCH_FETCH_DELAY_S": "0",
-        "COLLECTION_SEARCH_SEARCH_TIMEOUT_S": "120",
-        "COLLECTION_SEARCH_RUN_DEADLINE_S": "300",
-        "SEARXNG_URL": world.url,
-        **variables,
-    }
-    start = served_app if kind == "serve" else langgraph_dev
-    with start(folder, **variables) as server:
-        yield Host(kind, server.url, folder / "home")
 
 
 @pytest.fixture(scope="package", params=HOSTS)

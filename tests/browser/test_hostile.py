@@ -14,9 +14,9 @@ from support.page_steps import HOSTILE_QUESTION, ask, results
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from conftest import Host
     from playwright.sync_api import Page
     from support.page_api import PageApi
+    from support.page_hosts import Host
 
 pytestmark = pytest.mark.browser
 

@@ -9,9 +9,9 @@ from playwright.sync_api import expect
 from support.page_steps import AT_A_RUN, HERONS, results, stored
 
 if TYPE_CHECKING:
-    from conftest import Host
     from playwright.sync_api import Page
     from support.page_api import PageApi
+    from support.page_hosts import Host
 
 pytestmark = pytest.mark.browser
 

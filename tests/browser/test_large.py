@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import pytest
-from conftest import HOSTS, running
 from playwright.sync_api import expect
 from support.filled_home import DOCUMENTS, GATES, LARGE, fill
+from support.page_hosts import HOSTS, running
 from support.page_steps import MANY_QUESTION, ask, results
 
 from collection_search.testing import OpenAIServer
@@ -15,8 +15,8 @@ from collection_search.testing import OpenAIServer
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from conftest import Host
     from playwright.sync_api import Browser, Page
+    from support.page_hosts import Host
     from support.page_world import PageWorld
 
 pytestmark = pytest.mark.browser

@@ -14,8 +14,8 @@ from support.page_steps import HERONS
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from conftest import Host
     from playwright.sync_api import Page
+    from support.page_hosts import Host
 
 pytestmark = pytest.mark.browser
 

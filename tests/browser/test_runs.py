@@ -23,9 +23,9 @@ from support.page_steps import (
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from conftest import Host
     from playwright.sync_api import Page
     from support.page_api import PageApi
+    from support.page_hosts import Host
     from support.page_world import PageWorld
 
 pytestmark = pytest.mark.browser
@@ -40,7 +40,10 @@ def test_a_question_becomes_ranked_results(page: Page, collection: str) -> None:
     for node in ("k_generate_strategy", "k_parallel_web_search", "k_embedding_rank"):
         expect(stage(page, node)).to_have_attribute("data-state", WORKED)
     expect(page.locator("#queries > li").first).to_be_visible()
-    scores = [float(re.sub(r"[^\d.]", "", text)) for text in page.locator("#results .score-value").all_inner_texts()]
+    scores = [
+        float(re.sub(r"[^\d.]", "", text))
+        for text in page.locator("#results .score-value").all_inner_texts()
+    ]
     assert len(scores) == rows.count() > 1
     assert scores == sorted(scores, reverse=True)
     rows.first.locator("details.why summary").click()
@@ -145,9 +148,7 @@ def test_a_lost_connection_is_resumed(page: Page, collection: str, held: PageWor
     expect(page.locator(".notice.warn", has_text="connection")).to_have_count(0)
 
 
-def test_a_run_is_cancelled(
-    page: Page, collection: str, held: PageWorld, api: PageApi
-) -> None:
+def test_a_run_is_cancelled(page: Page, collection: str, held: PageWorld, api: PageApi) -> None:
     """The run ends at once, and the page says that it was cancelled."""
     ask(page, HELD_QUESTION, collection, provider="searxng")
     held.wait_until_held()
