@@ -43,9 +43,10 @@ check: .venv/.dev ## Lint, types and import contracts
 bench: .venv/.dev ## Print the start-up cost; the other benchmarks take a path, see benchmarks/
 	$(BIN)/python benchmarks/startup.py
 
-screens: .venv/.dev ## Keep what the command shows in terminals of 80 and 140 columns
-	rm -f docs/screens/*.txt
+screens: .venv/.dev ## Keep what the command shows in terminals of 80 and 140 columns, and the page
+	rm -f docs/screens/*.txt docs/screens/page-*.png
 	PYTHONPATH=tests $(BIN)/python -m support.screens docs/screens
+	PYTHONPATH=tests $(BIN)/python -m support.page_screens docs/screens
 
 clean: ## Remove what these rules made
 	rm -rf .venv .demo .doubles build dist
