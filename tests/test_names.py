@@ -25,6 +25,7 @@ MODULE_TWINS = {
     "error_mapping": "from a vendor's error to one of ours, for models and for searches",
     "functions": "the contract and the port",
     "gates": "a port and its store",
+    "health": "what a check of a vendor says, and a server of itself",
     "health_check": "whether a vendor answers, for each kind of vendor",
     "langchain": "one library behind several ports",
     "ledger": "a port and its store",

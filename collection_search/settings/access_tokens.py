@@ -74,7 +74,7 @@ class AccessTokens:
             "tenant": tenant,
             "user": user,
             "role": role.name,
-            "created_at": datetime.now(UTC).isoformat(timespec="seconds"),
+            "created_at": datetime.now(UTC).isoformat(),
         }
         path = self._path(_hash(token))
         try:

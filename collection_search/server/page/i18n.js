@@ -1,6 +1,7 @@
 /** The page's texts in English and German. Texts of the server stay as it wrote them. */
 
 import { de } from "./de.js";
+import { visible } from "./dom.js";
 import { en } from "./en.js";
 import { recall, remember } from "./storage.js";
 
@@ -35,7 +36,7 @@ export function word(kind, name) {
 }
 
 function shown(value) {
-  return typeof value === "number" ? new Intl.NumberFormat(language).format(value) : String(value);
+  return typeof value === "number" ? new Intl.NumberFormat(language).format(value) : visible(value);
 }
 
 function chosen() {

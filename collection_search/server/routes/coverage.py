@@ -8,7 +8,7 @@ from fastapi import APIRouter, Body
 from pydantic import BaseModel, Field
 
 from ...contracts.coverage import Coverage
-from ...contracts.refresh_report import RefreshReport
+from ...contracts.refresh_report import RefreshReport  # noqa: TC001 - FastAPI reads it
 from ...errors import InputError
 from ...runtime.concurrency import offload
 from ...tools.coverage.dashboard import Dashboard, aread_dashboard

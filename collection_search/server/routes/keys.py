@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Annotated, Any
 
-from fastapi import APIRouter, HTTPException, Path
+from fastapi import APIRouter, Depends, HTTPException, Path
 from pydantic import BaseModel, Field, SecretStr
 
 from ...errors import InputError
@@ -21,12 +21,12 @@ from ...settings.key_sources import (
 from ...settings.keyring import cleaned_key, remove_key, store_key, unusable_reason
 from ...settings.process_defaults import process_settings, renew_keys
 from ...tools.doctor.key_check import check_key
-from ..access import Admin  # noqa: TC001 - FastAPI reads it
+from ..access import Role, require
 
 if TYPE_CHECKING:
     from ...settings import Settings
 
-router = APIRouter(tags=["keys"])
+router = APIRouter(tags=["keys"], dependencies=[Depends(require(Role.admin))])
 
 KeyName = Annotated[str, Path(max_length=200, description="One of `known`, such as tavily.")]
 
@@ -53,25 +53,25 @@ class NewKey(BaseModel):
 
 
 @router.get("/keys")
-async def list_keys(caller: Admin) -> Keys:
+async def list_keys() -> Keys:
     """Return the names of the keys with where each comes from and its last characters."""
     return await offload(_listed, process_settings())
 
 
 @router.put("/keys/{name}", status_code=204)
-async def put_key(name: KeyName, caller: Admin, given: NewKey) -> None:
+async def put_key(name: KeyName, given: NewKey) -> None:
     """Keep a key in the system's keyring; this server uses it from now on, and after a restart."""
     await offload(_store, process_settings(), _known(name), given.key.get_secret_value())
 
 
 @router.post("/keys/{name}/check")
-async def try_key(name: KeyName, caller: Admin) -> dict[str, Any]:
+async def try_key(name: KeyName) -> dict[str, Any]:
     """Contact the provider, model or embedder that takes the key, for nothing."""
     return (await check_key(process_settings(), _known(name))).as_json()
 
 
 @router.delete("/keys/{name}", status_code=204)
-async def delete_key(name: KeyName, caller: Admin) -> None:
+async def delete_key(name: KeyName) -> None:
     """Remove a key from the system's keyring; this server stops using it at once."""
     await offload(_remove, process_settings(), _known(name))
 

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from ...ports.search_function import Asked
     from ...resilience import Permit, ProviderGuard
     from ..spending.budget import RunBudget
-    from .callers import Caller
+    from .callers import AdapterCaller
     from .retry import RetrySchedule
     from .telemetry import SearchFacts
 
@@ -54,7 +54,7 @@ class Attempts:
     rules: AttemptRules
     asked: Asked
     report: SearchFacts
-    caller: Caller
+    caller: AdapterCaller
     ends_at: float
     """By the worker's timer."""
 

@@ -155,7 +155,7 @@ class AwaitingCaller:
         return answer
 
 
-Caller: TypeAlias = BlockingCaller | AwaitingCaller
+AdapterCaller: TypeAlias = BlockingCaller | AwaitingCaller
 """Reaches the adapter and waits; the worker's logic is the same for both."""
 
 

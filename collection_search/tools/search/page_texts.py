@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from ...contracts.options import SearchOptions
     from ...contracts.search import SearchResult
     from ...ports import PageReader
-    from .callers import Caller
+    from .callers import AdapterCaller
     from .telemetry import SearchFacts
 
 MAX_PAGES: Final = 20
@@ -33,7 +33,7 @@ async def add_texts(
     report: SearchFacts,
     options: SearchOptions,
     reader_source: Callable[[], Awaitable[PageReader]],
-    caller: Caller,
+    caller: AdapterCaller,
     *,
     timeout_s: float,
 ) -> None:

@@ -30,7 +30,7 @@ from ...text.validation import whole_number
 from .arguments import validate_context, validate_count, validate_query, validate_seconds, wanted
 from .attempts import AttemptRules, Attempts, OutOfTimeError
 from .billing import price_of
-from .callers import AwaitingCaller, BlockingCaller, Caller, run_to_end
+from .callers import AdapterCaller, AwaitingCaller, BlockingCaller, run_to_end
 from .normalize import deduplicate, has_valid_result, valid_results
 from .option_filter import applied_options, filter_results
 from .page_texts import add_texts
@@ -173,7 +173,7 @@ class WebSearchWorker:
         query: str,
         context: ToolContext,
         options: SearchOptions | None,
-        caller: Caller,
+        caller: AdapterCaller,
         observers: _Observers,
     ) -> WebSearchResponse:
         options, started = wanted(options), self._rules.timer()
@@ -210,7 +210,7 @@ class WebSearchWorker:
         return report.response()
 
     async def _search(
-        self, asked: Asked, report: SearchFacts, caller: Caller, *, ends_at: float
+        self, asked: Asked, report: SearchFacts, caller: AdapterCaller, *, ends_at: float
     ) -> None:
         answer = await self._answer(asked, report, caller, ends_at=ends_at)
         report.http_status = whole_number(answer.status_code)
@@ -237,7 +237,7 @@ class WebSearchWorker:
             await add_texts(report, asked.options, self._reader, caller, timeout_s=left_s)
 
     async def _answer(
-        self, asked: Asked, report: SearchFacts, caller: Caller, *, ends_at: float
+        self, asked: Asked, report: SearchFacts, caller: AdapterCaller, *, ends_at: float
     ) -> SearchAdapterResponse:
         """Return the provider's answer, a cached one where there is one."""
         cache, attempts = self._cache, Attempts(self._rules, asked, report, caller, ends_at)
