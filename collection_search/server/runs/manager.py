@@ -23,6 +23,7 @@ from .changes import Changes
 from .graph_runs import GraphRuns, RunLost
 from .masking import mask_kept
 from .turns import Turns
+from .views import view_run
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -145,6 +146,26 @@ class RunManager:
         if decided.state == "decided":
             await self._resume(decided)
         return await self.find(tenant, run.run_id) or run
+
+    async def decide_and_view(
+        self, tenant: str, gate_id: str, decision: Mapping[str, Any], *, user: str
+    ) -> dict[str, Any]:
+        """Return what `decide` returns, as JSON."""
+        decided = await self.decide(tenant, gate_id, decision, user=user)
+        if isinstance(decided, ServerRun):
+            return view_run(decided, is_queued=self.is_queued(decided))
+        return decided
+
+    async def context_of(
+        self, tenant: str, choices: Mapping[str, Any] | None = None, *, run_id: str | None = None
+    ) -> SearchContext:
+        """Return the context of what a caller of the tenant does. Raises ConfigError."""
+        return await read_choices(self._base, tenant, choices, run_id=run_id)
+
+    def nodes(self) -> dict[str, list[str]]:
+        """Return the nodes of each graph in order."""
+        graphs = self._graph_runs.graphs.items()
+        return {name: [one for one in graph.nodes if one[0] != "_"] for name, graph in graphs}
 
     async def sweep(self) -> None:
         """Apply the deadlines of gates, and take over the runs of processes that have ended."""
