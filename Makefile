@@ -9,7 +9,7 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 # Compiled modules are kept: without them the tests compile each module in each process.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help demo test quick test-server check bench screens clean
+.PHONY: help demo test quick test-server test-browser check bench screens clean
 .DEFAULT_GOAL := help
 
 help: ## Show the targets
@@ -21,14 +21,17 @@ demo: .venv/.run ## One question, offline: search, rank, ingest, and ask the col
 	@$(DEMO_ENV) $(BIN)/collection-search ask "$(DEMO_QUESTION)" --collection demo --k 3
 	@echo "To go on with this collection: export COLLECTION_SEARCH_HOME=.demo PATH=\"$$PWD/$(BIN):\$$PATH\""
 
-test: .venv/.dev ## Run the tests that need no server
-	$(BIN)/pytest -n auto -m "not server"
+test: .venv/.dev ## Run the tests that need no server and no browser
+	$(BIN)/pytest -n auto -m "not server and not browser"
 
 quick: .venv/.dev ## Run them without the slow ones, a third
-	$(BIN)/pytest -n auto -m "not server and not slow"
+	$(BIN)/pytest -n auto -m "not server and not browser and not slow"
 
 test-server: .venv/.dev ## Run the tests that start a LangGraph server on this machine
 	$(BIN)/pytest -m server
+
+test-browser: .venv/.dev ## Run the tests that drive the page in Chromium
+	$(BIN)/pytest -m browser tests/browser
 
 check: .venv/.dev ## Lint, types and import contracts
 	$(BIN)/ruff check .
@@ -40,9 +43,10 @@ check: .venv/.dev ## Lint, types and import contracts
 bench: .venv/.dev ## Print the start-up cost; the other benchmarks take a path, see benchmarks/
 	$(BIN)/python benchmarks/startup.py
 
-screens: .venv/.dev ## Keep what the command shows in terminals of 80 and 140 columns
-	rm -f docs/screens/*.txt
+screens: .venv/.dev ## Keep what the command shows in terminals of 80 and 140 columns, and the page
+	rm -f docs/screens/*.txt docs/screens/page-*.png
 	PYTHONPATH=tests $(BIN)/python -m support.screens docs/screens
+	PYTHONPATH=tests $(BIN)/python -m support.page_screens docs/screens
 
 clean: ## Remove what these rules made
 	rm -rf .venv .demo .doubles build dist

@@ -165,8 +165,7 @@ class ServerReviews:
     @asynccontextmanager
     async def _client(self) -> AsyncIterator[LangGraphClient]:
         try:
-            client = get_client(url=self.address, api_key=self._key, headers=self._headers)
-            async with client:
+            async with self._connect() as client:
                 yield client
         except httpx.HTTPStatusError as error:
             raise self._refusal(error) from error
@@ -179,6 +178,9 @@ class ServerReviews:
             raise ConfigError(
                 f"{self.address} does not answer as a LangGraph server does: check the address."
             ) from error
+
+    def _connect(self) -> LangGraphClient:
+        return get_client(url=self.address, api_key=self._key, headers=self._headers)
 
     def _refusal(self, error: httpx.HTTPStatusError) -> InputError | ConfigError:
         status = error.response.status_code

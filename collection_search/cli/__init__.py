@@ -52,6 +52,7 @@ COMMANDS: Final = (
     "corpus",
     "ingest",
     "worker",
+    "serve",
     "mcp",
     "costs",
     "eval",

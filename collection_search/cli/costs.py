@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
 import re
 import time
-from dataclasses import asdict
 from datetime import UTC, date, datetime
 from typing import TYPE_CHECKING, Annotated, Any, Final, Literal
 
@@ -41,17 +41,11 @@ def costs(
 
     By dated list prices. What is free is not listed; answers used again cost nothing.
     """
-    from ..settings.adapter_factory import make_adapter
-    from ..tools.spending.spend_writer import spend_writer
+    from ..tools.spending.totals import read_totals
 
-    spend_writer().flush()
     screen, context = Screen(as_json=as_json), search_context(tenant_id=tenant)
     start, owner = parse_since(since, now=time.time()), context.tenant()
-    ledger = make_adapter(context.using(), "usage", "sqlite")
-    if run is None:
-        totals = ledger.totals(owner, since=start, by=by)
-    else:
-        totals = [total for total in [ledger.run_total(owner, run)] if total.first_at is not None]
+    totals = asyncio.run(read_totals(context, since=start, by=by, run=run))
     if as_json:
         screen.json(_as_json(totals, tenant=owner, since=start, by="run" if run else by, run=run))
         return
@@ -151,9 +145,11 @@ def _calls(total: SpendTotal) -> str:
 
 
 def _as_json(totals: Sequence[SpendTotal], **facts: Any) -> dict[str, Any]:
+    from ..tools.spending.totals import cost_of, is_complete, total_as_json
+
     return {
         **facts,
-        "totals": [{**asdict(one), "cost_usd": float(one.cost_usd)} for one in totals],
-        "cost_usd": float(sum(one.cost_usd for one in totals)),
-        "cost_complete": not any(one.unpriced for one in totals),
+        "totals": [total_as_json(one) for one in totals],
+        "cost_usd": cost_of(totals),
+        "cost_complete": is_complete(totals),
     }

@@ -25,15 +25,7 @@ def show_estimate(given: Mapping[str, Any], context: SearchContext, screen: Scre
     estimate = asyncio.run(estimate_run(validate_input(SearchInput, given), context))
     limit = context.cost_limit()
     if screen.as_json:
-        plain = {
-            "parts": [part.as_dict() for part in estimate.parts],
-            "low_usd": estimate.low_usd,
-            "high_usd": estimate.high_usd,
-            "unknown": estimate.unknown,
-            "known_from_before": list(estimate.known),
-            "max_cost_usd": limit,
-        }
-        screen.json({"estimate": plain})
+        screen.json({"estimate": {**estimate.as_dict(), "max_cost_usd": limit}})
         return
     for line in format_estimate(estimate, limit, width=screen.width):
         screen.line(line)

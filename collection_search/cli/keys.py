@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -12,10 +12,7 @@ from .shared.near_names import SuggestingGroup
 from .shared.terminal import Screen
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from ..settings import Settings
-    from ..settings.key_sources import FoundKey
 
 ProviderArgument = Annotated[
     str,
@@ -39,10 +36,11 @@ def set_(context: typer.Context, provider: ProviderArgument) -> None:
     """Keep a key in the system keyring. It is asked for, or read from a pipe."""
     from ..errors import InputError
     from ..settings import Settings
+    from ..settings.key_sources import known_key_name
     from ..settings.keyring import entry_of, store_key
 
     settings = Settings.load()
-    name = _known(provider, settings)
+    name = known_key_name(settings, provider)
     if context.args:
         raise InputError(
             "A key is no argument: others could read it there, and the shell keeps it. "
@@ -59,11 +57,11 @@ def set_(context: typer.Context, provider: ProviderArgument) -> None:
 def list_(*, as_json: AsJson = False) -> None:
     """List the keys by name, with where each comes from."""
     from ..settings import Settings
-    from ..settings.key_sources import find_key, key_names
+    from ..settings.key_sources import found_keys, shown_key
 
     settings, screen = Settings.load(), Screen(as_json=as_json)
-    held = [key for name in key_names(settings) if (key := find_key(settings, name))]
-    rows = list(_rows(settings, held))
+    held = found_keys(settings)
+    rows = [shown_key(settings, key) for key in held]
     if as_json:
         screen.json({"keys": rows})
         return
@@ -79,10 +77,11 @@ def list_(*, as_json: AsJson = False) -> None:
 def remove(provider: ProviderArgument) -> None:
     """Remove a key from the system keyring."""
     from ..settings import Settings
+    from ..settings.key_sources import known_key_name
     from ..settings.keyring import remove_key
 
     settings, screen = Settings.load(), Screen()
-    name = _known(provider, settings)
+    name = known_key_name(settings, provider)
     if remove_key(settings.prepared_home(), name):
         screen.line(f"The key of {name} is no longer in the system keyring.")
     else:
@@ -90,37 +89,15 @@ def remove(provider: ProviderArgument) -> None:
     _warn_of_others(settings, name, screen)
 
 
-def _known(provider: str, settings: Settings) -> str:
-    """Return the normalized name. Raises InputError without the text, which may be a key."""
-    from ..errors import InputError
-    from ..settings.key_sources import key_names
-
-    name = provider.strip().lower()
-    if name not in (known := key_names(settings)):
-        raise InputError(
-            f"Nothing of that name takes a key. Known: {', '.join(known)}. "
-            "The key itself is asked for."
-        )
-    return name
-
-
 def _asked_for(name: str) -> str:
     """Return the key, typed without echo or read from a pipe. Raises InputError."""
-    from ..errors import InputError
+    from ..settings.keyring import cleaned_key
 
     if sys.stdin.isatty():
         key = typer.prompt(f"Key of {name}", default="", hide_input=True, show_default=False)
     else:
         key = sys.stdin.read()
-    key = key.strip()
-    if not key:
-        raise InputError("No key was given: nothing is changed.")
-    if not (key.isascii() and key.isprintable() and " " not in key):
-        raise InputError(
-            "The key holds characters that no key has, such as blanks. Copy it again: it is one "
-            "line without quotes."
-        )
-    return str(key)
+    return cleaned_key(str(key))
 
 
 def _warn_of_others(settings: Settings, name: str, screen: Screen) -> None:
@@ -129,19 +106,3 @@ def _warn_of_others(settings: Settings, name: str, screen: Screen) -> None:
 
     if given_key(settings, name) is not None and (held := find_key(settings, name)):
         screen.warn(f"{name} has a key from {held.where} too, which is taken before the keyring's.")
-
-
-def _rows(settings: Settings, held: list[FoundKey]) -> Iterator[dict[str, Any]]:
-    """Yield each key's name, source and last characters, or the keyring's problem with it."""
-    from ..errors import ConfigError
-    from ..settings.key_sources import ending, given_key
-    from ..settings.keyring import read_key
-
-    for name, source, _ in held:
-        last, problem = "", None
-        try:
-            given = given_key(settings, name)
-            last = ending(given.get_secret_value().strip() if given else read_key(name))
-        except ConfigError as error:
-            problem = str(error)
-        yield {"name": name, "source": source, "ending": last or None, "problem": problem}

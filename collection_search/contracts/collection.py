@@ -157,6 +157,9 @@ class LastCoverage(BaseModel):
     query_count: int
     gaps: list[str] = Field(default_factory=list)
     """The queries that the collection did not answer."""
+    best_scores: dict[str, float | None] = Field(default_factory=dict)
+    """How well the best passage answers each query, in the order in which they were asked; empty
+    for what earlier versions stored."""
     verified_at: float
     """Unix time."""
 

@@ -21,7 +21,7 @@ from .collection_search import REVIEW_NAME, build_graph, output_of
 from .validating_graph import validate_input
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Callable, Mapping
+    from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 
     from langchain_core.runnables import RunnableConfig
     from langgraph.checkpoint.base import BaseCheckpointSaver
@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from ..ports import GateStore
 
     OnEvent = Callable[[Any], None]
+    Resume = Callable[[Gate], Awaitable[bool]]
 
 logger = logging.getLogger(__name__)
 
@@ -125,6 +126,18 @@ class CollectionReviewGraph:
         unknown gate, a decision that is not valid, one after the deadline, and a gate that was
         decided before: the message says by whom.
         """
+        decided = await self.asettle(gate_id, decision, approver=approver)
+        if decided.state == "open":
+            return await self._read(decided)
+        return await self._finish(decided, on_event)
+
+    async def asettle(
+        self, gate_id: str, decision: Mapping[str, Any], *, approver: str | None = None
+    ) -> Gate:
+        """Decide an open gate as `adecide` does, but leave its run to the caller to resume.
+
+        Return the gate; it is still open where nothing was decided.
+        """
         gate, store = await self.agate(gate_id), await self._gate_store()
         answer = validate_decision(gate, decision)
         if not await self._is_here(gate):
@@ -135,7 +148,7 @@ class CollectionReviewGraph:
         now = await offload(store.now)
         review = settle_review(gate, answer, approver=approver, now=now)
         if review is None:
-            return await self._read(gate)
+            return gate
         if review["decided_by"] == "deadline" and answer.status != "pending":
             raise InputError(
                 f"The deadline of {gate_id} was {review['deadline']}: its policy {gate.policy!r}"
@@ -144,18 +157,19 @@ class CollectionReviewGraph:
         decided = await offload(store.decide, gate.tenant_id, gate_id, review)
         if not decided.is_new_decision:
             raise InputError(_describe_decided(decided))
-        return await self._finish(decided, on_event)
+        return decided
 
     def sweep(self) -> list[Gate]:
         """Return what `asweep` returns. Blocks, inside a running event loop too."""
         return run_blocking(self.asweep())
 
-    async def asweep(self) -> list[Gate]:
+    async def asweep(self, resume: Resume | None = None) -> list[Gate]:
         """Apply the policy of every gate whose deadline has passed; return the gates resumed.
 
         Runs that were decided but did not end, since their process died, are resumed as well. Gates
         of all tenants count whose runs are in these checkpoints; a LangGraph server's runs are not.
-        A run that fails is logged, and the others are resumed all the same.
+        A run that fails is logged, and the others are resumed all the same. A host's `resume` gets
+        each decided gate first, and returns whether it resumes the run by itself.
         """
         store, swept = await self._gate_store(), []
         for gate in await offload(store.unfinished):
@@ -165,7 +179,8 @@ class CollectionReviewGraph:
                 if await owner._is_here(gate) and (
                     decided := await owner._decide_overdue(gate, store)
                 ):
-                    await owner._finish(decided, None)
+                    if resume is None or not await resume(decided):
+                        await owner._finish(decided, None)
                     swept.append(decided)
             except Exception as error:  # noqa: BLE001 - a run may fail in a host's adapter
                 logger.warning("the run of %s failed: %s", gate.gate_id, redact(str(error)))

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
         Vectors,
     )
     from ..contracts.crawl_record import CrawlRecord
+    from ..contracts.listing import DocumentPage, Freshness
     from .comparisons import ComparisonStore
     from .gates import GateStore
     from .ledger import Ledger
@@ -120,6 +121,26 @@ class CollectionStore(Protocol):
 
     def collections(self, tenant_id: str) -> list[CollectionInfo]:
         """Return the tenant's collections by name."""
+        ...
+
+    def freshness(self, tenant_id: str) -> dict[str, Freshness]:
+        """Return by collection when its documents were stored or found unchanged.
+
+        Collections without documents are not among them.
+        """
+        ...
+
+    def documents(
+        self, scope: TenantScope, *, search: str = "", offset: int = 0, limit: int = 50
+    ) -> DocumentPage:
+        """Return a part of the documents by `url_key`, without their texts.
+
+        With `search` those alone whose title or URL contains each of its words, in any case.
+        """
+        ...
+
+    def runs(self, scope: TenantScope) -> list[str]:
+        """Return the ids of the runs that brought the documents, sorted."""
         ...
 
     def delete_document(self, scope: TenantScope, url_key: str) -> bool:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
+    from ..contracts.listing import GatePage
     from ..contracts.review import DecidedBy, Gate, GateState, Review
 
 
@@ -32,6 +33,16 @@ class GateStore(Protocol):
         opened_from: float = 0.0,
     ) -> list[Gate]:
         """Return the tenant's gates, the oldest first; `opened_from` is a Unix time."""
+        ...
+
+    def waiting(
+        self, tenant_id: str, *, collection: str | None = None, offset: int = 0, limit: int = 50
+    ) -> GatePage:
+        """Return a part of the tenant's open gates without their candidates, the oldest first."""
+        ...
+
+    def waiting_counts(self, tenant_id: str) -> dict[str, int]:
+        """Return the number of open gates by collection, without those that have none."""
         ...
 
     def decided(

@@ -5,27 +5,69 @@ from __future__ import annotations
 from typing import Any
 
 from fastapi import APIRouter, FastAPI
+from fastapi.responses import RedirectResponse
 
+from ..context import SearchContext
 from ..settings.process_defaults import process_settings
-from .asgi import API
+from .asgi import API, PAGE
+from .lifespan import serve_runs
 from .middleware import protect
-from .routes import health
+from .page_files import mount_page
+from .problems import answer_problems
+from .routes import (
+    answers,
+    collections,
+    costs,
+    coverage,
+    gates,
+    health,
+    ingestions,
+    keys,
+    options,
+    runs,
+    settings,
+)
 
 
-def create_app() -> FastAPI:
+def create_app(context: SearchContext | None = None, *, owns_process: bool = False) -> FastAPI:
     """Return the app, alone or for `http.app` of a LangGraph server. Raises ConfigError.
 
-    A page for its OpenAPI would load scripts from elsewhere, so there is none.
+    `context` has the host's settings and ports for all runs, by default those of the process. With
+    `owns_process` the app is all that the process does. A page for its OpenAPI would load scripts
+    from elsewhere, so there is none.
     """
+    base = context or SearchContext()
     app = FastAPI(
-        title="Collection Search", docs_url=None, redoc_url=None, openapi_url=f"{API}/openapi.json"
+        title="Collection Search",
+        docs_url=None,
+        redoc_url=None,
+        openapi_url=f"{API}/openapi.json",
+        lifespan=serve_runs,
     )
+    app.state.context, app.state.owns_process = base, owns_process
     api = APIRouter(prefix=API)
-    for router in (health.router,):
+    for router in (health.router, options.router, runs.router, ingestions.router):
         api.include_router(router)
+    for subject in (coverage, answers, collections):  # names of collections may contain slashes
+        api.include_router(subject.router)
+    for subject in (gates, costs, settings, keys):
+        api.include_router(subject.router)
     app.include_router(api)
-    protect(app, process_settings())
+    mount_page(app)
+    answer_problems(app)
+    protect(app, base.settings or process_settings())
     return app
+
+
+def serve_app() -> FastAPI:
+    """Return the app for a process of its own: the root leads to the page."""
+    app = create_app(owns_process=True)
+    app.add_api_route("/", _to_page, include_in_schema=False)
+    return app
+
+
+async def _to_page() -> RedirectResponse:
+    return RedirectResponse(f"{PAGE}/")
 
 
 def __getattr__(name: str) -> Any:

@@ -50,7 +50,7 @@ class Settings(SettingsTable):
 
     def model_post_init(self, context: Any, /) -> None:  # noqa: ARG002 - the signature is given
         """Read once which keys the keyring has, so that no run waits for that file."""
-        self._stored = stored_names(self.home)
+        self.renew_stored_keys()
 
     @classmethod
     def settings_customise_sources(
@@ -95,6 +95,10 @@ class Settings(SettingsTable):
     def stored_keys(self) -> frozenset[str]:
         """Names of the keys in the system keyring: search providers, `openai` and the like."""
         return self._stored
+
+    def renew_stored_keys(self) -> None:
+        """Read anew which keys the keyring has. Blocks."""
+        self._stored = stored_names(self.home)
 
     def access(self, provider: str) -> ProviderAccess:
         """Return the key, address and limits of a search provider.

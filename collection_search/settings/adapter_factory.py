@@ -31,8 +31,11 @@ if TYPE_CHECKING:
 MAX_ADAPTERS: Final = 64
 """Cached adapters at a time: of those with open resources, and of all others."""
 _ON_CLIENT: Final = "_collection_search_adapters"
-_OPEN: Final = frozenset({"readers", "stores", "usage", "tracing"})
+_OPEN: Final = frozenset({"readers", "runs", "stores", "usage", "tracing"})
 """Groups whose adapters have open files, processes or unsent observations."""
+
+_WITH_KEYS: Final = frozenset({"embeddings", "models", "search", "tracing"})
+"""Groups whose adapters have read a key."""
 
 _LOGGER = logging.getLogger(__name__)
 _Key: TypeAlias = "tuple[Settings, registry.Group, str]"
@@ -152,6 +155,13 @@ def _make_room(group: registry.Group, adapters: OrderedDict[_Key, Any]) -> None:
     alike = [key for key in adapters if (key[1] in _OPEN) == (group in _OPEN)]
     if len(alike) > MAX_ADAPTERS:
         del adapters[alike[0]]
+
+
+def drop_key_holders() -> None:
+    """Drop the cached adapters that have read a key; whoever has one in use goes on with it."""
+    with _lock:
+        for key in [one for one in _adapters if one[1] in _WITH_KEYS]:
+            del _adapters[key]
 
 
 def provider_guard(settings: Settings, adapter: object) -> ProviderGuard | None:

@@ -5,10 +5,13 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING, Final, Literal, NamedTuple
 
+from typing_extensions import TypedDict
+
+from ..errors import ConfigError, InputError
 from ..ports.description import read_info
 from . import PREFIX, registry
 from .adapter_factory import search_providers
-from .keyring import variable_of
+from .keyring import read_key, variable_of
 
 if TYPE_CHECKING:
     from pydantic import SecretStr
@@ -64,6 +67,46 @@ def given_key(settings: Settings, name: str) -> SecretStr | None:
     owner = settings if name in _FIELDS else settings.providers.get(name)
     key: SecretStr | None = getattr(owner, _FIELDS.get(name, "api_key"), None)
     return key
+
+
+class ShownKey(TypedDict):
+    """A key as a person may see it."""
+
+    name: str
+    source: KeyOrigin
+    ending: str | None
+    """Its last characters; None for a short one."""
+    problem: str | None
+    """Why the keyring did not give it."""
+
+
+def known_key_name(settings: Settings, text: str) -> str:
+    """Return the normalized name. Raises InputError without the text, which may be a key."""
+    name = text.strip().lower()
+    if name not in (known := key_names(settings)):
+        raise InputError(f"Nothing of that name takes a key. Known: {', '.join(known)}.")
+    return name
+
+
+def found_keys(settings: Settings) -> list[FoundKey]:
+    """Return the sources of all keys, by name."""
+    return [key for name in key_names(settings) if (key := find_key(settings, name))]
+
+
+def shown_key(settings: Settings, key: FoundKey) -> ShownKey:
+    """Return the key with its last characters, or the keyring's problem with it. Blocks."""
+    last, problem = "", None
+    try:
+        given = given_key(settings, key.name)
+        last = ending(given.get_secret_value().strip() if given else read_key(key.name))
+    except ConfigError as error:
+        problem = str(error)
+    return {
+        "name": key.name,
+        "source": key.source,
+        "ending": last or None,
+        "problem": problem,
+    }
 
 
 def ending(key: str) -> str:

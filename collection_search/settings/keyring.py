@@ -10,7 +10,7 @@ import threading
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Final
 
-from ..errors import ConfigError, MissingExtraError
+from ..errors import ConfigError, InputError, MissingExtraError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -24,6 +24,9 @@ _VARIABLES: Final = {
     "embeddings": "COLLECTION_SEARCH_EMBEDDINGS_API_KEY",
     "langfuse": "LANGFUSE_SECRET_KEY",
 }
+_KEEPING_NOTHING: Final = {"keyring.backends.fail", "keyring.backends.null"}
+"""Modules of the library's own backends for machines without a keyring."""
+_NO_KEYRING: Final = "This machine has no keyring, as is usual without a desktop: {instead}."
 
 _remembered: dict[str, str | ConfigError] = {}
 _lock = threading.Lock()
@@ -45,6 +48,33 @@ def variable_of(name: str) -> str:
     ('TAVILY_API_KEY', 'LANGFUSE_SECRET_KEY')
     """
     return _VARIABLES.get(name, f"{name.upper()}_API_KEY")
+
+
+def unusable_reason() -> str | None:
+    """Return why no key can be kept on this machine, None where one can. Blocks.
+
+    Nothing is read, so nobody is asked to unlock anything: a locked keyring is usable.
+    """
+    try:
+        backend = type(_library("PROVIDER").get_keyring()).__module__
+    except MissingExtraError as error:
+        return str(error)
+    if backend in _KEEPING_NOTHING:
+        return _NO_KEYRING.format(instead="set the provider's variable instead")
+    return None
+
+
+def cleaned_key(text: str) -> str:
+    """Return the key without blanks around it. Raises InputError, which does not repeat it."""
+    key = text.strip()
+    if not key:
+        raise InputError("No key was given: nothing is changed.")
+    if not (key.isascii() and key.isprintable() and " " not in key):
+        raise InputError(
+            "The key holds characters that no key has, such as blanks. Copy it again: it is one "
+            "line without quotes."
+        )
+    return key
 
 
 def stored_names(home: Path) -> frozenset[str]:
@@ -149,9 +179,7 @@ def _in_plain_words(name: str, key: str = "") -> Iterator[None]:
     try:
         yield
     except NoKeyringError as error:
-        raise ConfigError(
-            f"This machine has no keyring, as is usual without a desktop: {instead}."
-        ) from error
+        raise ConfigError(_NO_KEYRING.format(instead=instead)) from error
     except KeyringLocked as error:
         raise ConfigError(
             f"The keyring of this machine is locked: unlock it and start again, or {instead}."

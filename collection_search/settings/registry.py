@@ -24,6 +24,7 @@ Group = Literal[
     "metrics",
     "readers",
     "rerankers",
+    "runs",
     "stores",
     "triggers",
     "tracing",
@@ -69,6 +70,7 @@ BUILTIN: Final[dict[Group, dict[str, str]]] = {
     "rerankers": {
         "local": "collection_search.adapters.rerankers.cross_encoder:CrossEncoder",
     },
+    "runs": {"sqlite": "collection_search.adapters.stores.sqlite.run_history:SQLiteRuns"},
     "stores": {"sqlite": "collection_search.adapters.stores.sqlite:SQLiteStore"},
     "triggers": {
         "graph": "collection_search.graphs.universal_ingestion:GraphTrigger",

@@ -17,7 +17,7 @@ Listed = Annotated[list[str], NoDecode, BeforeValidator(_parts)]
 
 
 class ServerTable(BaseSettings):
-    """Who may call the server, by which names and how often."""
+    """Who may call the server, by which names and how often; its runs."""
 
     server_auth: bool = Field(default=False, description="Callers of the server need a token.")
     server_allowed_hosts: Listed = Field(
@@ -29,6 +29,18 @@ class ServerTable(BaseSettings):
     )
     server_runs_per_minute: int = Field(
         default=60, ge=1, description="Those of them that start a run, an ingestion or an answer."
+    )
+    server_runs_per_tenant: int = Field(
+        default=20,
+        ge=1,
+        le=1000,
+        description="Runs of one tenant that the server executes at once; further ones wait.",
+    )
+    server_runs_kept: int = Field(
+        default=500,
+        ge=1,
+        le=100_000,
+        description="Ended runs that the server keeps for each tenant; the oldest go.",
     )
     server_token: SecretStr | None = Field(
         default=None,

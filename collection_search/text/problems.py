@@ -50,7 +50,13 @@ def list_problems(error: ValidationError, *, with_input: bool = False) -> list[E
 
     `with_input` is for words that a person has just typed, which are no secrets.
     """
-    problems = error.errors(include_url=False)
+    return reword_problems(error.errors(include_url=False), with_input=with_input)
+
+
+def reword_problems(
+    problems: list[ErrorDetails], *, with_input: bool = False
+) -> list[ErrorDetails]:
+    """Return the problems as `list_problems` does."""
     for problem in problems:
         given = problem["input"] if with_input else problem.pop("input")  # type: ignore[misc]
         if isinstance(given, str) and problem["type"] in ("too_long", "too_short"):

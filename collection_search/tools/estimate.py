@@ -91,6 +91,16 @@ class Estimate:
         """Names whose price is not known."""
         return list(dict.fromkeys(part.name for part in self.parts if part.high_usd is None))
 
+    def as_dict(self) -> dict[str, Any]:
+        """Return the estimate as JSON has it."""
+        return {
+            "parts": [part.as_dict() for part in self.parts],
+            "low_usd": self.low_usd,
+            "high_usd": self.high_usd,
+            "unknown": self.unknown,
+            "known_from_before": list(self.known),
+        }
+
 
 async def estimate_run(given: GraphInput, context: SearchContext) -> Estimate:
     """Return the cost of a run with this input. Raises ConfigError, InputError as the run would."""

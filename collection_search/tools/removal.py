@@ -6,13 +6,14 @@ from typing import TYPE_CHECKING
 
 from ..contracts.collection import Deleted, TenantScope
 from ..errors import InputError, StoreError
+from ..ports.collections import find_page, require_collection
 from ..runtime.concurrency import blocking, offload
 from ..settings.adapter_factory import adapter_of
 from .public_arguments import context_for, validate_arguments
 from .spending.spend_writer import spend_writer
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
 
     from ..context import SearchContext
     from ..contracts.collection import Compaction
@@ -74,6 +75,23 @@ async def adelete_collection(
 
 delete_collection = blocking(adelete_collection, "delete_collection")
 """`adelete_collection` for code without an event loop."""
+
+
+async def adelete_pages(
+    context: SearchContext, collection: str, urls: Sequence[str]
+) -> tuple[list[str], list[str]]:
+    """Delete pages of a collection with their data; return the known addresses and the others.
+
+    A page that was not stored yet is deleted from the queue, and is among the others. Raises
+    InvalidUrlError, and nothing is deleted then; UnknownCollectionError, StoreError.
+    """
+    store = (await context.storage()).collections
+    scope = TenantScope(context.tenant(), collection)
+    await offload(require_collection, store, scope)
+    pages = await offload(lambda: {url: find_page(store, scope, url) for url in urls})
+    deleted = set(await offload(store.delete_documents, scope, list(pages.values())))
+    known = [url for url, key in pages.items() if key in deleted]
+    return known, [url for url, key in pages.items() if key not in deleted]
 
 
 async def apurge(

@@ -55,6 +55,7 @@ EXAMPLES: Final[dict[str, tuple[str, ...]]] = {
     "ingest failed": ("ingest failed -c py",),
     "ingest retry-failed": ("ingest retry-failed -c py",),
     "worker": ("worker", "worker --once"),
+    "serve": ("serve", "serve --port 9000 --open"),
     "mcp": ("mcp", "mcp --http 127.0.0.1:8765 --tools web_search,read_page"),
     "costs": ("costs --since 30d --by run",),
     "eval": ("eval --dataset scifact --queries 100 --report scifact.md",),

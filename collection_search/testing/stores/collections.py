@@ -15,16 +15,16 @@ from ...errors import ConfigError, StoreError
 if TYPE_CHECKING:
     from pathlib import Path
 
-
 from .collection_filters import NarrowingContract
 from .crawls import CrawlsContract
+from .listing import ListingContract
 from .reembedding import ReembeddingContract
 from .removal import RemovalContract
 from .suite import LEASE_S, MINE, THEIRS, axes, chunks, document
 
 
 class CollectionStoreContract(
-    ReembeddingContract, RemovalContract, NarrowingContract, CrawlsContract
+    ReembeddingContract, RemovalContract, NarrowingContract, CrawlsContract, ListingContract
 ):
     """Tests of what retrieval needs: subclass it and define `storage`."""
 

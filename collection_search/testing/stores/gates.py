@@ -193,6 +193,26 @@ class GateStoreContract(StoreContract):
         start = self.clock.time()
         assert self._names(self.store.gates.gates(MINE.tenant_id, opened_from=start)) == ["new"]
 
+    def test_waiting_gates_are_listed_a_page_at_a_time(self) -> None:
+        """The oldest first, open ones alone, with what a list shows; counted by collection."""
+        for name, scope in (("g3", MINE), ("g2", OTHER), ("g1", MINE), ("theirs", THEIRS)):
+            self._open(name, scope)
+            self.clock.advance(1)
+        gates, tenant = self.store.gates, MINE.tenant_id
+        assert [one.gate_id for one in gates.waiting(tenant).gates] == ["g3", "g2", "g1"]
+        part = gates.waiting(tenant, offset=1, limit=1)
+        assert (part.total, [one.gate_id for one in part.gates]) == (3, ["g2"])
+        assert gates.waiting_counts(tenant) == {"docs": 2, "other": 1}
+        gates.decide(tenant, "g3", decision_by())
+        total, (listed,) = gates.waiting(tenant, collection="docs")
+        stored = gates.get(tenant, "g1")
+        assert stored is not None
+        assert (total, listed.candidate_count) == (1, len(stored.candidates))
+        for name in ("question", "round", "threshold", "deadline", "policy", "opened_at", "host"):
+            assert getattr(listed, name) == getattr(stored, name)
+        assert gates.waiting(tenant, collection="none") == (0, [])
+        assert gates.waiting_counts("nobody") == {}
+
     def test_decided_gates_are_listed_by_their_decision(self) -> None:
         """The newest decision first, closed ones too; by collection and by who decided."""
         gates, tenant = self.store.gates, MINE.tenant_id

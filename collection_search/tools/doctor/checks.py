@@ -15,7 +15,7 @@ from ...settings import PREFIX
 from ...settings.adapter_factory import adapter_of, is_traced
 from ...settings.key_sources import find_key
 from ...settings.registry import load_adapter
-from .finding import Finding, KeyState, ListPrice, failed_finding
+from .finding import Finding, KeyState, ListPrice, failed_finding, uncontacted
 from .run_check import run_check
 
 if TYPE_CHECKING:
@@ -28,7 +28,7 @@ _OUT_OF_REACH: Final = {"timeout", "unreachable"}
 _TRACING_KEYS: Final = "Set LANGFUSE_PUBLIC_KEY and LANGFUSE_SECRET_KEY."
 
 
-async def check_model(settings: Settings, *, limit_s: float) -> Finding:
+async def check_model(settings: Settings, *, limit_s: float, contacts: bool = True) -> Finding:
     """Return the state of the model that plans queries."""
     if settings.model is None:
         return Finding(
@@ -45,12 +45,14 @@ async def check_model(settings: Settings, *, limit_s: float) -> Finding:
     price = ListPrice.of(reading, per, prices.price_date("chat", settings.model), writing)
     causes = [where_set(settings, "model"), *_key_of(settings, settings.model, ("openai",))]
     finding = Finding("model", settings.model, configured_by=", ".join(causes), price=price)
+    if not contacts:
+        return uncontacted(finding)
     check = _examined(settings, finding, "models", limit_s)
     return await run_check(finding, check, limit_s=2 * limit_s)
 
 
 async def check_embedder(
-    settings: Settings, *, limit_s: float, beside: str | None = None
+    settings: Settings, *, limit_s: float, beside: str | None = None, contacts: bool = True
 ) -> Finding:
     """Return the state of the embedder, or of the one that the ensemble has `beside` it."""
     name, field = (beside, "ensemble") if beside else (settings.embeddings, "embeddings")
@@ -65,6 +67,8 @@ async def check_embedder(
     own = ("embeddings",) if settings.embeddings_base_url else ("embeddings", "openai")
     causes = [where_set(settings, field), *_key_of(settings, name, own)]
     finding = Finding("embedder", name, configured_by=", ".join(causes), price=price)
+    if not contacts:
+        return uncontacted(finding)
     check = _examined_embedder(settings, finding, limit_s)
     return await run_check(finding, check, limit_s=2 * limit_s)
 
@@ -75,7 +79,7 @@ async def check_store(settings: Settings, *, tenant: str, limit_s: float) -> Fin
     return await run_check(finding, _opened(settings, finding, tenant), limit_s=limit_s)
 
 
-async def check_tracing(settings: Settings, *, limit_s: float) -> Finding:
+async def check_tracing(settings: Settings, *, limit_s: float, contacts: bool = True) -> Finding:
     """Return whether Langfuse takes both keys."""
     key, finding = find_key(settings, "langfuse"), Finding("tracing", "langfuse")
     if not settings.langfuse_tracing:
@@ -87,6 +91,8 @@ async def check_tracing(settings: Settings, *, limit_s: float) -> Finding:
         return failed_finding(
             finding, "one of its two keys is missing", _TRACING_KEYS, key="missing"
         )
+    if not contacts:
+        return uncontacted(finding)
     return await run_check(finding, _traced(settings, finding, limit_s), limit_s=2 * limit_s)
 
 

@@ -9,6 +9,8 @@ import asyncio
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
+from typing_extensions import TypedDict
+
 from ...errors import InputError
 from ...settings.adapter_factory import search_providers
 from ...settings.ensemble import split_names
@@ -27,6 +29,13 @@ if TYPE_CHECKING:
 
 LIMIT_S: Final = 5.0
 """Time limit of each check."""
+
+
+class _How(TypedDict):
+    """What all checks have in common."""
+
+    limit_s: float
+    contacts: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,36 +58,39 @@ async def diagnose(
     *,
     provider: str | None = None,
     spend: bool = False,
+    contacts: bool = True,
     limit_s: float = LIMIT_S,
 ) -> Diagnosis:
     """Return the state of every part, or of one search provider alone.
 
     All checks run at the same time, and a failure of one does not affect the others. With `spend`,
-    a provider without a free check of its key makes one search for one result. Raises InputError
-    for an unknown provider, ConfigError for settings that cannot be read.
+    a provider without a free check of its key makes one search for one result. Without `contacts`
+    nobody is asked, and what is configured is `unchecked`. Raises InputError for an unknown
+    provider, ConfigError for settings that cannot be read.
     """
     settings = context.using()
     names = [provider] if provider else _providers(settings)
     if provider and provider.partition(":")[0] not in (known := search_providers(settings)):
         raise InputError(f"There is no provider {provider!r}. Known: {', '.join(known)}.")
     spender = SearchProbe(context) if spend else None
+    how: _How = {"limit_s": limit_s, "contacts": contacts}
     checks = [
-        check_provider(settings, name, asked=bool(provider), spender=spender, limit_s=limit_s)
+        check_provider(settings, name, asked=bool(provider), spender=spender, **how)
         for name in names
     ]
     if not provider:
         checks += [
-            check_model(settings, limit_s=limit_s),
-            check_embedder(settings, limit_s=limit_s),
+            check_model(settings, **how),
+            check_embedder(settings, **how),
             *(
-                check_embedder(settings, limit_s=limit_s, beside=name)
+                check_embedder(settings, beside=name, **how)
                 for name in split_names(settings.ensemble)
             ),
             check_store(settings, tenant=context.tenant(), limit_s=limit_s),
-            check_tracing(settings, limit_s=limit_s),
+            check_tracing(settings, **how),
         ]
         if (entry := settings.web_search) is not None:
-            checks.append(check_web_search(context, entry, limit_s=limit_s))
+            checks.append(check_web_search(context, entry, **how))
     found, (chosen, reason) = await asyncio.gather(
         asyncio.gather(*checks), _chosen(settings, limit_s)
     )

@@ -97,6 +97,11 @@ class Finding:
         yield self.detail or None
 
 
+def uncontacted(finding: Finding) -> Finding:
+    """Return the finding of a part that is configured and was not contacted."""
+    return replace(finding, state="unchecked", detail="not contacted")
+
+
 def failed_finding(finding: Finding, detail: str, next_step: str = "", **changes: Any) -> Finding:
     """Return the finding of a part that does not work."""
     return replace(finding, state="failed", detail=detail, next_step=next_step, **changes)

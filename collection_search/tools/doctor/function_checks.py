@@ -10,7 +10,7 @@ from ...settings.provider_choice import choose_provider
 from ...settings.table import WEB_SEARCH_ENTRY
 from ..search.function_entry import apply_backend, refuse_unusable_backend
 from .checks import where_set
-from .finding import Finding, failed_finding
+from .finding import Finding, failed_finding, uncontacted
 from .run_check import run_check
 from .search_checks import check_provider
 
@@ -26,13 +26,15 @@ _CHECK_URL: Final = "Check the url of the entry web_search, and run this again."
 
 
 async def check_web_search(
-    context: SearchContext, entry: FunctionEntry, *, limit_s: float
+    context: SearchContext, entry: FunctionEntry, *, limit_s: float, contacts: bool = True
 ) -> Finding:
     """Return whether models get the function, and the state of its backend; it costs nothing."""
     if not entry.enabled:
         return Finding("function", WEB_SEARCH_ENTRY, detail=_OFF)
     where = where_set(context.using(), WEB_SEARCH_ENTRY)
     finding = Finding("function", WEB_SEARCH_ENTRY, configured_by=where)
+    if not contacts:
+        return uncontacted(finding)
     check = _examined(context, entry, finding, limit_s)
     return await run_check(finding, check, limit_s=2 * limit_s)
 

@@ -22,7 +22,7 @@ from ...ports.description import describe, find_misspelt, read_info
 from ...settings import registry
 from ...settings.adapter_factory import access_of, class_of, make_adapter, quota_left
 from ...settings.key_sources import find_key
-from .finding import Finding, KeyState, ListPrice, failed_finding
+from .finding import Finding, KeyState, ListPrice, failed_finding, uncontacted
 from .run_check import mark_no_extra, run_check
 
 if TYPE_CHECKING:
@@ -51,7 +51,13 @@ _UNREACHED: Final = {"serviceUnavailable", "timeout"}
 
 
 async def check_provider(
-    settings: Settings, name: str, *, asked: bool, spender: SearchProbe | None, limit_s: float
+    settings: Settings,
+    name: str,
+    *,
+    asked: bool,
+    spender: SearchProbe | None,
+    limit_s: float,
+    contacts: bool = True,
 ) -> Finding:
     """Return the state of a provider; it is contacted if it is configured or asked for."""
     finding = Finding("search", name)
@@ -77,6 +83,8 @@ async def check_provider(
     finding = replace(finding, configured_by=", ".join(causes) or None)
     all_s = limit_s + (spender.limit_s if spender else 0.0)
     look = _offline(settings, finding) if vendor_name == "offline" else None
+    if look is None and not contacts:
+        return uncontacted(finding)
     return await run_check(
         finding,
         look or _examined(settings, finding, vendor, spender=spender, limit_s=limit_s),

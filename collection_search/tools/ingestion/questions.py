@@ -50,7 +50,10 @@ async def record_coverage(
 ) -> None:
     """Store the result with a question that is remembered; a failure is logged only."""
     last = LastCoverage(
-        query_count=len(coverage["queries"]), gaps=coverage["gaps"], verified_at=time.time()
+        query_count=len(coverage["queries"]),
+        gaps=coverage["gaps"],
+        best_scores={one["query"]: one["best_score"] for one in coverage["queries"]},
+        verified_at=time.time(),
     )
     try:
         if (record := await question_record(context, scope, question)) is not None:

@@ -5,11 +5,11 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any
 
-from ....contracts.collection import CollectionInfo, Compaction, StoredDocument
+from ....contracts.collection import Compaction, StoredDocument
 from ....contracts.embedded_text import told_apart
 from ....contracts.export_row import export_row
 from ....errors import ConfigError, StoreError
-from . import addresses, crawls, documents, questions, reembedding, removal, space
+from . import addresses, crawls, documents, listing, questions, reembedding, removal, space
 from .chunk_search import find_chunks
 from .collection_ids import ensure_id, find_id
 from .filters import build_filter
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
     from ....contracts.collection import (
         Chunk,
+        CollectionInfo,
         Deleted,
         Document,
         Filters,
@@ -31,20 +32,10 @@ if TYPE_CHECKING:
         Vectors,
     )
     from ....contracts.crawl_record import CrawlRecord
+    from ....contracts.listing import DocumentPage, Freshness
     from .database import Database
     from .vector_cache import VectorCache
 
-_INFO = """
-    SELECT name AS collection, embedder,
-        (SELECT count(*) FROM documents WHERE collection_id = collections.id) AS documents,
-        (SELECT count(*) FROM chunks JOIN documents ON documents.id = document_id
-         WHERE collection_id = collections.id) AS chunks,
-        (SELECT count(*) FROM ledger WHERE collection_id = collections.id
-         AND state IN ('waiting', 'to_fetch', 'working')) AS waiting,
-        (SELECT count(*) FROM ledger WHERE collection_id = collections.id
-         AND state = 'dead') AS failed
-    FROM collections WHERE tenant_id = ? ORDER BY name
-"""
 _HASHES = """
     SELECT url_key, content_hash FROM documents WHERE collection_id = :collection
     UNION ALL SELECT addresses.url_key, content_hash FROM addresses
@@ -187,8 +178,26 @@ class SQLiteCollections:
     def collections(self, tenant_id: str) -> list[CollectionInfo]:
         """Return the tenant's collections by name."""
         with self._database.read() as connection:
-            rows = connection.execute(_INFO, (tenant_id,)).fetchall()
-        return [CollectionInfo(**row) for row in rows]
+            return listing.list_collections(connection, tenant_id)
+
+    def freshness(self, tenant_id: str) -> dict[str, Freshness]:
+        """Return by collection when its documents were stored or found unchanged."""
+        with self._database.read() as connection:
+            return listing.read_freshness(connection, tenant_id)
+
+    def documents(
+        self, scope: TenantScope, *, search: str = "", offset: int = 0, limit: int = 50
+    ) -> DocumentPage:
+        """Return a part of the documents by `url_key`, without their texts."""
+        with self._database.read() as connection:
+            return listing.list_documents_page(
+                connection, find_id(connection, scope), search=search, offset=offset, limit=limit
+            )
+
+    def runs(self, scope: TenantScope) -> list[str]:
+        """Return the ids of the runs that brought the documents, sorted."""
+        with self._database.read() as connection:
+            return listing.list_runs(connection, find_id(connection, scope))
 
     def delete_document(self, scope: TenantScope, url_key: str) -> bool:
         """Delete one document with all that is known of its page; False when there was none."""

@@ -6,6 +6,7 @@ import json
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
 
+from ....contracts.listing import GatePage, WaitingGate
 from ....contracts.review import Gate
 from ....errors import InputError
 from .documents import to_json
@@ -43,6 +44,17 @@ _SELECT: Final = f"""
         SELECT json_group_array(content_ref) FROM (
             SELECT content_ref FROM gate_contents WHERE gate = gates.id ORDER BY position)
     ) AS content_refs FROM gates
+"""
+_LISTED: Final = """
+    SELECT gate_id, collection, host, policy, deadline, opened_at,
+        json_extract(facts, '$.question') AS question,
+        json_extract(facts, '$.round') AS round,
+        json_extract(facts, '$.threshold') AS threshold,
+        json_array_length(facts, '$.candidates') AS candidate_count
+"""
+_WAITING: Final = """
+    FROM gates WHERE tenant_id = :tenant AND state = 'open'
+    AND (:collection IS NULL OR collection = :collection)
 """
 _OLDEST_FIRST: Final = " ORDER BY opened_at, id"
 
@@ -96,6 +108,23 @@ class SQLiteGates:
             " AND (:collection IS NULL OR collection = :collection) AND opened_at >= :from",
             {"tenant": tenant_id, "state": state, "collection": collection, "from": opened_from},
         )
+
+    def waiting(
+        self, tenant_id: str, *, collection: str | None = None, offset: int = 0, limit: int = 50
+    ) -> GatePage:
+        """Return a part of the tenant's open gates without their candidates, the oldest first."""
+        of = {"tenant": tenant_id, "collection": collection, "offset": offset, "limit": limit}
+        with self._database.read() as connection:
+            total = connection.execute(f"SELECT count(*) {_WAITING}", of).fetchone()[0]
+            page = f"{_LISTED} {_WAITING}{_OLDEST_FIRST} LIMIT :limit OFFSET :offset"
+            return GatePage(total, [WaitingGate(**row) for row in connection.execute(page, of)])
+
+    def waiting_counts(self, tenant_id: str) -> dict[str, int]:
+        """Return the number of open gates by collection, without those that have none."""
+        query = f"SELECT collection, count(*) AS waiting {_WAITING} GROUP BY collection"
+        with self._database.read() as connection:
+            rows = connection.execute(query, {"tenant": tenant_id, "collection": None})
+            return {row["collection"]: row["waiting"] for row in rows}
 
     def decided(
         self,

@@ -1,0 +1,95 @@
+"""Decisions about gates, whose runs go on after the answer."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+from fastapi import HTTPException
+
+from ..errors import InputError
+from ..graphs.collection_review import CollectionReviewGraph
+from ..text.redaction import redact
+from ..tools.reviews import validate_decision
+
+if TYPE_CHECKING:
+    from collections.abc import Coroutine, Mapping
+
+    from ..contracts.review import Gate
+    from .access import Caller
+
+GATE_NODE: Final = "k_hitl_gate"
+
+logger = logging.getLogger(__name__)
+_resumed: Final[set[asyncio.Task[Any]]] = set()
+"""Runs that go on after the answer to their decision."""
+
+
+class DecidedGate(NamedTuple):
+    """What became of a decision."""
+
+    is_running: bool
+    """Whether the run goes on; else `output` is what it ended with."""
+    output: Mapping[str, Any] | None
+
+
+async def decide_gate(gate: Gate, decision: Mapping[str, Any], *, caller: Caller) -> DecidedGate:
+    """Decide an open gate and resume its run; return as soon as the decision is in force.
+
+    Raises InputError for a decision that is not valid, HTTPException with status 409 for a gate
+    that cannot be decided here or any more.
+    """
+    validate_decision(gate, decision)
+    begun: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+
+    def note(event: Any) -> None:
+        is_decided = event["type"] == "node_finished" and event["node"] == GATE_NODE
+        if is_decided and not begun.done():
+            begun.set_result(None)
+
+    if gate.host == "server":
+        work = _decide_on_server(gate, decision, caller, note)
+    else:
+        graph = CollectionReviewGraph(caller.context())
+        work = graph.adecide(gate.gate_id, decision, approver=caller.user, on_event=note)
+    task = asyncio.create_task(_settled(work), name=f"resumes {gate.gate_id}")
+    _resumed.add(task)
+    either: set[asyncio.Future[Any]] = {task, begun}
+    await asyncio.wait(either, return_when=asyncio.FIRST_COMPLETED)
+    if task.done():
+        _resumed.discard(task)
+        return DecidedGate(is_running=False, output=task.result())
+    task.add_done_callback(_end)
+    return DecidedGate(is_running=True, output=None)
+
+
+async def _settled(work: Coroutine[Any, Any, Any]) -> Mapping[str, Any]:
+    """Return the run's output. Raises HTTPException for a valid decision that is refused."""
+    try:
+        output: Mapping[str, Any] = await work
+    except InputError as error:
+        raise HTTPException(409, str(error)) from error
+    return output
+
+
+async def _decide_on_server(
+    gate: Gate, decision: Mapping[str, Any], caller: Caller, note: Any
+) -> Mapping[str, Any]:
+    from ..adapters.langgraph_loopback import LoopbackReviews, is_in_server
+
+    if not is_in_server():
+        raise InputError(
+            f"The run of {gate.gate_id} is on a LangGraph server. Answer it there: in LangGraph"
+            " Studio, on this page of that server, or by 'collection-search review --server"
+            " ADDRESS'."
+        )
+    return await LoopbackReviews().adecide(
+        gate.gate_id, {**decision, "approver": caller.user}, on_event=note
+    )
+
+
+def _end(task: asyncio.Task[Any]) -> None:
+    _resumed.discard(task)
+    if not task.cancelled() and (error := task.exception()) is not None:
+        logger.warning("%s: the run failed: %s", task.get_name(), redact(str(error)))

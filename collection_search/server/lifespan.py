@@ -1,0 +1,101 @@
+"""What a server process does beside its requests: runs, ingestion, deadlines of gates."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from contextlib import AsyncExitStack, asynccontextmanager, suppress
+from typing import TYPE_CHECKING, Any, Final
+
+from ..context import SearchContext
+from ..errors import CollectionSearchError
+from ..runtime.concurrency import offload
+from ..runtime.gc import relieve_collector
+from ..settings.adapter_factory import adapter_of
+from ..settings.process_defaults import process_settings
+from ..text.redaction import error_message
+from ..tools.ingest import engine_for
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator
+
+    from fastapi import FastAPI
+
+    from ..tools.ingest import IngestionEngine
+    from .runs.manager import RunManager
+
+SWEEP_S: Final = 60.0
+"""Interval between two looks at the deadlines of gates, at runs and pages that others left."""
+STOP_S: Final = 10.0
+"""How long pages that are being ingested may take when the server stops."""
+
+logger = logging.getLogger(__name__)
+
+
+@asynccontextmanager
+async def serve_runs(app: FastAPI) -> AsyncIterator[None]:
+    """Open what the routes need, as `app.state.runs`, and close it when the server stops.
+
+    Runs that the last process left are resumed. Raises ConfigError, StoreError.
+    """
+    base: SearchContext = app.state.context
+    settings = base.settings or await offload(process_settings)
+    base = app.state.context = base.model_copy(update={"settings": settings})
+    async with AsyncExitStack() as stack:
+        checkpoints = await adapter_of(settings, "checkpoints", "sqlite")
+        saver = await stack.enter_async_context(checkpoints.open())
+        store = await adapter_of(settings, "runs", "sqlite")
+        manager = await offload(_manager, base, store, saver)
+        app.state.runs = manager
+        stack.push_async_callback(manager.close)
+        engine = await _start_workers(base)
+        if engine is not None:
+            stack.push_async_callback(offload, engine.stop, timeout_s=STOP_S)
+        sweeping = asyncio.create_task(_sweep(manager, engine))
+        stack.push_async_callback(_cancel, sweeping)
+        if app.state.owns_process and settings.relieve_collector:
+            await offload(relieve_collector)
+        yield
+
+
+def close_streams(app: FastAPI) -> None:
+    """End the open streams of events, so that a server that stops need not wait for them."""
+    if (manager := getattr(app.state, "runs", None)) is not None:
+        manager.changes.close()
+
+
+def _manager(base: SearchContext, store: Any, saver: Any) -> RunManager:
+    """Compile the graphs; their imports block."""
+    from .runs.graph_runs import compile_graphs
+    from .runs.manager import RunManager
+
+    return RunManager(base, store, compile_graphs(saver))
+
+
+async def _start_workers(base: SearchContext) -> IngestionEngine | None:
+    """Start the ingestion of the pages that wait; None, with a warning, where it cannot work."""
+    try:
+        engine = await engine_for(base)
+        await offload(engine.start)
+    except CollectionSearchError as error:
+        logger.warning("No page is ingested: %s", error_message(error))
+        return None
+    return engine
+
+
+async def _sweep(manager: RunManager, engine: IngestionEngine | None) -> None:
+    """Sweep from time to time; a failure is logged, and the next sweep tries again."""
+    while True:
+        try:
+            await manager.sweep()
+            if engine is not None:
+                await offload(engine.start)
+        except CollectionSearchError as error:
+            logger.warning("The server's sweep failed: %s", error_message(error))
+        await asyncio.sleep(SWEEP_S)
+
+
+async def _cancel(task: asyncio.Task[None]) -> None:
+    task.cancel()
+    with suppress(asyncio.CancelledError):
+        await task

@@ -1,0 +1,128 @@
+/** The dashboard of a collection: questions answered and open, freshness, cost, and its upkeep. */
+
+import { api } from "./api.js";
+import { el, fill, outside } from "./dom.js";
+import { day, number, score, usdOf, when } from "./format.js";
+import { t } from "./i18n.js";
+import { may } from "./session.js";
+import { ask, badge, button, empty, errorBox, facts, load, notice, toast } from "./widgets.js";
+
+/** Return the dashboard. */
+export function coverageView(info, { signal }) {
+  const place = el("div", {});
+  const told = el("div", { "aria-live": "polite" });
+  const again = () => load(place, () => dashboard(info, { told, again, signal }), signal);
+  again();
+  return el("div", {}, upkeep(info, { told, again }), told, place);
+}
+
+function upkeep(info, { told, again }) {
+  const guarded = (work) => async () => {
+    fill(told);
+    try {
+      await work();
+    } catch (error) {
+      fill(told, errorBox(error));
+    }
+  };
+  const refresh = guarded(async () => {
+    fill(told, notice("info", t("coverage.refreshing")));
+    const report = await api.post(["collections", info.name, "refresh"]);
+    fill(told, refreshed(report));
+    await again();
+  });
+  return el("p", { class: "row" },
+    may("reviewer") && button(t("coverage.refresh"), refresh, { id: "refresh" }),
+    may("reviewer") && button(t("coverage.verifyAll"),
+      guarded(() => verify(info, null, again)), { id: "verify" }),
+    may("admin") && button(t("coverage.delete"), guarded(() => remove(info)),
+      { id: "delete-collection", class: "danger" }));
+}
+
+async function dashboard(info, { told, again, signal }) {
+  const found = await api.get(["collections", info.name, "coverage"], {}, signal);
+  if (!found.questions.length) {
+    return empty(t("coverage.none"), t("coverage.noneHint"),
+      el("a", { class: "button primary", href: "#/ask" }, t("nav.ask")));
+  }
+  const sum = (name) => found.questions.reduce((all, each) => all + (each[name] ?? 0), 0);
+  const [answered, open] = [sum("answered"), sum("open")];
+  const { oldest, newest } = found.freshness ?? {};
+  return [
+    el("div", { class: "card dashboard" },
+      el("div", { class: "big" },
+        el("strong", {}, answered + open ? `${number(100 * answered / (answered + open))} %` : "–"),
+        el("span", {}, t("coverage.answered")),
+        share(answered, open)),
+      facts([
+        [t("coverage.queries"), t("coverage.counts", { answered, open })],
+        [t("collection.documents"), number(found.documents)],
+        [t("coverage.freshness"), newest && [day(oldest), " – ", day(newest)]],
+        [t("coverage.cost"), usdOf(found.cost_usd, found.cost_complete)],
+      ])),
+    el("ul", { id: "questions", class: "questions" }, found.questions.map((each) =>
+      question(info, each, { told, again }))),
+  ];
+}
+
+/** Return a bar of the answered part. */
+export function share(answered, open) {
+  const part = el("span", { class: "bar-fill" });
+  part.style.inlineSize = `${answered + open ? (100 * answered) / (answered + open) : 0}%`;
+  return el("span", { class: "bar", "aria-hidden": "true" }, part);
+}
+
+function question(info, each, { told, again }) {
+  const check = async () => {
+    fill(told);
+    try {
+      await verify(info, each.question, again);
+    } catch (error) {
+      fill(told, errorBox(error));
+    }
+  };
+  return el("li", { class: "card", dataset: { question: each.question } },
+    el("div", { class: "row spread" },
+      el("h2", {}, outside(each.question)),
+      may("reviewer") && button(t("coverage.verify"), check, {
+        class: "small", "aria-label": `${t("coverage.verify")}: ${each.question}`,
+      })),
+    el("p", { class: "result-facts" }, el("span", { class: "quiet" }, t("coverage.asked"), " ", when(each.asked_at)),
+      el("span", {}, t("coverage.counts", { answered: each.answered, open: each.open }))),
+    each.queries?.length > 0 && queryList(each.queries));
+}
+
+/** Return queries with whether the collection answers them. */
+export function queryList(queries) {
+  return el("ul", { class: "queries" }, queries.map((one) => el("li", {},
+    badge(one.answered ? "good" : one.answered === false ? "warn" : "off",
+      t(one.answered ? "coverage.yes" : one.answered === false ? "coverage.no" : "coverage.unknown")),
+    outside(one.query, { class: "query-text" }),
+    typeof one.best_score === "number" && el("span", { class: "quiet" },
+      t("answer.score", { score: score(one.best_score) })))));
+}
+
+async function verify(info, one, again) {
+  await api.post(["collections", info.name, "coverage"], one ? { question: one } : {});
+  toast(t("coverage.verified"));
+  await again();
+}
+
+async function remove(info) {
+  const sure = await ask({
+    title: t("coverage.deleteSure", { name: info.name }),
+    text: t("coverage.deleteText", { n: info.documents }), yes: t("delete"), danger: true,
+  });
+  if (!sure) return;
+  await api.delete(["collections", info.name]);
+  toast(t("deleted"));
+  location.hash = "#/collections";
+}
+
+function refreshed(report) {
+  const counts = ["new", "changed", "unchanged", "gone", "failed", "left"]
+    .map((name) => [name, report[name]?.length ?? 0]).filter(([, n]) => n > 0);
+  if (!counts.length) return notice("good", t("coverage.refreshStarted"));
+  return notice("good", t("coverage.refreshed"), " ",
+    counts.map(([name, n]) => t(`refresh.${name}`, { n })).join(", "));
+}

@@ -1,0 +1,42 @@
+/** A person's decision about a gate: confirmed, sent, and the run followed. */
+
+import { api } from "./api.js";
+import { t } from "./i18n.js";
+import { ask, toast } from "./widgets.js";
+
+/** Approve these pages after a confirmation. Raises ApiError. */
+export async function decide(gate, { approved, added, comment }) {
+  const n = approved.length + added.length;
+  if (!n) {
+    toast(t("gate.nothing"));
+    return;
+  }
+  const sure = await ask({
+    title: t("gate.sure", { n }), text: t("gate.sureText", { n: gate.candidates.length }),
+    yes: t("gate.approve", { n }),
+  });
+  if (!sure) return;
+  const all = approved.length === gate.candidates.length;
+  await send(gate, {
+    status: all ? "approved" : "partial", approved_urls: approved, added_urls: added,
+    ...(comment ? { comment } : {}),
+  });
+}
+
+/** Reject all pages after a confirmation that asks why. Raises ApiError. */
+export async function reject(gate) {
+  const comment = await ask({
+    title: t("gate.rejectSure"), text: t("gate.rejectText"), yes: t("gate.reject"),
+    danger: true, comment: true,
+  });
+  if (comment === null) return;
+  await send(gate, { status: "rejected", ...(comment ? { comment } : {}) });
+}
+
+async function send(gate, decision) {
+  const answer = await api.post(["gates", gate.gate_id, "decision"], decision);
+  toast(t("gate.decided"));
+  dispatchEvent(new Event("gates-changed"));
+  location.hash = answer?.run_id ? `#/runs/${encodeURIComponent(answer.run_id)}` : "#/reviews";
+  if (!answer?.run_id) dispatchEvent(new HashChangeEvent("hashchange"));
+}

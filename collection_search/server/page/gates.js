@@ -1,0 +1,73 @@
+/** The inbox: gates at which runs wait for a person, oldest first. */
+
+import { api } from "./api.js";
+import { decide } from "./decisions.js";
+import { el, fill, outside } from "./dom.js";
+import { score, when } from "./format.js";
+import { t } from "./i18n.js";
+import { may } from "./session.js";
+import { badge, button, empty, errorBox, heading, load, pager } from "./widgets.js";
+
+const LIMIT = 50;
+
+export function show(main, { query }, signal) {
+  const place = el("div", { id: "gates-place" });
+  fill(main, el("header", { class: "view-head" }, heading(t("gates.title")),
+    el("p", { class: "lead" }, t("gates.lead"))), place);
+  const go = (offset) => load(place, async () => {
+    const found = await api.get(["gates"], { offset, limit: LIMIT }, signal);
+    if (!found.total) {
+      return empty(t("gates.none"), t("gates.noneHint"),
+        el("a", { class: "button", href: "#/ask" }, t("nav.ask")));
+    }
+    return [
+      el("p", { class: "quiet", role: "status" }, t("gates.count", { n: found.total })),
+      el("ul", { id: "gates", class: "gates" }, found.gates.map((gate) => gateRow(gate))),
+      pager({ total: found.total, offset, limit: LIMIT, go }),
+    ];
+  }, signal);
+  return go(Number(query.get("offset")) || 0);
+}
+
+function gateRow(gate) {
+  const href = `#/reviews/${encodeURIComponent(gate.gate_id)}`;
+  const problem = el("div", {});
+  const quick = async () => {
+    fill(problem);
+    try {
+      await approveAtThreshold(gate);
+    } catch (error) {
+      fill(problem, errorBox(error));
+    }
+  };
+  return el("li", { class: "card gate", dataset: { gate: gate.gate_id } },
+    el("div", {},
+      el("h2", {}, el("a", { href }, outside(gate.question))),
+      el("p", { class: "result-facts" },
+        badge("info", outside(gate.collection)),
+        el("span", {}, t("count.candidates", { n: gate.candidate_count })),
+        gate.round > 1 && el("span", {}, t("gate.round", { n: gate.round })),
+        el("span", { class: "quiet" }, t("gate.opened"), " ", when(gate.opened_at)),
+        deadline(gate)), problem),
+    el("div", { class: "row" },
+      may("reviewer") && button(t("gate.approveAt", { score: score(gate.threshold) }), quick,
+        { class: "small" }),
+      el("a", { class: "button small", href, "aria-label": `${t("gate.open")}: ${gate.question}` },
+        t("gate.open"))));
+}
+
+/** Return until when a gate waits, and what happens then. */
+export function deadline(gate) {
+  const policy = gate.policy ?? gate.deadline_policy;
+  const late = new Date(gate.deadline).getTime() - Date.now() < 3_600_000;
+  return el("span", { class: late && policy !== "keep_pending" ? "late" : "quiet" },
+    t("gate.deadline"), " ", when(gate.deadline), ` · ${t(`policy.${policy}`)}`);
+}
+
+async function approveAtThreshold(row) {
+  const gate = await api.get(["gates", row.gate_id]);
+  const urls = gate.candidates
+    .filter((each) => each.embedding_rank_score >= gate.threshold && !each.criteria?.refused)
+    .map((each) => each.url);
+  await decide(gate, { approved: urls, added: [], comment: "" });
+}

@@ -1,0 +1,161 @@
+/** One run: its stages as they work, then its results to choose from. */
+
+import { api } from "./api.js";
+import { el, fill, outside } from "./dom.js";
+import { duration, usdOf, when } from "./format.js";
+import { t, word } from "./i18n.js";
+import { coverageReport } from "./coverage_report.js";
+import { crawlBar } from "./crawl_bar.js";
+import { Pipeline } from "./pipeline.js";
+import { ResultList } from "./results.js";
+import { runBadge } from "./runs_list.js";
+import { may } from "./session.js";
+import { follow } from "./stream.js";
+import { ticketPanel } from "./ticket.js";
+import { button, empty, errorBox, heading, load, notice, toast } from "./widgets.js";
+
+export function show(main, { id, query }, signal) {
+  return load(main, async () => {
+    const run = await api.get(["runs", id], {}, signal);
+    return new RunView(run, query.get("ticket"), signal).element;
+  }, signal);
+}
+
+const ENDED = new Set(["done", "failed", "cancelled", "interrupted"]);
+
+class RunView {
+  #state = el("span", { id: "run-state", "aria-live": "polite" });
+  #actions = el("div", { class: "row" });
+  #banner = el("div", {});
+  #outcome = el("div", {});
+
+  constructor(run, ticket, signal) {
+    this.run = run;
+    this.ticket = ticket;
+    this.signal = signal;
+    this.pipeline = new Pipeline(run, signal);
+    this.element = el("article", { class: "run", dataset: { run: run.run_id } },
+      el("header", { class: "view-head" },
+        el("p", { class: "eyebrow" }, el("a", { href: "#/ask" }, t("run.back"))),
+        heading(outside(run.question)),
+        el("p", { class: "result-facts" }, this.#state,
+          el("a", { href: `#/collections/${encodeURIComponent(run.collection)}` }, outside(run.collection)),
+          el("span", { class: "quiet" }, when(run.created_at)),
+          run.user && outside(run.user, { class: "quiet" })),
+        this.#actions),
+      this.#banner,
+      el("section", { class: "card", "aria-label": t("pipeline.label") }, this.pipeline.element),
+      this.#outcome);
+    this.#draw();
+    if (!ENDED.has(run.status)) this.#follow();
+    else this.#settle(run);
+  }
+
+  async #follow() {
+    try {
+      const last = await follow(["runs", this.run.run_id, "events"], {
+        signal: this.signal,
+        onEvent: (type, data) => this.#event({ type, ...data }),
+        onState: (state) => this.#connection(state),
+      });
+      const run = last?.run_id ? last : await api.get(["runs", this.run.run_id], {}, this.signal);
+      this.#settle(run);
+    } catch (error) {
+      if (!this.signal.aborted) fill(this.#banner, errorBox(error, () => this.#follow()));
+    }
+  }
+
+  #event(event) {
+    if (event.run_id) return this.#became(event);
+    this.pipeline.apply(event);
+    if (event.type === "review_requested") {
+      this.#became({ ...this.run, status: "waiting", gate_id: event.gate_id });
+    } else if (this.run.status === "waiting" && event.type === "node_finished") {
+      this.#became({ ...this.run, status: "running" });
+    } else if (this.run.queued) this.#became({ ...this.run, queued: false });
+  }
+
+  #became(run) {
+    this.run = run;
+    this.#draw();
+  }
+
+  #connection(state) {
+    if (state === "lost") fill(this.#banner, notice("warn", t("connection.lost")));
+    else fill(this.#banner);
+  }
+
+  #draw() {
+    const { run } = this;
+    fill(this.#state, runBadge(run));
+    const canStop = !ENDED.has(run.status) && may("reviewer");
+    fill(this.#actions,
+      run.status === "waiting" && run.gate_id && el("a", {
+        class: "button primary", href: `#/reviews/${encodeURIComponent(run.gate_id)}`,
+      }, t("run.decide")),
+      canStop && button(t("run.cancel"), () => this.#cancel(), { id: "cancel" }));
+    if (run.status === "waiting") {
+      fill(this.#outcome, notice("warn", t("run.waiting")));
+    } else if (!ENDED.has(run.status)) fill(this.#outcome);
+  }
+
+  async #cancel() {
+    try {
+      this.#became(await api.post(["runs", this.run.run_id, "cancel"]));
+      toast(t("run.cancelling"));
+    } catch (error) {
+      fill(this.#banner, errorBox(error));
+    }
+  }
+
+  #settle(run) {
+    this.pipeline.settle(run);
+    this.#became(run);
+    fill(this.#banner);
+    if (!ENDED.has(run.status)) return;
+    fill(this.#outcome, ended(run),
+      this.ticket ? ticketPanel(this.ticket, this.signal)
+        : run.output?.ingestion?.ticket && ticketPanel(run.output.ingestion.ticket, this.signal),
+      run.output?.coverage && coverageReport(run.output.coverage),
+      run.output && this.#results(run));
+  }
+
+  #results(run) {
+    const { results = [] } = run.output;
+    if (!results.length) {
+      return empty(t("results.none"), t("results.noneHint"),
+        el("a", { class: "button", href: "#/ask" }, t("run.askOther")));
+    }
+    const canTick = may("reviewer");
+    const bar = canTick && crawlBar(run, () => list, this.signal);
+    const list = new ResultList(results, {
+      canTick, changed: () => bar && bar.update(),
+      threshold: run.output.ingestion?.threshold ?? null,
+    });
+    bar?.update?.();
+    return el("section", { "aria-labelledby": "results-title" },
+      el("h2", { id: "results-title" }, t("results.title", { n: results.length })),
+      bar && bar.element, list.element);
+  }
+}
+
+/** Return what became of a run: outcome, flags, provider and cost. */
+function ended(run) {
+  const { output } = run;
+  const bad = run.status === "failed" || run.status === "interrupted";
+  const telemetry = output?.telemetry;
+  return el("div", { class: "ended", id: "outcome", dataset: { outcome: run.outcome ?? "" } },
+    run.error && errorBox(new Error(run.error.message)),
+    !run.error && bad && notice("bad", word("ended", run.status)),
+    run.status === "cancelled" && notice("info", t("ended.cancelled")),
+    run.outcome && el("p", {}, word("explained", run.outcome)),
+    output?.ingestion?.error && notice("bad", outside(output.ingestion.error.message)),
+    output?.flags?.map((flag) => notice("warn", word("flag", flag))),
+    output?.search?.notices?.map((text) => notice("info", outside(text))),
+    telemetry && el("p", { class: "quiet result-facts" },
+      output.search?.provider && el("span", {}, t("run.searchedWith"), " ",
+        outside(output.search.provider), output.search.provider_reason
+          && [" (", outside(output.search.provider_reason), ")"]),
+      el("span", {}, duration(telemetry.latency_ms)),
+      el("span", {}, usdOf(telemetry.cost_usd, telemetry.cost_complete))));
+}

@@ -1,0 +1,35 @@
+/** Who uses the page, and what the server offers. */
+
+import { api } from "./api.js";
+
+const RANKS = { viewer: 1, reviewer: 2, admin: 3 };
+let me = null;
+let options = null;
+
+/** Ask the server who calls. Raises ApiError. */
+export async function identify() {
+  me = await api.get(["me"]);
+  return me;
+}
+
+/** Return the caller, or null before the server has told it. */
+export function caller() {
+  return me;
+}
+
+/** Forget the caller and what was offered to him. */
+export function forget() {
+  me = null;
+  options = null;
+}
+
+/** Return whether the caller may do what needs this role. */
+export function may(role) {
+  return me !== null && (RANKS[me.role] ?? 0) >= RANKS[role];
+}
+
+/** Return the server's offer: providers, defaults, stages, collections. */
+export async function offer({ fresh = false } = {}) {
+  if (fresh || !options) options = await api.get(["options"]);
+  return options;
+}

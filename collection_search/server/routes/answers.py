@@ -1,0 +1,119 @@
+"""Answers of a collection, with the passages that they cite."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from fastapi import APIRouter
+from pydantic import BaseModel, Field
+
+from ...contracts.answer import AnswerReason, AnswerSentence
+from ...ranking.evidence import answering
+from ...tools.answer import aanswer
+from ..access import Viewer  # noqa: TC001 - FastAPI reads it
+from ..opened import CollectionName, open_collection
+
+if TYPE_CHECKING:
+    from ...contracts.answer import Answer
+    from ...contracts.collection import Passage
+
+router = APIRouter(tags=["answers"])
+
+
+class Asked(BaseModel):
+    """A question to a collection."""
+
+    question: str = Field(min_length=1, max_length=2000)
+    k: int = Field(default=8, ge=1, le=100, description="Passages at most.")
+
+
+class WrittenAnswer(BaseModel):
+    """An answer that a model wrote from the passages."""
+
+    text: str = Field(
+        description="Markdown: [n] after each sentence names a passage, [no source] none."
+    )
+    sentences: list[AnswerSentence] = Field(
+        description="The same in parts; `citations` are numbers of passages."
+    )
+    model: str | None
+    removed: int = Field(description="Citations that the model wrote and that do not exist.")
+
+
+class AnswerPassage(BaseModel):
+    """A passage that can be cited."""
+
+    n: int = Field(description="Number by which sentences cite it.")
+    url: str
+    title: str
+    text: str
+    section: str | None = Field(description="The heading above it.")
+    page: int | None = Field(description="The page of a PDF on which it begins.")
+    start: int | None = Field(description="Its place in the text of the document, in characters.")
+    end: int | None
+    score: float
+    evidence: float | None = Field(description="How well it answers the question, 0-100.")
+    answers: bool = Field(description="Whether it is good enough to answer from.")
+    provenance: dict[str, Any]
+
+
+class AskedAnswer(BaseModel):
+    """What a collection says about a question."""
+
+    question: str
+    collection: str
+    answer: WrittenAnswer | None = Field(description="Null where no model wrote one.")
+    reason: AnswerReason | None = Field(description="Why there is no written answer.")
+    note: str | None = Field(description="The reason in words, with what to do.")
+    passages: list[AnswerPassage] = Field(description="Best first.")
+    cost_usd: float | None = Field(description="Of the model's calls; null where it is not known.")
+
+
+@router.post("/collections/{name:path}/ask")
+async def ask_collection(name: CollectionName, caller: Viewer, asked: Asked) -> AskedAnswer:
+    """Answer a question from a collection: in sentences with citations where a model is set up.
+
+    The passages come with or without a model.
+    """
+    opened = await open_collection(caller, name)
+    answer = await aanswer(asked.question, collection=name, k=asked.k, context=opened.context)
+    return _answer(answer, name)
+
+
+def _answer(answer: Answer, collection: str) -> AskedAnswer:
+    good = {passage.n for passage in answering(answer.passages)}
+    written = None
+    if answer.outcome == "answered":
+        written = WrittenAnswer(
+            text=answer.text or "",
+            sentences=answer.sentences,
+            model=answer.model,
+            removed=answer.removed,
+        )
+    return AskedAnswer(
+        question=answer.question,
+        collection=collection,
+        answer=written,
+        reason=answer.reason,
+        note=answer.message,
+        passages=[_passage(one, answers=one.n in good) for one in answer.passages],
+        cost_usd=answer.cost_usd,
+    )
+
+
+def _passage(passage: Passage, *, answers: bool) -> AnswerPassage:
+    facts = passage.provenance
+    return AnswerPassage(
+        n=passage.n,
+        url=passage.url,
+        title=passage.title,
+        text=passage.text,
+        section=next(reversed(facts.get("headings") or ()), None),
+        page=facts.get("page"),
+        start=facts.get("start"),
+        end=facts.get("end"),
+        score=passage.score,
+        evidence=passage.evidence,
+        answers=answers,
+        provenance=facts,
+    )

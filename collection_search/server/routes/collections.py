@@ -1,0 +1,234 @@
+"""Collections and their documents: listed, searched and deleted."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated, Any
+
+from fastapi import APIRouter, HTTPException, Query
+from pydantic import BaseModel, Field
+
+from ...contracts.embedded_text import embedder_of_vectors
+from ...ports.collections import find_page
+from ...runtime.concurrency import offload
+from ...text.timestamps import iso_time
+from ...tools.removal import adelete_collection, adelete_pages
+from ..access import Admin, Viewer  # noqa: TC001 - FastAPI reads it
+from ..opened import CollectionName, open_collection
+
+if TYPE_CHECKING:
+    from ...contracts.collection import CollectionInfo, StoredDocument
+    from ...contracts.listing import Freshness, ListedDocument
+    from ...ports import Storage
+
+router = APIRouter(tags=["collections"])
+
+
+class CollectionView(BaseModel):
+    """A collection in figures."""
+
+    name: str
+    documents: int
+    chunks: int
+    pending: int = Field(description="Pages that wait to be fetched or ingested.")
+    failed: int = Field(description="Pages that were given up.")
+    updated_at: str | None = Field(
+        description="When a document was stored or found unchanged last; null in an empty one."
+    )
+    oldest_at: str | None = Field(
+        description="The same time of the document that was not looked at for longest."
+    )
+    embedder: str | None = Field(description="Null: it is searched by its words alone.")
+    open_gates: int = Field(description="Reviews that wait for a person.")
+
+
+class CollectionList(BaseModel):
+    """The collections of a tenant."""
+
+    collections: list[CollectionView]
+
+
+class DocumentView(BaseModel):
+    """A document without its text."""
+
+    url: str
+    title: str
+    is_pdf: bool
+    fetched_at: str | None = Field(
+        description="When the page was fetched; null for a text that a provider delivered."
+    )
+    stored_at: str = Field(description="When it was stored or found unchanged last.")
+    chunks: int
+    provenance: dict[str, Any]
+
+
+class DocumentList(BaseModel):
+    """A part of the documents, by address."""
+
+    total: int = Field(description="Documents that fit the search.")
+    documents: list[DocumentView]
+
+
+class ChunkView(BaseModel):
+    """A part of a document; passages of answers consist of them."""
+
+    ordinal: int
+    start: int = Field(description="Place in the document's text, in characters.")
+    end: int
+    text: str
+    headings: list[str]
+    page: int | None = Field(description="The page of a PDF on which it begins.")
+    table_header: str | None = Field(description="Header of the table that it continues.")
+
+
+class WholeDocument(BaseModel):
+    """A document with its text."""
+
+    url: str
+    title: str
+    also_at: list[str] = Field(description="Further addresses of the page.")
+    provenance: dict[str, Any]
+    chunks: list[ChunkView]
+
+
+class PagesToDelete(BaseModel):
+    """Documents to delete."""
+
+    urls: list[str] = Field(min_length=1, max_length=500)
+
+
+class DeletedPages(BaseModel):
+    """What a deletion of documents did."""
+
+    deleted: list[str]
+    unknown: list[str] = Field(description="Addresses at which nothing was stored.")
+
+
+class DeletedCollection(BaseModel):
+    """What a deletion of a collection did."""
+
+    documents: int
+
+
+@router.get("/collections")
+async def list_collections(caller: Viewer) -> CollectionList:
+    """Return the collections of your tenant, by name."""
+    store = await caller.context().storage()
+    return CollectionList(collections=await offload(_views, store, caller.tenant))
+
+
+@router.get("/collections/{name:path}/documents")
+async def list_documents(
+    name: CollectionName,
+    caller: Viewer,
+    offset: Annotated[int, Query(ge=0)] = 0,
+    limit: Annotated[int, Query(ge=1, le=500)] = 50,
+    search: Annotated[
+        str, Query(max_length=200, description="Words of the title or address, in any case.")
+    ] = "",
+) -> DocumentList:
+    """Return a part of a collection's documents, by address."""
+    opened = await open_collection(caller, name)
+    page = await offload(
+        opened.store.collections.documents,
+        opened.scope,
+        search=search,
+        offset=offset,
+        limit=limit,
+    )
+    return DocumentList(total=page.total, documents=[_document(one) for one in page.documents])
+
+
+@router.get("/collections/{name:path}/document")
+async def read_document(
+    name: CollectionName, caller: Viewer, url: Annotated[str, Query(max_length=8192)]
+) -> WholeDocument:
+    """Return one document with its text, in which the passages of an answer have their places."""
+    opened = await open_collection(caller, name)
+    store = opened.store.collections
+    key = await offload(find_page, store, opened.scope, url)
+    found = await offload(store.get, opened.scope, [key])
+    if not found:
+        raise HTTPException(404, f"{name!r} has no document at {url}.")
+    return _whole(found[0])
+
+
+@router.delete("/collections/{name:path}/documents")
+async def delete_documents(
+    name: CollectionName, caller: Admin, pages: PagesToDelete
+) -> DeletedPages:
+    """Delete documents for good, with what waits to be ingested at their addresses."""
+    opened = await open_collection(caller, name)
+    deleted, unknown = await adelete_pages(opened.context, name, pages.urls)
+    return DeletedPages(deleted=deleted, unknown=unknown)
+
+
+@router.get("/collections/{name:path}")
+async def read_collection(name: CollectionName, caller: Viewer) -> CollectionView:
+    """Return one collection in figures."""
+    opened = await open_collection(caller, name)
+    views = await offload(_views, opened.store, caller.tenant)
+    return next(one for one in views if one.name == name)
+
+
+@router.delete("/collections/{name:path}")
+async def delete_collection(name: CollectionName, caller: Admin) -> DeletedCollection:
+    """Delete a collection for good, with its questions, reviews and what waits to go into it."""
+    opened = await open_collection(caller, name)
+    return DeletedCollection(documents=await adelete_collection(opened.context, name))
+
+
+def _views(store: Storage, tenant: str) -> list[CollectionView]:
+    freshness = store.collections.freshness(tenant)
+    waiting = store.gates.waiting_counts(tenant)
+    return [
+        _view(info, freshness.get(info.collection), waiting.get(info.collection, 0))
+        for info in store.collections.collections(tenant)
+    ]
+
+
+def _view(info: CollectionInfo, fresh: Freshness | None, waiting: int) -> CollectionView:
+    return CollectionView(
+        name=info.collection,
+        documents=info.documents,
+        chunks=info.chunks,
+        pending=info.waiting,
+        failed=info.failed,
+        updated_at=iso_time(fresh.newest) if fresh else None,
+        oldest_at=iso_time(fresh.oldest) if fresh else None,
+        embedder=embedder_of_vectors(info.embedder) if info.embedder else None,
+        open_gates=waiting,
+    )
+
+
+def _document(one: ListedDocument) -> DocumentView:
+    return DocumentView(
+        url=one.url,
+        title=one.title,
+        is_pdf=one.is_pdf,
+        fetched_at=one.provenance.get("fetched_at"),
+        stored_at=iso_time(one.stored_at),
+        chunks=one.chunks,
+        provenance=dict(one.provenance),
+    )
+
+
+def _whole(stored: StoredDocument) -> WholeDocument:
+    document = stored.document
+    return WholeDocument(
+        url=document.url,
+        title=document.title,
+        also_at=list(document.also_at),
+        provenance=dict(document.provenance),
+        chunks=[
+            ChunkView(
+                ordinal=chunk.ordinal,
+                start=chunk.start,
+                end=chunk.end,
+                text=chunk.text,
+                headings=list(chunk.headings),
+                page=chunk.page,
+                table_header=chunk.table_header,
+            )
+            for chunk in stored.chunks
+        ],
+    )

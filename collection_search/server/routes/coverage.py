@@ -1,0 +1,102 @@
+"""What a collection answers: its dashboard, a new verification, and a refresh."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated
+
+from fastapi import APIRouter, Body
+from pydantic import BaseModel, Field
+
+from ...contracts.coverage import Coverage
+from ...contracts.refresh_report import RefreshReport  # noqa: TC001 - FastAPI reads it
+from ...errors import InputError
+from ...runtime.concurrency import offload
+from ...tools.coverage.dashboard import Dashboard, aread_dashboard
+from ...tools.coverage.verification import averify_coverage
+from ..access import Reviewer, Viewer  # noqa: TC001 - FastAPI reads it
+from ..opened import CollectionName, open_collection
+from ..refreshes import RefreshState, refresh_state, run_refresh
+
+if TYPE_CHECKING:
+    from ..opened import OpenedCollection
+
+router = APIRouter(tags=["coverage"])
+
+
+class ToVerify(BaseModel):
+    """Which questions are verified."""
+
+    question: str | None = Field(
+        default=None,
+        max_length=2000,
+        description="Without one each question that filled the collection is verified.",
+    )
+
+
+class Verified(Coverage):
+    """How far the collection answers one question."""
+
+    question: str
+
+
+class AllVerified(BaseModel):
+    """How far the collection answers each of its questions."""
+
+    questions: list[Verified]
+
+
+class ToRefresh(BaseModel):
+    """What a refresh does besides looking at the pages again."""
+
+    ask: bool = Field(default=True, description="Ask the collection's questions again.")
+    crawl: bool = Field(default=True, description="Repeat its crawls.")
+
+
+@router.get("/collections/{name:path}/coverage")
+async def read_coverage(name: CollectionName, caller: Viewer) -> Dashboard:
+    """Return the questions of a collection with answered and open queries; nothing is asked."""
+    return await aread_dashboard(name, context=caller.context())
+
+
+@router.post("/collections/{name:path}/coverage")
+async def verify_coverage_anew(
+    name: CollectionName, caller: Reviewer, given: Annotated[ToVerify | None, Body()] = None
+) -> Verified | AllVerified:
+    """Verify a question anew, or all questions that filled the collection."""
+    opened = await open_collection(caller, name)
+    if given is not None and given.question is not None:
+        return await _verified(opened, given.question)
+    records = await offload(opened.store.collections.questions, opened.scope)
+    if not records:
+        raise InputError(
+            f"{name!r} was not filled by a question, so there is none to verify: give one."
+        )
+    return AllVerified(questions=[await _verified(opened, one.question) for one in records])
+
+
+@router.post("/collections/{name:path}/refresh")
+async def refresh_collection(
+    name: CollectionName, caller: Reviewer, given: Annotated[ToRefresh | None, Body()] = None
+) -> RefreshReport:
+    """Ask the questions again, repeat the crawls and look at the pages again.
+
+    It answers when that is done. A refresh goes on if the caller leaves, and a second request for
+    the same collection waits for the one that runs.
+    """
+    opened = await open_collection(caller, name)
+    asked = given or ToRefresh()
+    return await run_refresh(opened.context, name, ask=asked.ask, crawl=asked.crawl)
+
+
+@router.get("/collections/{name:path}/refresh")
+async def read_refresh(name: CollectionName, caller: Viewer) -> RefreshState:
+    """Return how far the refresh of the collection is, or how the last one of this server ended."""
+    await open_collection(caller, name)
+    return refresh_state(caller.tenant, name)
+
+
+async def _verified(opened: OpenedCollection, question: str) -> Verified:
+    coverage = await averify_coverage(
+        question, collection=opened.scope.collection, context=opened.context
+    )
+    return {"question": question, **coverage}

@@ -1,0 +1,155 @@
+"""Reviews that wait for a person: listed, shown and decided."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+from fastapi import APIRouter, HTTPException, Path, Query
+from pydantic import BaseModel, Field
+
+from ...contracts.review import (
+    DeadlinePolicy,
+    GateState,
+    Review,
+    ReviewDecision,
+    ReviewRequest,
+)
+from ...runtime.concurrency import offload
+from ...text.timestamps import iso_time
+from ...tools.reviews import build_review_request
+from ..access import Reviewer, Viewer  # noqa: TC001 - FastAPI reads it
+from ..gate_decisions import decide_gate
+
+if TYPE_CHECKING:
+    from ...contracts.listing import WaitingGate
+    from ...contracts.review import Gate
+    from ..access import Caller
+
+router = APIRouter(tags=["gates"])
+
+GateId = Annotated[str, Path(max_length=200)]
+
+
+class GateSummary(BaseModel):
+    """A review in the list."""
+
+    gate_id: str
+    question: str
+    collection: str
+    round: int
+    candidate_count: int
+    threshold: float
+    deadline: str
+    policy: DeadlinePolicy = Field(description="What happens at the deadline.")
+    opened_at: str
+    host: Literal["process", "server"] = Field(
+        description="Whether the run is in a program of this machine or on a LangGraph server."
+    )
+
+
+class GateList(BaseModel):
+    """A part of the open reviews, the oldest first."""
+
+    total: int
+    gates: list[GateSummary]
+
+
+class GateDetail(ReviewRequest):
+    """A review with its candidates, open or decided."""
+
+    policy: DeadlinePolicy
+    opened_at: str
+    state: GateState
+    run_id: str
+    host: str
+    decision: Review | None
+
+
+class PersonsDecision(BaseModel):
+    """A decision of the caller; who decided is the authenticated user."""
+
+    status: Literal["approved", "rejected", "partial"] = Field(
+        description=ReviewDecision.model_fields["status"].description
+    )
+    approved_urls: list[str] = Field(default_factory=list, max_length=1000)
+    added_urls: list[str] = Field(default_factory=list, max_length=1000)
+    comment: str | None = Field(default=None, max_length=2000)
+
+
+class GateOutcome(BaseModel):
+    """What became of a decision."""
+
+    gate_id: str
+    status: Literal["running", "done", "waiting"] = Field(
+        description="Running: the run goes on. Waiting: it asks a person again."
+    )
+    outcome: str | None = Field(description="The word by which the run says how it ended.")
+    review: Review | None = Field(description="The decision in force.")
+    next_gate_id: str | None = None
+
+
+@router.get("/gates")
+async def list_gates(
+    caller: Viewer,
+    offset: Annotated[int, Query(ge=0)] = 0,
+    limit: Annotated[int, Query(ge=1, le=200)] = 50,
+    collection: Annotated[str | None, Query(max_length=200)] = None,
+) -> GateList:
+    """Return the reviews that wait for a person, the oldest first."""
+    gates = (await caller.context().storage()).gates
+    page = await offload(
+        gates.waiting, caller.tenant, collection=collection, offset=offset, limit=limit
+    )
+    return GateList(total=page.total, gates=[_summary(one) for one in page.gates])
+
+
+@router.get("/gates/{gate_id}")
+async def read_gate(gate_id: GateId, caller: Viewer) -> GateDetail:
+    """Return one review: its candidates with their scores, and the decision if there is one."""
+    return await offload(_detail, await _find(gate_id, caller))
+
+
+@router.post("/gates/{gate_id}/decision", status_code=202)
+async def decide(gate_id: GateId, caller: Reviewer, decision: PersonsDecision) -> GateOutcome:
+    """Decide a review. The answer comes when the decision is in force; the run then goes on."""
+    gate = await _find(gate_id, caller)
+    decided = await decide_gate(gate, decision.model_dump(), caller=caller)
+    stored = await _find(gate_id, caller)
+    output: Any = decided.output or {}
+    request = output.get("request")
+    status: Any = "running" if decided.is_running else "waiting" if request else "done"
+    return GateOutcome(
+        gate_id=gate_id,
+        status=status,
+        outcome=output.get("outcome"),
+        review=stored.decision or None,  # type: ignore[arg-type]
+        next_gate_id=request["gate_id"] if request else None,
+    )
+
+
+async def _find(gate_id: str, caller: Caller) -> Gate:
+    """Return the caller's gate. Raises HTTPException with status 404."""
+    gates = (await caller.context().storage()).gates
+    gate = await offload(gates.get, caller.tenant, gate_id)
+    if gate is None:
+        raise HTTPException(404, f"There is no review {gate_id!r}.")
+    return gate
+
+
+def _summary(gate: WaitingGate) -> GateSummary:
+    return GateSummary.model_validate(
+        gate._asdict()
+        | {"deadline": iso_time(gate.deadline), "opened_at": iso_time(gate.opened_at)}
+    )
+
+
+def _detail(gate: Gate) -> GateDetail:
+    return {
+        **build_review_request(gate),
+        "policy": gate.policy,
+        "opened_at": iso_time(gate.opened_at),
+        "state": gate.state,
+        "run_id": gate.run_id,
+        "host": gate.host,
+        "decision": gate.decision or None,  # type: ignore[typeddict-item]
+    }

@@ -1,0 +1,165 @@
+"""Ingestions of chosen pages, and the tickets that tell how they go."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING, Any, Final
+
+from fastapi import APIRouter, HTTPException, Response
+from pydantic import BaseModel, ConfigDict, Field
+
+from ...contracts.collection import TenantScope
+from ...contracts.search import Name  # noqa: TC001 - pydantic reads it
+from ...errors import IngestError, InputError
+from ...graphs.universal_ingestion import UniversalIngestionGraph
+from ...runtime.concurrency import offload
+from ...text.timestamps import iso_time
+from ...text.urls import url_key
+from ...tools.ingest import engine_for
+from ...tools.ingestion.page_payers import paid_rules
+from ..access import Caller, Reviewer, Viewer
+from ..runs.current import Runs
+from ..runs.manager import RunManager
+from ..sse import KEEP_ALIVE, KEEP_ALIVE_S, stream_events, write_event
+from .runs import find_run
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator
+
+    from ...contracts.ingestion import RowStatus, TicketStatus
+    from ...contracts.server_run import ServerRun
+
+router = APIRouter(tags=["ingestions"])
+
+MAX_URLS: Final = 1000
+LOOK_S: Final = 0.5
+"""Interval between two looks at a ticket; workers of other processes may do its work."""
+
+
+class IngestionOrder(BaseModel):
+    """Pages to ingest, by hand or from the results of a run."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    collection: Name
+    urls: list[str] = Field(min_length=1, max_length=MAX_URLS)
+    run_id: str | None = Field(
+        default=None, description="The run that found them: their texts and provenance are kept."
+    )
+
+
+@router.post("/ingestions", status_code=201)
+async def start_ingestion(order: IngestionOrder, caller: Reviewer, runs: Runs) -> dict[str, Any]:
+    """Return the ticket of the started ingestion."""
+    run = None if order.run_id is None else await find_run(runs, caller, order.run_id)
+    choices = {} if run is None else run.choices
+    run_id = None if run is None else run.run_id
+    context = await runs.context_of(caller.tenant, choices, run_id=run_id)
+    given = {
+        "source": "preselected",
+        "mode": "acquire_and_ingest",
+        "selection": "all",
+        "collection_scope": order.collection,
+        "preselected_results": _pages(order, run, caller),
+    }
+    output = await UniversalIngestionGraph(context).arun(given)
+    receipt = output["ingestion"]
+    if receipt is None or receipt["ticket"] is None:
+        cause = receipt["error"] if receipt else None
+        raise IngestError(cause["message"] if cause else "There are no pages to ingest.")
+    return view_ticket(await _find_ticket(runs, caller, receipt["ticket"]))
+
+
+@router.get("/tickets/{ticket_id}")
+async def show_ticket(ticket_id: str, caller: Viewer, runs: Runs) -> dict[str, Any]:
+    """Return how the pages of a ticket stand."""
+    return view_ticket(await _find_ticket(runs, caller, ticket_id))
+
+
+@router.get("/tickets/{ticket_id}/events", response_class=Response)
+async def ticket_events(ticket_id: str, caller: Viewer, runs: Runs) -> Response:
+    """Send each new status of a ticket until its pages are done."""
+    await _find_ticket(runs, caller, ticket_id)
+    return stream_events(_follow_ticket(runs, caller, ticket_id))
+
+
+@router.post("/tickets/{ticket_id}/retry")
+async def retry_ticket(ticket_id: str, caller: Reviewer, runs: Runs) -> dict[str, Any]:
+    """Queue the failed pages of the ticket's collection again, and return the ticket."""
+    status = await _find_ticket(runs, caller, ticket_id)
+    context = await runs.context_of(caller.tenant)
+    store, scope = await context.storage(), TenantScope(caller.tenant, status.collection)
+    await offload(store.ledger.retry_failed, scope, rules=paid_rules(context))
+    await offload((await engine_for(context)).start)
+    return view_ticket(await _find_ticket(runs, caller, ticket_id))
+
+
+def view_ticket(status: TicketStatus) -> dict[str, Any]:
+    """Return a ticket as JSON."""
+    return {
+        "ticket_id": status.ticket_id,
+        "collection": status.collection,
+        "count": status.count,
+        "stored": status.stored,
+        "failed": status.failed,
+        "retired": status.retired,
+        "pending": status.left(fetch=True),
+        "done": status.left(fetch=True) == 0,
+        "documents": [_view_row(row) for row in status.rows],
+    }
+
+
+def _view_row(row: RowStatus) -> dict[str, Any]:
+    until = row.put_off_until
+    return {
+        "url": row.url,
+        "title": row.title,
+        "state": row.state,
+        "attempts": row.attempts,
+        "error": row.error,
+        "change": row.change,
+        "put_off_until": None if until is None else iso_time(until),
+    }
+
+
+async def _find_ticket(runs: RunManager, caller: Caller, ticket_id: str) -> TicketStatus:
+    """Return a ticket of the caller's tenant. Raises HTTPException with status 404."""
+    ledger = (await (await runs.context_of(caller.tenant)).storage()).ledger
+    status = await offload(ledger.status, caller.tenant, ticket_id)
+    if status is None:
+        raise HTTPException(404, f"There is no ticket {ticket_id!r}.")
+    return status
+
+
+async def _follow_ticket(runs: RunManager, caller: Caller, ticket_id: str) -> AsyncIterator[str]:
+    before, quiet_s = None, 0.0
+    while not runs.changes.is_closed:
+        status = await _find_ticket(runs, caller, ticket_id)
+        shown = view_ticket(status)
+        if shown != before:
+            before, quiet_s = shown, 0.0
+            yield write_event("status", shown)
+        if shown["done"]:
+            yield write_event("end", shown)
+            return
+        await asyncio.sleep(LOOK_S)
+        quiet_s += LOOK_S
+        if quiet_s >= KEEP_ALIVE_S:
+            quiet_s = 0.0
+            yield KEEP_ALIVE
+
+
+def _pages(order: IngestionOrder, run: ServerRun | None, caller: Caller) -> list[dict[str, Any]]:
+    """Return the pages with their provenance. Raises InputError for one that the run has not."""
+    shared: dict[str, Any] = {"approved_by": caller.user}
+    if run is None:
+        return [{"url": url, "provenance": shared} for url in order.urls]
+    shared |= {"question": run.question, "run_id": run.run_id}
+    found = {url_key(page["url"]): page for page in run.pages}
+    pages = []
+    for url in order.urls:
+        page = found.get(url_key(url))
+        if page is None:
+            raise InputError(f"The run has no result {url!r}. Leave run_id out to ingest it alone.")
+        pages.append({**page, "provenance": {**shared, "rank": page.get("rank")}})
+    return pages

@@ -1,0 +1,58 @@
+"""Which parts are set up and work; never a key."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from fastapi import APIRouter, HTTPException
+from pydantic import BaseModel, Field
+
+from ...tools.doctor.diagnosis import diagnose
+from ..access import Role, Viewer
+
+router = APIRouter(tags=["settings"])
+
+
+class ChosenProvider(BaseModel):
+    """The search provider of a run, and why it is taken."""
+
+    name: str
+    reason: str
+
+
+class SetUp(BaseModel):
+    """What is set up."""
+
+    findings: list[dict[str, Any]] = Field(
+        description="One a part, as `collection-search doctor --json` has them."
+    )
+    is_well: bool = Field(description="Whether nothing that is set up is known to fail.")
+    checked: bool = Field(description="Whether providers and models were contacted.")
+    tenant: str
+    home: str | None = Field(default=None, description="The data folder; for admins.")
+    provider: ChosenProvider
+
+
+@router.get("/settings")
+async def read_settings(caller: Viewer, *, check: bool = False) -> SetUp:
+    """Return what is set up. With `check` each part is contacted, for nothing; admins only."""
+    is_admin = caller.role >= Role.admin
+    if check and not is_admin:
+        raise HTTPException(403, "Live checks need the role admin.")
+    context = caller.context()
+    found = await diagnose(context, contacts=check)
+    return SetUp(
+        findings=[_finding(one.as_json(), is_admin=is_admin) for one in found.findings],
+        is_well=found.is_well,
+        checked=check,
+        tenant=caller.tenant,
+        home=str(context.using().home) if is_admin else None,
+        provider=ChosenProvider(name=found.provider, reason=found.reason),
+    )
+
+
+def _finding(finding: dict[str, Any], *, is_admin: bool) -> dict[str, Any]:
+    """Return a finding; only admins read where on the machine the store is."""
+    if finding["part"] == "store" and not is_admin:
+        return finding | {"detail": ""}
+    return finding

@@ -1,0 +1,1 @@
+"""Runs of the graphs: started, followed, cancelled, resumed, and kept."""

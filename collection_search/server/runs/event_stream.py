@@ -1,0 +1,48 @@
+"""The events of a run for a client: those that were, then those to come."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from ...runtime.concurrency import offload
+from ..sse import KEEP_ALIVE, KEEP_ALIVE_S, write_event
+from .changes import wait_for
+from .views import view_run
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator
+
+    from .manager import RunManager
+
+LOOK_S: Final = 1.0
+"""Interval between two looks at a run that another process may execute."""
+
+
+async def follow_run(
+    manager: RunManager, tenant: str, run_id: str, *, after: int = 0
+) -> AsyncIterator[str]:
+    """Yield the events with a number above `after` as server-sent ones, and `end` at the end.
+
+    The stream ends without `end` when the server stops; the client then asks again.
+    """
+    quiet_s = 0.0
+    while True:
+        change = manager.changes.next(run_id)
+        run = await manager.find(tenant, run_id)  # before the events: none comes after its end
+        events = await offload(manager.store.events, tenant, run_id, after=after)
+        for event in events:
+            after = event.number
+            yield write_event(event.type, event.data, number=event.number)
+        if events:
+            quiet_s = 0.0
+            continue
+        if run is None or not run.is_active:
+            yield write_event("end", None if run is None else view_run(run))
+            return
+        if manager.changes.is_closed:
+            return
+        await wait_for(change, LOOK_S)
+        quiet_s += LOOK_S
+        if quiet_s >= KEEP_ALIVE_S:
+            quiet_s = 0.0
+            yield KEEP_ALIVE

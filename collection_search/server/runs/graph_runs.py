@@ -1,0 +1,153 @@
+"""Execution of a run: the graph on its checkpoints, and each event into the store."""
+
+from __future__ import annotations
+
+import logging
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final
+
+from ...contracts.state import CollectionReviewOutput, CollectionSearchOutput
+from ...errors import CollectionSearchError
+from ...graphs.collection_search import build_graph, output_of
+from ...runtime.concurrency import offload
+from ...text.redaction import error_message, redact_error
+from .masking import mask_kept
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from langchain_core.runnables import RunnableConfig
+    from langgraph.graph.state import CompiledStateGraph
+    from langgraph.types import Durability, StateSnapshot
+
+    from ...context import SearchContext
+    from ...contracts.server_run import RunChange, RunEvent, ServedGraph, ServerRun
+    from ...ports.run_store import RunStore
+    from .changes import Changes
+
+    Graph = CompiledStateGraph[Any, Any, Any, Any]
+
+_DURABILITY: Final[dict[str, Durability]] = {
+    "collection_search": "async",
+    "collection_review": "sync",
+}
+"""A run that may wait for days loses no step."""
+_OUTPUTS: Final[dict[str, type[Any]]] = {
+    "collection_search": CollectionSearchOutput,
+    "collection_review": CollectionReviewOutput,
+}
+
+logger = logging.getLogger(__name__)
+
+
+class RunLost(Exception):  # noqa: N818 - an end, no mistake
+    """The run is not this process's any more: it was cancelled or taken over by another one."""
+
+
+def compile_graphs(checkpointer: Any) -> dict[ServedGraph, Graph]:
+    """Return the graphs that the server runs."""
+    return {
+        "collection_search": build_graph(checkpointer=checkpointer),
+        "collection_review": build_graph(review=True, checkpointer=checkpointer),
+    }
+
+
+@dataclass(frozen=True, slots=True)
+class GraphRuns:
+    """Executes runs for one owner."""
+
+    graphs: Mapping[str, Graph]
+    store: RunStore
+    owner: str
+    changes: Changes
+
+    async def execute(
+        self, run: ServerRun, given: Mapping[str, Any] | None, context: SearchContext
+    ) -> RunChange:
+        """Run the graph to its end or next gate, and return what became of the run.
+
+        Without `given` it goes on from its last checkpoint. An error of the run is part of what is
+        returned. Raises RunLost.
+        """
+        try:
+            return await self._executed(run, given, context)
+        except RunLost:
+            raise
+        except Exception as error:  # noqa: BLE001 - a host's adapter may raise anything
+            if not isinstance(error, CollectionSearchError):
+                logger.exception("The run %s failed.", run.run_id, exc_info=redact_error(error))
+            problem = {"type": type(error).__name__, "message": error_message(error)}
+            return {"status": "failed", "error": problem}  # type: ignore[typeddict-item]
+
+    async def has_checkpoint(self, run: ServerRun) -> bool:
+        """Return whether the run can be resumed."""
+        snapshot = await self.graphs[run.graph].aget_state(_config(run))
+        return bool(snapshot.values)
+
+    async def forget(self, run: ServerRun) -> None:
+        """Delete the run's checkpoints."""
+        await self.graphs[run.graph].checkpointer.adelete_thread(run.run_id)  # type: ignore[union-attr]
+
+    async def tell(self, run: ServerRun, event: RunEvent) -> None:
+        """Store an event. Raises RunLost."""
+        masked = await offload(mask_kept, event)
+        is_ours = await offload(
+            self.store.append, run.tenant_id, run.run_id, [masked], owner=self.owner
+        )
+        if not is_ours:
+            raise RunLost(run.run_id)
+        self.changes.tell(run.run_id)
+
+    async def _executed(
+        self, run: ServerRun, given: Mapping[str, Any] | None, context: SearchContext
+    ) -> RunChange:
+        graph, config = self.graphs[run.graph], _config(run)
+        stream = graph.astream(
+            given,
+            config,
+            context=context,
+            stream_mode="custom",
+            durability=_DURABILITY[run.graph],
+        )
+        async for event in stream:
+            await self.tell(run, event)
+        return await offload(_result, run, await graph.aget_state(config))
+
+
+def _config(run: ServerRun) -> RunnableConfig:
+    return {"configurable": {"thread_id": run.run_id}}
+
+
+def _result(run: ServerRun, state: StateSnapshot) -> RunChange:
+    """Return the change of a run that ended or waits; masking takes time."""
+    values = state.values
+    output: dict[str, Any] = mask_kept(output_of(values, _OUTPUTS[run.graph]))
+    change: RunChange = {
+        "status": "done",
+        "outcome": output["outcome"],
+        "output": output,
+        "pages": mask_kept(_pages(values)),
+    }
+    request = next((interrupt.value for interrupt in state.interrupts), None)
+    if request is not None:
+        change |= {"status": "waiting", "gate_id": request["gate_id"]}
+    return change
+
+
+def _pages(values: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """Return the results as `preselected_results` of an ingestion."""
+    found = {one["url"]: one for one in values.get("candidates") or []}
+    pages = []
+    for rank, result in enumerate(values.get("results") or [], start=1):
+        page = {name: value for name, value in result.items() if name in _RESULT_FACTS}
+        candidate = found.get(result["url"], {})
+        page |= {name: candidate[name] for name in _CANDIDATE_FACTS if name in candidate}
+        pages.append({**page, "rank": rank})
+    return pages
+
+
+_CANDIDATE_FACTS: Final = ("content_ref", "query", "provider", "published_date")
+_RESULT_FACTS: Final = (
+    *("url", "title", "snippet", "source", "is_pdf"),
+    *("embedding_rank_score", "embedding_similarity", "heuristic_score"),
+)

@@ -1,0 +1,175 @@
+"""Languages, themes and widths; and what axe finds in each view."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import pytest
+from playwright.sync_api import expect
+from support.accessibility import grave_violations
+from support.chromium import NARROW, WIDE
+from support.page_api import PageApi
+from support.page_steps import HERONS
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from playwright.sync_api import Page
+    from support.page_hosts import Host
+
+pytestmark = pytest.mark.browser
+
+COLLECTION = "looks"
+SEARXNG = {"provider": "searxng"}
+VIEWS = (
+    "ask",
+    "run",
+    "waiting run",
+    "reviews",
+    "review",
+    "collections",
+    "collection",
+    "coverage",
+    "documents",
+    "costs",
+    "settings",
+    "nowhere",
+)
+
+
+class Places(NamedTuple):
+    """A run that is done and one that waits."""
+
+    done: str
+    waiting: str
+    gate: str
+
+    def of(self, view: str) -> str:
+        below = f"#/collections/{COLLECTION}"
+        special = {
+            "run": f"#/runs/{self.done}",
+            "waiting run": f"#/runs/{self.waiting}",
+            "review": f"#/reviews/{self.gate}",
+            "collection": below,
+            "coverage": f"{below}/coverage",
+            "documents": f"{below}/documents",
+        }
+        return special.get(view, f"#/{view}")
+
+
+@pytest.fixture(scope="package")
+def places(host: Host) -> Places:
+    """Run a search that stores pages, and one that waits at its gate."""
+    with PageApi(host.url) as api:
+        done = api.run(COLLECTION, HERONS, context=SEARXNG, auto_ingest=True)
+        waiting = api.run(COLLECTION, HERONS, graph="collection_review", context=SEARXNG)
+        return Places(done["run_id"], waiting["run_id"], waiting["gate_id"])
+
+
+def settled(page: Page) -> None:
+    """Wait until the view is drawn."""
+    expect(page.locator("main h1, main .empty").first).to_be_visible()
+    expect(page.locator("main .loading")).to_have_count(0)
+
+
+def assert_fits(page: Page) -> None:
+    """Assert that nothing needs scrolling to the side."""
+    too_wide = page.evaluate(
+        """() => document.documentElement.scrollWidth <= innerWidth ? [] :
+        [...document.querySelectorAll("body *")]
+          .filter(one => one.getBoundingClientRect().right > innerWidth + 1)
+          .map(one => `${one.tagName}.${one.className}#${one.id}`).slice(0, 10)"""
+    )
+    assert too_wide == []
+
+
+@pytest.mark.parametrize("view", VIEWS)
+def test_every_view_is_accessible(
+    host: Host, places: Places, open_page: Callable[..., Page], view: str
+) -> None:
+    """No serious or critical violation, light and dark, wide and narrow; nothing is too wide."""
+    page = open_page(host, places.of(view))
+    settled(page)
+    found = {}
+    for name, size in (("wide", WIDE), ("narrow", NARROW)):
+        page.set_viewport_size(size)  # type: ignore[arg-type]
+        assert_fits(page)
+        for scheme in ("light", "dark"):
+            page.emulate_media(color_scheme=scheme, reduced_motion="reduce")  # type: ignore[arg-type]
+            found[name, scheme] = grave_violations(page)
+    assert {key: those for key, those in found.items() if those} == {}
+
+
+def test_a_run_with_everything_open_is_accessible(
+    host: Host, places: Places, open_page: Callable[..., Page]
+) -> None:
+    """The same with the explanations and the dialog of a decision open."""
+    page = open_page(host, places.of("review"), reduced_motion="reduce")
+    settled(page)
+    for each in page.locator("details summary").all():
+        each.click()
+    assert grave_violations(page) == []
+    page.locator("#reject").click()
+    expect(page.locator("dialog")).to_be_visible()
+    assert grave_violations(page) == []
+
+
+@pytest.mark.parametrize(
+    ("language", "said"), [("de-DE", "Sammlung"), ("en-US", "Collection"), ("fr-FR", "Collection")]
+)
+def test_the_language_is_the_browsers(
+    host: Host, open_page: Callable[..., Page], language: str, said: str
+) -> None:
+    """German for German browsers, else English; the document says which."""
+    page = open_page(host, locale=language)
+    expect(page.locator("label[for=collection]")).to_contain_text(said)
+    expect(page.locator("html")).to_have_attribute("lang", language[:2].replace("fr", "en"))
+
+
+@pytest.mark.parametrize("view", VIEWS)
+def test_no_text_is_missing_in_german(
+    host: Host, places: Places, open_page: Callable[..., Page], view: str
+) -> None:
+    """No name of a text stands in place of it, at the narrowest width nothing is too wide."""
+    page = open_page(host, places.of(view), locale="de-DE", viewport=NARROW)
+    settled(page)
+    assert_fits(page)
+    words: list[Any] = page.evaluate(
+        """async () => {
+          const { en } = await import(new URL("en.js", document.baseURI));
+          const text = document.body.innerText;
+          return Object.keys(en).filter(key => key.includes(".") && text.includes(key));
+        }"""
+    )
+    assert words == []
+
+
+def test_the_language_can_be_chosen(page: Page) -> None:
+    """The choice is kept over a reload."""
+    page.locator("#language").select_option("de")
+    expect(page.locator("html")).to_have_attribute("lang", "de")
+    page.reload()
+    expect(page.locator("label[for=collection]")).to_contain_text("Sammlung")
+
+
+def test_the_theme_can_be_chosen(page: Page) -> None:
+    """Dark is dark whatever the system has, and is kept over a reload."""
+    background = "getComputedStyle(document.body).backgroundColor"
+    expect(page.locator("#theme")).to_be_visible()
+    light = page.evaluate(background)
+    page.locator("#theme").select_option("dark")
+    dark = page.evaluate(background)
+    assert light != dark
+    page.reload()
+    expect(page.locator("#theme")).to_have_value("dark")
+    assert page.evaluate(background) == dark
+
+
+def test_the_systems_theme_holds(host: Host, open_page: Callable[..., Page]) -> None:
+    """Without a choice a dark system gets a dark page."""
+    colours = []
+    for scheme in ("light", "dark"):
+        page = open_page(host, color_scheme=scheme)
+        expect(page.locator("#theme")).to_be_visible()
+        colours.append(page.evaluate("getComputedStyle(document.body).backgroundColor"))
+    assert colours[0] != colours[1]
