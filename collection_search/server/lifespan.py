@@ -7,7 +7,6 @@ import logging
 from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from typing import TYPE_CHECKING, Any, Final
 
-from ..context import SearchContext
 from ..errors import CollectionSearchError
 from ..runtime.concurrency import offload
 from ..runtime.gc import relieve_collector
@@ -21,6 +20,7 @@ if TYPE_CHECKING:
 
     from fastapi import FastAPI
 
+    from ..context import SearchContext
     from ..tools.ingest import IngestionEngine
     from .runs.manager import RunManager
 

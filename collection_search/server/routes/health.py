@@ -8,7 +8,7 @@ from fastapi import APIRouter, Request, Response
 
 from ... import __version__
 from ...runtime.concurrency import offload
-from ..access import Admin
+from ..access import Admin  # noqa: TC001 - FastAPI reads it
 
 if TYPE_CHECKING:
     from starlette.types import Receive, Scope, Send

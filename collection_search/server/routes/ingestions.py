@@ -9,7 +9,7 @@ from fastapi import APIRouter, HTTPException, Response
 from pydantic import BaseModel, ConfigDict, Field
 
 from ...contracts.collection import TenantScope
-from ...contracts.search import Name  # noqa: TC001 - pydantic reads it
+from ...contracts.search import Name
 from ...errors import IngestError, InputError
 from ...graphs.universal_ingestion import UniversalIngestionGraph
 from ...runtime.concurrency import offload
@@ -17,9 +17,8 @@ from ...text.timestamps import iso_time
 from ...text.urls import url_key
 from ...tools.ingest import engine_for
 from ...tools.ingestion.page_payers import paid_rules
-from ..access import Caller, Reviewer, Viewer
-from ..runs.current import Runs
-from ..runs.manager import RunManager
+from ..access import Caller, Reviewer, Viewer  # noqa: TC001 - FastAPI reads it
+from ..runs.current import Runs  # noqa: TC001
 from ..sse import KEEP_ALIVE, KEEP_ALIVE_S, stream_events, write_event
 from .runs import find_run
 
@@ -28,6 +27,7 @@ if TYPE_CHECKING:
 
     from ...contracts.ingestion import RowStatus, TicketStatus
     from ...contracts.server_run import ServerRun
+    from ..runs.manager import RunManager
 
 router = APIRouter(tags=["ingestions"])
 

@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 from fastapi import APIRouter, Header, HTTPException, Query, Response
 from pydantic import BaseModel, ConfigDict, Field
 
-from ...contracts.server_run import ServedGraph, ServerRun
-from ..access import Caller, Reviewer, Viewer
-from ..runs.current import Runs
+from ...contracts.server_run import ServedGraph
+from ..access import Caller, Reviewer, Viewer  # noqa: TC001 - FastAPI reads it
+from ..runs.current import Runs  # noqa: TC001
 from ..runs.event_stream import follow_run
-from ..runs.manager import RunManager
 from ..runs.views import view_run
 from ..sse import stream_events
+
+if TYPE_CHECKING:
+    from ...contracts.server_run import ServerRun
+    from ..runs.manager import RunManager
 
 router = APIRouter(prefix="/runs", tags=["runs"])
 
@@ -96,9 +99,7 @@ async def resume_run(
     run = await find_run(runs, caller, run_id)
     if run.status != "waiting" or run.gate_id is None:
         raise HTTPException(409, f"The run does not wait for a decision: it is {run.status}.")
-    return await runs.decide_and_view(
-        caller.tenant, run.gate_id, answer.decision, user=caller.user
-    )
+    return await runs.decide_and_view(caller.tenant, run.gate_id, answer.decision, user=caller.user)
 
 
 async def find_run(runs: RunManager, caller: Caller, run_id: str) -> ServerRun:

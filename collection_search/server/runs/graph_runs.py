@@ -73,7 +73,7 @@ class GraphRuns:
             return await self._executed(run, given, context)
         except RunLost:
             raise
-        except Exception as error:  # noqa: BLE001 - a host's adapter may raise anything
+        except Exception as error:
             if not isinstance(error, CollectionSearchError):
                 logger.exception("The run %s failed.", run.run_id, exc_info=redact_error(error))
             problem = {"type": type(error).__name__, "message": error_message(error)}
