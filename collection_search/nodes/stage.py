@@ -17,6 +17,7 @@ from ..runtime.spans import NULL_SPAN
 from ..runtime.unheard import NULL_LISTENER
 from ..text.redaction import redact
 from ..tools.spending.run_spendings import open_account
+from .run_summary import summarize
 from .whole_run import WholeRun
 
 if TYPE_CHECKING:
@@ -133,18 +134,24 @@ def stage(name: str, *, kind: SpanKind = "span") -> Callable[[Body[StateT]], Nod
                 emit({"type": "node_paused", "node": name})
                 raise pause
             emit({"type": "node_finished", "node": name, "telemetry": facts})
-            if place.is_end(after := {**before, **update}):
+            after = {**before, **update}
+            if is_end := place.is_end(after):
                 whole.tell_end(after, sink, trace, context.using().capture_query)
                 if place.graph and context.using().relieve_collector:
                     relieve_after_run()
             flags = [*before.get("flags", ()), *update.get("flags", ())]
             flags += ["cost_limit_reached"] if account.budget.is_reached else []
+            telemetry = add_entry(before.get("telemetry"), ids["trace_id"], facts)
+            if place.graph and (is_end or is_last):
+                update["summary"] = summarize(after, telemetry, waits=not is_end)
+            elif place.graph and not before:
+                update["summary"] = ""
             return {
                 **update,
                 "ids": ids,
                 "flags": list(dict.fromkeys(flags)),
                 "started_at": whole.started_at,
-                "telemetry": add_entry(before.get("telemetry"), ids["trace_id"], facts),
+                "telemetry": telemetry,
             }
 
         return node

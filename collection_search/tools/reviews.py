@@ -62,7 +62,7 @@ def decision_model(candidates: Iterable[ReviewCandidate]) -> type[ReviewDecision
     return create_model(
         "ReviewDecision",
         __base__=ReviewDecision,
-        approved_urls=(approved, Field(default_factory=list, description=field.description)),
+        approved_urls=(approved, Field(default_factory=list, description=field.description, examples=[urls[:2]])),
     )
 
 
