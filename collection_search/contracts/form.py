@@ -25,7 +25,9 @@ class Form(BaseModel):
         blank = {name for name, value in given.items() if _is_blank(value)}
         fields = cls.model_fields
         unset = {name for name in blank if name in fields and not fields[name].is_required()}
-        return {name: value for name, value in given.items() if name not in unset} if unset else given
+        return (
+            {name: value for name, value in given.items() if name not in unset} if unset else given
+        )
 
 
 def _is_blank(value: Any) -> bool:

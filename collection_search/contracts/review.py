@@ -51,6 +51,8 @@ class ReviewRequest(TypedDict):
     """What a run asks a person: the value of its interrupt."""
 
     type: Literal["collection_review"]
+    instructions: str
+    """What the person is to do, in a sentence."""
     gate_id: str
     question: str
     collection: str
@@ -82,11 +84,13 @@ class ReviewDecision(Form):
     )
     approved_urls: list[str] = Field(
         default_factory=list,
+        json_schema_extra={"default": []},
         description="URLs of the candidates that are approved; with status approved, none: all.",
         examples=[["https://docs.python.org/3/library/asyncio-task.html"]],
     )
     added_urls: list[NormalizedUrl] = Field(
         default_factory=list,
+        json_schema_extra={"default": []},
         max_length=MAX_ADDED,
         description="Pages to ingest that the search did not find.",
         examples=[["https://docs.python.org/3/library/asyncio-runner.html"]],

@@ -134,20 +134,16 @@ def stage(name: str, *, kind: SpanKind = "span") -> Callable[[Body[StateT]], Nod
                 emit({"type": "node_paused", "node": name})
                 raise pause
             emit({"type": "node_finished", "node": name, "telemetry": facts})
-            after = {**before, **update}
-            if is_end := place.is_end(after):
+            if place.is_end(after := {**before, **update}):
                 whole.tell_end(after, sink, trace, context.using().capture_query)
                 if place.graph and context.using().relieve_collector:
                     relieve_after_run()
             flags = [*before.get("flags", ()), *update.get("flags", ())]
             flags += ["cost_limit_reached"] if account.budget.is_reached else []
             telemetry = add_entry(before.get("telemetry"), ids["trace_id"], facts)
-            if place.graph and (is_end or is_last):
-                update["summary"] = summarize(after, telemetry, waits=not is_end)
-            elif place.graph and not before:
-                update["summary"] = ""
             return {
                 **update,
+                **_summary(place, before, after, telemetry),
                 "ids": ids,
                 "flags": list(dict.fromkeys(flags)),
                 "started_at": whole.started_at,
@@ -167,6 +163,17 @@ async def _update_or_pause(
         return dict(await body(state, run)), None
     except GraphBubbleUp as pause:
         return {"telemetry": {"paused": True}}, pause
+
+
+def _summary(
+    place: StagePlace, before: Mapping[str, Any], after: Mapping[str, Any], telemetry: Telemetry
+) -> dict[str, str]:
+    """Return the summary of a run that has an outcome; its first stage forgets the last run's."""
+    if not place.graph:
+        return {}
+    if after.get("outcome") is None:
+        return {} if before else {"summary": ""}
+    return {"summary": summarize(after, telemetry, goes_on=not place.is_end(after))}
 
 
 def add_entry(before: Telemetry | None, trace_id: str, facts: Mapping[str, Any]) -> Telemetry:

@@ -52,7 +52,9 @@ def require(role: Role) -> Callable[..., Caller]:
 
     def allowed(caller: Annotated[Caller, Depends(authenticate)]) -> Caller:
         if caller.role < role:
-            raise HTTPException(403, f"This needs the role {role.name}; yours is {caller.role.name}.")
+            raise HTTPException(
+                403, f"This needs the role {role.name}; yours is {caller.role.name}."
+            )
         return caller
 
     return allowed

@@ -12,7 +12,9 @@ API = "/app/api"
 
 def create_app() -> FastAPI:
     """Return the app, alone or for `http.app` of a LangGraph server."""
-    app = FastAPI(title="Collection Search", docs_url=f"{API}/docs", openapi_url=f"{API}/openapi.json")
+    app = FastAPI(
+        title="Collection Search", docs_url=f"{API}/docs", openapi_url=f"{API}/openapi.json"
+    )
     api = APIRouter(prefix=API)
     for router in (health.router,):
         api.include_router(router)

@@ -29,7 +29,7 @@ def remote_choices(settings: Settings) -> dict[str, list[str]]:
     """Return the names that a remote caller may choose, by field: the operator's own one first."""
     named = sorted({*settings.providers, *settings.stored_keys})
     providers = [name for name in named if is_configured(settings, name)]
-    choices = {
+    choices: dict[str, list[str | None]] = {
         "provider": [settings.provider, "auto", settings.default_provider, *providers, "offline"],
         "model": [settings.model],
         "embeddings": [settings.embeddings, "lexical"],
