@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Final
 
 from ..text.clean import excerpt, to_unicode
@@ -10,6 +9,8 @@ from ..text.money import round_usd
 from ..text.redaction import mask_text
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from ..contracts.state import Telemetry
 
 _QUOTED_CHARS: Final = 120
@@ -19,19 +20,19 @@ _PLAIN: Final = str.maketrans({
 """Texts of strangers must not become tags, links or images where somebody renders Markdown."""
 
 
-def summarize(state: Mapping[str, Any], telemetry: Telemetry, *, waits: bool = False) -> str:
-    """Return what was asked, found and ingested, and what it cost; `waits`: the run goes on.
+def summarize(state: Mapping[str, Any], telemetry: Telemetry, *, goes_on: bool = False) -> str:
+    """Return what was asked, found and ingested, and what it cost; `goes_on`: it has not ended.
 
     The same state gives the same sentences. Texts of strangers are cut, and plain.
     """
     first = _answered(state) if "asked" in state else _searched(state)
-    return " ".join(filter(None, (first, _ingested(state, waits=waits), _cost(telemetry))))
+    return " ".join(filter(None, (first, _ingested(state, goes_on=goes_on), _cost(telemetry))))
 
 
 def plain(text: object) -> str:
     """Return a stranger's text in one short line, without markup and secrets.
 
-    >>> plain("see [this](http://a.example)\\n<img src=x>")
+    >>> plain("see [this](http://a.example) <img src=x>")
     'see (this)(http://a.example) (img src=x)'
     """
     return excerpt(mask_text(to_unicode(str(text))), _QUOTED_CHARS).translate(_PLAIN)
@@ -69,9 +70,9 @@ def _answered(state: Mapping[str, Any]) -> str:
     return f"{found}, {len(cited)} cited in the answer."
 
 
-def _ingested(state: Mapping[str, Any], *, waits: bool) -> str:
+def _ingested(state: Mapping[str, Any], *, goes_on: bool) -> str:
     """Return the sentence about what was ingested, or why nothing was."""
-    if waits and state.get("results"):
+    if goes_on and state.get("results"):
         return "What is ingested is not decided yet."
     receipt, outcome = state.get("ingestion"), str(state.get("outcome"))
     if outcome in _NOT_INGESTED:
