@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
+from pydantic import Field
 from typing_extensions import TypedDict
 
 # LangGraph reads these types when it builds the graph.
@@ -68,20 +69,41 @@ class IngestionState(_Acquired):
     """When the run began, in seconds since 1970."""
     ingestion: IngestionReceipt | None
     telemetry: Telemetry
+    summary: str
+    """The run in one to three sentences; empty until it ends."""
 
 
 class IngestionOutput(TypedDict):
     """What the universal ingestion graph returns; every key is there at every end."""
 
-    outcome: IngestionOutcome
-    search: SearchReport | None
-    candidates: list[AcquiredPage]
-    dropped: list[DroppedPage]
-    session_id: str | None
-    """Where the candidates are staged; None once they were handed over for ingestion."""
-    ingestion: IngestionReceipt | None
-    flags: list[IngestionFlag]
-    telemetry: Telemetry
+    outcome: Annotated[IngestionOutcome, Field(description="How the run ended.")]
+    summary: Annotated[
+        str,
+        Field(description="What was found and ingested, and what it cost, for people."),
+    ]
+    search: Annotated[
+        SearchReport | None,
+        Field(description="Provider, and how the query ended; none without a search."),
+    ]
+    candidates: Annotated[list[AcquiredPage], Field(description="The pages that were kept.")]
+    dropped: Annotated[
+        list[DroppedPage], Field(description="Pages that were left out, each with the reason.")
+    ]
+    session_id: Annotated[
+        str | None,
+        Field(
+            description="Where the candidates are staged; none once they were handed over for"
+            " ingestion."
+        ),
+    ]
+    ingestion: Annotated[
+        IngestionReceipt | None,
+        Field(description="The pages that were passed on for ingestion; none where none was."),
+    ]
+    flags: Annotated[list[IngestionFlag], Field(description="Problems that did not end the run.")]
+    telemetry: Annotated[
+        Telemetry, Field(description="Latency, tokens and cost per node, and their sums.")
+    ]
 
 
 class AcquireUpdate(_Acquired):

@@ -8,11 +8,12 @@ from typing import Any, Literal
 from pydantic import BaseModel, ConfigDict, Field, JsonValue, model_validator
 
 from .criteria import Criteria
+from .form import Form
 from .search import Identifier, Name, NormalizedQuery, NormalizedUrl
 from .state import QualityMode
 
 
-class GraphInput(BaseModel):
+class GraphInput(Form):
     """The specified fields of the collection search graph's input."""
 
     model_config = ConfigDict(extra="forbid")
@@ -59,7 +60,9 @@ class SearchInput(GraphInput):
     """Validated input of the collection search graph: the specified fields, and two filters."""
 
     is_pdf: bool | None = Field(
-        default=None, description="true: PDFs only; false: everything else; by default both."
+        default=None,
+        description="true: PDFs only; false: everything else; by default both.",
+        examples=[True],
     )
     criteria: Criteria = Field(
         default_factory=list,
@@ -96,15 +99,28 @@ class PreselectedResult(BaseModel):
 
     model_config = ConfigDict(frozen=True)
 
-    url: NormalizedUrl
-    title: str = ""
-    snippet: str = ""
-    is_pdf: bool | None = Field(
-        default=None, description="Whether the page is a PDF; by default its URL tells."
+    url: NormalizedUrl = Field(
+        description="Address of the page.",
+        examples=["https://docs.python.org/3/library/asyncio-task.html"],
     )
-    content_ref: str | None = Field(default=None, description="The page's text, if it is staged.")
+    title: str = Field(
+        default="", description="Title of the page.", examples=["Coroutines and Tasks"]
+    )
+    snippet: str = Field(default="", description="What the search showed of the page's text.")
+    is_pdf: bool | None = Field(
+        default=None,
+        description="Whether the page is a PDF; by default its URL tells.",
+        examples=[False],
+    )
+    content_ref: str | None = Field(
+        default=None,
+        description="The page's text, if it is staged; a result of a run has it.",
+        examples=["sha256:..."],
+    )
     provenance: dict[str, JsonValue] = Field(
-        default_factory=dict, description="Why the page was chosen: stored with the document."
+        default_factory=dict,
+        description="Why the page was chosen: stored with the document.",
+        examples=[{"query": "cancel asyncio task", "provider": "offline"}],
     )
 
     @model_validator(mode="before")
@@ -130,25 +146,43 @@ _SAID = (
 )
 
 
-class IngestionInput(BaseModel):
+class IngestionInput(Form):
     """Validated input of the universal ingestion graph."""
 
     model_config = ConfigDict(extra="forbid")
 
     source: Literal["search", "preselected"] | None = Field(
-        default=None, description="Where the pages come from; none for a staged session."
+        default=None,
+        description="Where the pages come from; none for a staged session.",
+        examples=["search"],
     )
     mode: Literal["acquire_only", "acquire_and_ingest"] = Field(
         default="acquire_and_ingest",
         description="acquire_only stages the pages; they can be ingested later.",
     )
-    collection_scope: Name = Field(description="The collection that the pages go into.")
-    query: NormalizedQuery | None = Field(
-        default=None, min_length=1, max_length=2000, description="What to search the web for."
+    collection_scope: Name = Field(
+        description="The collection that the pages go into.", examples=["software_docs"]
     )
-    preselected_results: list[PreselectedResult] = Field(default_factory=list, max_length=1000)
+    query: NormalizedQuery | None = Field(
+        default=None,
+        min_length=1,
+        max_length=2000,
+        description="What to search the web for; source search needs it.",
+        examples=["cancel an asyncio task after a timeout"],
+    )
+    preselected_results: list[PreselectedResult] = Field(
+        default_factory=list,
+        max_length=1000,
+        description=(
+            "The pages of source preselected: URLs, or results of a run, which keep their text and"
+            " their provenance."
+        ),
+        examples=[[{"url": "https://docs.python.org/3/library/asyncio-task.html"}]],
+    )
     session_id: Identifier | None = Field(
-        default=None, description="A staged session that is to be ingested now."
+        default=None,
+        description="A staged session that is to be ingested now; it stands alone.",
+        examples=["session-..."],
     )
     max_results: int = Field(
         default=10, ge=1, le=40, description="Pages of a search, and of top_k."
@@ -160,10 +194,14 @@ class IngestionInput(BaseModel):
         description="Found pages without a text need a snippet as long as that.",
     )
     is_pdf: bool | None = Field(
-        default=None, description="true: PDFs only; false: everything else; by default both."
+        default=None,
+        description="true: PDFs only; false: everything else; by default both.",
+        examples=[True],
     )
     selection: Literal["top_k", "all"] | None = Field(
-        default=None, description="By default top_k of what was found, all of what was preselected."
+        default=None,
+        description="By default top_k of what was found, all of what was preselected.",
+        examples=["top_k"],
     )
 
     @model_validator(mode="after")

@@ -6,7 +6,6 @@ from typing import Annotated, Any
 
 from langchain_core.messages import AnyMessage, HumanMessage, convert_to_messages
 from pydantic import (
-    BaseModel,
     ConfigDict,
     Field,
     TypeAdapter,
@@ -17,6 +16,7 @@ from pydantic import (
 
 from ..text.problems import list_problems
 from .collection import Passage
+from .form import Form
 from .search import Name, NormalizedQuery
 
 _MAX_CHARS = 2000
@@ -25,7 +25,7 @@ _QUESTION: TypeAdapter[str] = TypeAdapter(
 )
 
 
-class ResearchInput(BaseModel):
+class ResearchInput(Form):
     """Validated input of the research agent.
 
     A chat client sends `messages` alone; the last one of the user's is the question.
@@ -41,7 +41,9 @@ class ResearchInput(BaseModel):
         examples=["How do I cancel an asyncio task after a timeout?"],
     )
     messages: list[AnyMessage] = Field(
-        default_factory=list, description="The conversation; its last message asks the question."
+        default_factory=list,
+        description="The conversation; its last message asks the question.",
+        examples=[[{"role": "user", "content": "How do I cancel an asyncio task?"}]],
     )
     collection_scope: Name | None = Field(
         default=None,
@@ -49,6 +51,7 @@ class ResearchInput(BaseModel):
             "The collection to answer from; by default that of the settings or of the turn before."
             " Without any only the web is searched."
         ),
+        examples=["software_docs"],
     )
 
     @field_validator("messages", mode="before")

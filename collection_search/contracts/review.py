@@ -5,10 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any, Final, Literal, NotRequired
 
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import ConfigDict, Field, model_validator
 from typing_extensions import TypedDict
 
 from .criteria import PageCriteria  # noqa: TC001 - readers of annotations need it
+from .form import Form
 from .search import NormalizedUrl
 
 ReviewStatus = Literal["pending", "approved", "rejected", "partial"]
@@ -50,6 +51,8 @@ class ReviewRequest(TypedDict):
     """What a run asks a person: the value of its interrupt."""
 
     type: Literal["collection_review"]
+    instructions: str
+    """What the person is to do, in a sentence."""
     gate_id: str
     question: str
     collection: str
@@ -68,7 +71,7 @@ class ReviewRequest(TypedDict):
     """JSON schema of the decision, for hosts that do not pass on the interrupt's own."""
 
 
-class ReviewDecision(BaseModel):
+class ReviewDecision(Form):
     """A person's decision about the candidates."""
 
     model_config = ConfigDict(extra="forbid")
@@ -76,21 +79,33 @@ class ReviewDecision(BaseModel):
     status: ReviewStatus = Field(
         description="approved: all candidates that neither criteria nor rules refuse, or those of"
         " approved_urls, refused ones too; partial: those of"
-        " approved_urls and added_urls; rejected: none; pending: decide later."
+        " approved_urls and added_urls; rejected: none; pending: decide later.",
+        examples=["approved"],
     )
     approved_urls: list[str] = Field(
-        default_factory=list, description="URLs of the candidates that are approved."
+        default_factory=list,
+        json_schema_extra={"default": []},
+        description="URLs of the candidates that are approved; with status approved, none: all.",
+        examples=[["https://docs.python.org/3/library/asyncio-task.html"]],
     )
     added_urls: list[NormalizedUrl] = Field(
         default_factory=list,
+        json_schema_extra={"default": []},
         max_length=MAX_ADDED,
         description="Pages to ingest that the search did not find.",
+        examples=[["https://docs.python.org/3/library/asyncio-runner.html"]],
     )
-    comment: str | None = Field(default=None, max_length=2000, description="Why; it is kept.")
+    comment: str | None = Field(
+        default=None,
+        max_length=2000,
+        description="Why; it is kept.",
+        examples=["official documentation only"],
+    )
     approver: str | None = Field(
         default=None,
         max_length=200,
         description="Who decides. On a server with authentication it is the user.",
+        examples=["Ada"],
     )
 
     @model_validator(mode="after")

@@ -5,8 +5,9 @@ Page texts never enter the state: a candidate names its staged text by `content_
 
 from __future__ import annotations
 
-from typing import Any, Literal, NotRequired
+from typing import Annotated, Any, Literal, NotRequired
 
+from pydantic import Field
 from typing_extensions import TypedDict
 
 # LangGraph reads these types when it builds the graph.
@@ -235,24 +236,46 @@ class CollectionSearchState(ValidatedInput):
     """Keys of all pages that were candidates in this run."""
     review: Review | None
     coverage: Coverage | None
+    summary: str
+    """The run in one to three sentences; empty until it ends or waits for a person."""
 
 
 class CollectionSearchOutput(TypedDict):
     """What the graph returns; every key is there at every end."""
 
-    outcome: Outcome
-    question: str
-    strategy: Strategy
-    search: SearchReport
-    results: list[RankedResult]
-    ingestion: IngestionReceipt | None
-    flags: list[Flag]
-    telemetry: Telemetry
+    outcome: Annotated[Outcome, Field(description="How the run ended.")]
+    summary: Annotated[
+        str,
+        Field(description="What was asked, found and ingested, and what it cost, for people."),
+    ]
+    question: Annotated[str, Field(description="The question, cleaned.")]
+    strategy: Annotated[Strategy, Field(description="The planned queries, and who planned them.")]
+    search: Annotated[
+        SearchReport, Field(description="Provider, and how each query ended; errors included.")
+    ]
+    results: Annotated[
+        list[RankedResult], Field(description="Distinct pages with their scores, best first.")
+    ]
+    ingestion: Annotated[
+        IngestionReceipt | None,
+        Field(description="The pages that were passed on for ingestion; none where none was."),
+    ]
+    flags: Annotated[list[Flag], Field(description="Problems that did not end the run.")]
+    telemetry: Annotated[
+        Telemetry, Field(description="Latency, tokens and cost per node, and their sums.")
+    ]
 
 
 class CollectionReviewOutput(CollectionSearchOutput):
     """What the collection review graph returns; every key is there at every end."""
 
-    outcome: ReviewOutcome  # type: ignore[misc] # the review graph has more of them
-    review: Review | None
-    coverage: Coverage | None
+    outcome: Annotated[  # type: ignore[misc] # the review graph has more of them
+        ReviewOutcome, Field(description="How the run ended.")
+    ]
+    review: Annotated[
+        Review | None, Field(description="The decision in force; none before the gate.")
+    ]
+    coverage: Annotated[
+        Coverage | None,
+        Field(description="Which queries the collection answers; none without an ingestion."),
+    ]

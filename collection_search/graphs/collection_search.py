@@ -230,4 +230,5 @@ def output_of(
     state: Mapping[str, Any], output: type[Any] = CollectionSearchOutput
 ) -> CollectionSearchOutput:
     """Return the part of a final state that is the `output` of a graph."""
-    return {key: state[key] for key in output.__annotations__}  # type: ignore[return-value]
+    known = {"summary": "", **state}  # the checkpoint of an earlier version has none
+    return {key: known[key] for key in output.__annotations__}  # type: ignore[return-value]

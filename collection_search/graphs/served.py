@@ -6,19 +6,19 @@ them all. Each factory returns a graph that is compiled already.
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from langgraph.graph.state import CompiledStateGraph
 
-from ..context import SearchContext
 from ..errors import ConfigError
 from ..text.problems import suggest
 from . import collection_review as reviews
 from . import collection_search as searches
 from . import research_agent as agent
 from . import universal_ingestion as ingestions
+from .served_graph import ServedGraph
+from .validating_graph import remote_fields
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -37,19 +37,20 @@ of the request's headers included."""
 
 def _serve(graph: Graph) -> Callable[[ServerRuntime[Any]], Graph]:
     """Return the graph's factory for a server, which reads the annotations of its parameters."""
+    shown = ServedGraph.of(graph)
 
     def served(runtime: ServerRuntime[Any]) -> Graph:
         given = getattr(runtime, "context", None)  # only a run has one
         if isinstance(given, Mapping):
             refuse_unknown_keys(given)
-        return graph
+        return shown
 
     return served
 
 
 def refuse_unknown_keys(context: Iterable[str]) -> None:
     """Raise ConfigError naming each key that no context of a remote caller has."""
-    fields = _remote_fields()
+    fields = remote_fields()
     wrong = [
         f"{key}: there is no such field{suggest(key, fields).replace(';', ',')}"
         for key in context
@@ -57,11 +58,6 @@ def refuse_unknown_keys(context: Iterable[str]) -> None:
     ]
     if wrong:
         raise ConfigError(f"The context is not valid. {'; '.join(wrong)}")
-
-
-@functools.cache
-def _remote_fields() -> frozenset[str]:
-    return frozenset(SearchContext.model_json_schema()["properties"])
 
 
 collection_search = _serve(searches.graph)

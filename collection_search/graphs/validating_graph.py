@@ -6,6 +6,7 @@ for a wrong value.
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Mapping
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final, TypeVar
@@ -15,7 +16,7 @@ from langgraph.types import Command
 from pydantic import BaseModel, ValidationError
 
 from ..context import SearchContext
-from ..errors import InputError
+from ..errors import ConfigError, InputError
 from ..settings.preloading import preload
 from ..text.problems import join_problems, list_problems
 
@@ -61,7 +62,7 @@ class ValidatingGraph(CompiledStateGraph[Any, Any, Any, Any]):
     ) -> Iterator[Any]:
         """Return the chunks of LangGraph's stream. Raises InputError, ConfigError."""
         self._refuse_wrong(input, config)
-        return super().stream(input, config, context=read_context(context), **options)
+        return super().stream(input, config, context=self._context(context, config), **options)
 
     def astream(
         self,
@@ -73,7 +74,13 @@ class ValidatingGraph(CompiledStateGraph[Any, Any, Any, Any]):
     ) -> AsyncIterator[Any]:
         """Return the chunks of LangGraph's stream. Raises InputError, ConfigError."""
         self._refuse_wrong(input, config)
-        return super().astream(input, config, context=read_context(context), **options)
+        return super().astream(input, config, context=self._context(context, config), **options)
+
+    def _context(self, given: Any, config: RunnableConfig | None) -> Any:
+        own, asked = ((one or {}).get("configurable", {}) for one in (self.config, config))
+        if asked.get("checkpoint_ns"):
+            return read_context(given)  # a node of another graph: the keys are that one's
+        return read_context(with_configurable(given, {**own, **asked}))
 
     def _refuse_wrong(self, given: Any, config: RunnableConfig | None) -> None:
         asked = (config or {}).get("configurable", {})
@@ -122,6 +129,41 @@ def validate_input(model: type[InputT], given: Mapping[str, Any]) -> InputT:
 
 def _input_error(model: type[BaseModel], problems: Collection[Any]) -> InputError:
     return InputError(f"The input is not valid. {join_problems(problems, model.model_fields)}")
+
+
+def with_configurable(given: Any, configurable: Mapping[str, Any]) -> Any:
+    """Return the context with the fields that `configurable` has; its other keys are the host's.
+
+    Raises ConfigError where the two differ, and for a host's own context object.
+    """
+    fields = remote_fields()
+    asked = {key: value for key, value in configurable.items() if key in fields and value != ""}
+    if not asked:
+        return given
+    known: Mapping[str, Any] = given if isinstance(given, Mapping) else {}
+    if isinstance(given, SearchContext):
+        known = {key: getattr(given, key) for key in given.model_fields_set}
+    elif given is not None and not isinstance(given, Mapping):
+        raise ConfigError(f"The context is not valid. Give {', '.join(asked)} in the context.")
+    if wrong := [key for key in asked if key in known and known[key] != asked[key]]:
+        said = "; ".join(f"{key}: configurable and context differ" for key in wrong)
+        raise ConfigError(f"The context is not valid. {said}. Give it in the context alone.")
+    added = {key: value for key, value in asked.items() if key not in known}
+    if isinstance(given, SearchContext):
+        return given.model_copy(update=_validated(added))
+    return {**known, **added}
+
+
+def _validated(fields: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the fields as a context has them. Raises ConfigError."""
+    read = SearchContext.from_map(fields)
+    return {key: getattr(read, key) for key in read.model_fields_set}
+
+
+@functools.cache
+def remote_fields() -> frozenset[str]:
+    """Return the names of the fields that JSON may give."""
+    return frozenset(SearchContext.model_json_schema()["properties"])
 
 
 def read_context(given: Any) -> Any:

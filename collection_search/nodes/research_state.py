@@ -11,6 +11,7 @@ from typing import Annotated, Any, Literal
 from langchain_core.messages import AnyMessage  # noqa: TC002 - LangGraph reads the annotations
 from langgraph.channels.ephemeral_value import EphemeralValue
 from langgraph.graph.message import add_messages
+from pydantic import Field
 from typing_extensions import TypedDict
 
 # LangGraph reads these types when it builds the graph.
@@ -71,18 +72,35 @@ class ResearchState(TypedDict):
     started_at: float
     flags: list[ResearchFlag]
     telemetry: Telemetry
+    summary: str
+    """The turn in one to three sentences; empty until it ends."""
 
 
 class ResearchOutput(TypedDict):
     """What the research agent returns; every key is there at every end."""
 
-    messages: Annotated[list[AnyMessage], add_messages]
-    outcome: AnswerOutcome
-    answer: dict[str, Any]
-    passages: list[dict[str, Any]]
-    collection_scope: str | None
-    flags: list[ResearchFlag]
-    telemetry: Telemetry
+    messages: Annotated[
+        list[AnyMessage], Field(description="The conversation, this answer last."), add_messages
+    ]
+    outcome: Annotated[AnswerOutcome, Field(description="Whether there is a written answer.")]
+    summary: Annotated[
+        str,
+        Field(description="What was asked, found and answered, and what it cost, for people."),
+    ]
+    answer: Annotated[
+        dict[str, Any],
+        Field(description="The answer with its sentences and their citations, or why not."),
+    ]
+    passages: Annotated[
+        list[dict[str, Any]], Field(description="What was found; citations name `n`.")
+    ]
+    collection_scope: Annotated[
+        str | None, Field(description="The collection that was asked; none for the web alone.")
+    ]
+    flags: Annotated[list[ResearchFlag], Field(description="Problems that did not end the run.")]
+    telemetry: Annotated[
+        Telemetry, Field(description="Latency, tokens and cost per node, and their sums.")
+    ]
 
 
 class _Update(TypedDict):

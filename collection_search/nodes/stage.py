@@ -18,6 +18,7 @@ from ..runtime.unheard import NULL_LISTENER
 from ..text.redaction import redact
 from ..tools.spending.run_spendings import open_account
 from .run_ids import find_run_ids
+from .run_summary import summarize
 from .whole_run import WholeRun
 
 if TYPE_CHECKING:
@@ -137,12 +138,14 @@ def stage(name: str, *, kind: SpanKind = "span") -> Callable[[Body[StateT]], Nod
                     relieve_after_run()
             flags = [*before.get("flags", ()), *update.get("flags", ())]
             flags += ["cost_limit_reached"] if account.budget.is_reached else []
+            telemetry = add_entry(before.get("telemetry"), ids["trace_id"], facts)
             return {
                 **update,
+                **_summary(place, before, after, telemetry),
                 "ids": ids,
                 "flags": list(dict.fromkeys(flags)),
                 "started_at": whole.started_at,
-                "telemetry": add_entry(before.get("telemetry"), ids["trace_id"], facts),
+                "telemetry": telemetry,
             }
 
         return node
@@ -158,6 +161,17 @@ async def _update_or_pause(
         return dict(await body(state, run)), None
     except GraphBubbleUp as pause:
         return {"telemetry": {"paused": True}}, pause
+
+
+def _summary(
+    place: StagePlace, before: Mapping[str, Any], after: Mapping[str, Any], telemetry: Telemetry
+) -> dict[str, str]:
+    """Return the summary of a run that has an outcome; its first stage forgets the last run's."""
+    if not place.graph:
+        return {}
+    if after.get("outcome") is None:
+        return {} if before else {"summary": ""}
+    return {"summary": summarize(after, telemetry, goes_on=not place.is_end(after))}
 
 
 def add_entry(before: Telemetry | None, trace_id: str, facts: Mapping[str, Any]) -> Telemetry:

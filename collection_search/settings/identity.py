@@ -6,9 +6,10 @@ import uuid
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Final, Self
 
-from pydantic import BaseModel, ConfigDict, Field, InstanceOf, ValidationError
+from pydantic import ConfigDict, Field, InstanceOf, ValidationError
 from pydantic.json_schema import SkipJsonSchema
 
+from ..contracts.form import Form
 from ..contracts.search import BusinessContext, Identifier, Name, ScopeContext, ToolContext
 from ..errors import ConfigError
 from ..ports import TraceRef
@@ -24,19 +25,23 @@ _KEY: Final = "collection_search"
 """The attribute or key of a host's own context that has ours."""
 
 
-class RunIdentity(BaseModel):
+class RunIdentity(Form):
     """Tenant, case, workflow and ids of a run, with defaults from the settings."""
 
     model_config = ConfigDict(extra="forbid", hide_input_in_errors=True)
 
     tenant_id: SkipJsonSchema[Name | None] = None
     """Owner of the collections; on a server always the authenticated user."""
-    case_id: Identifier | None = Field(default=None, description="Your own case or ticket number.")
+    case_id: Identifier | None = Field(
+        default=None, description="Your own case or ticket number.", examples=["CASE-7421"]
+    )
     workflow_id: Identifier = Field(
         default="collection_search", description="Name of the workflow that asks."
     )
     trace_id: Identifier | None = Field(
-        default=None, description="Seed of the trace; by default the run's id."
+        default=None,
+        description="Seed of the trace; by default the run's id.",
+        examples=["order-66-import"],
     )
     invocation_id: SkipJsonSchema[Identifier | None] = None
     run_id: SkipJsonSchema[Identifier | None] = None

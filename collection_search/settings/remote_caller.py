@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from ..errors import ConfigError
+from ..text.problems import suggest
 from .ensemble import split_names
 from .provider_choice import is_configured
 
@@ -28,6 +29,20 @@ class RemoteChoice(Protocol):
     search_purpose: bool | None
 
 
+def remote_choices(settings: Settings) -> dict[str, list[str]]:
+    """Return the names that a remote caller may choose, by field: the operator's own one first."""
+    named = sorted({*settings.providers, *settings.stored_keys})
+    providers = [name for name in named if is_configured(settings, name)]
+    choices: dict[str, list[str | None]] = {
+        "provider": [settings.provider, "auto", settings.default_provider, *providers, "offline"],
+        "model": [settings.model],
+        "embeddings": [settings.embeddings, "lexical"],
+        "ensemble": [*split_names(settings.ensemble), settings.embeddings],
+        "reranker": [settings.reranker, "model", "none"],
+    }
+    return {field: [*dict.fromkeys(filter(None, names))] for field, names in choices.items()}
+
+
 def restrict_remote_caller(asked: RemoteChoice, server: Any, settings: Settings) -> dict[str, Any]:
     """Return the fields that replace those of a remote caller's context.
 
@@ -36,22 +51,12 @@ def restrict_remote_caller(asked: RemoteChoice, server: Any, settings: Settings)
     ConfigError for a provider, model or embedder that is not in the settings, and for a user
     without an identity; a retry does not help.
     """
-    named = {*settings.providers, *settings.stored_keys}
-    providers = {name for name in named if is_configured(settings, name)}
-    known = {settings.provider, settings.default_provider, "auto", "offline"}
-    for field, allowed in (
-        ("provider", known | providers),
-        ("model", {settings.model}),
-        ("embeddings", {settings.embeddings, "lexical"}),
-        ("reranker", {settings.reranker, "model", "none"}),
-    ):
-        name = getattr(asked, field)
-        if isinstance(name, str) and name not in allowed:
-            raise ConfigError(f"{field} {name!r} is not configured on this server.")
-    allowed = {settings.embeddings, *split_names(settings.ensemble)}
-    for name in split_names(asked.ensemble):
-        if isinstance(name, str) and name not in allowed:
-            raise ConfigError(f"ensemble {name!r} is not configured on this server.")
+    for field, allowed in remote_choices(settings).items():
+        given = getattr(asked, field)
+        for name in split_names(given) if field == "ensemble" else [given]:
+            if isinstance(name, str) and name not in allowed:
+                near = suggest(name, allowed)
+                raise ConfigError(f"{field} {name!r} is not configured on this server{near or '.'}")
     limits = [limit for limit in (settings.max_cost_usd, asked.max_cost_usd) if limit is not None]
     return {
         "tenant_id": _tenant_of(server, settings),

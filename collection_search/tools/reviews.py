@@ -25,6 +25,7 @@ def build_review_request(gate: Gate) -> ReviewRequest:
     """Return what is asked at the gate, JSON-plain."""
     return {
         "type": "collection_review",
+        "instructions": _instructions(gate),
         "gate_id": gate.gate_id,
         "question": gate.question,
         "collection": gate.collection,
@@ -36,6 +37,19 @@ def build_review_request(gate: Gate) -> ReviewRequest:
         "deadline_policy": gate.policy,
         "response_schema": decision_model(gate.candidates).model_json_schema(),
     }
+
+
+def _instructions(gate: Gate) -> str:
+    at_deadline = {
+        "approve": f"the candidates from the score {gate.threshold:g} on are ingested",
+        "reject": "nothing is ingested",
+        "keep_pending": "the review waits on",
+    }
+    return (
+        "Decide which candidates are ingested into the collection: answer with the fields of"
+        ' response_schema, in short {"status": "approved"} or {"status": "rejected"}. At the'
+        f" deadline {at_deadline[gate.policy]}."
+    )
 
 
 def decision_model(candidates: Iterable[ReviewCandidate]) -> type[ReviewDecision]:
@@ -62,7 +76,15 @@ def decision_model(candidates: Iterable[ReviewCandidate]) -> type[ReviewDecision
     return create_model(
         "ReviewDecision",
         __base__=ReviewDecision,
-        approved_urls=(approved, Field(default_factory=list, description=field.description)),
+        approved_urls=(
+            approved,
+            Field(
+                default_factory=list,
+                description=field.description,
+                examples=[urls[:2]],
+                json_schema_extra=field.json_schema_extra,
+            ),
+        ),
     )
 
 
