@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 _FETCHED: Final = frozenset({"fetch", "script", "xhr"})
 """Kinds of requests that may bring text; images, fonts, frames and the like are refused."""
-_SENT: Final = ("accept", "accept-language", "origin")
+_SENT: Final = ("accept", "accept-language")
 _RECEIVED: Final = (
     "content-type",
     "access-control-allow-origin",
@@ -117,7 +117,13 @@ class PageRequests:
     async def _fetched(self, route: Route) -> Received:
         request = route.request
         headers = {name: request.headers[name] for name in _SENT if name in request.headers}
+        if (own := _origin(self._page.final_url)) != _origin(request.url):
+            headers["origin"] = own
         async with self._slots:
             return await self._source.fetch_part(
                 request.url, page=self._page.final_url, headers=headers
             )
+
+
+def _origin(url: str) -> str:
+    return "/".join(url.split("/")[:3])
