@@ -57,12 +57,13 @@ FetchReason = Literal[
     "rate_limited", "host_busy", "too_large", "ratio_exceeded", "too_slow", "deadline",
     "incomplete", "bad_response", "bad_encoding", "unsupported_type", "http_error", "gone",
     "needs_login", "needs_javascript", "challenge", "noindex", "empty", "soft_404", "paywalled",
-    "extraction_failed", "extraction_killed",
+    "extraction_failed", "extraction_killed", "render_failed",
 ]  # fmt: skip
 """Why a page could not be fetched. `rate_limited`: the site answered 429 or 503. `host_busy`: too
 many of our own requests wait for the host. `incomplete`: the answer broke off or never began.
 `bad_response`: no valid HTTP. `gone`: 404 or 410. `needs_login`: 401, 403 or 407. `challenge`: it
 is for a person or a browser to act first. `needs_javascript`: a script would load the text.
+`render_failed`: the browser that runs the scripts had to give the page up.
 `noindex`: the page asks not to be indexed, and a setting honours that."""
 NEVER_PERMITTED: Final = "which no setting permits"
 """In the message of a refused address that the setting `fetch_allowed` cannot permit."""

@@ -223,6 +223,15 @@ class SettingsTable(ServerTable, RankingTable, PriceTable):
     fetch_proxy: Address | None = Field(
         default=None, repr=False, description="Proxy for all pages."
     )
+    fetch_browser: bool = Field(
+        default=False, description="Run the scripts of pages that have no text without them."
+    )
+    browser_path: Path | None = Field(
+        default=None, description="Chromium's program, where it is not found in PATH."
+    )
+    browser_sandbox: bool = Field(
+        default=True, description="Run Chromium in its sandbox, which it cannot have as root."
+    )
     fetch_contact: str | None = Field(
         default=None, max_length=200, description="Your contact address, sent with every request."
     )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import re
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final, Protocol, TypeAlias
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
     from ...errors import FetchReason
     from .extract.extracted import Extracted
 
-__all__ = ["Fetcher", "Parser", "ReadPage", "TextSource", "WebPageReader", "judge_page"]
+__all__ = ["Fetcher", "Parser", "ReadPage", "Renderer", "TextSource", "WebPageReader", "judge_page"]
 
 Parser: TypeAlias = "Callable[[FetchedPage], Awaitable[Extracted]]"
 """Replaces the built-in extraction for one kind of page, for instance OCR for scanned PDFs.
@@ -98,10 +99,22 @@ class TextSource(Protocol):
         ...
 
 
+class Renderer(Protocol):
+    """A browser that runs the scripts of pages."""
+
+    async def render(self, page: FetchedPage) -> FetchedPage:
+        """Return the page with the markup that its scripts made, without validators.
+
+        Raises FetchError (`render_failed`, `too_large`), ConfigError without a browser.
+        """
+        ...
+
+
 class WebPageReader:
     """A reader of web pages, for many calls at once. It does not close fetcher and extraction.
 
-    `parsers` replace the extraction for kinds of pages. With an `index_agent`, the name of this
+    With a `renderer`, pages whose text a script writes (`needs_javascript`) are read as a browser
+    shows them. `parsers` replace the extraction for kinds of pages. With an `index_agent`, the name of this
     crawler, pages that ask it not to index them are refused. They are requested in full then: the
     answer that a page has not changed does not say whether it asks for that.
     """
@@ -113,8 +126,10 @@ class WebPageReader:
         *,
         parsers: Mapping[PageKind, Parser] | None = None,
         index_agent: str | None = None,
+        renderer: Renderer | None = None,
     ) -> None:
         self._fetcher = fetcher
+        self._renderer = renderer
         self._index_agent = index_agent
         self._extraction = extraction
         self._parsers = dict(parsers or {})
@@ -132,13 +147,22 @@ class WebPageReader:
         page = await self._fetcher.fetch(url, validators=None if agent else validators)
         if isinstance(page, NotModified):
             return page
-        if agent and refuses_indexing(page, agent):
-            raise FetchError(_MESSAGES["noindex"], reason="noindex", status=page.status)
+        self._check_indexing(page)
         is_small = len(page.body) <= _INLINE_BYTES
         new_hash = page.content_hash if is_small else await compute(lambda: page.content_hash)
         if new_hash == content_hash:
             return NotModified(page.url, page.final_url, page.validators, page.fetched_at)
-        found = await self._extracted(page)
+        try:
+            found = await self._extracted(page)
+        except FetchError as error:
+            if self._renderer is None or error.reason != "needs_javascript":
+                raise
+            page = await self._renderer.render(page)
+            self._check_indexing(page)
+            found = await self._extracted(page)
+            new_hash = hashlib.sha256(found.text.encode()).hexdigest()
+            if new_hash == content_hash:
+                return NotModified(page.url, page.final_url, page.validators, page.fetched_at)
         if page.kind == "html" and (reason := judge_page(found)):
             raise FetchError(_MESSAGES[reason], reason=reason, status=page.status)
         return ReadPage(
@@ -154,6 +178,10 @@ class WebPageReader:
             status=page.status,
             truncated_at_page=found.truncated_at_page,
         )
+
+    def _check_indexing(self, page: FetchedPage) -> None:
+        if self._index_agent and refuses_indexing(page, self._index_agent):
+            raise FetchError(_MESSAGES["noindex"], reason="noindex", status=page.status)
 
     async def _extracted(self, page: FetchedPage) -> Extracted:
         if parser := self._parsers.get(page.kind):

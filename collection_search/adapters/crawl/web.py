@@ -13,6 +13,8 @@ from ...errors import ConfigError, FetchError
 from ...runtime.concurrency import run_on_portal
 from ...text.urls import normalize_url, url_key
 from ..http import user_agent
+from .browser.chromium import find_chromium, shared_chromium
+from .browser.rendering import PageRenderer
 from .extract.pool import Extraction
 from .fetch.fetcher import SafeFetcher
 from .fetch.policy import FetchPolicy
@@ -76,9 +78,13 @@ class WebPages(WebPageReader):
         *,
         parsers: Mapping[PageKind, Parser] | None = None,
         index_agent: str | None = None,
+        renderer: PageRenderer | None = None,
     ) -> None:
         self._crawled = _CrawlCache(fetcher)
-        super().__init__(self._crawled, extraction, parsers=parsers, index_agent=index_agent)
+        super().__init__(
+            self._crawled, extraction, parsers=parsers, index_agent=index_agent, renderer=renderer
+        )
+        self._browser = renderer
         self._web = fetcher
         self._processes = extraction
 
@@ -87,7 +93,9 @@ class WebPages(WebPageReader):
         """Return a reader with the settings' limits. Raises ConfigError naming the wrong one."""
         extraction, policy = Extraction(workers=settings.extract_processes), build_policy(settings)
         agent = product_token(policy.user_agent) if settings.fetch_noindex else None
-        return cls(SafeFetcher(policy), extraction, index_agent=agent)
+        fetcher = SafeFetcher(policy)
+        renderer = build_renderer(settings, fetcher) if settings.fetch_browser else None
+        return cls(fetcher, extraction, index_agent=agent, renderer=renderer)
 
     async def read(
         self, url: str, *, validators: Validators | None = None, content_hash: str | None = None
@@ -123,6 +131,8 @@ class WebPages(WebPageReader):
 
     async def aclose(self) -> None:
         """Close the connections and end the worker processes."""
+        if self._browser is not None:
+            await run_on_portal(self._browser.aclose())
         await run_on_portal(self._web.aclose())
         await self._processes.aclose()
 
@@ -163,6 +173,13 @@ class WebPages(WebPageReader):
                 if visit.page is not None and visit.page.kind == "html":
                     for link in filter(fits, await own_links(visit.page)):
                         yield link
+
+
+def build_renderer(settings: Settings, fetcher: SafeFetcher) -> PageRenderer:
+    """Return the renderer of the settings' browser. Raises ConfigError without one."""
+    sandbox = settings.browser_sandbox
+    browsers = shared_chromium(find_chromium(settings.browser_path, sandbox=sandbox), sandbox=sandbox)
+    return PageRenderer(browsers, fetcher, user_agent=fetcher.policy.user_agent)
 
 
 def build_policy(settings: Settings) -> FetchPolicy:

@@ -50,6 +50,7 @@ _REASONS: Final = {
     "paywalled": "the text must be paid for",
     "extraction_failed": "no text can be taken from the page",
     "extraction_killed": "reading the page took too much",
+    "render_failed": "the browser could not show the page",
 }
 """Each reason of `FetchReason` in words."""
 RETRY: Final = "Try it again later: 'collection-search ingest retry-failed'."
@@ -66,7 +67,7 @@ _REMEDIES: Final = {
     ),
     **dict.fromkeys(
         ("too_large", "ratio_exceeded", "bad_encoding", "unsupported_type", "empty",
-         "extraction_failed", "extraction_killed", "bad_response", "too_many_redirects"),
+         "extraction_failed", "extraction_killed", "render_failed", "bad_response", "too_many_redirects"),
         "Take another page.",
     ),
 }  # fmt: skip

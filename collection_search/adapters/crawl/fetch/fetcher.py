@@ -27,7 +27,7 @@ from .transfer import Admitted, TransferLimits
 from .url_rules import UrlRules
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Collection
+    from collections.abc import Awaitable, Callable, Collection, Mapping
 
     from aiohttp.abc import AbstractResolver
     from multidict import CIMultiDictProxy
@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from ....contracts.page import PageKind, RobotsVerdict, Validators
     from ...per_loop import Sockets
     from .policy import Clock
+    from .transfer import Received
     from .url_rules import Target
 
 __all__ = ["PAGES", "FetchPolicy", "SafeFetcher"]
@@ -54,6 +55,15 @@ class _Home(NamedTuple):
     async def aclose(self) -> None:
         await self.robots.aclose()
         await self.session.aclose()
+
+
+class _Answer(NamedTuple):
+    """The answer of the address that the redirects lead to."""
+
+    target: Target
+    received: Received
+    hops: int
+    robots: RobotsVerdict
 
 
 class SafeFetcher:
@@ -105,31 +115,24 @@ class SafeFetcher:
         Raises FetchError with reason, `retryable` and `retry_in_s`.
         """
         target = self._gate.target(url, source=self._gate.target(source) if source else None)
-        home = await self._homes.get()
         headers = conditions(validators)
-        left_s = self.policy.deadline_s
-        for hops in range(self.policy.max_redirects + 1):
-            admit = partial(self._admitted, target, accept)
-            try:
-                verdict, took_s = await self._permission(home, target)
-                left_s -= took_s
-                received, spent_s = await home.session.ask(
-                    target, admit=admit, limits=self._limits, left_s=left_s, headers=headers
-                )
-            except FetchError as error:
-                error.host = target.netloc
-                raise
-            left_s -= spent_s
-            if received.status in MOVED and "Location" in received.headers:
-                target = self._gate.redirect(target, received.headers["Location"])
-                continue
-            if received.status == NOT_MODIFIED and validators and headers:
-                new = validators_in(received.headers) or validators
-                return NotModified(url, target.url, new, self._clock.time())
-            now = self._clock.time()
-            return build_page(url, target, received, fetched_at=now, hops=hops, robots=verdict)
-        text = f"{show_host(target.host)} redirects more than {self.policy.max_redirects} times"
-        raise FetchError(text, reason="too_many_redirects")
+        answer = await self._follow(target, partial(self._admitted, accept), headers)
+        now, received = self._clock.time(), answer.received
+        if received.status == NOT_MODIFIED and validators and headers:
+            new = validators_in(received.headers) or validators
+            return NotModified(url, answer.target.url, new, now)
+        return build_page(
+            url, answer.target, received, fetched_at=now, hops=answer.hops, robots=answer.robots
+        )
+
+    async def fetch_part(self, url: str, *, page: str, headers: Mapping[str, str]) -> Received:
+        """Return what a script of the page asks for, whatever its kind is, under the same rules.
+
+        Of the operator's named addresses it may be one of the page's own host. Raises FetchError.
+        """
+        target = self._gate.target(url, source=self._gate.target(page))
+        limit = Admitted(None, self.policy.max_html_bytes)
+        return (await self._follow(target, lambda *_: limit, headers)).received
 
     async def sitemaps(self, url: str) -> list[str]:
         """Return the sitemaps that the site's robots.txt names, unchecked. Raises FetchError."""
@@ -140,6 +143,36 @@ class SafeFetcher:
     async def aclose(self) -> None:
         """Close the connections of the running loop."""
         await self._homes.aclose()
+
+    async def _follow(
+        self,
+        target: Target,
+        admit: Callable[[Target, bytes, CIMultiDictProxy[str]], Admitted],
+        headers: Mapping[str, str],
+    ) -> _Answer:
+        """Return the answer after all redirects, each of which passes all rules."""
+        home = await self._homes.get()
+        left_s = self.policy.deadline_s
+        for hops in range(self.policy.max_redirects + 1):
+            try:
+                verdict, took_s = await self._permission(home, target)
+                left_s -= took_s
+                received, spent_s = await home.session.ask(
+                    target,
+                    admit=partial(admit, target),
+                    limits=self._limits,
+                    left_s=left_s,
+                    headers=headers,
+                )
+            except FetchError as error:
+                error.host = target.netloc
+                raise
+            left_s -= spent_s
+            if received.status not in MOVED or "Location" not in received.headers:
+                return _Answer(target, received, hops, verdict)
+            target = self._gate.redirect(target, received.headers["Location"])
+        text = f"{show_host(target.host)} redirects more than {self.policy.max_redirects} times"
+        raise FetchError(text, reason="too_many_redirects")
 
     def _home(self, sockets: Sockets) -> _Home:
         policy, gate = self.policy, self._gate
@@ -163,7 +196,7 @@ class SafeFetcher:
         return rules.verdict, took_s
 
     def _admitted(
-        self, target: Target, accept: Collection[str], head: bytes, headers: CIMultiDictProxy[str]
+        self, accept: Collection[str], target: Target, head: bytes, headers: CIMultiDictProxy[str]
     ) -> Admitted:
         declared = media_type(headers.get("Content-Type", ""))
         kind = sniff_page(head, declared, target.url.partition("?")[0])
