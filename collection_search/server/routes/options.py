@@ -91,12 +91,18 @@ def _provider(settings: Settings, name: str, default: str) -> dict[str, Any]:
     try:
         info = read_info(class_of(settings, "search", name))
     except (ConfigError, ImportError) as error:
-        return {**shown, "configured": False, "note": f"It cannot be loaded: {type(error).__name__}"}
+        return {
+            **shown,
+            "configured": False,
+            "note": f"It cannot be loaded: {type(error).__name__}",
+        }
     is_usable = name in {"offline", settings.provider, settings.default_provider}
     is_usable = is_usable or is_configured(settings, name)
     to_set = info.key_variable or info.address_variable
     notes = [info.sunset(utc_today()) or "", info.without_key]
     if not is_usable:
-        notes.append(f"Set {to_set}." if to_set else f"Name it as provider in the settings: {name}.")
+        notes.append(
+            f"Set {to_set}." if to_set else f"Name it as provider in the settings: {name}."
+        )
     note = " ".join(filter(None, notes))
     return {**shown, "title": info.title or name, "configured": is_usable, "note": note}

@@ -10,8 +10,8 @@ from contextvars import Context
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
 
-from ...contracts.server_run import ACTIVE, ServerRun
 from ...contracts.inputs import ReviewInput, SearchInput
+from ...contracts.server_run import ACTIVE, ServerRun
 from ...errors import CollectionSearchError
 from ...graphs.collection_review import CollectionReviewGraph
 from ...graphs.validating_graph import validate_input
