@@ -6,16 +6,21 @@ import time
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from support.api_client import ONE, TWO, as_caller, process_store
+from support.api_client import ONE, TWO, as_caller, open_api, process_store
 from support.scripted_world import INPUT, good_pages
+from support.waiting import wait_until_async
 
-from collection_search import SearchContext
+from collection_search import SearchContext, Settings
+from collection_search.contracts.collection import TenantScope
 from collection_search.contracts.review import Gate
 from collection_search.graphs.collection_review import CollectionReviewGraph
+from collection_search.settings.adapter_factory import make_adapter
 from collection_search.settings.process_defaults import process_settings
 from collection_search.testing import ScriptedAdapter
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     import httpx
 
 MANY = 200
@@ -105,6 +110,25 @@ async def test_a_rejected_run_ends(api: httpx.AsyncClient) -> None:
     assert (await api.get("/gates")).json()["total"] == 0
 
 
+async def test_a_run_of_the_server_goes_on(tmp_path: Path) -> None:
+    """The answer is the run; its end is in the list of runs."""
+    base = SearchContext(provider=ScriptedAdapter(good_pages()), settings=Settings(home=tmp_path))
+    async with open_api(base) as api:
+        asked = {"graph": "collection_review", "input": INPUT}
+        run_id = (await api.post("/runs", json=asked)).json()["run_id"]
+        store = make_adapter(base.using(), "runs", "sqlite")
+        await wait_until_async(lambda: store.get(ONE, run_id).status == "waiting")
+        (listed,) = (await api.get("/gates")).json()["gates"]
+        gate_id = listed["gate_id"]
+        assert (await api.get(f"/runs/{run_id}")).json()["gate_id"] == gate_id
+        answer = await api.post(f"/gates/{gate_id}/decision", json={"status": "rejected"})
+        assert answer.status_code == 202
+        assert answer.json()["run_id"] == run_id
+        await wait_until_async(lambda: store.get(ONE, run_id).status == "done")
+        ended = (await api.get(f"/runs/{run_id}")).json()
+    assert ended["output"]["review"]["approver"] == f"admin of {ONE}"
+
+
 async def test_a_second_decision_changes_nothing(api: httpx.AsyncClient) -> None:
     """It is told who was first."""
     gate_id = await _waiting_run()
@@ -181,9 +205,7 @@ async def test_approved_pages_are_ingested(api: httpx.AsyncClient) -> None:
     answer = await api.post(f"/gates/{request['gate_id']}/decision", json=decision)
     assert answer.status_code == 202
     assert sorted(answer.json()["review"]["approved_urls"]) == sorted(chosen)
-    documents: list[dict[str, Any]] = []
-    deadline = time.monotonic() + 60
-    while len(documents) < 2 and time.monotonic() < deadline:
-        found = await api.get("/collections/py/documents")
-        documents = found.json().get("documents", [])
+    store, scope = process_store().collections, TenantScope(ONE, "py")
+    await wait_until_async(lambda: len(store.hashes(scope)) == len(chosen))
+    documents = (await api.get("/collections/py/documents")).json()["documents"]
     assert sorted(one["url"] for one in documents) == sorted(chosen)

@@ -13,11 +13,11 @@ from ...runtime.concurrency import offload
 from ...text.timestamps import iso_time
 from ...tools.removal import adelete_collection, adelete_pages
 from ..access import Admin, Viewer  # noqa: TC001 - FastAPI reads it
-from ..opened import CollectionName, open_collection
+from ..opened import Base, CollectionName, context_of, open_collection
 
 if TYPE_CHECKING:
     from ...contracts.collection import CollectionInfo, StoredDocument
-    from ...contracts.listing import Freshness, ListedDocument
+    from ...contracts.stored_lists import DocumentAges, ListedDocument
     from ...ports import Storage
 
 router = APIRouter(tags=["collections"])
@@ -110,16 +110,18 @@ class DeletedCollection(BaseModel):
 
 
 @router.get("/collections")
-async def list_collections(caller: Viewer) -> CollectionList:
+async def show_collections(caller: Viewer, base: Base) -> CollectionList:
     """Return the collections of your tenant, by name."""
-    store = await caller.context().storage()
+    store = await context_of(base, caller).storage()
     return CollectionList(collections=await offload(_views, store, caller.tenant))
 
 
 @router.get("/collections/{name:path}/documents")
-async def list_documents(
+async def show_documents(
     name: CollectionName,
     caller: Viewer,
+    base: Base,
+    *,
     offset: Annotated[int, Query(ge=0)] = 0,
     limit: Annotated[int, Query(ge=1, le=500)] = 50,
     search: Annotated[
@@ -127,7 +129,7 @@ async def list_documents(
     ] = "",
 ) -> DocumentList:
     """Return a part of a collection's documents, by address."""
-    opened = await open_collection(caller, name)
+    opened = await open_collection(base, caller, name)
     page = await offload(
         opened.store.collections.documents,
         opened.scope,
@@ -139,11 +141,11 @@ async def list_documents(
 
 
 @router.get("/collections/{name:path}/document")
-async def read_document(
-    name: CollectionName, caller: Viewer, url: Annotated[str, Query(max_length=8192)]
+async def show_document(
+    name: CollectionName, caller: Viewer, base: Base, url: Annotated[str, Query(max_length=8192)]
 ) -> WholeDocument:
     """Return one document with its text, in which the passages of an answer have their places."""
-    opened = await open_collection(caller, name)
+    opened = await open_collection(base, caller, name)
     store = opened.store.collections
     key = await offload(find_page, store, opened.scope, url)
     found = await offload(store.get, opened.scope, [key])
@@ -153,27 +155,27 @@ async def read_document(
 
 
 @router.delete("/collections/{name:path}/documents")
-async def delete_documents(
-    name: CollectionName, caller: Admin, pages: PagesToDelete
+async def remove_documents(
+    name: CollectionName, caller: Admin, base: Base, pages: PagesToDelete
 ) -> DeletedPages:
     """Delete documents for good, with what waits to be ingested at their addresses."""
-    opened = await open_collection(caller, name)
+    opened = await open_collection(base, caller, name)
     deleted, unknown = await adelete_pages(opened.context, name, pages.urls)
     return DeletedPages(deleted=deleted, unknown=unknown)
 
 
 @router.get("/collections/{name:path}")
-async def read_collection(name: CollectionName, caller: Viewer) -> CollectionView:
+async def show_collection(name: CollectionName, caller: Viewer, base: Base) -> CollectionView:
     """Return one collection in figures."""
-    opened = await open_collection(caller, name)
+    opened = await open_collection(base, caller, name)
     views = await offload(_views, opened.store, caller.tenant)
     return next(one for one in views if one.name == name)
 
 
 @router.delete("/collections/{name:path}")
-async def delete_collection(name: CollectionName, caller: Admin) -> DeletedCollection:
+async def remove_collection(name: CollectionName, caller: Admin, base: Base) -> DeletedCollection:
     """Delete a collection for good, with its questions, reviews and what waits to go into it."""
-    opened = await open_collection(caller, name)
+    opened = await open_collection(base, caller, name)
     return DeletedCollection(documents=await adelete_collection(opened.context, name))
 
 
@@ -186,7 +188,7 @@ def _views(store: Storage, tenant: str) -> list[CollectionView]:
     ]
 
 
-def _view(info: CollectionInfo, fresh: Freshness | None, waiting: int) -> CollectionView:
+def _view(info: CollectionInfo, fresh: DocumentAges | None, waiting: int) -> CollectionView:
     return CollectionView(
         name=info.collection,
         documents=info.documents,

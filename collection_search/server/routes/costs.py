@@ -13,8 +13,9 @@ from ...graphs.validating_graph import validate_input
 from ...ports.usage import SpendGroup, SpendKind
 from ...text.timestamps import iso_time
 from ...tools.estimate import estimate_run
-from ...tools.spending.totals import cost_of, is_complete, read_totals
+from ...tools.spending.totals import is_complete, known_cost, read_totals
 from ..access import Viewer  # noqa: TC001 - FastAPI reads it
+from ..opened import Base, context_of
 
 if TYPE_CHECKING:
     from ...ports.usage import SpendTotal
@@ -60,23 +61,26 @@ class EstimatedCost(BaseModel):
 @router.get("/costs")
 async def read_costs(
     caller: Viewer,
+    base: Base,
     by: SpendGroup = "day",
     days: Annotated[int, Query(ge=1, le=3660)] = 30,
 ) -> Costs:
     """Return what your tenant spent in the last days."""
     since = time.time() - days * _DAY_S
-    totals = await read_totals(caller.context(), since=since, by=by)
+    totals = await read_totals(context_of(base, caller), since=since, by=by)
     return Costs(
         rows=[_row(one) for one in totals],
-        total_usd=cost_of(totals),
+        total_usd=known_cost(totals),
         complete=is_complete(totals),
     )
 
 
 @router.post("/estimate")
-async def estimate_cost(caller: Viewer, given: Annotated[dict[str, Any], Body()]) -> EstimatedCost:
+async def estimate_cost(
+    caller: Viewer, base: Base, given: Annotated[dict[str, Any], Body()]
+) -> EstimatedCost:
     """Return what a run with this input would cost at least and at most; nothing is asked."""
-    context = caller.context()
+    context = context_of(base, caller)
     estimate = await estimate_run(validate_input(SearchInput, given), context)
     return EstimatedCost(**estimate.as_dict(), max_cost_usd=context.cost_limit())
 
