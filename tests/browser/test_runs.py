@@ -42,7 +42,7 @@ def test_a_question_becomes_ranked_results(page: Page, collection: str) -> None:
     expect(page.locator("#queries > li").first).to_be_visible()
     scores = [
         float(re.sub(r"[^\d.]", "", text))
-        for text in page.locator("#results .score-value").all_inner_texts()
+        for text in page.locator("#results .score-value").all_text_contents()
     ]
     assert len(scores) == rows.count() > 1
     assert scores == sorted(scores, reverse=True)
