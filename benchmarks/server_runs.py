@@ -211,10 +211,8 @@ def report(found: Mapping[str, Mapping[int, Sequence[Taken]]], loads: Sequence[s
                 for values, key in ((walls, "wall_ms"), (cpus, "cpu_ms"))
             ]
             cpu = _spread(value / size for value in cpus)
-            lines += [
-                f"| {size} | {name} | {_spread(walls)} ms | {ratios[0]:.2f} x | {cpu} ms |"
-                f" {ratios[1]:.2f} x |"
-            ]
+            cells = (size, name, f"{_spread(walls)} ms", f"{ratios[0]:.2f} x")
+            lines.append(f"| {' | '.join(map(str, cells))} | {cpu} ms | {ratios[1]:.2f} x |")
     return "\n".join([*lines, ""])
 
 
