@@ -111,7 +111,7 @@ class Process:
             stdout=subprocess.PIPE,
             text=True,
             cwd=folder,
-            env=_clean_environment(),
+            env=clean_environment(),
         )
 
     def __enter__(self) -> Self:
@@ -182,7 +182,7 @@ class ContestantProcess(Process):
         return Round.of(told, self._stub.control("read"))
 
 
-def _clean_environment() -> dict[str, str]:
+def clean_environment() -> dict[str, str]:
     """Return the environment without settings, keys and proxies of whoever runs the benchmark."""
     return {
         name: value
