@@ -77,13 +77,17 @@ TELEMETRY: Telemetry = {
                 "outcome": "answered",
                 "answer": {"sentences": [{"citations": [1]}, {"citations": [1, 2]}]},
             },
-            '"Why?" was asked of the collection py: 2 passages found, 2 cited in the answer.'
-            " The run cost at least $0.012.",
+            (
+                '"Why?" was asked of the collection py: 2 passages found, 2 cited in the answer.'
+                " The run cost at least $0.012."
+            ),
         ),
         (
             {"candidates": [{}], "outcome": "acquired", "search": None, "query": None},
-            "1 page of a list or a staged session. The pages are staged, and wait for their"
-            " ingestion. The run cost at least $0.012.",
+            (
+                "1 page of a list or a staged session. The pages are staged, and wait for their"
+                " ingestion. The run cost at least $0.012."
+            ),
         ),
     ],
 )

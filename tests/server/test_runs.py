@@ -70,9 +70,7 @@ async def test_a_run_goes_to_its_end(server: Served) -> None:
     assert listed == {name: value for name, value in end.data.items() if name != "output"}
 
 
-@pytest.mark.parametrize(
-    "options", [{"params": {"after": 3}}, {"headers": {"Last-Event-ID": "3"}}]
-)
+@pytest.mark.parametrize("options", [{"params": {"after": 3}}, {"headers": {"Last-Event-ID": "3"}}])
 async def test_a_stream_goes_on_after_an_event(server: Served, options: dict[str, Any]) -> None:
     """Who lost the connection gets what came since, and nothing twice."""
     run = await server.start(**INPUT)

@@ -85,9 +85,7 @@ class Browsing:
     def __init__(self, allowed: list[str], **limits: Any) -> None:
         assert CHROMIUM is not None
         program = CHROMIUM
-        self.fetcher = SafeFetcher(
-            FetchPolicy(allowed_addresses=frozenset(allowed), min_delay_s=0)
-        )
+        self.fetcher = SafeFetcher(FetchPolicy(allowed_addresses=frozenset(allowed), min_delay_s=0))
         self.browsers = PerLoop(lambda _: Chromium(program, sandbox=SANDBOX), Chromium.aclose)
         self.renderer = PageRenderer(
             self.browsers, self.fetcher, user_agent="tea-bot", limits=RenderLimits(**limits)

@@ -178,7 +178,9 @@ class WebPages(WebPageReader):
 def build_renderer(settings: Settings, fetcher: SafeFetcher) -> PageRenderer:
     """Return the renderer of the settings' browser. Raises ConfigError without one."""
     sandbox = settings.browser_sandbox
-    browsers = shared_chromium(find_chromium(settings.browser_path, sandbox=sandbox), sandbox=sandbox)
+    browsers = shared_chromium(
+        find_chromium(settings.browser_path, sandbox=sandbox), sandbox=sandbox
+    )
     return PageRenderer(browsers, fetcher, user_agent=fetcher.policy.user_agent)
 
 

@@ -10,6 +10,7 @@ import textwrap
 from typing import TYPE_CHECKING
 
 import pytest
+from support.loopback_site import LoopbackSite
 from support.scripted_pages import (
     CHROMIUM,
     SANDBOX,
@@ -22,7 +23,6 @@ from support.scripted_pages import (
     shell,
     writing,
 )
-from support.loopback_site import LoopbackSite
 
 from collection_search import Settings
 from collection_search.adapters.crawl.browser.chromium import Chromium, find_chromium

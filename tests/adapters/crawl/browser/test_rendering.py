@@ -151,7 +151,7 @@ HOSTILE = {
     "new WebSocket('ws://127.0.0.1:PORT/')`])));",
     "service worker": "navigator.serviceWorker && navigator.serviceWorker.register('/worker.js');",
     "speculation": "document.head.insertAdjacentHTML('beforeend', `<script type=speculationrules>"
-    "{\"prerender\": [{\"urls\": [\"http://127.0.0.1:PORT/\"]}]}<\\/script>`);",
+    '{"prerender": [{"urls": ["http://127.0.0.1:PORT/"]}]}<\\/script>`);',
     "location": "setTimeout(() => { location.href = 'http://127.0.0.1:PORT/' }, 0);",
     "file": "setTimeout(() => { location.href = 'file:///etc/passwd' }, 0);",
     "data": "setTimeout(() => { location.href = 'data:text/html,away' }, 0);",
