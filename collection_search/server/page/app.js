@@ -72,9 +72,14 @@ async function draw({ focus = true } = {}) {
     if (!signal.aborted && error.status !== 401) fill(main, errorBox(error, () => draw()));
   }
   if (signal.aborted) return;
+  if (!main.querySelector("h1")) {
+    main.prepend(el("h1", { class: "unseen", tabindex: "-1" }, t(name ? `nav.${name}` : "notFound.title")));
+  }
   if (focus && !isFirst) {
-    scrollTo(0, 0);
-    (main.querySelector("h1") ?? main).focus({ preventScroll: true });
+    const arrival = main.querySelector("[data-arrive]");
+    if (arrival) arrival.scrollIntoView({ block: "center" });
+    else scrollTo(0, 0);
+    (arrival ?? main.querySelector("h1") ?? main).focus({ preventScroll: true });
   }
   isFirst = false;
 }

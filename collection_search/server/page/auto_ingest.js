@@ -6,7 +6,9 @@ import { field } from "./widgets.js";
 
 /** Return the panel; it is off at first, and its options are shown only while it is on. */
 export function autoIngest(defaults) {
-  const toggle = el("input", { type: "checkbox", id: "auto-ingest-toggle" });
+  const toggle = el("input", {
+    type: "checkbox", id: "auto-ingest-toggle", "aria-controls": "auto-ingest-options",
+  });
   const score = el("input", {
     type: "number", id: "auto-ingest-min-score", min: 50, max: 100, step: 5,
     value: defaults.auto_ingest_min_score, required: true,
@@ -26,8 +28,6 @@ export function autoIngest(defaults) {
   const draw = () => {
     const on = toggle.checked && !toggle.disabled;
     options.hidden = !on;
-    toggle.setAttribute("aria-expanded", String(on));
-    toggle.setAttribute("aria-controls", options.id);
     score.disabled = !on;
     top.disabled = !on;
   };

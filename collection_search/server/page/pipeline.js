@@ -16,7 +16,7 @@ export class Pipeline {
   #list = el("ol", { id: "pipeline", class: "pipeline", "aria-label": t("pipeline.label") });
   #queryList = el("ul", { id: "queries", class: "queries" });
   #queryBox = el("section", { class: "query-box", hidden: true, "aria-label": t("queries.title") },
-    el("h3", {}, t("queries.title")), this.#queryList);
+    el("h2", {}, t("queries.title")), this.#queryList);
   #progress = el("p", { class: "progress-line", hidden: true });
   #live = el("p", { class: "unseen", role: "status", "aria-live": "polite" });
   #timer = null;

@@ -21,6 +21,7 @@ export function show(main, { id, query }, signal) {
   }, signal);
 }
 
+const REMARKS = new Set(["strategy_fallback", "provider_fallback", "model_not_used"]);
 const ENDED = new Set(["done", "failed", "cancelled", "interrupted"]);
 
 class RunView {
@@ -114,7 +115,7 @@ class RunView {
     fill(this.#banner);
     if (!ENDED.has(run.status)) return;
     fill(this.#outcome, ended(run),
-      this.ticket ? ticketPanel(this.ticket, this.signal)
+      this.ticket ? ticketPanel(this.ticket, this.signal, { arrive: true })
         : run.output?.ingestion?.ticket && ticketPanel(run.output.ingestion.ticket, this.signal),
       run.output?.coverage && coverageReport(run.output.coverage),
       run.output && this.#results(run));
@@ -150,7 +151,7 @@ function ended(run) {
     run.status === "cancelled" && notice("info", t("ended.cancelled")),
     run.outcome && el("p", {}, word("explained", run.outcome)),
     output?.ingestion?.error && notice("bad", outside(output.ingestion.error.message)),
-    output?.flags?.map((flag) => notice("warn", word("flag", flag))),
+    output?.flags?.map((flag) => notice(REMARKS.has(flag) ? "info" : "warn", word("flag", flag))),
     output?.search?.notices?.map((text) => notice("info", outside(text))),
     telemetry && el("p", { class: "quiet result-facts" },
       output.search?.provider && el("span", {}, t("run.searchedWith"), " ",

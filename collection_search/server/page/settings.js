@@ -44,7 +44,7 @@ function section(part, findings) {
   const off = findings.filter((each) => each.state === "off");
   return el("section", { class: "card findings", dataset: { part } },
     el("h2", {}, word("component", part)),
-    el("ul", {}, inUse.map(row)),
+    inUse.length > 0 && el("ul", {}, inUse.map(row)),
     off.length > 0 && (inUse.length && off.length > 1
       ? el("details", {}, el("summary", {}, t("settings.off", { n: off.length })), el("ul", {}, off.map(row)))
       : el("ul", {}, off.map(row))));

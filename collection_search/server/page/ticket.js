@@ -10,11 +10,15 @@ import { badge, button, errorBox, toast } from "./widgets.js";
 
 const KINDS = { stored: "good", dead: "bad", failed: "bad", retired: "off", working: "info" };
 
-/** Return the panel of a ticket; it follows the ticket until the signal ends it. */
-export function ticketPanel(ticketId, signal) {
+/**
+ * Return the panel of a ticket; it follows the ticket until the signal ends it.
+ *
+ * `arrive`: the focus goes there when its view is shown.
+ */
+export function ticketPanel(ticketId, signal, { arrive = false } = {}) {
   const body = el("div", {});
   const panel = el("section", { id: "ticket", class: "card", dataset: { ticket: ticketId } },
-    el("h2", {}, t("ticket.title")), body);
+    el("h2", { tabindex: "-1", dataset: arrive ? { arrive: "" } : {} }, t("ticket.title")), body);
   watch(ticketId, body, signal);
   return panel;
 }

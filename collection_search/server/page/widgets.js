@@ -58,6 +58,7 @@ export function loading() {
 
 /** Fill a place with what `work` returns; a failure is told there and can be tried again. */
 export async function load(place, work, signal) {
+  if (place.id !== "main") place.classList.add("place");
   fill(place, loading());
   try {
     fill(place, await work());
