@@ -8,8 +8,10 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from support.api_client import ONE, TWO, as_caller, process_store
 from support.scripted_world import INPUT, good_pages
+from support.waiting import wait_until_async
 
 from collection_search import SearchContext
+from collection_search.contracts.collection import TenantScope
 from collection_search.contracts.review import Gate
 from collection_search.graphs.collection_review import CollectionReviewGraph
 from collection_search.settings.process_defaults import process_settings
@@ -181,9 +183,7 @@ async def test_approved_pages_are_ingested(api: httpx.AsyncClient) -> None:
     answer = await api.post(f"/gates/{request['gate_id']}/decision", json=decision)
     assert answer.status_code == 202
     assert sorted(answer.json()["review"]["approved_urls"]) == sorted(chosen)
-    documents: list[dict[str, Any]] = []
-    deadline = time.monotonic() + 60
-    while len(documents) < 2 and time.monotonic() < deadline:
-        found = await api.get("/collections/py/documents")
-        documents = found.json().get("documents", [])
+    store, scope = process_store().collections, TenantScope(ONE, "py")
+    await wait_until_async(lambda: len(store.hashes(scope)) == len(chosen))
+    documents = (await api.get("/collections/py/documents")).json()["documents"]
     assert sorted(one["url"] for one in documents) == sorted(chosen)

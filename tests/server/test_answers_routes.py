@@ -1,0 +1,61 @@
+"""Answers over the API: sentences whose citations lead to passages of stored documents."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+from support.api_client import ONE, as_caller, put_page
+
+from collection_search.testing import OpenAIServer
+
+if TYPE_CHECKING:
+    import httpx
+
+TEA = "https://example.com/tea"
+TEXT = "Green tea is steamed for half a minute, so that its leaves stay green."
+ASKED = {"question": "How long is green tea steamed?"}
+
+
+async def test_without_a_model_there_are_passages(api: httpx.AsyncClient) -> None:
+    """Viewers may ask; the note says what to do for a written answer."""
+    put_page(TEA, TEXT)
+    answer = await api.post("/collections/docs/ask", json=ASKED, **as_caller(ONE, "viewer"))
+    shown = answer.json()
+    assert (shown["answer"], shown["reason"]) == (None, "no_model")
+    assert shown["note"]
+    (passage,) = shown["passages"]
+    assert (passage["n"], passage["url"], passage["text"]) == (1, TEA, TEXT)
+    assert passage["answers"] is True
+    assert shown["cost_usd"] == 0
+
+
+async def test_citations_lead_to_the_place_in_the_document(
+    api: httpx.AsyncClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A sentence names a passage, and the passage the characters of the stored text."""
+    with OpenAIServer("It is steamed for half a minute [1]. Aliens help [7].") as server:
+        monkeypatch.setenv("COLLECTION_SEARCH_MODEL", "openai:gpt-4o-mini")
+        monkeypatch.setenv("OPENAI_BASE_URL", server.base_url)
+        monkeypatch.setenv("OPENAI_API_KEY", "sk-of-the-test")
+        put_page(TEA, TEXT)
+        shown = (await api.post("/collections/docs/ask", json=ASKED)).json()
+    first, second = shown["answer"]["sentences"]
+    assert (first["citations"], first["supported"]) == ([1], True)
+    assert (second["citations"], second["supported"]) == ([], False)
+    assert shown["answer"]["removed"] == 1
+    assert shown["cost_usd"] > 0
+    (passage,) = [one for one in shown["passages"] if one["n"] in first["citations"]]
+    found = await api.get("/collections/docs/document", params={"url": passage["url"]})
+    text = "".join(chunk["text"] for chunk in found.json()["chunks"])
+    assert text[passage["start"] : passage["end"]] == passage["text"]
+
+
+@pytest.mark.parametrize(
+    "asked", [{"question": ""}, {"question": "x" * 2001}, {}, {**ASKED, "k": 0}]
+)
+async def test_what_is_no_question_is_refused(
+    api: httpx.AsyncClient, asked: dict[str, object]
+) -> None:
+    put_page(TEA, TEXT)
+    assert (await api.post("/collections/docs/ask", json=asked)).status_code == 422

@@ -1,0 +1,125 @@
+"""Settings and costs over the API: findings and sums, by tenant, and never a secret."""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING
+
+import pytest
+from support.api_client import ONE, TWO, as_caller, put_page
+from support.planted_secrets import SECRETS, VENDORS, leaks, quoted
+
+from collection_search.ports.usage import SpendEntry
+from collection_search.settings.adapter_factory import make_adapter
+from collection_search.settings.process_defaults import process_settings
+from collection_search.testing.provider_server import ProviderServer
+
+if TYPE_CHECKING:
+    import httpx
+
+
+@pytest.fixture
+def planted(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Secrets wherever the settings may have one."""
+    for name in VENDORS:
+        variable = "BRAVE_SEARCH_API_KEY" if name == "brave" else f"{name.upper()}_API_KEY"
+        monkeypatch.setenv(variable, SECRETS[name])
+    monkeypatch.setenv("OPENAI_API_KEY", SECRETS["chat"])
+    monkeypatch.setenv("COLLECTION_SEARCH_EMBEDDINGS_API_KEY", SECRETS["embeddings"])
+    monkeypatch.setenv("LANGFUSE_BASE_URL", "http://127.0.0.1:9")
+    monkeypatch.setenv("LANGFUSE_PUBLIC_KEY", "pk-lf-of-the-test")
+    monkeypatch.setenv("LANGFUSE_SECRET_KEY", SECRETS["langfuse"])
+    address = f"http://me:{quoted('chat-password')}@127.0.0.1:9/v1"
+    monkeypatch.setenv("OPENAI_BASE_URL", address)
+    monkeypatch.setenv("COLLECTION_SEARCH_MODEL", "openai:gpt-4o-mini")
+
+
+@pytest.mark.usefixtures("planted")
+async def test_no_answer_has_a_secret(api: httpx.AsyncClient) -> None:
+    """Of no route that reads, with and without live checks that all fail."""
+    put_page("https://example.com/tea", "Green tea is steamed.")
+    answers = {
+        path: await api.get(path)
+        for path in ("/settings", "/settings?check=true", "/keys", "/costs", "/collections")
+    }
+    answers["ask"] = await api.post("/collections/docs/ask", json={"question": "Green tea?"})
+    for name in ("openai", "tavily", "langfuse", "embeddings"):
+        answers[name] = await api.post(f"/keys/{name}/check")
+    assert {one.status_code for one in answers.values()} == {200}
+    told = [one for name, answer in answers.items() for one in leaks(name, answer.text)]
+    assert not told
+
+
+async def test_nobody_is_contacted_without_a_check(
+    api: httpx.AsyncClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What is set up is unchecked, until an admin checks it."""
+    with ProviderServer("tavily") as server:
+        monkeypatch.setenv("TAVILY_BASE_URL", server.base_url)
+        monkeypatch.setenv("TAVILY_API_KEY", server.key)
+        monkeypatch.setenv("COLLECTION_SEARCH_PROVIDER", "tavily")
+        shown = (await api.get("/settings")).json()
+        assert not server.requests
+        checked = (await api.get("/settings", params={"check": "true"})).json()
+        assert server.requests
+    found = [
+        next(one for one in answer["findings"] if one["name"] == "tavily")
+        for answer in (shown, checked)
+    ]
+    assert [one["state"] for one in found] == ["unchecked", "ok"]
+    assert found[0]["configured_by"].startswith("its name in the settings")
+    assert shown["provider"]["name"] == "tavily"
+    assert (shown["checked"], checked["checked"]) == (False, True)
+
+
+async def test_only_admins_check_and_see_the_folder(api: httpx.AsyncClient) -> None:
+    home = str(process_settings().home)
+    caller = as_caller(ONE, "viewer")
+    shown = await api.get("/settings", **caller)
+    assert shown.status_code == 200
+    assert home not in shown.text
+    assert shown.json()["tenant"] == ONE
+    assert (await api.get("/settings?check=true", **caller)).status_code == 403
+    assert (await api.get("/settings")).json()["home"] == home
+
+
+async def test_costs_are_the_tenant_s_own(api: httpx.AsyncClient) -> None:
+    """By day, run and name; unknown prices make the sum incomplete."""
+    now = time.time()
+    spent = [
+        SpendEntry(ONE, "run-1", now, "search", "tavily", cost_usd=0.008, question="Which tea?"),
+        SpendEntry(ONE, "run-2", now, "chat", "gpt", input_tokens=5, output_tokens=2),
+        SpendEntry(ONE, "run-0", now - 40 * 86_400, "search", "tavily", cost_usd=1),
+        SpendEntry(TWO, "run-1", now, "search", "tavily", cost_usd=2),
+    ]
+    make_adapter(process_settings(), "usage", "sqlite").add(spent)
+    by_name = (await api.get("/costs", params={"by": "name"})).json()
+    assert (by_name["total_usd"], by_name["complete"]) == (0.008, False)
+    rows = {one["key"]: one for one in by_name["rows"]}
+    assert (rows["tavily"]["calls"], rows["tavily"]["complete"]) == (1, True)
+    assert (rows["gpt"]["tokens"], rows["gpt"]["complete"]) == (7, False)
+    by_run = (await api.get("/costs", params={"by": "run", "days": 60})).json()
+    assert {one["key"]: one["question"] for one in by_run["rows"]} == {
+        "run-0": None,
+        "run-1": "Which tea?",
+        "run-2": None,
+    }
+    assert by_run["total_usd"] == 1.008
+    assert (await api.get("/costs", params={"by": "month"})).status_code == 422
+
+
+async def test_an_estimate_asks_nobody(
+    api: httpx.AsyncClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with ProviderServer("tavily") as server:
+        monkeypatch.setenv("TAVILY_BASE_URL", server.base_url)
+        monkeypatch.setenv("TAVILY_API_KEY", server.key)
+        monkeypatch.setenv("COLLECTION_SEARCH_PROVIDER", "tavily")
+        given = {"question": "Which tea?", "collection_scope": "tea"}
+        shown = (await api.post("/estimate", json=given)).json()
+        wrong = await api.post("/estimate", json={**given, "max_candidates": 1})
+    assert 0 < shown["low_usd"] <= shown["high_usd"]
+    assert shown["parts"][0]["name"] == "tavily"
+    assert wrong.status_code == 422
+    assert "max_candidates" in wrong.json()["error"]["message"]
+    assert not server.requests
