@@ -12,10 +12,12 @@ from ..errors import InputError
 from ..graphs.collection_review import CollectionReviewGraph
 from ..text.redaction import redact
 from ..tools.reviews import validate_decision
+from .opened import context_of
 
 if TYPE_CHECKING:
     from collections.abc import Coroutine, Mapping
 
+    from ..context import SearchContext
     from ..contracts.review import Gate
     from .access import Caller
 
@@ -29,18 +31,24 @@ _resumed: Final[set[asyncio.Task[Any]]] = set()
 class DecidedGate(NamedTuple):
     """What became of a decision."""
 
-    is_running: bool
-    """Whether the run goes on; else `output` is what it ended with."""
     output: Mapping[str, Any] | None
+    """What the run ended with; None while it goes on."""
+    run: dict[str, Any] | None = None
+    """The run as the API shows it, where it is one of this server."""
 
 
-async def decide_gate(gate: Gate, decision: Mapping[str, Any], *, caller: Caller) -> DecidedGate:
+async def decide_gate(
+    gate: Gate, decision: Mapping[str, Any], *, caller: Caller, base: SearchContext, runs: Any
+) -> DecidedGate:
     """Decide an open gate and resume its run; return as soon as the decision is in force.
 
-    Raises InputError for a decision that is not valid, HTTPException with status 409 for a gate
-    that cannot be decided here or any more.
+    `runs` executes the runs of this server. Raises InputError for a decision that is not valid,
+    HTTPException with status 409 for a gate that cannot be decided here or any more.
     """
     validate_decision(gate, decision)
+    if runs is not None and await runs.find(gate.tenant_id, str(gate.thread_id)):
+        deciding = runs.decide_and_view(gate.tenant_id, gate.gate_id, decision, user=caller.user)
+        return DecidedGate(None, run=dict(await _settled(deciding)))
     begun: asyncio.Future[None] = asyncio.get_running_loop().create_future()
 
     def note(event: Any) -> None:
@@ -51,7 +59,7 @@ async def decide_gate(gate: Gate, decision: Mapping[str, Any], *, caller: Caller
     if gate.host == "server":
         work = _decide_on_server(gate, decision, caller, note)
     else:
-        graph = CollectionReviewGraph(caller.context())
+        graph = CollectionReviewGraph(context_of(base, caller))
         work = graph.adecide(gate.gate_id, decision, approver=caller.user, on_event=note)
     task = asyncio.create_task(_settled(work), name=f"resumes {gate.gate_id}")
     _resumed.add(task)
@@ -59,13 +67,13 @@ async def decide_gate(gate: Gate, decision: Mapping[str, Any], *, caller: Caller
     await asyncio.wait(either, return_when=asyncio.FIRST_COMPLETED)
     if task.done():
         _resumed.discard(task)
-        return DecidedGate(is_running=False, output=task.result())
+        return DecidedGate(task.result())
     task.add_done_callback(_end)
-    return DecidedGate(is_running=True, output=None)
+    return DecidedGate(None)
 
 
 async def _settled(work: Coroutine[Any, Any, Any]) -> Mapping[str, Any]:
-    """Return the run's output. Raises HTTPException for a valid decision that is refused."""
+    """Return what the work returns. Raises HTTPException for a valid decision that is refused."""
     try:
         output: Mapping[str, Any] = await work
     except InputError as error:

@@ -1,17 +1,17 @@
-"""A caller's collection, found before a route works with it."""
+"""What a caller works with: the context of the tenant, and a collection in it."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Annotated, NamedTuple
 
-from fastapi import Path
+from fastapi import Depends, Path, Request
 
+from ..context import SearchContext
 from ..contracts.collection import TenantScope
 from ..ports.collections import require_collection
 from ..runtime.concurrency import offload
 
 if TYPE_CHECKING:
-    from ..context import SearchContext
     from ..contracts.collection import CollectionInfo
     from ..ports import Storage
     from .access import Caller
@@ -28,9 +28,22 @@ class OpenedCollection(NamedTuple):
     info: CollectionInfo
 
 
-async def open_collection(caller: Caller, name: str) -> OpenedCollection:
+async def base_context(request: Request) -> SearchContext:
+    """Return the app's own context: the host's settings and ports, by default the process's."""
+    return getattr(request.app.state, "context", None) or SearchContext()
+
+
+Base = Annotated[SearchContext, Depends(base_context)]
+
+
+def context_of(base: SearchContext, caller: Caller) -> SearchContext:
+    """Return the context for the caller's tenant."""
+    return base.model_copy(update={"tenant_id": caller.tenant})
+
+
+async def open_collection(base: SearchContext, caller: Caller, name: str) -> OpenedCollection:
     """Return the caller's collection. Raises UnknownCollectionError, also for another tenant's."""
-    context = caller.context()
+    context = context_of(base, caller)
     store, scope = await context.storage(), TenantScope(caller.tenant, name)
     info = await offload(require_collection, store.collections, scope)
     return OpenedCollection(context, store, scope, info)

@@ -10,8 +10,8 @@ from typing_extensions import TypedDict
 from ..errors import ConfigError, InputError
 from ..ports.description import read_info
 from . import PREFIX, registry
-from .adapter_factory import search_providers
-from .keyring import read_key, variable_of
+from .adapter_factory import drop_key_holders, search_providers
+from .keyring import forget, read_key, variable_of
 
 if TYPE_CHECKING:
     from pydantic import SecretStr
@@ -107,6 +107,16 @@ def shown_key(settings: Settings, key: FoundKey) -> ShownKey:
         "ending": last or None,
         "problem": problem,
     }
+
+
+def renew_keys(settings: Settings) -> None:
+    """Make whatever starts with these settings from now on use the keyring's present keys.
+
+    The settings stay the same object, so that stores and their workers go on. Blocks.
+    """
+    forget()
+    settings.renew_stored_keys()
+    drop_key_holders()
 
 
 def ending(key: str) -> str:

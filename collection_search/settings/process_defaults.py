@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING
 from ..runtime.metering import NULL_METRICS
 from ..runtime.spans import NULL_SINK
 from . import Settings
-from .adapter_factory import drop_key_holders, is_counted, is_traced, make_adapter
-from .keyring import forget as forget_keys
+from .adapter_factory import is_counted, is_traced, make_adapter
 
 if TYPE_CHECKING:
     from ..ports import SearchMetrics, SpanSink
@@ -19,16 +18,6 @@ if TYPE_CHECKING:
 def process_settings() -> Settings:
     """Return the settings of this process, read once."""
     return Settings.load()
-
-
-def renew_keys() -> None:
-    """Make whatever this process starts from now on use the keys that the keyring has now.
-
-    The settings stay the same object, so that stores and their workers go on. Blocks.
-    """
-    forget_keys()
-    process_settings().renew_stored_keys()
-    drop_key_holders()
 
 
 def default_sink() -> SpanSink:

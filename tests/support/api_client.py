@@ -7,9 +7,8 @@ from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, Any
 
 import httpx
-from fastapi import Request
+from fastapi import Request  # noqa: TC002 - FastAPI reads it
 
-from collection_search.adapters.stores.sqlite import SQLiteStore
 from collection_search.contracts.collection import Chunk, Document, TenantScope
 from collection_search.server.access import Caller, Role, authenticate
 from collection_search.server.app import create_app
@@ -19,6 +18,8 @@ from collection_search.text.urls import url_key
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
+
+    from collection_search.adapters.stores.sqlite import SQLiteStore
 
 ONE, TWO = "tenant-one", "tenant-two"
 

@@ -11,7 +11,7 @@ from ...contracts.answer import AnswerReason, AnswerSentence
 from ...ranking.evidence import answering
 from ...tools.answer import aanswer
 from ..access import Viewer  # noqa: TC001 - FastAPI reads it
-from ..opened import CollectionName, open_collection
+from ..opened import Base, CollectionName, open_collection
 
 if TYPE_CHECKING:
     from ...contracts.answer import Answer
@@ -70,12 +70,14 @@ class AskedAnswer(BaseModel):
 
 
 @router.post("/collections/{name:path}/ask")
-async def ask_collection(name: CollectionName, caller: Viewer, asked: Asked) -> AskedAnswer:
+async def ask_collection(
+    name: CollectionName, caller: Viewer, base: Base, asked: Asked
+) -> AskedAnswer:
     """Answer a question from a collection: in sentences with citations where a model is set up.
 
     The passages come with or without a model.
     """
-    opened = await open_collection(caller, name)
+    opened = await open_collection(base, caller, name)
     answer = await aanswer(asked.question, collection=name, k=asked.k, context=opened.context)
     return _answer(answer, name)
 

@@ -13,7 +13,7 @@ from ...runtime.concurrency import offload
 from ...text.timestamps import iso_time
 from ...tools.removal import adelete_collection, adelete_pages
 from ..access import Admin, Viewer  # noqa: TC001 - FastAPI reads it
-from ..opened import CollectionName, open_collection
+from ..opened import Base, CollectionName, context_of, open_collection
 
 if TYPE_CHECKING:
     from ...contracts.collection import CollectionInfo, StoredDocument
@@ -110,9 +110,9 @@ class DeletedCollection(BaseModel):
 
 
 @router.get("/collections")
-async def list_collections(caller: Viewer) -> CollectionList:
+async def list_collections(caller: Viewer, base: Base) -> CollectionList:
     """Return the collections of your tenant, by name."""
-    store = await caller.context().storage()
+    store = await context_of(base, caller).storage()
     return CollectionList(collections=await offload(_views, store, caller.tenant))
 
 
@@ -120,6 +120,8 @@ async def list_collections(caller: Viewer) -> CollectionList:
 async def list_documents(
     name: CollectionName,
     caller: Viewer,
+    base: Base,
+    *,
     offset: Annotated[int, Query(ge=0)] = 0,
     limit: Annotated[int, Query(ge=1, le=500)] = 50,
     search: Annotated[
@@ -127,7 +129,7 @@ async def list_documents(
     ] = "",
 ) -> DocumentList:
     """Return a part of a collection's documents, by address."""
-    opened = await open_collection(caller, name)
+    opened = await open_collection(base, caller, name)
     page = await offload(
         opened.store.collections.documents,
         opened.scope,
@@ -140,10 +142,10 @@ async def list_documents(
 
 @router.get("/collections/{name:path}/document")
 async def read_document(
-    name: CollectionName, caller: Viewer, url: Annotated[str, Query(max_length=8192)]
+    name: CollectionName, caller: Viewer, base: Base, url: Annotated[str, Query(max_length=8192)]
 ) -> WholeDocument:
     """Return one document with its text, in which the passages of an answer have their places."""
-    opened = await open_collection(caller, name)
+    opened = await open_collection(base, caller, name)
     store = opened.store.collections
     key = await offload(find_page, store, opened.scope, url)
     found = await offload(store.get, opened.scope, [key])
@@ -154,26 +156,26 @@ async def read_document(
 
 @router.delete("/collections/{name:path}/documents")
 async def delete_documents(
-    name: CollectionName, caller: Admin, pages: PagesToDelete
+    name: CollectionName, caller: Admin, base: Base, pages: PagesToDelete
 ) -> DeletedPages:
     """Delete documents for good, with what waits to be ingested at their addresses."""
-    opened = await open_collection(caller, name)
+    opened = await open_collection(base, caller, name)
     deleted, unknown = await adelete_pages(opened.context, name, pages.urls)
     return DeletedPages(deleted=deleted, unknown=unknown)
 
 
 @router.get("/collections/{name:path}")
-async def read_collection(name: CollectionName, caller: Viewer) -> CollectionView:
+async def read_collection(name: CollectionName, caller: Viewer, base: Base) -> CollectionView:
     """Return one collection in figures."""
-    opened = await open_collection(caller, name)
+    opened = await open_collection(base, caller, name)
     views = await offload(_views, opened.store, caller.tenant)
     return next(one for one in views if one.name == name)
 
 
 @router.delete("/collections/{name:path}")
-async def delete_collection(name: CollectionName, caller: Admin) -> DeletedCollection:
+async def delete_collection(name: CollectionName, caller: Admin, base: Base) -> DeletedCollection:
     """Delete a collection for good, with its questions, reviews and what waits to go into it."""
-    opened = await open_collection(caller, name)
+    opened = await open_collection(base, caller, name)
     return DeletedCollection(documents=await adelete_collection(opened.context, name))
 
 

@@ -15,6 +15,7 @@ from ...text.timestamps import iso_time
 from ...tools.estimate import estimate_run
 from ...tools.spending.totals import cost_of, is_complete, read_totals
 from ..access import Viewer  # noqa: TC001 - FastAPI reads it
+from ..opened import Base, context_of
 
 if TYPE_CHECKING:
     from ...ports.usage import SpendTotal
@@ -60,12 +61,13 @@ class EstimatedCost(BaseModel):
 @router.get("/costs")
 async def read_costs(
     caller: Viewer,
+    base: Base,
     by: SpendGroup = "day",
     days: Annotated[int, Query(ge=1, le=3660)] = 30,
 ) -> Costs:
     """Return what your tenant spent in the last days."""
     since = time.time() - days * _DAY_S
-    totals = await read_totals(caller.context(), since=since, by=by)
+    totals = await read_totals(context_of(base, caller), since=since, by=by)
     return Costs(
         rows=[_row(one) for one in totals],
         total_usd=cost_of(totals),
@@ -74,9 +76,11 @@ async def read_costs(
 
 
 @router.post("/estimate")
-async def estimate_cost(caller: Viewer, given: Annotated[dict[str, Any], Body()]) -> EstimatedCost:
+async def estimate_cost(
+    caller: Viewer, base: Base, given: Annotated[dict[str, Any], Body()]
+) -> EstimatedCost:
     """Return what a run with this input would cost at least and at most; nothing is asked."""
-    context = caller.context()
+    context = context_of(base, caller)
     estimate = await estimate_run(validate_input(SearchInput, given), context)
     return EstimatedCost(**estimate.as_dict(), max_cost_usd=context.cost_limit())
 

@@ -14,7 +14,7 @@ from ...runtime.concurrency import offload
 from ...tools.coverage.dashboard import Dashboard, aread_dashboard
 from ...tools.coverage.verification import averify_coverage
 from ..access import Reviewer, Viewer  # noqa: TC001 - FastAPI reads it
-from ..opened import CollectionName, open_collection
+from ..opened import Base, CollectionName, context_of, open_collection
 from ..refreshes import RefreshState, refresh_state, run_refresh
 
 if TYPE_CHECKING:
@@ -53,17 +53,20 @@ class ToRefresh(BaseModel):
 
 
 @router.get("/collections/{name:path}/coverage")
-async def read_coverage(name: CollectionName, caller: Viewer) -> Dashboard:
+async def read_coverage(name: CollectionName, caller: Viewer, base: Base) -> Dashboard:
     """Return the questions of a collection with answered and open queries; nothing is asked."""
-    return await aread_dashboard(name, context=caller.context())
+    return await aread_dashboard(name, context=context_of(base, caller))
 
 
 @router.post("/collections/{name:path}/coverage")
 async def verify_coverage_anew(
-    name: CollectionName, caller: Reviewer, given: Annotated[ToVerify | None, Body()] = None
+    name: CollectionName,
+    caller: Reviewer,
+    base: Base,
+    given: Annotated[ToVerify | None, Body()] = None,
 ) -> Verified | AllVerified:
     """Verify a question anew, or all questions that filled the collection."""
-    opened = await open_collection(caller, name)
+    opened = await open_collection(base, caller, name)
     if given is not None and given.question is not None:
         return await _verified(opened, given.question)
     records = await offload(opened.store.collections.questions, opened.scope)
@@ -76,22 +79,25 @@ async def verify_coverage_anew(
 
 @router.post("/collections/{name:path}/refresh")
 async def refresh_collection(
-    name: CollectionName, caller: Reviewer, given: Annotated[ToRefresh | None, Body()] = None
+    name: CollectionName,
+    caller: Reviewer,
+    base: Base,
+    given: Annotated[ToRefresh | None, Body()] = None,
 ) -> RefreshReport:
     """Ask the questions again, repeat the crawls and look at the pages again.
 
     It answers when that is done. A refresh goes on if the caller leaves, and a second request for
     the same collection waits for the one that runs.
     """
-    opened = await open_collection(caller, name)
+    opened = await open_collection(base, caller, name)
     asked = given or ToRefresh()
     return await run_refresh(opened.context, name, ask=asked.ask, crawl=asked.crawl)
 
 
 @router.get("/collections/{name:path}/refresh")
-async def read_refresh(name: CollectionName, caller: Viewer) -> RefreshState:
+async def read_refresh(name: CollectionName, caller: Viewer, base: Base) -> RefreshState:
     """Return how far the refresh of the collection is, or how the last one of this server ended."""
-    await open_collection(caller, name)
+    await open_collection(base, caller, name)
     return refresh_state(caller.tenant, name)
 
 

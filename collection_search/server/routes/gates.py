@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
-from fastapi import APIRouter, HTTPException, Path, Query
+from fastapi import APIRouter, HTTPException, Path, Query, Request
 from pydantic import BaseModel, Field
 
 from ...contracts.review import (
@@ -19,8 +19,10 @@ from ...text.timestamps import iso_time
 from ...tools.reviews import build_review_request
 from ..access import Reviewer, Viewer  # noqa: TC001 - FastAPI reads it
 from ..gate_decisions import decide_gate
+from ..opened import Base, context_of
 
 if TYPE_CHECKING:
+    from ...context import SearchContext
     from ...contracts.listing import WaitingGate
     from ...contracts.review import Gate
     from ..access import Caller
@@ -91,12 +93,13 @@ class GateOutcome(BaseModel):
 @router.get("/gates")
 async def list_gates(
     caller: Viewer,
+    base: Base,
     offset: Annotated[int, Query(ge=0)] = 0,
     limit: Annotated[int, Query(ge=1, le=200)] = 50,
     collection: Annotated[str | None, Query(max_length=200)] = None,
 ) -> GateList:
     """Return the reviews that wait for a person, the oldest first."""
-    gates = (await caller.context().storage()).gates
+    gates = (await context_of(base, caller).storage()).gates
     page = await offload(
         gates.waiting, caller.tenant, collection=collection, offset=offset, limit=limit
     )
@@ -104,32 +107,39 @@ async def list_gates(
 
 
 @router.get("/gates/{gate_id}")
-async def read_gate(gate_id: GateId, caller: Viewer) -> GateDetail:
+async def read_gate(gate_id: GateId, caller: Viewer, base: Base) -> GateDetail:
     """Return one review: its candidates with their scores, and the decision if there is one."""
-    return await offload(_detail, await _find(gate_id, caller))
+    return await offload(_detail, await _find(gate_id, caller, base))
 
 
 @router.post("/gates/{gate_id}/decision", status_code=202)
-async def decide(gate_id: GateId, caller: Reviewer, decision: PersonsDecision) -> GateOutcome:
-    """Decide a review. The answer comes when the decision is in force; the run then goes on."""
-    gate = await _find(gate_id, caller)
-    decided = await decide_gate(gate, decision.model_dump(), caller=caller)
-    stored = await _find(gate_id, caller)
-    output: Any = decided.output or {}
-    request = output.get("request")
-    status: Any = "running" if decided.is_running else "waiting" if request else "done"
+async def decide(
+    gate_id: GateId, caller: Reviewer, base: Base, request: Request, decision: PersonsDecision
+) -> GateOutcome | dict[str, Any]:
+    """Decide a review. The answer comes when the decision is in force; the run then goes on.
+
+    For a run of this server it is the run, as `GET /runs/{run_id}` returns it.
+    """
+    gate, runs = await _find(gate_id, caller, base), getattr(request.app.state, "runs", None)
+    given = decision.model_dump()
+    decided = await decide_gate(gate, given, caller=caller, base=base, runs=runs)
+    if decided.run is not None:
+        return decided.run
+    stored = await _find(gate_id, caller, base)
+    asked = decided.output["request"] if decided.output else None
+    is_running = decided.output is None
     return GateOutcome(
         gate_id=gate_id,
-        status=status,
-        outcome=output.get("outcome"),
+        status="running" if is_running else "waiting" if asked else "done",
+        outcome=decided.output["outcome"] if decided.output else None,
         review=stored.decision or None,  # type: ignore[arg-type]
-        next_gate_id=request["gate_id"] if request else None,
+        next_gate_id=asked["gate_id"] if asked else None,
     )
 
 
-async def _find(gate_id: str, caller: Caller) -> Gate:
+async def _find(gate_id: str, caller: Caller, base: SearchContext) -> Gate:
     """Return the caller's gate. Raises HTTPException with status 404."""
-    gates = (await caller.context().storage()).gates
+    gates = (await context_of(base, caller).storage()).gates
     gate = await offload(gates.get, caller.tenant, gate_id)
     if gate is None:
         raise HTTPException(404, f"There is no review {gate_id!r}.")

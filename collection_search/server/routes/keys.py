@@ -16,12 +16,13 @@ from ...settings.key_sources import (
     given_key,
     key_names,
     known_key_name,
+    renew_keys,
     shown_key,
 )
 from ...settings.keyring import cleaned_key, remove_key, store_key, unusable_reason
-from ...settings.process_defaults import process_settings, renew_keys
 from ...tools.doctor.key_check import check_key
 from ..access import Role, require
+from ..opened import Base  # noqa: TC001 - FastAPI reads it
 
 if TYPE_CHECKING:
     from ...settings import Settings
@@ -53,27 +54,28 @@ class NewKey(BaseModel):
 
 
 @router.get("/keys")
-async def list_keys() -> Keys:
+async def list_keys(base: Base) -> Keys:
     """Return the names of the keys with where each comes from and its last characters."""
-    return await offload(_listed, process_settings())
+    return await offload(_listed, base.using())
 
 
 @router.put("/keys/{name}", status_code=204)
-async def put_key(name: KeyName, given: NewKey) -> None:
+async def put_key(name: KeyName, base: Base, given: NewKey) -> None:
     """Keep a key in the system's keyring; this server uses it from now on, and after a restart."""
-    await offload(_store, process_settings(), _known(name), given.key.get_secret_value())
+    await offload(_store, base.using(), name, given.key.get_secret_value())
 
 
 @router.post("/keys/{name}/check")
-async def try_key(name: KeyName) -> dict[str, Any]:
+async def try_key(name: KeyName, base: Base) -> dict[str, Any]:
     """Contact the provider, model or embedder that takes the key, for nothing."""
-    return (await check_key(process_settings(), _known(name))).as_json()
+    settings = base.using()
+    return (await check_key(settings, await offload(_known, settings, name))).as_json()
 
 
 @router.delete("/keys/{name}", status_code=204)
-async def delete_key(name: KeyName) -> None:
+async def delete_key(name: KeyName, base: Base) -> None:
     """Remove a key from the system's keyring; this server stops using it at once."""
-    await offload(_remove, process_settings(), _known(name))
+    await offload(_remove, base.using(), name)
 
 
 def _listed(settings: Settings) -> Keys:
@@ -85,17 +87,17 @@ def _listed(settings: Settings) -> Keys:
     )
 
 
-def _known(name: str) -> str:
+def _known(settings: Settings, name: str) -> str:
     """Return the normalized name. Raises HTTPException with status 404."""
     try:
-        return known_key_name(process_settings(), name)
+        return known_key_name(settings, name)
     except InputError as error:
         raise HTTPException(404, str(error)) from None
 
 
 def _store(settings: Settings, name: str, key: str) -> None:
     """Store the key. Raises InputError, ConfigError, HTTPException with status 409."""
-    key = cleaned_key(key)
+    name, key = _known(settings, name), cleaned_key(key)
     if given_key(settings, name) is not None and (held := find_key(settings, name)):
         raise HTTPException(
             409,
@@ -103,9 +105,9 @@ def _store(settings: Settings, name: str, key: str) -> None:
             " remove that one first, and start the server again.",
         )
     store_key(settings.prepared_home(), name, key)
-    renew_keys()
+    renew_keys(settings)
 
 
 def _remove(settings: Settings, name: str) -> None:
-    remove_key(settings.prepared_home(), name)
-    renew_keys()
+    remove_key(settings.prepared_home(), _known(settings, name))
+    renew_keys(settings)

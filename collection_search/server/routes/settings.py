@@ -9,6 +9,7 @@ from pydantic import BaseModel, Field
 
 from ...tools.doctor.diagnosis import diagnose
 from ..access import Role, Viewer
+from ..opened import Base, context_of
 
 router = APIRouter(tags=["settings"])
 
@@ -34,12 +35,12 @@ class SetUp(BaseModel):
 
 
 @router.get("/settings")
-async def read_settings(caller: Viewer, *, check: bool = False) -> SetUp:
+async def read_settings(caller: Viewer, base: Base, *, check: bool = False) -> SetUp:
     """Return what is set up. With `check` each part is contacted, for nothing; admins only."""
     is_admin = caller.role >= Role.admin
     if check and not is_admin:
         raise HTTPException(403, "Live checks need the role admin.")
-    context = caller.context()
+    context = context_of(base, caller)
     found = await diagnose(context, contacts=check)
     return SetUp(
         findings=[_finding(one.as_json(), is_admin=is_admin) for one in found.findings],
